@@ -1,0 +1,69 @@
+"""The one error tree, and the exit code of each.
+
+    VerdigrisError            70
+    ├── UserError              2   the call or the configuration is wrong
+    │   ├── NotARepository     2   no git worktree here
+    │   ├── NotConfigured      2   `tdd init` has not been run
+    │   ├── ConfigError        2   tdd.yaml cannot be used
+    │   └── UnknownTest        2   no such test id
+    ├── LogDamaged             4   the log is not what the kernel wrote
+    ├── StorageError          70   a full, read-only or failing disk
+    ├── ToolMissing           69   git, an interpreter or a test runner cannot be had
+    ├── TimedOut             124   a tool did not end in time
+    └── HarnessError          70   our fault
+
+Denials and verdicts are values, never exceptions.
+"""
+
+from __future__ import annotations
+
+
+class VerdigrisError(Exception):
+    """What happened, and the next move."""
+
+    exit_code = 70
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UserError(VerdigrisError):
+    exit_code = 2
+
+
+class NotARepository(UserError):
+    pass
+
+
+class NotConfigured(UserError):
+    pass
+
+
+class ConfigError(UserError):
+    pass
+
+
+class UnknownTest(UserError):
+    pass
+
+
+class LogDamaged(VerdigrisError):
+    exit_code = 4
+
+
+class StorageError(VerdigrisError):
+    pass
+
+
+class ToolMissing(VerdigrisError):
+    exit_code = 69
+
+
+class TimedOut(VerdigrisError):
+    exit_code = 124
+
+
+class HarnessError(VerdigrisError):
+    pass

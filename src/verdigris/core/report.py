@@ -1,0 +1,115 @@
+"""What a test run reported, as data: the words in which every runner speaks to the kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+IdSource = Literal["native", "annotation"]
+
+
+class Status(StrEnum):
+    PASS = "pass"
+    FAIL = "fail"
+    """A failure in the call phase, whatever was raised."""
+    ERROR = "error"
+    """Collect, setup or teardown went wrong, or the run died in this test."""
+    SKIP = "skip"
+    """Skipped, xfailed or xpassed: never a pass."""
+
+
+class RunPhase(StrEnum):
+    COLLECT = "collect"
+    SETUP = "setup"
+    CALL = "call"
+    TEARDOWN = "teardown"
+
+
+class Ended(StrEnum):
+    """How the run itself ended, whatever its tests did."""
+
+    FINISHED = "finished"
+    TIMEOUT = "timeout"
+    DIED = "died"
+    """Killed by a signal, or gone without the reporter's farewell."""
+    EARLY_EXIT = "early-exit"
+    """The process exited (even with 0) before every collected test was reported."""
+    NO_START = "no-start"
+    """The runner refused to start: bad configuration, missing pytest, usage error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    path: str
+    """Relative to the worktree's root, with `/`; absolute when outside it."""
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    kind: str
+    """The exception's class name, e.g. `AssertionError`, `AttributeError`, `Failed`."""
+    assertion: bool
+    """An AssertionError or a framework's own failure (`pytest.fail`, "DID NOT RAISE")."""
+    message: str
+    place: Place | None = None
+    """The deepest frame."""
+    frames: tuple[Place, ...] = ()
+    """From the test's own frame down to `place`."""
+    subject: str | None = None
+    """For a missing attribute or argument: the file that defines the object it is missing on."""
+
+
+@dataclass(frozen=True, slots=True)
+class TestResult:
+    __test__ = False
+
+    id: str
+    native_id: str
+    """`<rel-path>::<full name>`, whatever the annotation says."""
+    id_source: IdSource
+    status: Status
+    phase: RunPhase
+    duration_ms: int
+    failure: Failure | None = None
+    output: str = ""
+    """Captured output, capped."""
+    line: int = 0
+    """Where the test is defined, 1-based; 0 when unknown."""
+    defined_in: str | None = None
+    """The file of the test's function, as Place.path; differs from the id's for names pulled in by import."""
+    note: str = ""
+    """The reason of a skip, or `xfail` / `xpass`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectError:
+    path: str
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class TestReport:
+    __test__ = False
+
+    command: str
+    """The command as a person would type it: also the key of the red cache."""
+    ended: Ended
+    exit_code: int | None
+    duration_ms: int
+    results: tuple[TestResult, ...] = ()
+    collected: tuple[str, ...] = ()
+    """Native ids, in order, after deselection."""
+    errors: tuple[CollectError, ...] = ()
+    tail: str = ""
+    """The last lines the runner printed, for a person to read when it did not finish."""
+    lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Executed lines per traced file, where tracing was asked for."""
+
+    def result(self, test_id: str) -> TestResult | None:
+        return next((r for r in self.results if test_id in {r.id, r.native_id}), None)

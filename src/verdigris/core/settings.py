@@ -1,0 +1,49 @@
+"""What `tdd.yaml` says, as values with their defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+RedRule = Literal["behaviour", "assertion"]
+ClaimRule = Literal["implied", "strict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    root: str = "."
+    """Folder of the stack, relative to the worktree's root."""
+    language: str = "python"
+    runner: str = "pytest"
+    python: str | None = None
+    """The user's interpreter; found when not given."""
+    test: tuple[str, ...] = ()
+    """Globs of test files, helpers and data, relative to `root`; added to what is detected."""
+    source: tuple[str, ...] = ()
+    """Source roots or globs, relative to `root`; detected when empty."""
+    generated: tuple[str, ...] = ()
+    """Globs that are nobody's to protect."""
+    suite: tuple[str, ...] = ()
+    """The ids, paths or `-m MARK` that acceptance runs; all when empty."""
+    test_command: tuple[str, ...] = ()
+    """Extra arguments given to the runner on every run."""
+    check: str | None = None
+    """Linter, run at settlement from `root`."""
+    verify: str | None = None
+    """What `refactor end` runs besides the suite."""
+    format: str | None = None
+    """Formatter, given the turn's changed source files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    stacks: tuple[Stack, ...] = (Stack(),)
+    red: RedRule = "behaviour"
+    claims: ClaimRule = "implied"
+    strikes: int = 2
+    spec: tuple[str, ...] = ()
+    """Globs of specification files."""
+    oracle_include: tuple[str, ...] = ()
+    """Data inside the source tree that the tests read: frozen with them."""
+    timeout: int = 600
+    """Seconds one test run may take (`room.timeout`)."""

@@ -1,0 +1,3 @@
+"""What moves the kernel through its phases."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""What people and programs read: they look at values and never change anything."""
+
+from __future__ import annotations
