@@ -13,7 +13,7 @@ IdSource = Literal["native", "annotation"]
 
 
 class Status(StrEnum):
-    PASS = "pass"
+    PASS = "pass"  # noqa: S105 - a status
     FAIL = "fail"
     """A failure in the call phase, whatever was raised."""
     ERROR = "error"
@@ -60,6 +60,8 @@ class Failure:
     """The deepest frame."""
     frames: tuple[Place, ...] = ()
     """From the test's own frame down to `place`."""
+    bases: tuple[str, ...] = ()
+    """Built-in classes that the exception is of, itself included, nearest first."""
     subject: str | None = None
     """For a missing attribute or argument: the file that defines the object it is missing on."""
 
@@ -105,11 +107,16 @@ class TestReport:
     results: tuple[TestResult, ...] = ()
     collected: tuple[str, ...] = ()
     """Native ids, in order, after deselection."""
+    others: tuple[str, ...] = ()
+    """Native ids that were collected but not selected: what a mistyped id may have meant."""
     errors: tuple[CollectError, ...] = ()
     tail: str = ""
     """The last lines the runner printed, for a person to read when it did not finish."""
     lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """Executed lines per traced file, where tracing was asked for."""
+
+    strays: int = 0
+    """Lines on the channel that the reporter did not write."""
 
     def result(self, test_id: str) -> TestResult | None:
         return next((r for r in self.results if test_id in {r.id, r.native_id}), None)

@@ -1,0 +1,103 @@
+"""What an actor wants to do, with the facts that the shell observed around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from verdigris.core.pathclass import PathClass
+    from verdigris.core.state import Red
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    role: str = "person"
+    context: str = ""
+    client: str = "cli"
+
+
+@dataclass(frozen=True, slots=True)
+class FileWrite:
+    path: str | None
+    """Canonical, relative to the worktree's root; None when it lies outside."""
+    cls: PathClass
+    before: bytes | None
+    after: bytes | None
+    spelling: str = ""
+    """As the actor named it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    files: tuple[FileWrite, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    path: str | None
+    """Canonical; a folder or a glob stands for what it holds."""
+    classes: frozenset[PathClass]
+    spelling: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unclaimed:
+    """A source path that differs from the ground by more than stubs."""
+
+    path: str
+    line: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimTest:
+    test_id: str
+    targets: tuple[Target, ...]
+    moved: tuple[str, ...] = ()
+    """Oracle and source paths that changed since the red it would cite."""
+    unclaimed: tuple[Unclaimed, ...] = ()
+    drift: tuple[str, ...] = ()
+    """Oracle paths that changed since the turn froze them."""
+    nearest: tuple[str, ...] = ()
+    """Open reds that look like it, where it is not one."""
+    passing: bool = False
+    """Its last run passed."""
+
+
+Verb: TypeAlias = Literal[
+    "settle", "refactor begin", "refactor end", "refactor abort", "test-bug", "restore", "sync", "on", "off"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Do:
+    """A verb that moves the phases; whether it may is a matter of the state alone."""
+
+    verb: Verb
+    subject: str = ""
+    unclaimed: tuple[Unclaimed, ...] = ()
+
+
+Action: TypeAlias = Write | ClaimTest | Do
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    claims: tuple[Red, ...] = ()
+    """Reds that this write claims by implication."""
+    joins: tuple[str, ...] = ()
+    """Paths outside the targets that join the open claims as implied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deny:
+    rule: str
+    reason: str
+    next: str
+
+    def lines(self) -> tuple[str, str, str]:
+        return (f"denied [{self.rule}]", self.reason, f"next: {self.next}")
+
+
+Decision: TypeAlias = Allow | Deny

@@ -1,0 +1,147 @@
+"""Which class a path has: the compiled rules of one configuration, and their application."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.errors import ConfigError
+from verdigris.core.globs import compile_glob
+from verdigris.core.pathclass import PathClass
+from verdigris.core.usual import (
+    ENVIRONMENTS,
+    FLAT_SOURCE,
+    LANGUAGE_FILE,
+    RUNNER_FILES,
+    SWITCHES,
+    TESTS,
+    TRANSIENT,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from verdigris.core.settings import Settings, Stack
+
+_ORDER = tuple(PathClass)
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """What looking at a stack's folder told; all relative to the stack's root."""
+
+    flat: bool = False
+    """No `src/`: packages and modules stand at the root."""
+    source: tuple[str, ...] = ()
+    """Source roots."""
+    tests: tuple[str, ...] = ()
+    """Globs of tests beyond the usual ones: the runner's `testpaths` and `python_files`."""
+    environments: tuple[str, ...] = ()
+    """Folders that hold an interpreter's environment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Ordered rules; the first whose regex matches the whole path decides."""
+
+    rules: tuple[tuple[PathClass, str], ...]
+
+    def to_json(self) -> list[list[str]]:
+        return [[cls.value, regex] for cls, regex in self.rules]
+
+    @classmethod
+    def from_json(cls, data: Any) -> Classes:
+        try:
+            classes = cls(tuple((PathClass(name), _text(regex)) for name, regex in data))
+            _compiled(classes.rules, 0)
+        except (TypeError, ValueError, re.error):
+            classes = cls(())
+        if not classes.rules:
+            raise ConfigError("the recorded path classes cannot be read", hint="run `tdd log verify`")
+        return classes
+
+
+def compile_classes(settings: Settings, detected: Mapping[str, Detected]) -> Classes:
+    stacks = [(stack, detected.get(stack.root, Detected(flat=True))) for stack in settings.stacks]
+    transient = [TRANSIENT]
+    tests = [RUNNER_FILES, *map(compile_glob, settings.oracle_include)]
+    source = []
+    for stack, found in stacks:
+        prefix = _prefix(stack.root)
+        transient += [prefix + regex for regex in (*map(compile_glob, found.environments), ENVIRONMENTS)]
+        transient += [prefix + compile_glob(glob) for glob in stack.generated]
+        tests += [prefix + regex for regex in (TESTS, *map(compile_glob, (*stack.test, *found.tests)))]
+        source += [_not_inner(stack, settings) + prefix + regex for regex in _source(stack, found)]
+    rules = (
+        (PathClass.SWITCH, SWITCHES),
+        (PathClass.OTHER, _any(transient)),
+        (PathClass.TEST, _any(tests)),
+        (PathClass.SPEC, _any(map(compile_glob, settings.spec))),
+        (PathClass.SOURCE, _any(source)),
+    )
+    return Classes(tuple((cls, regex) for cls, regex in rules if regex))
+
+
+def classify(path: str, classes: Classes, *, fold_case: bool = False) -> PathClass:
+    """Classify a canonical path, relative to the worktree's root.
+
+    Where the file system folds names, a path is as protected as the most protected name it may stand for.
+    """
+    if not fold_case:
+        return _first(path, _compiled(classes.rules, 0))
+    patterns = _compiled(classes.rules, re.IGNORECASE)
+    return min((_first(name, patterns) for name in _spellings(path)), key=_ORDER.index)
+
+
+def _first(path: str, patterns: tuple[tuple[PathClass, re.Pattern[str]], ...]) -> PathClass:
+    return next((cls for cls, pattern in patterns if pattern.fullmatch(path)), PathClass.OTHER)
+
+
+@lru_cache(maxsize=8)
+def _compiled(
+    rules: tuple[tuple[PathClass, str], ...], flags: int
+) -> tuple[tuple[PathClass, re.Pattern[str]], ...]:
+    return tuple((cls, re.compile(regex, flags | re.DOTALL)) for cls, regex in rules)
+
+
+def _spellings(path: str) -> frozenset[str]:
+    import unicodedata
+
+    forms = {path, unicodedata.normalize("NFC", path), unicodedata.normalize("NFD", path)}
+    return frozenset(forms | {unicodedata.normalize("NFC", path.casefold())})
+
+
+def _source(stack: Stack, found: Detected) -> list[str]:
+    if stack.source:
+        return [_source_glob(glob) for glob in stack.source]
+    roots = [_source_glob(root + "/") for root in found.source]
+    return [*roots, FLAT_SOURCE] if found.flat else roots
+
+
+def _source_glob(glob: str) -> str:
+    """A folder holds the files of its language; a glob that ends in a suffix means just that."""
+    names_files = re.search(r"\.\w+\Z", glob) is not None
+    return compile_glob(glob) if names_files else LANGUAGE_FILE + compile_glob(glob)
+
+
+def _not_inner(outer: Stack, settings: Settings) -> str:
+    """A stack inside another decides for itself what its source is."""
+    inner = [_prefix(s.root) for s in settings.stacks if s.root != outer.root and _prefix(s.root)]
+    within = [prefix for prefix in inner if prefix.startswith(_prefix(outer.root))]
+    return f"(?!{'|'.join(within)})" if within else ""
+
+
+def _prefix(root: str) -> str:
+    return "" if root == "." else re.escape(root) + "/"
+
+
+def _any(regexes: Iterable[str]) -> str:
+    return "|".join(dict.fromkeys(regexes))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value

@@ -1,0 +1,334 @@
+"""The facts that the kernel records: one frozen value per event type, named as in the log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from verdigris.core.codec import from_json, to_json
+from verdigris.core.report import IdSource, Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One fact. Its name in the log is its class name in snake case."""
+
+    kinds: ClassVar[dict[str, type[Event]]] = {}
+
+    def __init_subclass__(cls, **_: object) -> None:
+        Event.kinds[_snake(cls.__name__)] = cls
+
+    @classmethod
+    def kind(cls) -> str:
+        return _snake(cls.__name__)
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+def encode(event: Event) -> tuple[str, dict[str, Any]]:
+    return event.kind(), to_json(event)
+
+
+def decode(kind: str, data: Mapping[str, Any]) -> Event | None:
+    """None for a type that this version does not know: such an event changes no state."""
+    cls = Event.kinds.get(kind)
+    return None if cls is None else from_json(cls, data)
+
+
+# -- configuration and ground ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configured(Event):
+    tdd_yaml: str
+    """Digest of the file that the rest was compiled from."""
+    settings: Mapping[str, Any]
+    classes: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unconfigured(Event):
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground(Event):
+    """The tree against which unclaimed edits are told; what a commit of others brought belongs to it."""
+
+    tree: str
+    commit: str | None
+    on: str | None
+    """The branch."""
+    why: str
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadSeen(Event):
+    """HEAD moved by a plain commit of the tree as it stands: nothing else changes."""
+
+    commit: str | None
+    on: str | None
+
+
+# -- tests -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestRun(Event):
+    __test__ = False
+
+    test_id: str
+    test_id_source: IdSource
+    status: Status
+    command: str
+    duration_ms: int
+    tree: str
+    native_id: str
+    red: str | None = None
+    """`valid`, or why it is not; None where the test did not fail."""
+    failure: str = ""
+    """Kind and first line of the failure."""
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteRun(Event):
+    """A whole suite was run on a tree; `record` is a blob with every id and its status."""
+
+    tree: str
+    command: str
+    record: str
+    passed: int
+    failed: int
+    skipped: int
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestBug(Event):
+    __test__ = False
+
+    bug: str
+    places: tuple[str, ...]
+    why: str
+    tree: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestBugClosed(Event):
+    __test__ = False
+
+    bug: str
+    test_id: str
+
+
+# -- turns -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnOpened(Event):
+    turn: str
+    tree: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OracleFrozen(Event):
+    turn: str
+    tree: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditClaim(Event):
+    test_id: str
+    edit_target: str
+    red: int
+    """Sequence number of the red that it cites."""
+    implied: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit(Event):
+    """A write that the gate allowed."""
+
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Denied(Event):
+    rule: str
+    reason: str
+    next: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation(Event):
+    path: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled(Event):
+    turn: str
+    verdict: str
+    tree: str
+    reasons: tuple[str, ...] = ()
+    concerns: tuple[str, ...] = ()
+    struck: tuple[str, ...] = ()
+    """The claims that got a strike."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted(Event):
+    """A triple: the red, the edit as a diff between two trees, the green."""
+
+    test_id: str
+    red: int
+    before: str
+    after: str
+    paths: tuple[str, ...]
+    green: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair(Event):
+    why: str
+    test_ids: tuple[str, ...]
+    aside: str
+    """What was laid aside."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspended(Event):
+    turn: str
+    tree: str
+    """The turn's start on the new ground."""
+    commit: str | None
+    on: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumed(Event):
+    turn: str
+    reds: Mapping[str, int]
+    """Each surviving claim with the red that proves it on the new ground."""
+
+
+# -- effects on the tree: an intent, then its outcome ------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayingAside(Event):
+    aside: str
+    paths: tuple[str, ...]
+    edited: str
+    """The tree with the edits."""
+    start: str
+    """The tree that the paths go back to."""
+    why: str
+    test_ids: tuple[str, ...] = ()
+    """Claims that end with this; empty: all of the turn."""
+    back_at_claim: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reverted(Event):
+    aside: str
+    displaced: tuple[str, ...] = ()
+    """`path blob` of bytes that nobody had recorded and that had to make way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restoring(Event):
+    aside: str
+    paths: tuple[str, ...]
+    before: str
+    """The tree as it stood."""
+    after: str
+    """The tree with the edits laid on again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored(Event):
+    aside: str
+    displaced: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Formatting(Event):
+    paths: tuple[str, ...]
+    tree: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Formatted(Event):
+    tree: str
+    undone: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proving(Event):
+    """The turn's edits step aside for one run on the start tree, and come back."""
+
+    paths: tuple[str, ...]
+    edited: str
+    start: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proved(Event):
+    displaced: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Syncing(Event):
+    argv: tuple[str, ...]
+    tree: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synced(Event):
+    argv: tuple[str, ...]
+    exit_code: int | None
+    """None when git was killed with us."""
+
+
+# -- refactor, off and on ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefactorBegun(Event):
+    tree: str
+    record: str
+    """Blob with every id and its status before."""
+    uncovered: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefactorEnded(Event):
+    verdict: str
+    tree: str
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwitchedOff(Event):
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwitchedOn(Event):
+    tree: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogRepaired(Event):
+    kept: int
+    lost: int
+    why: str
+    damaged: str

@@ -1,0 +1,234 @@
+"""`fold`: the only way from events to a state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from verdigris.core import events as e
+from verdigris.core.codec import from_json, to_json
+from verdigris.core.events import Event, decode
+from verdigris.core.report import Status
+from verdigris.core.state import (
+    Baseline,
+    Claim,
+    Configuration,
+    Intent,
+    LaidAside,
+    OpenTestBug,
+    Phase,
+    Red,
+    Refactor,
+    SeenHead,
+    State,
+    Turn,
+    WorktreeState,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from verdigris.core.record import Record
+
+V = TypeVar("V")
+
+REMEMBERED_REDS = 200
+"""A suite with thousands of failures must not bloat every checkpoint; the newest are kept."""
+REMEMBERED_ASIDES = 100
+REMEMBERED_VIOLATIONS = 20
+
+_INTENTS = (e.LayingAside, e.Restoring, e.Formatting, e.Proving, e.Syncing)
+_OUTCOMES = (e.Reverted, e.Restored, e.Formatted, e.Proved, e.Synced)
+
+
+def fold(records: Iterable[Record], state: State | None = None) -> State:
+    state = State() if state is None else state
+    for record in records:
+        state = step(state, record)
+    return state
+
+
+def step(state: State, record: Record) -> State:
+    event = decode(record.type, record.data)
+    match event:
+        case None:
+            return state
+        case e.Configured():
+            return replace(state, configuration=Configuration(event.tdd_yaml, event.settings, event.classes))
+        case e.Unconfigured():
+            return replace(state, configuration=None)
+        case _:
+            after = advance(state.of(record.worktree), event, record.seq)
+            return replace(state, worktrees={**state.worktrees, record.worktree: after})
+
+
+def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
+    """One worktree, one event."""
+    w = _intents(w, event)
+    match event:
+        case e.Ground():
+            return replace(w, ground=event.tree, head=SeenHead(event.commit, event.on))
+        case e.HeadSeen():
+            return replace(w, head=SeenHead(event.commit, event.on))
+        case e.TestRun():
+            return replace(w, reds=_reds(w, event, seq))
+        case e.SuiteRun():
+            return replace(w, baseline=Baseline(event.tree, event.record))
+        case e.TestBug():
+            bug = OpenTestBug(event.bug, event.places, event.why, event.tree)
+            return replace(w, bugs=w.bugs + 1, test_bugs={**w.test_bugs, event.bug: bug})
+        case e.TestBugClosed():
+            return replace(w, test_bugs=_without(w.test_bugs, {event.bug}))
+        case e.Violation():
+            return replace(w, violations=(*w.violations, event.path)[-REMEMBERED_VIOLATIONS:])
+        case e.SwitchedOff():
+            return replace(_closed(w), phase=Phase.OFF, off_why=event.why, refactor=None)
+        case e.SwitchedOn():
+            return replace(_closed(w), phase=Phase.RED, off_why="", ground=event.tree, reds={}, strikes={})
+        case e.RefactorBegun():
+            refactor = Refactor(event.tree, event.record, event.uncovered)
+            return replace(w, phase=Phase.REFACTOR, refactor=refactor, reds={})
+        case e.RefactorEnded():
+            return _refactor_ended(w, event)
+        case _:
+            return _turn(w, event)
+
+
+def _turn(w: WorktreeState, event: Event) -> WorktreeState:
+    match event:
+        case e.TurnOpened():
+            return replace(
+                w, phase=Phase.GREEN, turns=w.turns + 1, turn=Turn(event.turn, event.tree), violations=()
+            )
+        case e.EditClaim():
+            return replace(w, claims={**w.claims, event.test_id: _claimed(w, event)})
+        case e.Settled():
+            return _settled(w, event)
+        case e.Accepted():
+            return _accepted(w, event)
+        case e.Reverted():
+            return _reverted(w, event)
+        case e.Restored():
+            return replace(w, aside=_without(w.aside, {event.aside}))
+        case e.Suspended() if w.turn:
+            turn = replace(w.turn, tree=event.tree, suspended=True)
+            return replace(w, turn=turn, head=SeenHead(event.commit, event.on))
+        case e.Resumed() if w.turn:
+            claims = {i: replace(w.claims[i], red=red) for i, red in event.reds.items() if i in w.claims}
+            return replace(w, turn=replace(w.turn, suspended=False), claims=claims)
+        case _:
+            return w
+
+
+def _reds(w: WorktreeState, event: e.TestRun, seq: int) -> Mapping[str, Red]:
+    others = _without(w.reds, {event.test_id})
+    if event.status is Status.PASS or event.status is Status.SKIP:
+        return others
+    red = Red(
+        event.test_id,
+        event.native_id,
+        event.test_id_source,
+        seq,
+        event.tree,
+        event.command,
+        event.status,
+        event.red or "unknown",
+        event.failure,
+        event.place,
+    )
+    reds = {**others, event.test_id: red}
+    surplus = [i for i in reds if i not in w.claims][: max(0, len(reds) - REMEMBERED_REDS)]
+    return _without(reds, set(surplus))
+
+
+def _claimed(w: WorktreeState, event: e.EditClaim) -> Claim:
+    known = w.claims.get(event.test_id)
+    if known is not None:
+        targets = tuple(dict.fromkeys((*known.targets, event.edit_target)))
+        return replace(known, targets=targets, red=event.red, implied=known.implied and event.implied)
+    red = w.reds.get(event.test_id)
+    native = event.test_id if red is None else red.native_id
+    return Claim(event.test_id, native, event.red, (event.edit_target,), event.implied)
+
+
+def _settled(w: WorktreeState, event: e.Settled) -> WorktreeState:
+    strikes = {**w.strikes, **{i: w.strikes.get(i, 0) + 1 for i in event.struck}}
+    turn = None if w.turn is None else replace(w.turn, judged=event.tree)
+    return replace(w, turn=turn, strikes=strikes)
+
+
+def _accepted(w: WorktreeState, event: e.Accepted) -> WorktreeState:
+    """The last claim that is accepted closes the turn: the edited tree is the new ground."""
+    gone = {event.test_id}
+    w = replace(
+        w,
+        ground=event.after,
+        claims=_without(w.claims, gone),
+        reds=_without(w.reds, gone),
+        strikes=_without(w.strikes, gone),
+    )
+    return w if w.claims else _closed(w, Phase.RED)
+
+
+def _reverted(w: WorktreeState, event: e.Reverted) -> WorktreeState:
+    """What was seen red with the edits in place says nothing without them."""
+    laid = w.aside.get(event.aside)
+    if w.phase is Phase.REFACTOR:
+        return replace(w, phase=Phase.RED, refactor=None)
+    if w.phase is not Phase.GREEN or laid is None:
+        return w
+    gone = set(laid.test_ids or w.claims)
+    w = replace(w, claims=_without(w.claims, gone), strikes=_without(w.strikes, gone), reds={})
+    return w if w.claims else _closed(w, Phase.RED)
+
+
+def _refactor_ended(w: WorktreeState, event: e.RefactorEnded) -> WorktreeState:
+    if event.verdict == "accepted":
+        return replace(w, phase=Phase.RED, refactor=None, ground=event.tree)
+    if event.verdict == "aborted" or w.refactor is None:
+        return replace(w, phase=Phase.RED, refactor=None)
+    counts = event.verdict not in {"broken", "tampered"} and event.tree not in {
+        w.refactor.judged,
+        w.refactor.tree,
+    }
+    refactor = replace(w.refactor, strikes=w.refactor.strikes + counts, judged=event.tree)
+    return replace(w, refactor=refactor)
+
+
+def _closed(w: WorktreeState, phase: Phase | None = None) -> WorktreeState:
+    return replace(w, phase=phase or w.phase, turn=None, claims={}, violations=())
+
+
+def _intents(w: WorktreeState, event: Event) -> WorktreeState:
+    if isinstance(event, _OUTCOMES):
+        return replace(w, intent=None)
+    if not isinstance(event, _INTENTS):
+        return w
+    w = replace(w, intent=Intent(event.kind(), to_json(event)))
+    if not isinstance(event, e.LayingAside):
+        return w
+    laid = LaidAside(
+        event.aside, event.paths, event.edited, event.start, event.why, event.test_ids, event.back_at_claim
+    )
+    kept = dict(list({**w.aside, event.aside: laid}.items())[-REMEMBERED_ASIDES:])
+    return replace(w, aside=kept, asides=w.asides + 1)
+
+
+def _without(mapping: Mapping[str, V], gone: set[str]) -> Mapping[str, V]:
+    return {k: v for k, v in mapping.items() if k not in gone}
+
+
+class StateFolding:
+    """How the log folds its records into a State (the seam that `kernel.log` takes)."""
+
+    def initial(self) -> State:
+        return State()
+
+    def step(self, state: State, record: Record) -> State:
+        return step(state, record)
+
+    def dump(self, state: State) -> Any:
+        return to_json(state)
+
+    def load(self, data: Any) -> State:
+        return from_json(State, data)

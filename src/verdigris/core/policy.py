@@ -1,0 +1,279 @@
+"""`decide`: may this actor do this now? Strict by default; every no names the next allowed move."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from verdigris.core.actions import Action, Allow, ClaimTest, Decision, Deny, Do, FileWrite, Write
+from verdigris.core.pathclass import PathClass
+from verdigris.core.redness import WHY_NOT
+from verdigris.core.runnerkeys import MIXED, runner_keys
+from verdigris.core.state import Phase, WorktreeState
+from verdigris.core.stubs import only_stubs
+from verdigris.core.targets import owners
+
+if TYPE_CHECKING:
+    from verdigris.core.settings import Settings
+
+
+def decide(
+    state: WorktreeState, action: Action, settings: Settings, *, in_progress: str | None = None
+) -> Decision:
+    """`in_progress` names a merge, rebase … that git has not finished in this worktree."""
+    match action:
+        case Write():
+            return _write(state, action, settings)
+        case ClaimTest():
+            return _unfinished(in_progress) or _claim(state, action)
+        case Do(verb="on" | "off" | "test-bug" | "sync"):
+            return _verb(state, action)
+        case Do():
+            return _unfinished(in_progress) or _verb(state, action)
+        case _:
+            assert_never(action)
+
+
+def _unfinished(in_progress: str | None) -> Deny | None:
+    if in_progress is None:
+        return None
+    return Deny(
+        "git-in-progress",
+        f"A {in_progress} is in progress: the tree is between two states and proves nothing.",
+        f"finish or abort it (`tdd sync -- {in_progress} --continue` or `--abort`)",
+    )
+
+
+# -- writes -----------------------------------------------------------------------------------
+
+
+def _write(state: WorktreeState, action: Write, settings: Settings) -> Decision:
+    joins: list[str] = []
+    needs_claim = False
+    for file in action.files:
+        match _write_one(state, file, settings):
+            case Deny() as no:
+                return no
+            case "claim":
+                needs_claim = True
+            case "join" if file.path is not None:
+                joins.append(file.path)
+    return _implied_claim(state) if needs_claim else Allow(joins=tuple(joins))
+
+
+def _write_one(state: WorktreeState, file: FileWrite, settings: Settings) -> Deny | str:
+    name = file.path or file.spelling
+    match file.cls, state.phase:
+        case PathClass.SWITCH, _:
+            return Deny(
+                "switch", f"{name} belongs to the gate: it is never an agent's to write.", "leave it as it is"
+            )
+        case _, Phase.OFF:
+            return "ok"
+        case PathClass.OTHER, phase:
+            return _mixed(file, name) if phase in {Phase.GREEN, Phase.REFACTOR} else "ok"
+        case ((PathClass.TEST | PathClass.SPEC), Phase.GREEN):
+            return _frozen(name)
+        case PathClass.SPEC, Phase.REFACTOR:
+            return Deny(
+                "spec-in-refactor", f"{name} is specification: a refactor keeps it.", "end the refactor first"
+            )
+        case PathClass.SOURCE, Phase.GREEN:
+            return _source_in_green(state, file, settings)
+        case PathClass.SOURCE, Phase.RED:
+            return _source_in_red(file)
+        case _:
+            return "ok"
+
+
+def _frozen(name: str) -> Deny:
+    return Deny(
+        "frozen-oracle",
+        f"{name} is part of the oracle, frozen from claim to verdict.",
+        f'make the source pass it; if the test is wrong: `tdd test-bug {name}:LINE "WHY"`',
+    )
+
+
+def _mixed(file: FileWrite, name: str) -> Deny | str:
+    base = name.rpartition("/")[2]
+    if base not in MIXED or runner_keys(base, file.before or b"") == runner_keys(base, file.after or b""):
+        return "ok"
+    return Deny(
+        "frozen-oracle",
+        f"the test runner's keys in {name} are part of the oracle, frozen until the verdict.",
+        "change its other keys only, or settle first",
+    )
+
+
+def _source_in_green(state: WorktreeState, file: FileWrite, settings: Settings) -> Deny | str:
+    if state.turn is not None and state.turn.suspended:
+        return Deny(
+            "suspended",
+            "HEAD moved under the open turn: its reds are not proven on the new ground.",
+            f"`tdd test {' '.join(state.claims)}`",
+        )
+    if file.path is None or owners(state.claims.values(), file.path):
+        return "ok"
+    if settings.claims == "strict":
+        first = next(iter(state.claims), "TEST_ID")
+        return Deny(
+            "outside-targets",
+            f"{file.path} is outside the targets of the open claims (`claims: strict`).",
+            f"`tdd claim {first} {file.path}`",
+        )
+    return "join"
+
+
+def _source_in_red(file: FileWrite) -> Deny | str:
+    if file.after is None:
+        return "claim"
+    before = None if file.before is None else file.before.decode("utf-8", "surrogateescape")
+    return "ok" if only_stubs(before, file.after.decode("utf-8", "surrogateescape")) is None else "claim"
+
+
+def _implied_claim(state: WorktreeState) -> Decision:
+    match state.valid_reds:
+        case ():
+            return Deny(
+                "red-first",
+                "No source edit without a test that is red now.",
+                "write one failing test, run `tdd test ID`, then `tdd claim ID PATH`",
+            )
+        case (red,):
+            return Allow(claims=(red,))
+        case reds:
+            return Deny(
+                "which-red",
+                f"{len(reds)} tests are red; the edit must say which it advances.",
+                f"`tdd claim {reds[0].test_id} PATH`",
+            )
+
+
+# -- claims -----------------------------------------------------------------------------------
+
+
+def _claim(state: WorktreeState, action: ClaimTest) -> Decision:
+    return _claim_phase(state) or _claim_targets(action) or _claim_red(state, action) or Allow()
+
+
+def _claim_phase(state: WorktreeState) -> Deny | None:
+    match state.phase:
+        case Phase.REFACTOR:
+            return Deny(
+                "not-in-refactor",
+                "A refactor is open: it keeps behaviour, so nothing is claimed.",
+                "`tdd refactor end`",
+            )
+        case Phase.OFF:
+            return Deny("off", f"Verdigris is off here ({state.off_why}).", "a person says `tdd on`")
+        case _ if state.turn is not None and state.turn.suspended:
+            return Deny(
+                "suspended",
+                "HEAD moved under the open turn: its reds are not proven on the new ground.",
+                f"`tdd test {' '.join(state.claims)}`",
+            )
+        case _:
+            return None
+
+
+def _claim_targets(action: ClaimTest) -> Deny | None:
+    for target in action.targets:
+        if target.path is None:
+            return Deny(
+                "outside", f"{target.spelling} lies outside the repository.", "name a source path inside it"
+            )
+        if not target.classes & {PathClass.SOURCE, PathClass.OTHER}:
+            found = min(target.classes, key=list(PathClass).index)
+            return Deny(
+                "claim-target",
+                f"{target.path} is of class {found}: a claim is on source.",
+                "name the source to edit",
+            )
+    return None
+
+
+def _claim_red(state: WorktreeState, action: ClaimTest) -> Deny | None:
+    red = state.reds.get(action.test_id)
+    if red is None and action.passing:
+        return _wrong_red(action.test_id, "passing")
+    if red is None:
+        close = f" Did you mean {action.nearest[0]}?" if action.nearest else ""
+        return Deny("no-red", f"{action.test_id} is not red now.{close}", f"`tdd test {action.test_id}`")
+    if not red.valid:
+        return _wrong_red(action.test_id, red.why)
+    if action.drift:
+        return Deny(
+            "oracle-drift",
+            f"{action.drift[0]} changed since the open turn froze it.",
+            "put it back, or settle first",
+        )
+    if action.moved:
+        return Deny(
+            "stale-red",
+            f"{action.moved[0]} changed since that red was seen.",
+            f"run `tdd test {action.test_id}` again",
+        )
+    if action.unclaimed:
+        first = action.unclaimed[0]
+        return Deny(
+            "source-before-red",
+            f"{first.path}:{first.line} was edited before any red: {first.why}.",
+            "`tdd aside`, then `tdd test` and claim: the claim lays the edits on again",
+        )
+    return None
+
+
+def _wrong_red(test_id: str, why: str) -> Deny:
+    reason, following = WHY_NOT.get(why, (f"it failed for another reason ({why})", "revise the test"))
+    return Deny(f"red-{why}", f"{test_id} is not red for the right reason: {reason}", following)
+
+
+# -- verbs ------------------------------------------------------------------------------------
+
+_NEEDS: dict[str, tuple[Phase, ...]] = {
+    "settle": (Phase.GREEN,),
+    "refactor begin": (Phase.RED,),
+    "refactor end": (Phase.REFACTOR,),
+    "refactor abort": (Phase.REFACTOR,),
+    "test-bug": (Phase.RED, Phase.GREEN),
+    "restore": (Phase.GREEN, Phase.REFACTOR, Phase.OFF),
+    "sync": (Phase.RED, Phase.OFF),
+    "on": (Phase.OFF,),
+    "off": (Phase.RED, Phase.GREEN, Phase.REFACTOR),
+}
+
+
+def _verb(state: WorktreeState, action: Do) -> Decision:
+    if state.phase not in _NEEDS[action.verb]:
+        return Deny(
+            "not-in-phase", f"`tdd {action.verb}` has no place in the {state.phase} phase.", next_move(state)
+        )
+    if action.verb == "settle" and state.turn is not None and state.turn.suspended:
+        return _claim_phase(state) or Allow()
+    if action.verb == "refactor begin" and action.unclaimed:
+        first = action.unclaimed[0]
+        return Deny(
+            "source-before-red",
+            f"{first.path}:{first.line} was edited outside any turn: {first.why}.",
+            "`tdd aside`, then begin",
+        )
+    return Allow()
+
+
+def next_move(state: WorktreeState) -> str:
+    """The move that leads on from here, in one line."""
+    match state.phase:
+        case Phase.OFF:
+            return "a person says `tdd on`"
+        case Phase.REFACTOR:
+            return "restructure, then `tdd refactor end` (or `tdd refactor abort`)"
+        case Phase.GREEN if state.turn is not None and state.turn.suspended:
+            return f"`tdd test {' '.join(state.claims)}` on the new ground"
+        case Phase.GREEN:
+            return "edit the claimed source, then `tdd settle`"
+        case Phase.RED if state.test_bugs:
+            bug = next(iter(state.test_bugs.values()))
+            return f"revise {bug.places[0].rpartition(':')[0]}, then `tdd test` it"
+        case _ if state.valid_reds:
+            return f"`tdd claim {state.valid_reds[0].test_id} PATH`"
+        case _:
+            return "write one failing test, then `tdd test ID`"

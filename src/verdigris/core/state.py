@@ -1,0 +1,148 @@
+"""What the log adds up to: one value per worktree, small enough for a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from verdigris.core.report import IdSource, Status
+
+
+class Phase(StrEnum):
+    RED = "red"
+    GREEN = "green"
+    REFACTOR = "refactor"
+    OFF = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class Red:
+    """The latest run of a test that did not pass."""
+
+    test_id: str
+    native_id: str
+    source: IdSource
+    seq: int
+    tree: str
+    command: str
+    status: Status
+    why: str
+    """`valid`, or why it is not."""
+    failure: str = ""
+    place: str = ""
+
+    @property
+    def valid(self) -> bool:
+        return self.why == "valid"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    test_id: str
+    native_id: str
+    red: int
+    targets: tuple[str, ...]
+    implied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    id: str
+    tree: str
+    """The start: what laying aside goes back to, and the frozen oracle."""
+    suspended: bool = False
+    judged: str | None = None
+    """The tree of the last settlement within this turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaidAside:
+    id: str
+    paths: tuple[str, ...]
+    edited: str
+    start: str
+    why: str
+    test_ids: tuple[str, ...] = ()
+    back_at_claim: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTestBug:
+    id: str
+    places: tuple[str, ...]
+    why: str
+    tree: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refactor:
+    tree: str
+    record: str
+    uncovered: bool = False
+    strikes: int = 0
+    judged: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    tree: str
+    record: str
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """An effect that was announced and whose outcome is not recorded yet."""
+
+    kind: str
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SeenHead:
+    commit: str | None
+    on: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorktreeState:
+    phase: Phase = Phase.RED
+    ground: str | None = None
+    head: SeenHead | None = None
+    reds: Mapping[str, Red] = field(default_factory=dict)
+    claims: Mapping[str, Claim] = field(default_factory=dict)
+    turn: Turn | None = None
+    turns: int = 0
+    strikes: Mapping[str, int] = field(default_factory=dict)
+    aside: Mapping[str, LaidAside] = field(default_factory=dict)
+    asides: int = 0
+    test_bugs: Mapping[str, OpenTestBug] = field(default_factory=dict)
+    bugs: int = 0
+    refactor: Refactor | None = None
+    baseline: Baseline | None = None
+    intent: Intent | None = None
+    violations: tuple[str, ...] = ()
+    """Of the open turn, newest last."""
+    off_why: str = ""
+
+    @property
+    def valid_reds(self) -> tuple[Red, ...]:
+        return tuple(red for red in self.reds.values() if red.valid)
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    tdd_yaml: str
+    settings: Mapping[str, Any]
+    classes: Any
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    configuration: Configuration | None = None
+    worktrees: Mapping[str, WorktreeState] = field(default_factory=dict)
+
+    def of(self, worktree: str) -> WorktreeState:
+        """A worktree that the log has not seen is red: adding one switches nothing off."""
+        return self.worktrees.get(worktree, WorktreeState())

@@ -1,0 +1,90 @@
+"""The events that open, join and end a turn: what a decision to go on means, as facts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.events import Accepted, EditClaim, Event, LayingAside, OracleFrozen, Settled, TurnOpened
+from verdigris.core.verdict import STRIKES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from verdigris.core.state import Turn, WorktreeState
+    from verdigris.core.verdict import Verdict
+
+
+def claim_events(
+    state: WorktreeState, test_id: str, paths: Sequence[str], tree: str, *, implied: bool = False
+) -> tuple[Event, ...]:
+    """The first claim of a turn freezes the oracle."""
+    red = state.reds[test_id]
+    claims = tuple(EditClaim(test_id=test_id, edit_target=p, red=red.seq, implied=implied) for p in paths)
+    if state.turn is not None:
+        return claims
+    turn = f"t{state.turns + 1}"
+    return (TurnOpened(turn=turn, tree=tree), OracleFrozen(turn=turn, tree=tree), *claims)
+
+
+def joining_events(state: WorktreeState, paths: Sequence[str]) -> tuple[EditClaim, ...]:
+    """Paths outside the targets join every open claim, as implied."""
+    return tuple(
+        EditClaim(test_id=claim.test_id, edit_target=path, red=claim.red, implied=True)
+        for claim in state.claims.values()
+        for path in paths
+    )
+
+
+def accepted_events(
+    state: WorktreeState, turn: Turn, after: str, paths: Sequence[str], green: Mapping[str, int]
+) -> tuple[Accepted, ...]:
+    """One triple a claim; `green` maps native ids to the events that record their passing."""
+    return tuple(
+        Accepted(
+            test_id=claim.test_id,
+            red=claim.red,
+            before=turn.tree,
+            after=after,
+            paths=tuple(paths),
+            green=green[claim.native_id],
+        )
+        for claim in state.claims.values()
+    )
+
+
+def settled_event(state: WorktreeState, turn: Turn, verdict: Verdict, tree: str, *, edited: bool) -> Settled:
+    """`edited`: source changed since the last settlement; without that no strike counts."""
+    counts = verdict.kind in STRIKES and edited
+    return Settled(
+        turn=turn.id,
+        verdict=verdict.kind,
+        tree=tree,
+        reasons=verdict.reasons,
+        concerns=verdict.concerns,
+        struck=(verdict.failing or tuple(state.claims)) if counts else (),
+    )
+
+
+def struck_out(state: WorktreeState, settled: Settled, limit: int) -> bool:
+    return any(state.strikes.get(test_id, 0) + 1 >= limit for test_id in settled.struck)
+
+
+def laying_aside(
+    state: WorktreeState,
+    *,
+    paths: Sequence[str],
+    edited: str,
+    start: str,
+    why: str,
+    test_ids: Sequence[str] = (),
+    back_at_claim: bool = False,
+) -> LayingAside:
+    return LayingAside(
+        aside=f"a{state.asides + 1}",
+        paths=tuple(paths),
+        edited=edited,
+        start=start,
+        why=why,
+        test_ids=tuple(test_ids),
+        back_at_claim=back_at_claim,
+    )

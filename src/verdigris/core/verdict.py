@@ -1,0 +1,145 @@
+"""`judge`: what a settlement's run proves about the claims."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from verdigris.core.report import Ended, Status, TestReport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+class Kind(StrEnum):
+    ACCEPTED = "accepted"
+    STILL_RED = "still-red"
+    REGRESSED = "regressed"
+    WEAKENED = "weakened"
+    HOLLOW = "hollow"
+    OVERFIT = "overfit"
+    TAMPERED = "tampered"
+    BROKEN = "broken"
+
+
+STRIKES = frozenset({Kind.STILL_RED, Kind.REGRESSED, Kind.WEAKENED, Kind.HOLLOW, Kind.OVERFIT})
+"""Verdicts that count against a claim; `broken` and `tampered` never do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """How a configured command (check, verify) ended."""
+
+    name: str
+    command: str
+    ok: bool
+    output: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What is known of the tests at the turn's start."""
+
+    statuses: Mapping[str, Status]
+    """By native id, as seen on the start tree: of those that now fail or are missing."""
+    unstable: frozenset[str] = frozenset()
+    """Ids that gave both answers on one tree."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    kind: Kind
+    reasons: tuple[str, ...] = ()
+    concerns: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
+    """Claimed test ids that do not pass."""
+
+    @property
+    def accepted(self) -> bool:
+        return self.kind is Kind.ACCEPTED
+
+
+def judge(
+    claimed: Mapping[str, str],
+    before: Before,
+    after: TestReport,
+    *,
+    drift: Iterable[str] = (),
+    moved: Iterable[str] = (),
+    changed: bool = True,
+    tools: Iterable[Tool] = (),
+) -> Verdict:
+    """`claimed`: test id → native id. `drift`: oracle paths that changed since they were frozen.
+    `moved`: source that changed while the tests ran. `changed`: the turn has edits.
+    """
+    concerns = tuple(f"unstable: {i} both passes and fails on one tree" for i in sorted(before.unstable))
+    drifted = tuple(f"{path} changed while it was frozen" for path in drift)
+    if drifted:
+        return Verdict(Kind.TAMPERED, drifted, concerns)
+    doubts = (*untrusted(after), *(f"{path} changed while the tests ran: settle again" for path in moved))
+    if doubts:
+        return Verdict(Kind.BROKEN, doubts, concerns, tuple(claimed))
+    status = {r.native_id: r.status for r in after.results}
+    failing = tuple(i for i, native in claimed.items() if status.get(native) is not Status.PASS)
+    if failing:
+        return Verdict(
+            Kind.STILL_RED, tuple(reason_for(after, claimed[i], i) for i in failing), concerns, failing
+        )
+    if not changed:
+        why = "the claimed tests pass although nothing was edited: the red was not stable"
+        return Verdict(Kind.BROKEN, (why,), concerns)
+    regressed = regressions(before, after, claimed.values())
+    failed_tools = tuple(f"{t.name} failed: {t.command}" for t in tools if not t.ok)
+    if regressed or failed_tools:
+        return Verdict(
+            Kind.REGRESSED, (*(reason_for(after, i, i) for i in regressed), *failed_tools), concerns
+        )
+    return Verdict(Kind.ACCEPTED, (), concerns)
+
+
+def regressions(before: Before, after: TestReport, claimed: Iterable[str]) -> tuple[str, ...]:
+    """Native ids that passed at the start and are not reported as passed now; missing is not a pass."""
+    passed = {r.native_id for r in after.results if r.status is Status.PASS}
+    exempt = before.unstable | set(claimed)
+    return tuple(
+        i for i, s in before.statuses.items() if s is Status.PASS and i not in passed and i not in exempt
+    )
+
+
+def untrusted(after: TestReport) -> tuple[str, ...]:
+    tail = after.tail.strip().splitlines()[-1:] or ["it said nothing"]
+    match after.ended:
+        case Ended.FINISHED if after.strays:
+            return ("something other than the reporter wrote on its channel",)
+        case Ended.FINISHED:
+            return ()
+        case Ended.TIMEOUT:
+            return ("the test run did not end in time",)
+        case Ended.DIED:
+            return (f"the test run died: {tail[0]}",)
+        case Ended.EARLY_EXIT:
+            return ("the test process exited before every collected test was reported",)
+        case Ended.NO_START:
+            return (f"the test runner did not start: {tail[0]}",)
+
+
+def reason_for(after: TestReport, native: str, shown: str) -> str:
+    result = next((r for r in after.results if r.native_id == native), None)
+    if result is None:
+        error = next((x for x in after.errors if native.startswith(x.path)), None)
+        return (
+            f"{shown}: not run" if error is None else f"{shown}: not collected: {first_line(error.message)}"
+        )
+    if result.status is Status.SKIP:
+        return f"{shown}: skipped; a skip is not a pass"
+    if result.failure is None:
+        return f"{shown}: {result.status}"
+    place = result.failure.place
+    at = "" if place is None else f" at {place.path}:{place.line}"
+    return f"{shown}: {result.failure.kind}{at}: {first_line(result.failure.message)}"
+
+
+def first_line(message: str, limit: int = 160) -> str:
+    line = next((x for x in message.strip().splitlines() if x.strip()), "")
+    return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from verdigris.core.errors import UserError
+from verdigris.core.report import Ended, Place, RunPhase, Status, TestReport, TestResult
+from verdigris.core.testids import (
+    Annotation,
+    Duplicate,
+    NativeId,
+    annotated,
+    apply,
+    duplicates,
+    nearest,
+    refuse_duplicates,
+    split_id,
+)
+
+
+@pytest.mark.parametrize(
+    ("test_id", "parts"),
+    [
+        ("tests/test_a.py::test_x", ("tests/test_a.py", "test_x", "")),
+        ("tests/test_a.py::TestA::test_x[a::b]", ("tests/test_a.py", "TestA::test_x", "[a::b]")),
+        ("tests/test_a.py::test_x[[c]]", ("tests/test_a.py", "test_x", "[[c]]")),
+        ("a::b[1]/test_a.py::test_x[x.py::y]", ("a::b[1]/test_a.py", "test_x", "[x.py::y]")),
+        ("docs/a.txt::a.txt", ("docs/a.txt", "a.txt", "")),
+        ("tests/test_a.py", ("tests/test_a.py", "", "")),
+    ],
+)
+def test_split(test_id: str, parts: tuple[str, str, str]) -> None:
+    assert split_id(test_id) == NativeId(*parts)
+
+
+def found(text: str) -> dict[str, str]:
+    return {name: a.slug for name, a in annotated(textwrap.dedent(text)).items()}
+
+
+def test_directly_above_and_three_lines_above() -> None:
+    text = """
+        # @tdd-id: one
+        def test_a(): pass
+
+        # @tdd-id: two
+        # why
+        #
+        @deco
+        @deco2(
+        )
+        async def test_b(): pass
+
+        # @tdd-id: too-far
+        #
+        #
+        #
+        def test_c(): pass
+    """
+    assert found(text) == {"test_a": "one", "test_b": "two"}
+
+
+def test_line_of_the_annotation() -> None:
+    assert annotated("\n#@tdd-id:  s \ndef test_a(): pass")["test_a"] == Annotation("s", 2)
+
+
+def test_a_comment_belongs_to_the_next_definition_only() -> None:
+    text = """
+        # @tdd-id: one
+        def test_a(): pass
+        def test_b(): pass
+        # @tdd-id: of-a-class
+        class TestC:
+            def test_c(self): pass
+    """
+    assert found(text) == {"test_a": "one"}
+
+
+def test_methods_nested_classes_and_conditional_definitions() -> None:
+    text = """
+        class TestA:
+            # @tdd-id: m
+            def test_m(self): pass
+            class TestB:
+                # @tdd-id: n
+                def test_n(self): pass
+        try:
+            # @tdd-id: c
+            def test_c(): pass
+        except E:
+            # @tdd-id: d
+            def test_d(): pass
+    """
+    assert found(text) == {"TestA::test_m": "m", "TestA::TestB::test_n": "n", "test_c": "c", "test_d": "d"}
+
+
+def test_what_is_no_annotation() -> None:
+    text = '''
+        TEXT = """
+        # @tdd-id: in-a-string
+        """
+        def test_a(): pass
+        x = 1  # @tdd-id: after-code
+        def test_b(): pass
+        # @tdd-id: with::colons
+        def test_c(): pass
+    '''
+    assert found(text) == {}
+
+
+@pytest.mark.parametrize("text", ["# @tdd-id: a\ndef test_x(:", "# @tdd-id: a\n\0"])
+def test_a_file_that_does_not_parse_has_none(text: str) -> None:
+    assert annotated(text) == {}
+
+
+def result(native_id: str) -> TestResult:
+    return TestResult(native_id, native_id, "native", Status.PASS, RunPhase.CALL, 1)
+
+
+def test_apply_gives_slugs_and_keeps_cases_and_native_ids() -> None:
+    ids = (
+        "t/test_a.py::test_x[1]",
+        "t/test_a.py::TestA::test_y",
+        "t/test_a.py::test_z",
+        "t/test_b.py::test_x",
+    )
+    report = TestReport("c", Ended.FINISHED, 0, 1, tuple(map(result, ids)))
+    text = "# @tdd-id: s\ndef test_x(): pass\nclass TestA:\n  # @tdd-id: m\n  def test_y(self): pass\n"
+    renamed = apply(report, {"t/test_a.py": text}).results
+    assert [r.id for r in renamed] == ["s[1]", "m", ids[2], ids[3]]
+    assert [r.id_source for r in renamed] == ["annotation", "annotation", "native", "native"]
+    assert [r.native_id for r in renamed] == list(ids)
+
+
+def test_a_slug_used_twice_is_an_error_that_names_both_places() -> None:
+    texts = {"b.py": "# @tdd-id: s\ndef test_x(): pass\n", "a.py": "\n# @tdd-id: s\ndef test_y(): pass\n"}
+    assert duplicates(texts) == (Duplicate("s", Place("a.py", 2), Place("b.py", 1)),)
+    with pytest.raises(UserError, match=r"a\.py:2 and b\.py:1"):
+        refuse_duplicates(texts)
+
+
+def test_no_duplicates() -> None:
+    refuse_duplicates({"b.py": "# @tdd-id: s\ndef test_x(): pass\n", "a.py": "def test_y(): pass\n"})
+
+
+KNOWN = [
+    "tests/test_cart.py::test_total",
+    "tests/test_cart.py::test_empty",
+    "tests/unit/test_user.py::test_login",
+]
+
+
+@pytest.mark.parametrize(
+    ("unknown", "best"),
+    [
+        ("tests/test_cart.py::test_totl", KNOWN[0]),
+        ("test_login", KNOWN[2]),
+        ("tests/test_user.py::test_login", KNOWN[2]),
+        ("test_user.py", KNOWN[2]),
+    ],
+)
+def test_nearest(unknown: str, best: str) -> None:
+    assert nearest(unknown, KNOWN)[0] == best
+
+
+def test_nothing_is_near() -> None:
+    assert nearest("qqqq", KNOWN) == ()
+    assert nearest("qqqq", []) == ()

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import pytest
+
+from verdigris.core.report import (
+    CollectError,
+    Ended,
+    Failure,
+    Place,
+    RunPhase,
+    Status,
+    TestReport,
+    TestResult,
+)
+from verdigris.core.verdict import Before, Kind, Tool, judge
+
+CLAIMED = {"slug": "t.py::a"}
+
+
+def result(native: str, status: Status = Status.PASS, failure: Failure | None = None) -> TestResult:
+    return TestResult(native, native, "native", status, RunPhase.CALL, 1, failure)
+
+
+def report(*results: TestResult, ended: Ended = Ended.FINISHED, **more: object) -> TestReport:
+    return TestReport("pytest", ended, 0, 1, results, tuple(r.native_id for r in results), **more)  # type: ignore[arg-type]
+
+
+def test_claimed_tests_that_pass_are_accepted() -> None:
+    assert judge(CLAIMED, Before({}), report(result("t.py::a"))).kind is Kind.ACCEPTED
+
+
+@pytest.mark.parametrize("status", [Status.FAIL, Status.ERROR, Status.SKIP])
+def test_anything_but_a_pass_is_still_red(status: Status) -> None:
+    verdict = judge(CLAIMED, Before({}), report(result("t.py::a", status)))
+    assert (verdict.kind, verdict.failing) == (Kind.STILL_RED, ("slug",))
+
+
+def test_a_claimed_test_that_was_not_run_is_still_red() -> None:
+    verdict = judge(CLAIMED, Before({}), report(result("t.py::other")))
+    assert verdict.kind is Kind.STILL_RED
+    assert verdict.reasons == ("slug: not run",)
+
+
+def test_a_file_that_does_not_load_is_named_as_the_reason() -> None:
+    error = CollectError("t.py", "SyntaxError", "invalid syntax (calc.py, line 3)")
+    verdict = judge(CLAIMED, Before({}), report(errors=(error,)))
+    assert verdict.reasons == ("slug: not collected: invalid syntax (calc.py, line 3)",)
+
+
+def test_the_reason_tells_kind_place_and_message() -> None:
+    failure = Failure("AssertionError", True, "assert 1 == 2\n + where", Place("t.py", 7))
+    verdict = judge(CLAIMED, Before({}), report(result("t.py::a", Status.FAIL, failure)))
+    assert verdict.reasons == ("slug: AssertionError at t.py:7: assert 1 == 2",)
+
+
+def test_a_test_that_passed_before_and_fails_now_has_regressed() -> None:
+    after = report(result("t.py::a"), result("t.py::b", Status.FAIL))
+    assert judge(CLAIMED, Before({"t.py::b": Status.PASS}), after).kind is Kind.REGRESSED
+
+
+def test_a_test_that_passed_before_and_is_gone_has_regressed() -> None:
+    verdict = judge(CLAIMED, Before({"t.py::b": Status.PASS}), report(result("t.py::a")))
+    assert (verdict.kind, verdict.reasons) == (Kind.REGRESSED, ("t.py::b: not run",))
+
+
+def test_a_test_that_failed_before_may_go_on_failing() -> None:
+    after = report(result("t.py::a"), result("t.py::b", Status.FAIL))
+    assert judge(CLAIMED, Before({"t.py::b": Status.FAIL}), after).accepted
+
+
+def test_an_unstable_test_is_a_concern_and_no_regression() -> None:
+    after = report(result("t.py::a"), result("t.py::b", Status.FAIL))
+    verdict = judge(CLAIMED, Before({"t.py::b": Status.PASS}, frozenset({"t.py::b"})), after)
+    assert verdict.accepted
+    assert "t.py::b" in verdict.concerns[0]
+
+
+def test_drift_is_tampered_whatever_the_tests_say() -> None:
+    verdict = judge(CLAIMED, Before({}), report(result("t.py::a")), drift=["tests/conftest.py"])
+    assert (verdict.kind, verdict.reasons) == (
+        Kind.TAMPERED,
+        ("tests/conftest.py changed while it was frozen",),
+    )
+
+
+@pytest.mark.parametrize("ended", [e for e in Ended if e is not Ended.FINISHED])
+def test_a_run_that_did_not_end_properly_is_broken(ended: Ended) -> None:
+    assert judge(CLAIMED, Before({}), report(result("t.py::a"), ended=ended)).kind is Kind.BROKEN
+
+
+def test_a_foreign_hand_on_the_channel_is_broken() -> None:
+    assert judge(CLAIMED, Before({}), report(result("t.py::a"), strays=1)).kind is Kind.BROKEN
+
+
+def test_source_that_moved_during_the_run_is_broken() -> None:
+    assert judge(CLAIMED, Before({}), report(result("t.py::a")), moved=["src/a.py"]).kind is Kind.BROKEN
+
+
+def test_green_without_an_edit_is_broken() -> None:
+    assert judge(CLAIMED, Before({}), report(result("t.py::a")), changed=False).kind is Kind.BROKEN
+
+
+def test_a_failing_check_is_refused_with_its_command() -> None:
+    tool = Tool("check", "ruff check", ok=False, output="F401")
+    verdict = judge(CLAIMED, Before({}), report(result("t.py::a")), tools=[tool])
+    assert (verdict.kind, verdict.reasons) == (Kind.REGRESSED, ("check failed: ruff check",))
