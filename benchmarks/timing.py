@@ -1,0 +1,49 @@
+"""Times several things in one interleaved run, so that a busy machine hits all of them alike."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    name: str
+    milliseconds: float
+    ratio: float | None = None
+    """Against the row's reference."""
+    reference: str = ""
+    target: str = ""
+
+
+def interleaved(subjects: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Median milliseconds of each; one round runs every subject once."""
+    taken: dict[str, list[float]] = {name: [] for name in subjects}
+    for _ in range(rounds):
+        for name, subject in subjects.items():
+            begun = time.perf_counter()
+            subject()
+            taken[name].append((time.perf_counter() - begun) * 1000)
+    return {name: statistics.median(times) for name, times in taken.items()}
+
+
+def against(medians: Mapping[str, float], reference: str, targets: Mapping[str, str]) -> list[Row]:
+    """A row for each subject, with its ratio to the reference."""
+    base = medians[reference]
+    return [
+        Row(name, ms, None if name == reference else ms / base, reference, targets.get(name, ""))
+        for name, ms in medians.items()
+    ]
+
+
+def table(rows: Iterable[Row]) -> str:
+    lines = [f"{'what':<52}{'ms':>10}{'ratio':>8}  target"]
+    for row in rows:
+        ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
+        lines.append(f"{row.name:<52}{row.milliseconds:>10.2f}{ratio:>8}  {row.target}")
+    return "\n".join(lines)
