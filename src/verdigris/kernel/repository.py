@@ -1,0 +1,139 @@
+"""Finds the repository and reads where its HEAD is, from files alone, without asking git."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from verdigris.core.errors import NotARepository, StorageError
+
+MAIN = "main"
+LINKED_MAIN = "main:linked"
+"""A linked worktree that git calls `main`; no name given by git holds a colon."""
+REFTABLE = "refs/heads/.invalid"
+"""What git writes into HEAD where refs are not files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    root: Path
+    """The worktree's top folder."""
+    git_dir: Path
+    """This worktree's own git folder."""
+    common_dir: Path
+    """The git folder that all worktrees share."""
+    worktree: str
+    """`main`, or the name under which git knows the linked worktree."""
+
+    @property
+    def control(self) -> Path:
+        return self.common_dir / "tdd"
+
+    @property
+    def private(self) -> Path:
+        """What belongs to this worktree alone."""
+        return self.control / "worktrees" / self.worktree
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    branch: str | None
+    """None when detached."""
+    commit: str | None
+    """None when unborn."""
+
+
+def find_repository(start: Path) -> Repository:
+    """The repository whose worktree holds `start`; GIT_DIR and its like are an agent's to set: not asked."""
+    start = start.resolve()
+    for folder in (start, *start.parents):
+        if folder.name == ".git" or _is_git_dir(folder):
+            raise NotARepository(
+                f"{folder} is a git folder or a bare repository: it has no worktree to work in",
+                hint="go to a worktree of it, or make one with `git worktree add PATH`",
+            )
+        dot_git = folder / ".git"
+        if dot_git.exists():
+            return _repository(folder, dot_git)
+    raise NotARepository(
+        f"there is no git repository in {start} or above it",
+        hint="run `git init` in the project's folder first",
+    )
+
+
+def head(repo: Repository) -> Head:
+    content = _text(repo.git_dir / "HEAD")
+    if content is None:
+        raise NotARepository(
+            f"{repo.git_dir} has no HEAD", hint="repair the repository; `git fsck` tells more"
+        )
+    if not content.startswith("ref: "):
+        return Head(None, content)
+    ref = content.removeprefix("ref: ")
+    if ref == REFTABLE:
+        raise NotARepository(
+            f"{repo.common_dir} keeps its refs in a reftable, which is not supported yet",
+            hint="run `git refs migrate --ref-format=files`",
+        )
+    return Head(ref.removeprefix("refs/heads/"), _resolve(repo, ref))
+
+
+def in_progress(repo: Repository) -> str | None:
+    """The git command that has begun in this worktree and waits for the user."""
+    marks = {
+        "rebase-merge": "rebase",
+        "rebase-apply": "rebase",
+        "MERGE_HEAD": "merge",
+        "CHERRY_PICK_HEAD": "cherry-pick",
+        "REVERT_HEAD": "revert",
+        "BISECT_LOG": "bisect",
+    }
+    return next((what for mark, what in marks.items() if (repo.git_dir / mark).exists()), None)
+
+
+def _repository(root: Path, dot_git: Path) -> Repository:
+    git_dir = dot_git if dot_git.is_dir() else _pointed_to(dot_git)
+    if not (git_dir / "HEAD").exists():
+        raise NotARepository(
+            f"{dot_git} does not lead to a git repository",
+            hint="repair it with `git worktree repair`, or remove it",
+        )
+    common = _text(git_dir / "commondir")
+    if common is None:
+        return Repository(root, git_dir, git_dir, MAIN)
+    name = LINKED_MAIN if git_dir.name == MAIN else git_dir.name
+    return Repository(root, git_dir, Path(os.path.normpath(git_dir / common)), name)
+
+
+def _pointed_to(dot_git: Path) -> Path:
+    target = (_text(dot_git) or "").removeprefix("gitdir: ")
+    return Path(os.path.normpath(dot_git.parent / target))
+
+
+def _is_git_dir(folder: Path) -> bool:
+    return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
+
+
+def _resolve(repo: Repository, ref: str) -> str | None:
+    for folder in (repo.git_dir, repo.common_dir):
+        content = _text(folder / ref)
+        if content:
+            return _resolve(repo, content.removeprefix("ref: ")) if content.startswith("ref: ") else content
+    packed = _text(repo.common_dir / "packed-refs") or ""
+    for line in packed.split("\n"):
+        commit, _, name = line.partition(" ")
+        if name == ref:
+            return commit
+    return None
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return os.fsdecode(path.read_bytes()).strip("\n")
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
+    except OSError as error:
+        raise StorageError(
+            f"cannot read {path}: {error.strerror}", hint="make it readable, then try again"
+        ) from error

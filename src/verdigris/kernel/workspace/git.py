@@ -1,0 +1,118 @@
+"""Runs git, deaf to the environment, and decides with which configuration it looks at a tree."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import StorageError, ToolMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from verdigris.kernel.repository import Repository
+
+QUIET = {
+    "LC_ALL": "C",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+UNOBSERVED = {
+    "GIT_CONFIG_COUNT": "2",
+    "GIT_CONFIG_KEY_0": "core.fsmonitor",
+    "GIT_CONFIG_VALUE_0": "false",
+    "GIT_CONFIG_KEY_1": "core.hooksPath",
+    "GIT_CONFIG_VALUE_1": os.devnull,
+}
+"""Neither hooks nor monitors are run."""
+DEAF = {"GIT_ATTR_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    code: int
+    stdout: bytes
+    stderr: str
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """Git on one git folder and one worktree, both named outright: nothing is discovered, so nobody's
+    `safe.directory` is asked.
+    """
+
+    git_dir: Path
+    root: Path
+    environment: Mapping[str, str]
+    index: Path | None = None
+    """An index of the kernel's own."""
+    held: int | None = None
+    """The descriptor of a lock that git goes on holding when the kernel is killed."""
+
+    def with_index(self, index: Path, held: int | None = None) -> Git:
+        return replace(self, index=index, held=held)
+
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        own_index = {"GIT_INDEX_FILE": str(self.index)} if self.index else {}
+        try:
+            return subprocess.Popen(
+                ["git", f"--git-dir={self.git_dir}", f"--work-tree={self.root}", *arguments],
+                cwd=self.root,
+                env={**self.environment, **own_index},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=() if self.held is None else (self.held,),
+            )
+        except FileNotFoundError as error:
+            raise ToolMissing("git cannot be found on PATH", hint="install git, or repair PATH") from error
+
+    def call(self, *arguments: str, stdin: bytes = b"") -> Output:
+        """Run git, whatever becomes of it."""
+        return finish(self.start(*arguments), stdin)
+
+    def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        """Run git and give its output; a failure is an error."""
+        return succeeded(self.call(*arguments, stdin=stdin), arguments)
+
+
+def store_git(repo: Repository, store: Path) -> Git:
+    """Git on the kernel's store: no configuration but the store's own."""
+    return Git(store, repo.root, {**_scrubbed(), **QUIET, **DEAF})
+
+
+def users_git(repo: Repository) -> Git:
+    """Git on the user's repository, with the configuration that says how their files are converted."""
+    return Git(repo.git_dir, repo.root, {**_scrubbed(), **QUIET, **UNOBSERVED})
+
+
+def finish(process: subprocess.Popen[bytes], stdin: bytes = b"") -> Output:
+    stdout, stderr = process.communicate(stdin)
+    return Output(process.returncode, stdout, os.fsdecode(stderr).strip())
+
+
+def succeeded(output: Output, arguments: Iterable[str]) -> bytes:
+    if output.code == 0:
+        return output.stdout
+    command = " ".join(["git", *arguments])
+    raise StorageError(
+        f"`{command}` failed: {output.stderr or f'exit code {output.code}'}",
+        hint="look for a full or read-only disk; `tdd doctor` checks the store",
+    )
+
+
+def null_ended(paths: Iterable[str]) -> bytes:
+    return b"".join(os.fsencode(path) + b"\0" for path in paths)
+
+
+def null_split(output: bytes) -> list[str]:
+    return [os.fsdecode(part) for part in output.split(b"\0") if part]
+
+
+def _scrubbed() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}

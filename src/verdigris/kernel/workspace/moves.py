@@ -1,0 +1,133 @@
+"""Decides what HEAD did behind the kernel's back: nothing, plain commits, or a move that brought files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from verdigris.kernel.lock import locked
+from verdigris.kernel.repository import head
+from verdigris.kernel.workspace import trees
+from verdigris.kernel.workspace.git import null_split, users_git
+from verdigris.kernel.workspace.index import clear
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from verdigris.core.change import Change
+    from verdigris.kernel.repository import Head, Repository
+    from verdigris.kernel.workspace.git import Git
+
+COMMITTED_HERE = frozenset({"commit", "commit (amend)", "commit (initial)"})
+GITLINK = "160000"
+LOCK_WAIT = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    kind: Literal["none", "commit", "moved"]
+    paths: frozenset[str] = frozenset()
+    """What came with commits that were not made here, and lies in the worktree as HEAD has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One entry of HEAD's reflog."""
+
+    old: str
+    new: str
+    action: str
+
+    @property
+    def made_here(self) -> bool:
+        return self.action in COMMITTED_HERE
+
+
+def move_since(repo: Repository, old: Head) -> Move:
+    new = head(repo)
+    if new.commit == old.commit:
+        return Move("none")
+    steps = _steps_since(repo, old.commit, new.commit)
+    if steps and all(step.made_here for step in steps):
+        return Move("commit")
+    git = users_git(repo)
+    came = {change.path: change for change in _between(git, old.commit, new.commit)}
+    for step in steps:
+        if step.made_here:
+            for change in _between(git, step.old, step.new):
+                came.pop(change.path, None)
+    return Move("moved", _clean(repo, git, came.values()))
+
+
+def _steps_since(repo: Repository, old: str | None, new: str | None) -> list[_Step]:
+    """The steps that led from `old` to `new`, newest first; none when the reflog does not tell."""
+    found: list[_Step] = []
+    expected = new
+    for step in _reflog(repo):
+        if step.new != expected:
+            return []
+        found.append(step)
+        if _commit(step.old) == old:
+            return found
+        expected = step.old
+    return []
+
+
+def _reflog(repo: Repository) -> Iterable[_Step]:
+    try:
+        lines = (repo.git_dir / "logs" / "HEAD").read_bytes().splitlines()
+    except FileNotFoundError:
+        return
+    for line in reversed(lines):
+        ids, _, message = os.fsdecode(line).partition("\t")
+        old, new, *_ = ids.split(" ")
+        yield _Step(old, new, message.partition(":")[0])
+
+
+def _commit(name: str) -> str | None:
+    return name if name.strip("0") else None
+
+
+def _between(git: Git, old: str | None, new: str | None) -> tuple[Change, ...]:
+    """What differs between two commits; one that is unborn or gone has no files."""
+    width = len(old or new or "")
+    sides = [side if side and _exists(git, side) else _empty_tree(width) for side in (old, new)]
+    return tuple(c for c in trees.changes(git, *sides) if GITLINK not in {c.old_mode, c.new_mode})
+
+
+def _exists(git: Git, commit: str) -> bool:
+    return git.call("cat-file", "-e", f"{commit}^{{tree}}").code == 0
+
+
+def _empty_tree(width: int) -> str:
+    algorithm = (
+        hashlib.sha1 if width == hashlib.sha1(usedforsecurity=False).digest_size * 2 else hashlib.sha256
+    )
+    return algorithm(b"tree 0\0", usedforsecurity=False).hexdigest()
+
+
+def _clean(repo: Repository, git: Git, came: Iterable[Change]) -> frozenset[str]:
+    """Those that the user's own git, with its conversions, would call unchanged.
+
+    Asked of an index of our own, in which no flag of the user's hides a change.
+    """
+    came = list(came)
+    gone = {c.path for c in came if c.deleted and not os.path.lexists(repo.root / c.path)}
+    present = {c.path: f"{c.new_mode} {c.new}\t{c.path}\0" for c in came if not c.deleted}
+    if not present:
+        return frozenset(gone)
+    with locked(repo.private / "workspace.lock", wait=LOCK_WAIT) as held:
+        indexed = git.with_index(repo.private / "moves-index", held)
+        clear(repo.private / "moves-index")
+        indexed.run("read-tree", "--empty")
+        indexed.run("update-index", "-z", "--index-info", stdin=os.fsencode("".join(present.values())))
+        modified = null_split(indexed.run("ls-files", "-z", "--modified", "--deleted"))
+    beyond = {path for path in present if _beyond_link(repo, path)}
+    return frozenset(gone | present.keys() - set(modified) - beyond)
+
+
+def _beyond_link(repo: Repository, path: str) -> bool:
+    folders = path.split("/")[:-1]
+    return any((repo.root / "/".join(folders[:depth])).is_symlink() for depth in range(1, len(folders) + 1))

@@ -1,0 +1,196 @@
+"""Finds what differs between the worktree and the private index, and decides which files a snapshot has.
+
+- Source, test, spec and switch files: always, though a `.gitignore` names them, and as plain files where
+  they lie in a nested repository or submodule.
+- Other files: unless a `.gitignore` in the tree ignores them, they are larger than LARGE_OTHER, or they lie
+  in a nested repository. A `.gitignore` outside nested repositories always, because it decides about others.
+- Never, whatever their class: anything in a `.git`; the folders of NEVER at any depth; a folder of VENV_NAMES
+  that holds a `pyvenv.cfg`; FIFOs, sockets and devices; a link named `.gitmodules`, which git refuses.
+- Links as links, pointers of large-file storage as they lie in the tree, folders only by the files in them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import StorageError
+from verdigris.core.pathclass import PathClass
+from verdigris.kernel.workspace.git import Git, finish, null_ended, null_split, succeeded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+LARGE_OTHER = 10 * 1024 * 1024
+NEVER = (
+    "node_modules",
+    "__pycache__",
+    ".venv",
+    ".tox",
+    ".nox",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".pytest_cache",
+    ".hypothesis",
+    ".eggs",
+    "*.egg-info",
+    "*.pyc",
+)
+VENV_NAMES = frozenset({"venv", "env"})
+UNREADABLE = re.compile(r"^warning: could not open directory '(.*?)/': ", re.MULTILINE | re.DOTALL)
+
+OTHERS = ("ls-files", "-z", "--others", *(f"--exclude={name}" for name in NEVER))
+DIFFERING = ("diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=none")
+IGNORED = ("--no-literal-pathspecs", "check-ignore", "--no-index", "-z", "--stdin")
+NONE_IGNORED = 1
+IGNORED_AND_TAKEN = ("ls-files", "-z", "--cached", "--ignored", "--exclude-per-directory=.gitignore")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What the private index has to learn."""
+
+    take: dict[str, os.stat_result]
+    """Files and links to be hashed anew, as they were when they were looked at."""
+    forget: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.take or self.forget)
+
+
+class Scan:
+    """One look at the worktree, through git with the private index."""
+
+    def __init__(self, git: Git, keep: Callable[[str], PathClass]) -> None:
+        self._git = git
+        self._keep = keep
+        self._top = os.fspath(git.root)
+        self._links: dict[str, bool] = {"": False}
+        self._nested: dict[str, bool] = {"": False}
+        self._venvs: dict[str, bool] = {"": False}
+
+    def difference(self, suspects: Collection[str] = ()) -> Difference:
+        """What changed; `suspects` did, though their index entries may not show it."""
+        # Two processes at once, because each alone keeps one core waiting.
+        others = self._git.start(*OTHERS)
+        compared = self._git.call(*DIFFERING)
+        listed = finish(others)
+        self._refuse_unreadable(compared.stderr, listed.stderr)
+        take: dict[str, os.stat_result] = {}
+        # To `update-index --add`, an entry that does not show it is up to date: it has to go first.
+        forget = list(suspects)
+        for path in null_split(succeeded(compared, DIFFERING)):
+            state = None if self._beyond_link(path) else self._look(path)
+            if state and self._fits(path, state):
+                take[path] = state
+            else:
+                forget.append(path)
+        as_new = [path for path in suspects if not self._beyond_link(path)]
+        take.update(self._new([*null_split(succeeded(listed, OTHERS)), *as_new]))
+        if any(_is_gitignore(path) for path in (*take, *forget)):
+            for path in filter(self._decided_by_gitignore, null_split(self._git.run(*IGNORED_AND_TAKEN))):
+                take.pop(path, None)
+                forget.append(path)
+        return Difference(take, tuple(forget))
+
+    def _new(self, untracked: Iterable[str]) -> Iterator[tuple[str, os.stat_result]]:
+        undecided: dict[str, os.stat_result] = {}
+        for path in self._plain_files(untracked):
+            state = self._look(path)
+            if state is None or not self._fits(path, state):
+                continue
+            if self._keep(path) is not PathClass.OTHER:
+                yield path, state
+            elif not self._in_nested(path):
+                undecided[path] = state
+        candidates = [path for path in undecided if self._decided_by_gitignore(path)]
+        ignored = self._ignored(candidates)
+        yield from ((path, state) for path, state in undecided.items() if path not in ignored)
+
+    def _plain_files(self, untracked: Iterable[str], below: str = "") -> Iterator[str]:
+        """`untracked` with nested repositories, which git lists as one name, opened up."""
+        for name in untracked:
+            path = below + name
+            if self._in_venv(path):
+                continue
+            if not path.endswith("/"):
+                yield path
+                continue
+            no_index = self._git.git_dir / "no-index"
+            inner = Git(self._git.git_dir, self._git.root / path, self._git.environment, no_index)
+            yield from self._plain_files(null_split(inner.run(*OTHERS)), path)
+
+    def _look(self, path: str) -> os.stat_result | None:
+        try:
+            state = os.lstat(f"{self._top}/{path}")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except PermissionError as error:
+            raise unreadable(path) from error
+        return state if stat.S_ISREG(state.st_mode) or stat.S_ISLNK(state.st_mode) else None
+
+    def _fits(self, path: str, state: os.stat_result) -> bool:
+        if ".git" in path.lower() and not _git_would_take(path, state):
+            return False
+        return state.st_size <= LARGE_OTHER or self._keep(path) is not PathClass.OTHER
+
+    def _decided_by_gitignore(self, path: str) -> bool:
+        return not _is_gitignore(path) and self._keep(path) is PathClass.OTHER
+
+    def _ignored(self, paths: list[str]) -> frozenset[str]:
+        if not paths:
+            return frozenset()
+        # `./`, because a leading colon would be magic, and this command refuses literal pathspecs.
+        asked = null_ended(f"./{path}" for path in paths)
+        output = self._git.call(*IGNORED, stdin=asked)
+        matched = output.stdout if output.code == NONE_IGNORED else succeeded(output, IGNORED)
+        return frozenset(path.removeprefix("./") for path in null_split(matched))
+
+    def _beyond_link(self, path: str) -> bool:
+        return _any_folder(path, self._links, lambda folder: (self._git.root / folder).is_symlink())
+
+    def _in_nested(self, path: str) -> bool:
+        return _any_folder(path, self._nested, lambda folder: os.path.lexists(f"{self._top}/{folder}/.git"))
+
+    def _in_venv(self, path: str) -> bool:
+        def is_venv(folder: str) -> bool:
+            name = folder.rpartition("/")[2]
+            return name in VENV_NAMES and os.path.lexists(f"{self._top}/{folder}/pyvenv.cfg")
+
+        return _any_folder(path, self._venvs, is_venv)
+
+    def _refuse_unreadable(self, compared: str, listed: str) -> None:
+        """What cannot be read may hold anything, unless it is ignored: then it is somebody else's."""
+        folders = UNREADABLE.findall(listed)
+        ignored = self._ignored(folders)
+        seen = [folder for folder in folders if folder not in ignored]
+        if seen:
+            raise unreadable(seen[0])
+        if compared:
+            raise unreadable(compared.partition(":")[0])
+
+
+def unreadable(path: str) -> StorageError:
+    return StorageError(
+        f"cannot read {path!r}, so no snapshot can be made", hint="make it readable and try again"
+    )
+
+
+def _is_gitignore(path: str) -> bool:
+    return path.rpartition("/")[2] == ".gitignore"
+
+
+def _git_would_take(path: str, state: os.stat_result) -> bool:
+    parts = path.lower().split("/")
+    return ".git" not in parts and not (parts[-1] == ".gitmodules" and stat.S_ISLNK(state.st_mode))
+
+
+def _any_folder(path: str, known: dict[str, bool], test: Callable[[str], bool]) -> bool:
+    """Whether a folder above `path` passes the test; each folder is tested once."""
+    folder = path.rstrip("/") if path.endswith("/") else path.rpartition("/")[0]
+    if folder not in known:
+        known[folder] = _any_folder(folder, known, test) or test(folder)
+    return known[folder]

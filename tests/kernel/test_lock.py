@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from verdigris.core.errors import StorageError, UserError
+from verdigris.kernel.lock import locked
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOLDER = """
+import sys, pathlib
+from verdigris.kernel.lock import locked
+with locked(pathlib.Path(sys.argv[1]), wait=None):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+PARENT_OF_AN_ORPHAN = """
+import os, sys, pathlib, subprocess
+from verdigris.kernel.lock import locked
+with locked(pathlib.Path(sys.argv[1]), wait=None) as descriptor:
+    child = subprocess.Popen(["cat"], pass_fds=(descriptor,))
+    print(child.pid, flush=True)
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_lock_can_be_taken_again_after_it_was_let_go(tmp_path: Path) -> None:
+    path = tmp_path / "new folder" / "lock"
+    with locked(path, wait=0):
+        pass
+    with locked(path, wait=None):
+        assert path.read_text() == f"{os.getpid()}\n"
+
+
+def test_waiting_in_vain_names_the_holder(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    argv = [sys.executable, "-c", HOLDER, str(path)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(UserError, match=f"process {holder.pid}") as caught, locked(path, wait=0.02):
+            pass
+        assert caught.value.hint
+        holder.communicate(b"")
+    with locked(path, wait=0):
+        pass
+
+
+def test_an_inherited_lock_outlives_its_killed_parent(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    argv = [sys.executable, "-c", PARENT_OF_AN_ORPHAN, str(path)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout
+        assert parent.stdin
+        int(parent.stdout.readline())
+        parent.wait()
+        with pytest.raises(UserError), locked(path, wait=0):
+            pass
+        parent.stdin.close()
+    with locked(path, wait=None):
+        pass
+
+
+def test_a_lock_that_cannot_be_made_is_a_storage_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="lock"), locked(tmp_path / "file" / "lock", wait=0):
+        pass

@@ -1,0 +1,88 @@
+"""Real git repositories for tests, deaf to the configuration of whoever runs them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+IDENTITY = {
+    "GIT_AUTHOR_NAME": "Ada",
+    "GIT_AUTHOR_EMAIL": "ada@example.org",
+    "GIT_COMMITTER_NAME": "Ada",
+    "GIT_COMMITTER_EMAIL": "ada@example.org",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GitRepo:
+    root: Path
+    home: Path
+    """An empty folder, so that no user's configuration plays a part."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "XDG_"))}
+        return clean | IDENTITY | {"HOME": str(self.home), "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
+
+    def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        """The output of one git command as git gave it; a failure fails the test."""
+        argv = ["git", *arguments]
+        done = subprocess.run(
+            argv, cwd=self.root, env=self.environment, input=stdin, capture_output=True, check=False
+        )
+        assert done.returncode == 0, f"{argv}: {done.stderr.decode(errors='replace')}"
+        return done.stdout
+
+    def git(self, *arguments: str) -> str:
+        return os.fsdecode(self.run(*arguments)).strip()
+
+    def write(self, path: str, data: str | bytes = "", *, executable: bool = False) -> Path:
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data.encode() if isinstance(data, str) else data)
+        if executable:
+            target.chmod(0o755)
+        return target
+
+    def read(self, path: str) -> bytes:
+        return (self.root / path).read_bytes()
+
+    def commit(self, message: str = "a commit", **files: str | bytes) -> str:
+        """Commit everything in the tree; `files` by keyword are for names without dots."""
+        for path, data in files.items():
+            self.write(path, data)
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "--message", message)
+        return self.head()
+
+    def head(self) -> str:
+        return self.git("rev-parse", "HEAD")
+
+    def clone(self, root: Path) -> GitRepo:
+        self.git("clone", "--quiet", str(self.root), str(root))
+        return GitRepo(root, self.home)
+
+    def fingerprint(self) -> dict[str, str]:
+        """The hash of every file in the git folder that is not the kernel's."""
+        git_dir = self.root / self.git("rev-parse", "--git-common-dir")
+        return {
+            os.fspath(path.relative_to(git_dir)): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(git_dir.rglob("*"))
+            if path.is_file() and path.relative_to(git_dir).parts[0] != "tdd"
+        }
+
+
+def make_repo(root: Path, *, object_format: str = "sha1", branch: str = "main") -> GitRepo:
+    """A new repository at `root` with an unborn `branch`; its HOME lies beside it."""
+    root.mkdir(parents=True, exist_ok=True)
+    home = root.with_name(f"{root.name}.home")
+    home.mkdir(exist_ok=True)
+    repo = GitRepo(root, home)
+    repo.git("init", "--quiet", "--template=", f"--object-format={object_format}", "--initial-branch", branch)
+    return repo

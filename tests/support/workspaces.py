@@ -1,0 +1,31 @@
+"""Workspaces on real repositories, with a simple rule of classes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.pathclass import PathClass
+from verdigris.kernel.repository import find_repository
+from verdigris.kernel.workspace import Workspace
+
+if TYPE_CHECKING:
+    from support.gitrepo import GitRepo
+
+NOBODY = 65534
+
+
+def classify(path: str) -> PathClass:
+    """`src` and `lib` hold source, `tests` tests."""
+    match path.split("/", maxsplit=1)[0]:
+        case "src" | "lib":
+            return PathClass.SOURCE
+        case "tests":
+            return PathClass.TEST
+        case "tdd.yaml":
+            return PathClass.SWITCH
+        case _:
+            return PathClass.OTHER
+
+
+def workspace_of(repo: GitRepo) -> Workspace:
+    return Workspace(find_repository(repo.root), classify)
