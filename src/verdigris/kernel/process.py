@@ -1,0 +1,311 @@
+"""Runs one command in a group of its own, within time and memory, and leaves nothing of it behind."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from verdigris.core.errors import ToolMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+KEPT = 64 * 1024
+"""Bytes of output kept at each end."""
+LONGEST_LINE = 4 * 1024 * 1024
+MOST_CHANNEL = 64 * 1024 * 1024
+GRACE = 0.5
+"""Seconds between SIGTERM and SIGKILL, and for what is still in a pipe when its writer has ended."""
+_CHUNK = 256 * 1024
+_TICK = 0.02
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    argv: tuple[str, ...]
+    cwd: Path
+    env: Mapping[str, str]
+    channel_env: str | None = None
+    """Names the variable that tells the child its descriptor of the channel; no channel when None."""
+    hello: bytes = b""
+    """What the child reads from the channel, up to its end, before it writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    exit_code: int | None
+    signal: int | None
+    timed_out: bool
+    output: bytes
+    """Standard output and error as they came, without the middle of a flood."""
+    channel: bytes
+    """Empty when the lines were streamed."""
+    duration_ms: int
+
+
+class _Sink(Protocol):
+    def feed(self, data: bytes) -> None: ...
+
+
+@dataclass(slots=True)
+class _Ends:
+    """The first and the last bytes of a stream."""
+
+    head: bytearray = field(default_factory=bytearray)
+    tail: bytearray = field(default_factory=bytearray)
+    dropped: int = 0
+
+    def feed(self, data: bytes) -> None:
+        room = KEPT - len(self.head)
+        self.head += data[:room]
+        self.tail += data[room:] if room > 0 else data
+        if len(self.tail) > 2 * KEPT:
+            self.dropped += len(self.tail) - KEPT
+            del self.tail[:-KEPT]
+
+    def bytes(self) -> bytes:
+        gap = b"\n... %d bytes left out ...\n" % self.dropped if self.dropped else b""
+        return bytes(self.head) + gap + bytes(self.tail)
+
+
+@dataclass(slots=True)
+class _Whole:
+    data: bytearray = field(default_factory=bytearray)
+
+    def feed(self, data: bytes) -> None:
+        self.data += data[: MOST_CHANNEL - len(self.data)]
+
+
+@dataclass(slots=True)
+class _Lines:
+    on_line: Callable[[bytes], None]
+    rest: bytes = b""
+
+    def feed(self, data: bytes) -> None:
+        *lines, rest = (self.rest + data).split(b"\n")
+        self.rest = rest[:LONGEST_LINE]
+        for line in lines:
+            self.on_line(line[:LONGEST_LINE])
+
+    def close(self) -> None:
+        if self.rest:
+            self.on_line(self.rest)
+
+
+def run(command: Command, *, timeout: float, on_line: Callable[[bytes], None] | None = None) -> Finished:
+    """Waits for the command's own process only; what it left running in its group is killed."""
+    begun = time.monotonic()
+    output, channel = _Ends(), _Whole() if on_line is None else _Lines(on_line)
+    ours, theirs = _channel(command)
+    try:
+        child = _start(command, theirs)
+        try:
+            conversation = _Conversation(child, ours, command.hello, output, channel)
+            timed_out = conversation.until(begun + timeout)
+        finally:
+            _end_group(child)
+            _close(child.stdout)
+    finally:
+        _close(ours)
+    if isinstance(channel, _Lines):
+        channel.close()
+    code = child.returncode
+    return Finished(
+        exit_code=code if code >= 0 else None,
+        signal=-code if code < 0 else None,
+        timed_out=timed_out,
+        output=output.bytes(),
+        channel=bytes(channel.data) if isinstance(channel, _Whole) else b"",
+        duration_ms=round((time.monotonic() - begun) * 1000),
+    )
+
+
+def _channel(command: Command) -> tuple[socket.socket | None, socket.socket | None]:
+    if command.channel_env is None:
+        return None, None
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    return ours, theirs
+
+
+def _start(command: Command, theirs: socket.socket | None) -> subprocess.Popen[bytes]:
+    env = dict(command.env)
+    if theirs is not None and command.channel_env is not None:
+        env[command.channel_env] = str(theirs.fileno())
+    try:
+        return subprocess.Popen(
+            command.argv,
+            cwd=command.cwd,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            bufsize=0,
+            start_new_session=True,
+            pass_fds=() if theirs is None else (theirs.fileno(),),
+            preexec_fn=_dies_with_us(),  # noqa: PLW1509 - not set while threads run
+        )
+    except OSError as error:
+        raise _missing(command, error) from error
+    finally:
+        _close(theirs)
+
+
+def _missing(command: Command, error: OSError) -> ToolMissing:
+    if not command.cwd.is_dir():
+        return ToolMissing(f"the folder {command.cwd} to run in is gone", hint="make it, or change the root")
+    tool = command.argv[0]
+    if isinstance(error, FileNotFoundError):
+        return ToolMissing(f"{tool} cannot be found", hint=f"install {tool}, or put it on PATH")
+    return ToolMissing(f"{tool} cannot be executed: {error.strerror}", hint="give a program that runs here")
+
+
+def _dies_with_us() -> Callable[[], None] | None:
+    """Best effort: Linux only, and not while threads run, where code between fork and exec is unsafe."""
+    if sys.platform != "linux" or threading.active_count() > 1:
+        return None
+    import ctypes
+
+    prctl = ctypes.CDLL(None).prctl
+    parent = os.getpid()
+
+    def ask() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(127)
+
+    return ask
+
+
+@dataclass(slots=True)
+class _Conversation:
+    child: subprocess.Popen[bytes]
+    ours: socket.socket | None
+    hello: bytes
+    output: _Sink
+    channel: _Sink
+    selector: selectors.DefaultSelector = field(default_factory=selectors.DefaultSelector)
+
+    def until(self, deadline: float) -> bool:
+        """Reads until the child has ended; true when it had to be ended."""
+        with self.selector, _end_of(self.child) as end:
+            self._listen()
+            if end is not None:
+                self.selector.register(end, selectors.EVENT_READ)
+            timed_out = not self._read_while_running(deadline)
+            if timed_out:
+                _signal(self.child, signal.SIGTERM)
+                self._read_while_running(time.monotonic() + GRACE)
+                _signal(self.child, signal.SIGKILL)
+            if end is not None:
+                self.selector.unregister(end)
+            self._drain(time.monotonic() + GRACE)
+        return timed_out
+
+    def _listen(self) -> None:
+        stdout = self.child.stdout
+        assert stdout is not None  # noqa: S101 - Popen was asked for a pipe
+        os.set_blocking(stdout.fileno(), False)
+        self.selector.register(stdout.fileno(), selectors.EVENT_READ, self.output)
+        if self.ours is not None:
+            self.selector.register(self.ours, selectors.EVENT_READ | selectors.EVENT_WRITE, self.channel)
+
+    def _read_while_running(self, deadline: float) -> bool:
+        while not _ended(self.child):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            if not self.selector.get_map():
+                time.sleep(min(left, _TICK))
+            self._step(min(left, _TICK))
+        return True
+
+    def _drain(self, deadline: float) -> None:
+        """What the child wrote is in the pipes by now; a grandchild may hold or flood them for ever."""
+        while self.selector.get_map() and time.monotonic() < deadline:
+            if not self._step(0):
+                return
+
+    def _step(self, wait: float) -> bool:
+        progress = False
+        for key, events in self.selector.select(wait):
+            if events & selectors.EVENT_WRITE:
+                self._greet()
+            if events & selectors.EVENT_READ and key.data is not None:
+                progress |= self._read(key)
+        return progress
+
+    def _read(self, key: selectors.SelectorKey) -> bool:
+        try:
+            data = os.read(key.fd, _CHUNK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if data:
+            key.data.feed(data)
+        else:
+            self.selector.unregister(key.fileobj)
+        return bool(data)
+
+    def _greet(self) -> None:
+        assert self.ours is not None  # noqa: S101 - only a registered channel gets here
+        try:
+            self.hello = self.hello[self.ours.send(self.hello) :]
+            if not self.hello:
+                self.ours.shutdown(socket.SHUT_WR)
+        except BlockingIOError:
+            return
+        except OSError:
+            self.hello = b""
+        if not self.hello:
+            self.selector.modify(self.ours, selectors.EVENT_READ, self.channel)
+
+
+@contextmanager
+def _end_of(child: subprocess.Popen[bytes]) -> Iterator[int | None]:
+    """A descriptor that wakes the selector when the child ends, where the system has such."""
+    if sys.platform != "linux":
+        yield None
+        return
+    end = os.pidfd_open(child.pid)
+    try:
+        yield end
+    finally:
+        os.close(end)
+
+
+def _ended(child: subprocess.Popen[bytes]) -> bool:
+    """Without reaping, so that its number stays the group's until the group is gone."""
+    if child.returncode is not None:
+        return True
+    return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _end_group(child: subprocess.Popen[bytes]) -> None:
+    _signal(child, signal.SIGKILL)
+    child.wait()
+
+
+def _signal(child: subprocess.Popen[bytes], number: int) -> None:
+    try:
+        os.killpg(child.pid, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _close(stream: socket.socket | object) -> None:
+    close = getattr(stream, "close", None)
+    if close is not None:
+        close()

@@ -1,0 +1,25 @@
+"""What a runner wants executed; the kernel does it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    argv: tuple[str, ...]
+    cwd: str
+    channel_env: str
+    """The variable in which the process finds the descriptor of its channel."""
+    hello: bytes
+    """What the process reads from the channel first."""
+    nonce: str
+    """Opens every line that the reporter writes."""
+    command: str
+    """As a person would type it."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Added to the environment of the run."""

@@ -1,0 +1,212 @@
+"""From the reporter's messages and the end of the process to a TestReport: pure."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.report import (
+    CollectError,
+    Ended,
+    Failure,
+    Place,
+    RunPhase,
+    Status,
+    TestReport,
+    TestResult,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_TAIL = 4_000
+_INTERRUPTED = 2
+_USAGE_ERROR = 4
+
+
+@dataclass(slots=True)
+class _Test:
+    """What is known of one test so far: its latest attempt."""
+
+    ms: float = 0.0
+    facts: dict[str, Any] = field(default_factory=dict)
+    """Of the phase that decided the status."""
+    status: Status = Status.PASS
+    phase: RunPhase = RunPhase.SETUP
+    note: str = ""
+    complete: bool = False
+
+
+@dataclass(slots=True)
+class _Run:
+    start: Mapping[str, Any] | None = None
+    end: int | None = None
+    collected: list[str] | None = None
+    others: list[str] = field(default_factory=list)
+    errors: dict[str, CollectError] = field(default_factory=dict)
+    tests: dict[str, _Test] = field(default_factory=dict)
+    lines: dict[str, set[int]] = field(default_factory=dict)
+    strays: int = 0
+
+    def unreported(self) -> list[str]:
+        return [i for i in self.collected or () if i not in self.tests or not self.tests[i].complete]
+
+
+def read_line(line: bytes, nonce: str) -> Mapping[str, Any] | None:
+    """The message of one line of the channel; None when the reporter did not write it."""
+    own = nonce.encode("ascii") + b" "
+    if not line.startswith(own):
+        return None
+    try:
+        message = json.loads(line[len(own) :])
+    except ValueError:
+        return None
+    return message if isinstance(message, dict) else None
+
+
+def parse(
+    lines: Iterable[bytes],
+    *,
+    nonce: str,
+    command: str,
+    exit_code: int | None,
+    timed_out: bool,
+    duration_ms: int,
+    output: bytes = b"",
+) -> TestReport:
+    """`exit_code` is None after a signal."""
+    run = _Run()
+    for line in filter(None, lines):
+        try:
+            _take(run, read_line(line, nonce) or {})
+        except (AttributeError, KeyError, TypeError, ValueError):
+            run.strays += 1
+    ended = _ended(run, exit_code, timed_out=timed_out)
+    return TestReport(
+        command=command,
+        ended=ended,
+        exit_code=exit_code,
+        duration_ms=duration_ms,
+        results=tuple(_result(i, test, ended) for i, test in run.tests.items()),
+        collected=tuple(run.collected or ()),
+        others=tuple(run.others),
+        errors=tuple(run.errors.values()),
+        tail=output[-_TAIL:].decode("utf-8", "replace"),
+        lines={path: frozenset(seen) for path, seen in run.lines.items()},
+        strays=run.strays,
+    )
+
+
+def _take(run: _Run, message: Mapping[str, Any]) -> None:
+    match message["kind"]:
+        case "start":
+            run.start = message
+        case "collected":
+            run.collected = list(message["ids"])
+        case "others":
+            run.others += message["ids"]
+        case "no-pytest":
+            run.errors[""] = CollectError("", "NoPytest", message["message"])
+        case "collect-error":
+            path = message["path"]
+            run.errors.setdefault(path, CollectError(path, message["error"], message["message"]))
+        case "started":
+            run.tests[message["id"]] = _Test()
+        case "test":
+            _take_phase(run.tests.setdefault(message["id"], _Test()), message)
+        case "lines":
+            run.lines.setdefault(message["path"], set()).update(message["lines"])
+        case "end":
+            run.end = message["code"]
+        case unknown:
+            raise ValueError(unknown)
+
+
+_RANK = {Status.PASS: 0, Status.SKIP: 1, Status.FAIL: 2, Status.ERROR: 3}
+
+
+def _take_phase(test: _Test, message: Mapping[str, Any]) -> None:
+    if message["outcome"] == "rerun":
+        test.ms, test.facts, test.status, test.note = 0.0, {}, Status.PASS, ""
+        return
+    phase = RunPhase(message["phase"]) if message["phase"] in set(RunPhase) else RunPhase.CALL
+    status, note = _status(message, phase)
+    test.ms += message["ms"]
+    test.complete = phase is RunPhase.TEARDOWN or message["phase"] not in set(RunPhase)
+    if _RANK[status] > _RANK[test.status] or (
+        phase is RunPhase.CALL and status is test.status is Status.PASS
+    ):
+        test.status, test.phase, test.note, test.facts = status, phase, note, dict(message)
+    elif status is Status.PASS and not test.complete:
+        test.phase = phase
+
+
+def _status(message: Mapping[str, Any], phase: RunPhase) -> tuple[Status, str]:
+    """To pytest a strict xpass is a failure with no exception, and any other one a pass."""
+    xfail = message.get("xfail")
+    match message["outcome"]:
+        case "passed":
+            return (Status.PASS, "") if xfail is None else (Status.SKIP, "xpass")
+        case "skipped":
+            return Status.SKIP, message.get("why", "") if xfail is None else "xfail"
+        case _:
+            strict = (message.get("failure") or {}).get("message", "").startswith("[XPASS(strict)]")
+            crashed = message["phase"] not in set(RunPhase)
+            failed = Status.FAIL if phase is RunPhase.CALL and not crashed else Status.ERROR
+            return failed, "xpass" if strict else ""
+
+
+def _result(test_id: str, test: _Test, ended: Ended) -> TestResult:
+    failure = _failure(test.facts)
+    if not test.complete:
+        kind = "Timeout" if ended is Ended.TIMEOUT else "Crash"
+        failure = failure or Failure(kind, assertion=False, message=f"the run ended in this test ({ended})")
+    return TestResult(
+        id=test_id,
+        native_id=test_id,
+        id_source="native",
+        status=test.status if test.complete else Status.ERROR,
+        phase=test.phase,
+        duration_ms=round(test.ms),
+        failure=failure,
+        output=test.facts.get("output", ""),
+        line=test.facts.get("line", 0),
+        defined_in=test.facts.get("in"),
+        note=test.note,
+    )
+
+
+def _failure(facts: Mapping[str, Any]) -> Failure | None:
+    told = facts.get("failure")
+    if not told or facts["outcome"] != "failed":
+        return None
+    frames = tuple(Place(path, line) for path, line in told.get("frames", ()))
+    unknown = "Failed" if facts["phase"] in set(RunPhase) else "Crash"
+    return Failure(
+        kind=told["error"] or unknown,
+        assertion=told.get("assertion", False),
+        message=told["message"],
+        place=frames[-1] if frames else None,
+        frames=frames,
+        bases=tuple(told.get("bases", ())),
+        subject=told.get("subject"),
+    )
+
+
+def _ended(run: _Run, exit_code: int | None, *, timed_out: bool) -> Ended:
+    if timed_out:
+        return Ended.TIMEOUT
+    if exit_code is None:
+        return Ended.DIED
+    if run.start is None:
+        return Ended.NO_START
+    if run.end is None:
+        return Ended.EARLY_EXIT if exit_code == 0 or run.unreported() else Ended.DIED
+    if run.end == _USAGE_ERROR:
+        return Ended.NO_START
+    if run.collected is None:
+        return Ended.FINISHED if run.errors and run.end <= _INTERRUPTED else Ended.NO_START
+    if run.unreported() and not run.start["collect_only"]:
+        return Ended.EARLY_EXIT
+    return Ended.FINISHED

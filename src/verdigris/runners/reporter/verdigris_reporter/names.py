@@ -1,0 +1,55 @@
+"""How files and tests are called: relative to the worktree's root, wherever pytest's rootdir is."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Names:
+    def __init__(self, worktree: str, rootdir: str) -> None:
+        self._roots = tuple({worktree.rstrip("/") + "/", os.path.realpath(worktree).rstrip("/") + "/"})
+        self._rootdir = rootdir
+        self._known: dict[str, str] = {}
+
+    def path(self, path: str) -> str:
+        known = self._known.get(path)
+        if known is None:
+            known = self._known[path] = self._relative(os.path.abspath(path))  # noqa: PTH100 - keeps links
+        return known
+
+    def _relative(self, path: str) -> str:
+        for spelling in (path, os.path.realpath(path)):
+            for root in self._roots:
+                if spelling.startswith(root):
+                    return spelling[len(root) :]
+        return path
+
+    def item(self, item: pytest.Item) -> str:
+        names = []
+        for node in reversed(item.listchain()):
+            if isinstance(node, (pytest.File, pytest.Session)):
+                break
+            names.append(node.name)
+        return "::".join([self.path(str(item.path)), *reversed(names)])
+
+    def nodeid(self, nodeid: str) -> str:
+        """Where only pytest's own id is known: in xdist's controller, and for what cannot be collected."""
+        path, separator, rest = nodeid.partition("::")
+        return self.path(os.path.join(self._rootdir, path)) + separator + rest  # noqa: PTH118 - text in, text out
+
+
+def code_of(function: Any) -> Any:
+    """The code that the author wrote, below wrappers."""
+    for _ in range(50):
+        inner = getattr(getattr(function, "hypothesis", None), "inner_test", None)
+        inner = inner or getattr(function, "__wrapped__", None) or getattr(function, "__func__", None)
+        if inner is None:
+            break
+        function = inner
+    return getattr(function, "__code__", None)

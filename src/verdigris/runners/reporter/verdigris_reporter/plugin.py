@@ -1,0 +1,180 @@
+"""Tells what pytest did, message by message, from the process that holds the channel. PYTEST_DONT_REWRITE"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from . import tracing  # noqa: TID252 - the package has another name when injected
+from .channel import CHANNEL  # noqa: TID252 - same
+from .facts import Facts, collect_error  # noqa: TID252 - same
+from .names import Names  # noqa: TID252 - same
+from .selection import Selection  # noqa: TID252 - same
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+OUTPUT = 8_000
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, Any, None]:
+    """A conftest that cannot be imported ends pytest before any other hook could say so."""
+    outcome = yield
+    error = outcome.excinfo[1] if outcome.excinfo else None
+    if error is not None and type(error).__name__ == "ConftestImportFailure":
+        names = Names(CHANNEL.settings.get("worktree", ""), str(early_config.rootpath))
+        cause = getattr(error, "cause", None) or error.excinfo[1]
+        CHANNEL.send("collect-error", path=names.path(str(error.path)), **collect_error(cause))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    told = getattr(config, "workerinput", {}).get("verdigris")
+    if told is not None:
+        config.pluginmanager.register(Reporter(config, json.loads(told), worker=True), "verdigris-reporter")
+    elif CHANNEL.is_open:
+        config.pluginmanager.register(Reporter(config, CHANNEL.settings, worker=False), "verdigris-reporter")
+
+
+class Reporter:
+    def __init__(self, config: pytest.Config, settings: dict[str, Any], *, worker: bool) -> None:
+        self.config = config
+        self.settings = settings
+        self.names = Names(settings["worktree"], str(config.rootpath))
+        self.facts = Facts(self.names)
+        self.selection = Selection(settings.get("select") or [])
+        self.worker = worker
+        self.tracer = tracing.start(settings) if worker else None
+        self.ids: dict[str, str] = {}
+        self.told = False
+        CHANNEL.send(
+            "start",
+            pytest=pytest.__version__,
+            python=".".join(map(str, sys.version_info[:3])),
+            rootdir=str(config.rootpath),
+            collect_only=bool(config.option.collectonly),
+        )
+
+    def pytest_sessionstart(self) -> None:
+        """The cache of pytest cannot store names that are not UTF-8, and would end the run with a trace."""
+        cache = getattr(self.config, "cache", None)
+        if cache is None:
+            return
+        store = cache.set
+
+        def forgiving(key: str, value: object) -> None:
+            with contextlib.suppress(UnicodeEncodeError):
+                store(key, value)
+
+        cache.set = forgiving
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Selected here, not by arguments: exact whatever names hold, and one missing id spoils no other."""
+        if not self.selection.wanted:
+            return
+        kept: list[pytest.Item] = []
+        others: list[pytest.Item] = []
+        for item in items:
+            (kept if self.selection.keeps(self.names.item(item)) else others).append(item)
+        if others:
+            self.config.hook.pytest_deselected(items=others)
+            items[:] = kept
+            CHANNEL.send("others", ids=[self.names.item(item) for item in others])
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self.ids = {item.nodeid: self.names.item(item) for item in session.items}
+        CHANNEL.send("collected", ids=[self.names.item(item) for item in session.items])
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """As text: what goes to xdist's workers may hold no names that are not UTF-8."""
+        node.workerinput["verdigris"] = json.dumps(self.settings)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        if not self.told:
+            self.told = True
+            CHANNEL.send("collected", ids=[self.names.nodeid(nodeid) for nodeid in ids])
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, None]:
+        outcome = yield
+        report = outcome.get_result()
+        call = getattr(report, "call", None)
+        if report.failed and call is not None:
+            path = getattr(collector, "path", None)
+            told = {"path": self.names.path(str(path)) if path else "", **collect_error(call.excinfo.value)}
+            report.verdigris = json.dumps(told)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            told = json.loads(getattr(report, "verdigris", "{}"))
+            fallback = {
+                "path": self.names.nodeid(report.nodeid),
+                "error": "",
+                "message": str(report.longrepr),
+            }
+            CHANNEL.send("collect-error", **(told or fallback))
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        CHANNEL.send("started", id=self._id(nodeid))
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, Any, None]:
+        outcome = yield
+        report = outcome.get_result()
+        if call.when == "call" or not report.passed:
+            facts = self.facts.of(item, call)
+            report.verdigris = json.dumps(facts) if self.worker else facts
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        facts = getattr(report, "verdigris", None) or {}
+        if isinstance(facts, str):
+            facts = json.loads(facts)
+        if report.failed and not facts.get("failure"):
+            facts["failure"] = {"error": "", "message": str(report.longrepr)[:OUTPUT]}
+        message: dict[str, Any] = {
+            "id": self._id(report.nodeid),
+            "phase": report.when,
+            "outcome": report.outcome,
+            "ms": round(getattr(report, "duration", 0) * 1000, 1),
+            **facts,
+        }
+        if hasattr(report, "wasxfail"):
+            message["xfail"] = str(report.wasxfail)
+        if not report.passed:
+            message["output"] = _capped("".join(text for _title, text in report.sections))
+            if report.skipped and isinstance(report.longrepr, tuple):
+                message["why"] = str(report.longrepr[2])[:500]
+        CHANNEL.send("test", **message)
+
+    def pytest_sessionfinish(self) -> None:
+        if self.worker and self.tracer is not None:
+            lines = {path: sorted(seen) for path, seen in self.tracer.stop().items()}
+            self.config.workeroutput["verdigris"] = json.dumps(lines)  # type: ignore[attr-defined] # xdist's
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        told = getattr(node, "workeroutput", {}).get("verdigris", "{}")
+        for path, lines in json.loads(told).items():
+            CHANNEL.send("lines", path=path, lines=lines)
+
+    def _id(self, nodeid: str) -> str:
+        return self.ids.get(nodeid) or self.names.nodeid(nodeid)
+
+
+def _capped(text: str) -> str:
+    half = OUTPUT // 2
+    return (
+        text
+        if len(text) <= OUTPUT
+        else f"{text[:half]}\n... {len(text) - OUTPUT} left out ...\n{text[-half:]}"
+    )
