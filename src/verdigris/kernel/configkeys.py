@@ -1,0 +1,106 @@
+"""Which keys `tdd.yaml` may have in this version, and what each may hold."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+import msgspec
+
+from verdigris.core.settings import ClaimRule, RedRule, Settings, Stack
+from verdigris.kernel.configfile import wrong
+
+if TYPE_CHECKING:
+    from verdigris.core.errors import ConfigError
+    from verdigris.kernel.configfile import Places
+
+_DEFAULT = Settings()
+_STACK = Stack()
+_DOCS = "see docs/configuration.md for every key"
+_DRIVERS = ("machine", "cycle", "loop", "roles", "llm", "commit", "budget")
+_LATER = {
+    "": ("liveness", "concerns", "uncovered", "agents", *_DRIVERS),
+    "room": ("env", "network", "plugins"),
+}
+
+
+class StackKeys(msgspec.Struct, forbid_unknown_fields=True):
+    root: str = _STACK.root
+    language: str = _STACK.language
+    runner: str = _STACK.runner
+    python: str | None = None
+    test: list[str] = []
+    source: list[str] = []
+    generated: list[str] = []
+    suite: list[str] = []
+    test_command: list[str] | str = []
+    check: str | None = None
+    verify: str | None = None
+    format: str | None = None
+
+
+class OracleKeys(msgspec.Struct, forbid_unknown_fields=True):
+    include: list[str] = []
+
+
+class RoomKeys(msgspec.Struct, forbid_unknown_fields=True):
+    timeout: Annotated[int, msgspec.Meta(ge=1)] = _DEFAULT.timeout
+
+
+class Document(msgspec.Struct, forbid_unknown_fields=True):
+    stacks: Annotated[list[StackKeys], msgspec.Meta(min_length=1)] = msgspec.field(
+        default_factory=lambda: [StackKeys()]
+    )
+    red: RedRule = _DEFAULT.red
+    claims: ClaimRule = _DEFAULT.claims
+    strikes: Annotated[int, msgspec.Meta(ge=1)] = _DEFAULT.strikes
+    spec: list[str] = []
+    oracle: OracleKeys = msgspec.field(default_factory=OracleKeys)
+    room: RoomKeys = msgspec.field(default_factory=RoomKeys)
+
+
+_CHOICES = {"red": get_args(RedRule), "claims": get_args(ClaimRule)}
+
+
+def document(value: dict[Any, Any], places: Places) -> Document:
+    """The values under their keys; the first that does not fit is an error with its place."""
+    _check_keys(value, Document, "", places)
+    for key, keys in (("oracle", OracleKeys), ("room", RoomKeys)):
+        _check_keys(value.get(key), keys, key, places)
+    stacks = value.get("stacks")
+    for index, stack in enumerate(stacks if isinstance(stacks, list) else ()):
+        _check_keys(stack, StackKeys, f"stacks[{index}]", places)
+    try:
+        return msgspec.convert(value, Document)
+    except msgspec.ValidationError as error:
+        raise _misfit(str(error), places) from None
+
+
+def _check_keys(value: Any, keys: type[msgspec.Struct], at: str, places: Places) -> None:
+    if not isinstance(value, dict):
+        return
+    known = keys.__struct_fields__
+    for key in value:
+        if key in known:
+            continue
+        line = {"": places.get(f"{at}.{key}" if at else str(key), places.get(at, 1))}
+        where = f"{at}: " if at else ""
+        if key in _LATER.get(at, ()):
+            raise wrong(
+                line,
+                "",
+                f"{where}the key `{key}` is not supported by this version yet",
+                f"remove it; {_DOCS}",
+            )
+        near = difflib.get_close_matches(str(key), known, n=1)
+        guess = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(f'`{k}`' for k in known)}"
+        raise wrong(line, "", f"{where}unknown key `{key}`; {guess}", _DOCS)
+
+
+def _misfit(message: str, places: Places) -> ConfigError:
+    what, _, at = message.partition(" - at `")
+    at = at.removesuffix("`").removeprefix("$").removeprefix(".")
+    choices = f"; expected one of {', '.join(_CHOICES[at])}" if at in _CHOICES else ""
+    hint = "quote it: 'text'" if re.search("Expected `str.*(int|float|bool|date)", what) else _DOCS
+    return wrong(places, at, what[0].lower() + what[1:] + choices, hint)

@@ -1,0 +1,183 @@
+"""Which file a spelling means: links, dots, case and hard links resolved to one path, and so to one class."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from verdigris.core.classify import classify
+from verdigris.core.errors import UserError
+from verdigris.core.pathclass import PathClass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from verdigris.core.classify import Classes
+
+_ORDER = tuple(PathClass)
+
+
+class Identity(NamedTuple):
+    device: int
+    inode: int
+    links: int
+
+    def same(self, other: Identity | None) -> bool:
+        return other is not None and self[:2] == other[:2]
+
+
+def _identity(path: str) -> Identity | None:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return Identity(found.st_dev, found.st_ino, found.st_nlink)
+
+
+def _listing(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in entries]
+    except OSError:
+        return []
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """What is asked of a file system; tests put one that folds names in its place."""
+
+    realpath: Callable[[str], str] = os.path.realpath
+    identity: Callable[[str], Identity | None] = _identity
+    listing: Callable[[str], list[str]] = _listing
+
+
+DISK = Disk()
+
+
+@dataclass(frozen=True, slots=True)
+class Canonical:
+    path: str | None
+    """Relative to the root, with `/`; `.` is the root, None is outside."""
+    names: tuple[str, ...] = field(default=())
+    """Every name below the root that a write through the spelling may change; `path` first."""
+    fold_case: bool = False
+    """The file system takes other spellings for the same name."""
+
+
+def canonical(
+    root: Path, spelling: str, *, cwd: Path, protected: Iterable[str] = (), disk: Disk = DISK
+) -> Canonical:
+    """Resolve a spelling that may name nothing yet.
+
+    Tools differ in two ways, so both readings are names: `..` after a link (text or file system), and a link
+    at the end (written through, or replaced).
+    """
+    if not spelling or "\0" in spelling:
+        raise UserError(f"{spelling!r} is not a path", hint="name a file below the worktree's root")
+    top = disk.realpath(str(root))
+    asked = os.path.join(str(cwd), spelling)  # noqa: PTH118 - pathlib would fold `..` and `//` before they are read
+    target = disk.realpath(asked)
+    lexical = os.path.normpath(asked)
+    parent, leaf = os.path.split(lexical)
+    readings = (target, disk.realpath(lexical), os.path.join(disk.realpath(parent), leaf))  # noqa: PTH118
+    found = [_below(top, reading, disk) for reading in dict.fromkeys(readings)]
+    names = [name for name, _ in found if name is not None]
+    names += _other_links(top, target, found[0][0], protected, disk)
+    return Canonical(found[0][0], tuple(dict.fromkeys(names)), any(folds for _, folds in found))
+
+
+def class_of(
+    root: Path,
+    spelling: str,
+    classes: Classes,
+    *,
+    cwd: Path,
+    protected: Iterable[str] = (),
+    disk: Disk = DISK,
+) -> tuple[PathClass, str | None]:
+    """The class of the most protected name, and that name; None when all is outside the root."""
+    found = canonical(root, spelling, cwd=cwd, protected=protected, disk=disk)
+    ranked = [(classify(name, classes, fold_case=found.fold_case), name) for name in found.names]
+    return min(ranked, key=lambda pair: _ORDER.index(pair[0]), default=(PathClass.OTHER, None))
+
+
+def _below(top: str, path: str, disk: Disk) -> tuple[str | None, bool]:
+    """The path from the root down with the names as the folders list them, and whether those fold."""
+    parts = _parts_below(top, path, disk)
+    if parts is None:
+        return None, False
+    at, real, folds = top, list[str](), False
+    for index, part in enumerate(parts):
+        if disk.identity(f"{at}/{part}") is None:
+            folds = folds or _folds(at, disk)
+            real += parts[index:]
+            break
+        name = _listed(at, part, disk, suspicious=folds)
+        folds = folds or name != part or _aliased(at, name, disk)
+        real.append(name)
+        at = f"{at}/{name}"
+    return "/".join(real) or ".", folds
+
+
+def _parts_below(top: str, path: str, disk: Disk) -> list[str] | None:
+    prefix = top.rstrip("/") + "/"
+    if path == top or path.startswith(prefix):
+        return [part for part in path[len(prefix) :].split("/") if part]
+    # The root itself may be spelled in another case, or be mounted a second time.
+    home, head, tail = disk.identity(top), path, list[str]()
+    while home is not None and head not in {"", "/"}:
+        if home.same(disk.identity(head)):
+            return tail
+        head, _, name = head.rpartition("/")
+        tail.insert(0, name)
+    return None
+
+
+def _listed(folder: str, name: str, disk: Disk, *, suspicious: bool) -> str:
+    """The name under which a folder lists an existing entry."""
+    if not suspicious and not _aliased(folder, name, disk):
+        return name
+    entries = disk.listing(folder)
+    if name in entries:
+        return name
+    wanted = disk.identity(f"{folder}/{name}")
+    alike = sorted(entries, key=lambda entry: _fold(entry) != _fold(name))
+    return next((e for e in alike if wanted and wanted.same(disk.identity(f"{folder}/{e}"))), name)
+
+
+def _aliased(folder: str, name: str, disk: Disk) -> bool:
+    """Whether an existing entry also answers to a spelling that the folder does not list."""
+    here = disk.identity(f"{folder}/{name}")
+    others = {name.swapcase(), *_normal_forms(name)} - {name}
+    alike = [other for other in others if here is not None and here.same(disk.identity(f"{folder}/{other}"))]
+    return bool(alike) and not {name, *alike} <= set(disk.listing(folder))
+
+
+def _folds(folder: str, disk: Disk) -> bool:
+    """Whether a folder would take another case for the same name, tried on what it holds, or on itself."""
+    known = next((name for name in disk.listing(folder) if name.swapcase() != name), None)
+    if known is not None:
+        return _aliased(folder, known, disk)
+    parent, _, name = folder.rpartition("/")
+    return bool(name) and _aliased(parent, name, disk)
+
+
+def _fold(name: str) -> str:
+    return _normal_forms(name.casefold())[0]
+
+
+def _normal_forms(name: str) -> tuple[str, ...]:
+    if name.isascii():
+        return (name,)
+    import unicodedata
+
+    return unicodedata.normalize("NFC", name), unicodedata.normalize("NFD", name)
+
+
+def _other_links(top: str, target: str, path: str | None, protected: Iterable[str], disk: Disk) -> list[str]:
+    here = disk.identity(target)
+    if here is None or (path is not None and here.links < 2):  # noqa: PLR2004 - two names are the fewest there can be
+        return []
+    return [name for name in protected if here.same(disk.identity(f"{top}/{name}"))]

@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from verdigris.core.errors import ConfigError, NotConfigured
+from verdigris.core.settings import Settings, Stack
+from verdigris.kernel.config import decode, load, render
+from verdigris.kernel.configkeys import Document, StackKeys
+
+FULL = """\
+stacks:
+  - root: ./services/a/
+    language: python
+    runner: pytest
+    python: .venv/bin/python
+    test: [checks/**]
+    source: [lib]
+    generated: ["*_pb2.py"]
+    suite: ["-m", "not slow"]
+    test_command: "-p no:cacheprovider -o 'a=b c'"
+    check: ruff check .
+    verify: make check
+    format: ruff format
+red: assertion
+claims: strict
+strikes: 3
+spec: [specs/]
+oracle: {include: [data/*.json]}
+room: {timeout: 30}
+"""
+
+
+def write(root: Path, text: str | bytes) -> Path:
+    (root / "tdd.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
+    return root
+
+
+def test_every_key(tmp_path: Path) -> None:
+    (tmp_path / "services/a").mkdir(parents=True)
+    loaded = load(write(tmp_path, FULL))
+    stack = Stack(
+        root="services/a",
+        python=".venv/bin/python",
+        test=("checks/**",),
+        source=("lib",),
+        generated=("*_pb2.py",),
+        suite=("-m", "not slow"),
+        test_command=("-p", "no:cacheprovider", "-o", "a=b c"),
+        check="ruff check .",
+        verify="make check",
+        format="ruff format",
+    )
+    assert loaded.settings == Settings((stack,), "assertion", "strict", 3, ("specs/",), ("data/*.json",), 30)
+    assert loaded.digest == hashlib.sha256(FULL.encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "# nothing\n", "---\n", "{}", "stacks:\n  - {}\n", "\ufeffred: behaviour"]
+)
+def test_what_is_not_said_is_default(tmp_path: Path, text: str) -> None:
+    assert load(write(tmp_path, text)).settings == Settings()
+
+
+def test_a_missing_file_says_init(tmp_path: Path) -> None:
+    with pytest.raises(NotConfigured) as caught:
+        load(tmp_path)
+    assert "tdd init" in (caught.value.hint or "")
+
+
+def test_a_folder_in_the_files_place(tmp_path: Path) -> None:
+    (tmp_path / "tdd.yaml").mkdir()
+    with pytest.raises(ConfigError):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("red: behaviour\nstrike: 3\n", ["tdd.yaml:2:", "unknown key `strike`", "did you mean `strikes`?"]),
+        ("zzz: 3\n", ["tdd.yaml:1:", "unknown key `zzz`", "`stacks`"]),
+        ("stacks:\n  - root: .\n    pyton: x\n", ["tdd.yaml:3:", "stacks[0]", "`pyton`", "`python`?"]),
+        ("room:\n  timeut: 3\n", ["tdd.yaml:2:", "room", "`timeut`", "`timeout`?"]),
+        ("oracle:\n  includes: [a]\n", ["tdd.yaml:2:", "oracle", "`include`?"]),
+        ("strikes: many\n", ["tdd.yaml:1:", "strikes", "expected `int`, got `str`"]),
+        ("strikes: true\n", ["tdd.yaml:1:", "strikes", "expected `int`, got `bool`"]),
+        ("\nstrikes: 0\n", ["tdd.yaml:2:", "strikes", ">= 1"]),
+        ("room: {timeout: 0}\n", ["tdd.yaml:1:", "room.timeout", ">= 1"]),
+        ("red: maybe\n", ["tdd.yaml:1:", "red", "behaviour", "assertion", "'maybe'"]),
+        ("claims: on\n", ["tdd.yaml:1:", "claims", "implied", "strict"]),
+        ("stacks: 3\n", ["tdd.yaml:1:", "stacks", "expected `array`"]),
+        ("stacks: []\n", ["tdd.yaml:1:", "stacks", "length >= 1"]),
+        ("stacks:\n - python: 3.12\n", ["tdd.yaml:2:", "stacks[0].python", "got `float`", "quote"]),
+        ("stacks:\n - test: tests\n", ["tdd.yaml:2:", "stacks[0].test", "expected `array`, got `str`"]),
+        ("stacks:\n - test: [a, 3]\n", ["tdd.yaml:2:", "stacks[0].test[1]", "expected `str`"]),
+        ("stacks:\n - test_command: 3\n", ["tdd.yaml:2:", "stacks[0].test_command"]),
+        ('stacks:\n - test_command: "\'open"\n', ["tdd.yaml:2:", "stacks[0].test_command", "quotation"]),
+        ("- a\n- b\n", ["tdd.yaml:1:", "mapping"]),
+        ("just text\n", ["tdd.yaml:1:", "mapping"]),
+        ("red: [unclosed\n", ["tdd.yaml:2:"]),
+        ("stacks:\n\t- root: .\n", ["tdd.yaml:2:", "tab"]),
+        ("red: behaviour\nred: assertion\n", ["tdd.yaml:2:", "`red`", "twice", "line 1"]),
+        ("stacks:\n - root: .\n   root: .\n", ["tdd.yaml:3:", "`root`", "twice"]),
+        ("red: *nothing\n", ["tdd.yaml:1:", "alias"]),
+        ("red: !!python/object:os.system x\n", ["tdd.yaml:1:"]),
+        ("a: 1\n---\nb: 2\n", ["tdd.yaml:2:", "document"]),
+        ("3: x\n", ["tdd.yaml:1:", "unknown key `3`"]),
+        ("[a]: x\n", ["tdd.yaml:1:"]),
+        (b"red: \xff\n", ["tdd.yaml", "UTF-8"]),
+        (b"red: \x00\n", ["tdd.yaml"]),
+        ("red: 2020-99-99\n", ["tdd.yaml:1:"]),
+        ("x: &a [*a]\n", ["tdd.yaml:1:", "`x`"]),
+        ("stacks: &a [*a]\n", ["tdd.yaml:1:", "stacks[0]"]),
+        ("spec: [ok, ../up]\n", ["tdd.yaml:1:", "spec[1]", "'../up'"]),
+        ("oracle:\n  include:\n    - /abs\n", ["tdd.yaml:3:", "oracle.include[0]", "absolute"]),
+        ("stacks:\n - generated: ['[x']\n", ["tdd.yaml:2:", "stacks[0].generated[0]", "never closed"]),
+        ("stacks:\n - source: ['']\n", ["tdd.yaml:2:", "stacks[0].source[0]", "empty"]),
+        ("stacks:\n - root: ../x\n", ["tdd.yaml:2:", "stacks[0].root", "outside"]),
+        ("stacks:\n - root: /tmp\n", ["tdd.yaml:2:", "stacks[0].root", "outside"]),
+        ("stacks:\n - root: gone\n", ["tdd.yaml:2:", "stacks[0].root", "no folder"]),
+        ("stacks:\n - root: leak\n", ["tdd.yaml:2:", "stacks[0].root", "outside"]),
+        ("stacks:\n - root: .\n - root: ./\n", ["tdd.yaml:3:", "stacks[1].root", "stacks[0]"]),
+        ("stacks:\n - root: '.'\n - {}\n", ["tdd.yaml:3:", "stacks[1].root"]),
+        (
+            "stacks:\n - language: cobol\n",
+            ["tdd.yaml:2:", "stacks[0].language", "not supported by this version"],
+        ),
+        ("stacks:\n - runner: nose\n", ["tdd.yaml:2:", "stacks[0].runner", "not supported by this version"]),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str | bytes, parts: list[str]) -> None:
+    root = tmp_path / "w"
+    root.mkdir()
+    (root / "leak").symlink_to(tmp_path)
+    with pytest.raises(ConfigError) as caught:
+        load(write(root, text))
+    for part in parts:
+        assert part in f"{caught.value.message} ({caught.value.hint})"
+    assert caught.value.hint
+    assert "\n" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "liveness",
+        "concerns",
+        "uncovered",
+        "agents",
+        "machine",
+        "cycle",
+        "loop",
+        "roles",
+        "llm",
+        "commit",
+        "budget",
+    ],
+)
+def test_keys_of_later_versions_say_so(tmp_path: Path, key: str) -> None:
+    with pytest.raises(ConfigError, match="not supported by this version yet"):
+        load(write(tmp_path, f"{key}: {{}}\n"))
+
+
+@pytest.mark.parametrize("key", ["env", "network", "plugins"])
+def test_room_keys_of_later_versions_say_so(tmp_path: Path, key: str) -> None:
+    with pytest.raises(
+        ConfigError, match=rf"tdd.yaml:2: room: .*`{key}`.* not supported by this version yet"
+    ):
+        load(write(tmp_path, f"room:\n  {key}: {{}}\n"))
+
+
+def test_the_rendered_defaults_read_back(tmp_path: Path) -> None:
+    text = render(Settings())
+    assert load(write(tmp_path, text)).settings == Settings()
+    assert "#" in text
+
+
+names = st.text(min_size=1, max_size=8).filter(lambda s: "\0" not in s)
+globs = st.lists(
+    st.sampled_from(["a/**", "b c", "it's", 'say "x"', "*.py", "# no", "né", "x: y", "- z", "\u2028x"])
+)
+stacks = st.builds(
+    Stack,
+    python=st.none() | names,
+    test=globs.map(tuple),
+    source=globs.map(tuple),
+    suite=st.lists(names).map(tuple),
+    test_command=st.lists(names).map(tuple),
+    check=st.none() | names,
+    format=st.none() | names,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.builds(
+        Settings,
+        stacks=stacks.map(lambda stack: (stack,)),
+        red=st.sampled_from(["behaviour", "assertion"]),
+        claims=st.sampled_from(["implied", "strict"]),
+        strikes=st.integers(1, 9),
+        spec=globs.map(tuple),
+        oracle_include=globs.map(tuple),
+        timeout=st.integers(1, 10**6),
+    )
+)
+def test_rendered_settings_read_back(wanted: Settings) -> None:
+    assert decode(render(wanted).encode()).settings == wanted
+
+
+DOCS = Path(__file__).resolve().parents[2] / "docs/configuration.md"
+
+
+def test_the_documentation_lists_every_key() -> None:
+    text = DOCS.read_text(encoding="utf-8")
+    top = [key for key in Document.__struct_fields__ if key not in {"oracle", "room"}]
+    nested = ["oracle.include", "room.timeout", *(f"stacks[].{key}" for key in StackKeys.__struct_fields__)]
+    for key in (*top, *nested):
+        assert f"| `{key}` |" in text
+
+
+def test_the_documented_example_is_valid() -> None:
+    example = DOCS.read_text(encoding="utf-8").partition("```yaml\n")[2].partition("```")[0]
+    assert decode(example.encode()).settings.stacks[0].source == ("billing",)
