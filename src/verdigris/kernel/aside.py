@@ -1,0 +1,118 @@
+"""Laying edits aside and on again: intent, effect, outcome; a kill in between loses nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.actions import Deny, Do
+from verdigris.core.change import FILE
+from verdigris.core.errors import UserError
+from verdigris.core.events import Event, LayingAside, Restored, Restoring, Reverted
+from verdigris.core.pathclass import PathClass
+from verdigris.core.policy import decide
+from verdigris.core.state import Phase
+from verdigris.core.turns import laying_aside
+from verdigris.kernel.observe import unclaimed
+from verdigris.kernel.operation import operation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verdigris.core.state import LaidAside, WorktreeState
+    from verdigris.kernel.project import Project
+    from verdigris.kernel.workspace import Displaced
+
+
+def carry_out(project: Project, intent: LayingAside, *then: Event) -> None:
+    """The effect of an intent that is in the log, and its outcome. Safe to repeat."""
+    displaced = project.workspace.lay(intent.start, intent.paths, expect=intent.edited)
+    project.record(Reverted(aside=intent.aside, displaced=shown(displaced)), *then, sync=True)
+
+
+def carry_out_restore(project: Project, intent: Restoring) -> None:
+    displaced = project.workspace.lay(intent.after, intent.paths, expect=intent.before)
+    project.record(Restored(aside=intent.aside, displaced=shown(displaced)), sync=True)
+
+
+def shown(displaced: Sequence[Displaced]) -> tuple[str, ...]:
+    return tuple(f"{d.path} {d.blob}" for d in displaced)
+
+
+def lay_unclaimed_aside(project: Project) -> LaidAside | Deny | None:
+    """`tdd aside`: source edits made before any red step aside, and come back with the next claim."""
+    with operation(project) as state:
+        if state.phase is not Phase.RED:
+            return Deny(
+                "not-in-phase",
+                "`tdd aside` is for edits made before a red; a turn is open.",
+                'settle it, or `tdd test-bug FILE:LINE "WHY"`',
+            )
+        tree = project.workspace.snapshot()
+        ground = state.ground or tree
+        edits = unclaimed(project, ground, tree)
+        if not edits:
+            return None
+        intent = laying_aside(
+            state,
+            paths=[u.path for u in edits],
+            edited=tree,
+            start=ground,
+            why="edited before a red",
+            back_at_claim=True,
+        )
+        project.record(intent, sync=True)
+        carry_out(project, intent)
+        return project.state().aside[intent.aside]
+
+
+def restore(project: Project, aside: str) -> tuple[str, ...] | Deny:
+    """`tdd restore ID`: the paths that were laid on again."""
+    with operation(project) as state:
+        decision = decide(state, Do("restore", aside), project.settings)
+        if isinstance(decision, Deny):
+            return decision
+        laid = _known(state, aside)
+        return lay_on(project, laid, frozen=state.phase is Phase.GREEN)
+
+
+def lay_on(project: Project, laid: LaidAside, *, frozen: bool = True) -> tuple[str, ...] | Deny:
+    """Three-way where the tree moved on since; a conflict changes nothing. `frozen`: oracle paths stay."""
+    current = project.workspace.snapshot()
+    free = {PathClass.SOURCE, PathClass.OTHER}
+    paths = [p for p in laid.paths if not frozen or project.classify(p) in free]
+    modes = {c.path: c.new_mode or FILE for c in project.workspace.changes(laid.start, laid.edited)}
+    moved = {c.path for c in project.workspace.changes(laid.start, current)}
+    target = project.workspace.graft(current, laid.edited, [p for p in paths if p not in moved])
+    merged: dict[str, tuple[str, bytes] | None] = {}
+    for path in (p for p in paths if p in moved):
+        content = project.workspace.merged(laid.start, current, laid.edited, path)
+        if content is None:
+            return _conflict(laid, path)
+        merged[path] = (modes[path], content)
+    target = project.workspace.compose(target, merged)
+    intent = Restoring(aside=laid.id, paths=tuple(paths), before=current, after=target)
+    project.record(intent, sync=True)
+    carry_out_restore(project, intent)
+    return tuple(paths)
+
+
+def _conflict(laid: LaidAside, path: str) -> Deny:
+    return Deny(
+        "restore-conflict",
+        f"{path} changed since {laid.id} was laid aside, in the same lines; nothing was changed.",
+        f"see it with `tdd restore {laid.id} --show` and merge by hand",
+    )
+
+
+def show(project: Project, aside: str) -> str:
+    """What was laid aside, as a diff to read."""
+    laid = _known(project.state(), aside)
+    return project.workspace.diff(laid.start, laid.edited, laid.paths)
+
+
+def _known(state: WorktreeState, aside: str) -> LaidAside:
+    laid = state.aside.get(aside)
+    if laid is None:
+        known = ", ".join(state.aside) or "nothing is laid aside"
+        raise UserError(f"nothing is laid aside as {aside!r}.", hint=f"known: {known}")
+    return laid

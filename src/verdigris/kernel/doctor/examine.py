@@ -1,0 +1,140 @@
+"""Which checks are made where: each says what it found, and none needs another to have passed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from typing import TYPE_CHECKING
+
+from verdigris.core.classify import Classes
+from verdigris.core.codec import from_json
+from verdigris.core.errors import VerdigrisError
+from verdigris.core.settings import Settings
+from verdigris.kernel.config import load
+from verdigris.kernel.detect import detect
+from verdigris.kernel.doctor.finding import Finding, failed
+from verdigris.kernel.doctor.namespaces import check_namespaces
+from verdigris.kernel.doctor.tools import check_git, check_stack
+from verdigris.kernel.project import CONFIG, Project, open_log
+from verdigris.kernel.repository import Repository, find_repository, head, in_progress
+from verdigris.kernel.setup import has_tests
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from verdigris.core.actions import Actor
+    from verdigris.core.state import State
+    from verdigris.kernel.log import Log
+
+UNCOVERED = "write a first test; for code without tests a person may say `tdd refactor begin --uncovered`"
+
+
+def examine(start: Path, actor: Actor) -> tuple[Finding, ...]:
+    return tuple(_examine(start, actor))
+
+
+def _examine(start: Path, actor: Actor) -> Iterator[Finding]:
+    yield check_git(start)
+    yield check_namespaces()
+    try:
+        repo = find_repository(start)
+        branch = head(repo).branch
+    except VerdigrisError as error:
+        yield failed("repository", error.message, error.hint)
+        return
+    yield _repository(repo, branch)
+    yield _disk(repo)
+    log = open_log(repo)
+    broken = _log(log)
+    yield broken or Finding("log", "ok", "each event as it was written")
+    settings, finding = _configuration(repo, None if broken else log)
+    yield finding
+    for stack in settings.stacks:
+        yield from check_stack(repo.root, stack, None)
+    if finding.level != "fail" and broken is None:
+        yield from _tests(repo, log, actor)
+
+
+def _repository(repo: Repository, branch: str | None) -> Finding:
+    where = f"worktree {repo.worktree}, {f'branch {branch}' if branch else 'detached HEAD'}"
+    if unfinished := in_progress(repo):
+        fix = f"`git {unfinished} --continue` or `git {unfinished} --abort`"
+        return Finding(
+            "repository", "warn", f"{where}; a {unfinished} is in progress: nothing can be claimed", fix
+        )
+    return Finding("repository", "ok", where)
+
+
+def _disk(repo: Repository) -> Finding:
+    """By trying, where the log and the store live (or will)."""
+    folder = repo.control if repo.control.is_dir() else repo.common_dir
+    try:
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(b"x")
+    except OSError as error:
+        what = f"{folder} cannot be written: {error.strerror}"
+        return failed("disk", what, "make it writable; until then only what reads works")
+    return Finding("disk", "ok", "the repository's git folder is writable")
+
+
+def _log(log: Log[State]) -> Finding | None:
+    """What is wrong with it."""
+    try:
+        found = log.verify()
+    except VerdigrisError as error:
+        return failed("log", error.message, error.hint)
+    if found.whole:
+        return None
+    first = found.findings[0]
+    return failed(
+        "log",
+        f"event {first.seq}: {first.kind}: {first.message} ({len(found.findings)} in all)",
+        "`tdd log verify` names all; `tdd log repair --why WHY` keeps what is whole",
+    )
+
+
+def _configuration(repo: Repository, log: Log[State] | None) -> tuple[Settings, Finding]:
+    """What the stacks are, as far as that can be known, and how the file and the log agree."""
+    recorded = log.state().configuration if log is not None else None
+    path = repo.root / CONFIG
+    if not path.exists():
+        if recorded is not None:
+            what = "tdd.yaml is gone; the configuration recorded in the log holds"
+            return from_json(Settings, recorded.settings), Finding(
+                "configuration", "warn", what, "`tdd init`"
+            )
+        what = "Verdigris is not set up here: there is no tdd.yaml"
+        return Settings(stacks=detect(repo.root)), failed("configuration", what, "`tdd init`")
+    try:
+        settings = load(repo.root).settings
+    except VerdigrisError as error:
+        return Settings(stacks=()), failed("configuration", error.message, error.hint)
+    if recorded is None:
+        what = "tdd.yaml is there, and not recorded yet"
+        return settings, Finding("configuration", "warn", what, "`tdd init` adopts it")
+    if hashlib.sha256(path.read_bytes()).hexdigest() != recorded.tdd_yaml:
+        what = "tdd.yaml changed since it was recorded"
+        return settings, Finding(
+            "configuration", "warn", what, "`tdd status` takes it in, unless a turn is open"
+        )
+    return settings, Finding("configuration", "ok", "tdd.yaml is as recorded")
+
+
+def _tests(repo: Repository, log: Log[State], actor: Actor) -> Iterator[Finding]:
+    recorded = log.state().configuration
+    if recorded is None:
+        return
+    classes = Classes.from_json(recorded.classes)
+    project = Project(repo, log, actor, from_json(Settings, recorded.settings), classes)
+    try:
+        present = has_tests(project)
+    except VerdigrisError as error:
+        yield failed("tests", f"the tree cannot be looked at: {error.message}", error.hint)
+        return
+    yield (
+        Finding("tests", "ok", "there are tests")
+        if present
+        else Finding("tests", "warn", f"there are no tests in {os.fspath(repo.root)}", UNCOVERED)
+    )

@@ -1,0 +1,21 @@
+"""What a check found, as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Level = Literal["ok", "warn", "fail"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    name: str
+    level: Level
+    what: str
+    fix: str = ""
+    """The way out; empty where nothing is wrong."""
+
+
+def failed(name: str, what: str, fix: str | None) -> Finding:
+    return Finding(name, "fail", what, fix or "see `tdd doctor --json`")

@@ -1,0 +1,83 @@
+"""Reports become events: which runs are recorded one by one, and what each red is worth."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from verdigris.core.events import SuiteRun, TestRun
+from verdigris.core.pathclass import PathClass
+from verdigris.core.reading import has_assertion
+from verdigris.core.redness import judge_red
+from verdigris.core.report import Ended, Status, TestReport, TestResult
+from verdigris.core.testids import split_id
+from verdigris.core.verdict import first_line
+from verdigris.kernel.selection import text_of
+
+if TYPE_CHECKING:
+    from verdigris.kernel.project import Project
+
+SINGLE_PASSES = 200
+"""A run with more passes than this keeps them in its suite record alone."""
+
+
+def test_events(project: Project, report: TestReport, tree: str) -> tuple[TestRun, ...]:
+    texts: dict[str, str | None] = {}
+    return tuple(_event(project, report, result, tree, texts) for result in report.results)
+
+
+def worth_recording(runs: tuple[TestRun, ...], always: frozenset[str] = frozenset()) -> tuple[TestRun, ...]:
+    """One event a test; a large run leaves its passes to the suite record, except `always` (native ids)."""
+    if len(runs) <= SINGLE_PASSES:
+        return runs
+    return tuple(run for run in runs if run.status is not Status.PASS or run.native_id in always)
+
+
+def _event(
+    project: Project, report: TestReport, result: TestResult, tree: str, texts: dict[str, str | None]
+) -> TestRun:
+    failure = result.failure
+    place = failure.place if failure else None
+    return TestRun(
+        test_id=result.id,
+        test_id_source=result.id_source,
+        status=result.status,
+        command=report.command,
+        duration_ms=result.duration_ms,
+        tree=tree,
+        native_id=result.native_id,
+        red=red_of(project, result, texts),
+        failure=f"{failure.kind}: {first_line(failure.message)}" if failure else "",
+        place=f"{place.path}:{place.line}" if place else "",
+    )
+
+
+def red_of(project: Project, result: TestResult, texts: dict[str, str | None]) -> str | None:
+    if result.status in {Status.PASS, Status.SKIP}:
+        return None
+    native = split_id(result.native_id)
+    if project.classify(native.path) is not PathClass.TEST:
+        return "not-a-test"
+    if native.path not in texts:
+        texts[native.path] = text_of(project, native.path)
+    text = texts[native.path]
+    asserts = text is not None and has_assertion(text, native.function)
+    return judge_red(result, classify=project.classify, has_assertion=asserts, rule=project.settings.red)
+
+
+def suite_event(project: Project, report: TestReport, tree: str) -> SuiteRun | None:
+    """Only a run that finished says how the suite stands."""
+    if report.ended is not Ended.FINISHED or not report.results:
+        return None
+    counts = Counter(r.status for r in report.results)
+    record = {r.native_id: r.status for r in report.results}
+    return SuiteRun(
+        tree=tree,
+        command=report.command,
+        record=project.workspace.blob(json.dumps(record, sort_keys=True).encode("ascii")),
+        passed=counts[Status.PASS],
+        failed=counts[Status.FAIL] + counts[Status.ERROR],
+        skipped=counts[Status.SKIP],
+        duration_ms=report.duration_ms,
+    )

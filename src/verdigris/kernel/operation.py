@@ -1,0 +1,22 @@
+"""The frame of every command that changes something: one at a time, recovered first, HEAD looked at."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from verdigris.kernel.observe import look
+from verdigris.kernel.recovery import recover
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdigris.core.state import WorktreeState
+    from verdigris.kernel.project import Project
+
+
+@contextmanager
+def operation(project: Project) -> Iterator[WorktreeState]:
+    with project.exclusive():
+        recover(project)
+        yield look(project, project.state())

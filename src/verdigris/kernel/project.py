@@ -1,0 +1,128 @@
+"""An opened repository: its log, its compiled configuration, its tree, and who is acting."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from verdigris.core.classify import Classes, classify
+from verdigris.core.codec import from_json, to_json
+from verdigris.core.errors import NotConfigured
+from verdigris.core.events import Configured, Event, encode
+from verdigris.core.fold import StateFolding
+from verdigris.core.settings import Settings
+from verdigris.kernel.lock import locked
+from verdigris.kernel.log import Draft, Log
+from verdigris.kernel.repository import Repository, find_repository, head
+from verdigris.kernel.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from verdigris.core.actions import Actor
+    from verdigris.core.pathclass import PathClass
+    from verdigris.core.record import Record
+    from verdigris.core.state import Configuration, State, WorktreeState
+
+CONFIG = "tdd.yaml"
+
+
+@dataclass(frozen=True)
+class Project:
+    repo: Repository
+    log: Log[State]
+    actor: Actor
+    settings: Settings
+    classes: Classes
+
+    @property
+    def root(self) -> Path:
+        return self.repo.root
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        return Workspace(self.repo, self.classify)
+
+    def classify(self, path: str) -> PathClass:
+        return classify(path, self.classes)
+
+    def state(self) -> WorktreeState:
+        return self.log.state().of(self.repo.worktree)
+
+    def record(self, *events: Event, sync: bool = False) -> tuple[Record, ...]:
+        """One atomic batch: all of the events, or none."""
+        if not events:
+            return ()
+        return tuple(self.log.append(drafts(self.repo, self.actor, *events), sync=sync).records)
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """One operation at a time in a worktree; a killed holder frees it."""
+        self.repo.private.mkdir(parents=True, exist_ok=True)
+        with locked(self.repo.private / "operation.lock", wait=OPERATION_WAIT):
+            yield
+
+
+OPERATION_WAIT = 600.0
+"""Seconds to wait for another command in this worktree: it may be running a suite."""
+
+
+def drafts(repo: Repository, actor: Actor, *events: Event) -> tuple[Draft, ...]:
+    who = {"role": actor.role, "context": actor.context, "client": actor.client}
+    branch = head(repo).branch
+    encoded = (encode(event) for event in events)
+    return tuple(Draft(kind, data, repo.worktree, branch, who) for kind, data in encoded)
+
+
+def open_log(repo: Repository) -> Log[State]:
+    return Log(repo.control, StateFolding())
+
+
+def open_project(start: Path, actor: Actor) -> Project:
+    """The configuration comes compiled from the log; YAML is read only when `tdd.yaml` changed."""
+    repo = find_repository(start)
+    log = open_log(repo)
+    state = log.state()
+    configuration = state.configuration
+    if configuration is None or _may_reconfigure(repo, configuration, state):
+        configuration = _reconfigured(repo, log, actor, configuration)
+    settings = from_json(Settings, configuration.settings)
+    return Project(repo, log, actor, settings, Classes.from_json(configuration.classes))
+
+
+def configured_event(root: Path) -> Configured:
+    from verdigris.core.classify import compile_classes
+    from verdigris.kernel.config import load
+    from verdigris.kernel.detect import layouts
+
+    loaded = load(root)
+    classes = compile_classes(loaded.settings, layouts(root, loaded.settings))
+    return Configured(tdd_yaml=loaded.digest, settings=to_json(loaded.settings), classes=classes.to_json())
+
+
+def _may_reconfigure(repo: Repository, known: Configuration, state: State) -> bool:
+    """While a turn or a refactor is open the configuration is frozen with the oracle."""
+    here = state.of(repo.worktree)
+    if here.turn is not None or here.refactor is not None:
+        return False
+    try:
+        found = hashlib.sha256((repo.root / CONFIG).read_bytes()).hexdigest()
+    except FileNotFoundError:
+        return False
+    return found != known.tdd_yaml
+
+
+def _reconfigured(
+    repo: Repository, log: Log[State], actor: Actor, known: Configuration | None
+) -> Configuration:
+    if known is None and not (repo.root / CONFIG).is_file():
+        raise NotConfigured("Verdigris is not set up in this repository.", hint="run `tdd init`")
+    event = configured_event(repo.root)
+    appended = log.append(drafts(repo, actor, event))
+    configuration = appended.state.configuration
+    assert configuration is not None  # noqa: S101 - the event just appended sets it
+    return configuration

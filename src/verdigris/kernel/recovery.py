@@ -1,0 +1,51 @@
+"""Find an intent without its outcome, and finish or undo it: the old state or the new, never between."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.codec import from_json
+from verdigris.core.events import (
+    Event,
+    Formatted,
+    Formatting,
+    LayingAside,
+    Proved,
+    Proving,
+    Restoring,
+    Syncing,
+)
+
+if TYPE_CHECKING:
+    from verdigris.kernel.project import Project
+
+
+def recover(project: Project) -> str | None:
+    """What was finished or undone, in words; None when nothing was open."""
+    pending = project.state().intent
+    if pending is None:
+        return None
+    from verdigris.kernel import aside, sync
+
+    intent = from_json(Event.kinds[pending.kind], pending.data)
+    match intent:
+        case LayingAside():
+            aside.carry_out(project, intent)
+            return f"finished laying {intent.aside} aside"
+        case Restoring():
+            aside.carry_out_restore(project, intent)
+            return f"finished restoring {intent.aside}"
+        case Proving():
+            displaced = project.workspace.lay(intent.edited, intent.paths, expect=intent.start)
+            project.record(Proved(displaced=aside.shown(displaced)), sync=True)
+            return "brought the turn's edits back"
+        case Formatting():
+            now = project.workspace.snapshot()
+            project.workspace.lay(intent.tree, intent.paths, expect=now)
+            project.record(Formatted(tree=intent.tree, undone=True), sync=True)
+            return "undid an interrupted format"
+        case Syncing():
+            sync.finish(project, intent, exit_code=None)
+            return "took in an interrupted sync"
+        case _:
+            return None

@@ -1,0 +1,203 @@
+"""`tdd refactor begin | end | abort`: the same behaviour in a better shape, proven by the same tests."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from verdigris.core.actions import Deny, Do
+from verdigris.core.assertions import kept
+from verdigris.core.errors import HarnessError
+from verdigris.core.events import RefactorBegun, RefactorEnded, Repair, Violation
+from verdigris.core.footer import footer
+from verdigris.core.lines import added_lines
+from verdigris.core.pathclass import PathClass
+from verdigris.core.policy import decide, next_move
+from verdigris.core.refactoring import Restructured, judge_refactor
+from verdigris.core.report import Status, TestReport
+from verdigris.core.turns import laying_aside
+from verdigris.core.verdict import STRIKES, Verdict
+from verdigris.kernel import aside
+from verdigris.kernel.commands import run_tool
+from verdigris.kernel.evidence import suite_event, test_events, worth_recording
+from verdigris.kernel.execution import execute_suite
+from verdigris.kernel.observe import difference, unclaimed
+from verdigris.kernel.operation import operation
+from verdigris.kernel.repository import in_progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from verdigris.core.state import Refactor, WorktreeState
+    from verdigris.kernel.execution import Progress
+    from verdigris.kernel.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    passed: int
+    failed: int
+    uncovered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    verdict: Verdict
+    report: TestReport | None
+    paths: tuple[str, ...]
+    aside: str | None
+    phase: str
+    next: str
+    footer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Aborted:
+    aside: str | None
+    paths: tuple[str, ...]
+    next: str
+
+
+def begin(project: Project, *, uncovered: bool, progress: Progress | None = None) -> Begun | Deny:
+    with operation(project) as state:
+        tree = project.workspace.snapshot()
+        edits = unclaimed(project, state.ground or tree, tree)
+        action = Do("refactor begin", unclaimed=edits)
+        decision = decide(state, action, project.settings, in_progress=in_progress(project.repo))
+        if isinstance(decision, Deny):
+            return decision
+        report = execute_suite(project, progress=progress)
+        suite = suite_event(project, report, tree)
+        if suite is None and not uncovered:
+            return _nothing_to_hold_on_to(report)
+        record = suite.record if suite else project.workspace.blob(b"{}")
+        begun = RefactorBegun(tree=tree, record=record, uncovered=uncovered)
+        project.record(*([suite] if suite else []), begun, sync=True)
+        return Begun(suite.passed if suite else 0, suite.failed if suite else 0, uncovered)
+
+
+def _nothing_to_hold_on_to(report: TestReport) -> Deny:
+    if report.results or report.errors:
+        return Deny(
+            "suite-broken", "The suite did not run to its end, so it cannot hold a refactor.", "`tdd test`"
+        )
+    return Deny(
+        "no-tests",
+        "There are no tests that could tell whether behaviour is kept.",
+        "a person may say `tdd refactor begin --uncovered`",
+    )
+
+
+def end(project: Project, progress: Progress | None = None) -> Ended | Deny:
+    with operation(project) as state:
+        decision = decide(state, Do("refactor end"), project.settings, in_progress=in_progress(project.repo))
+        if isinstance(decision, Deny):
+            return decision
+        refactor = _open(state)
+        tree = project.workspace.snapshot()
+        seen = _restructured(project, refactor, tree, progress)
+        verdict = judge_refactor(seen)
+        edits = difference(project, refactor.tree, tree)
+        return _conclude(project, state, tree, verdict, seen, tuple(sorted(edits.protected)))
+
+
+def _restructured(project: Project, refactor: Refactor, tree: str, progress: Progress | None) -> Restructured:
+    edits = difference(project, refactor.tree, tree)
+    frozen = tuple(p for p in edits.oracle if project.classify(p) is not PathClass.TEST)
+    tests = [p for p in edits.oracle if project.classify(p) is PathClass.TEST and p.endswith(".py")]
+    source = [c.path for c in edits.source]
+    report = execute_suite(project, trace=[p for p in source if p.endswith(".py")], progress=progress)
+    stacks = project.settings.stacks
+    tools = tuple(
+        run_tool(project, stack, name, command)
+        for stack in stacks
+        for name, command in (("check", stack.check), ("verify", stack.verify))
+        if command
+    )
+    added = added_lines(_texts(project, refactor.tree, source), _texts(project, tree, source))
+    return Restructured(
+        before=_statuses(project, refactor),
+        after=report,
+        frozen=frozen,
+        findings=kept(_texts(project, refactor.tree, tests), _texts(project, tree, tests)),
+        added={} if refactor.uncovered else added,
+        tools=tools,
+        moved=difference(project, tree, project.workspace.snapshot()).protected,
+    )
+
+
+def _conclude(
+    project: Project,
+    state: WorktreeState,
+    tree: str,
+    verdict: Verdict,
+    seen: Restructured,
+    paths: tuple[str, ...],
+) -> Ended:
+    refactor = _open(state)
+    ended = RefactorEnded(verdict=verdict.kind, tree=tree, reasons=verdict.reasons)
+    suite = suite_event(project, seen.after, tree) if verdict.accepted else None
+    runs = worth_recording(test_events(project, seen.after, tree))
+    violations = [Violation(path=p, what="changed in a refactor") for p in seen.frozen]
+    events = [*runs, *([suite] if suite else []), *violations, ended]
+    counts = verdict.kind in STRIKES and tree not in {refactor.judged, refactor.tree}
+    if not counts or refactor.strikes + 1 < project.settings.strikes:
+        project.record(*events, sync=True)
+        return _result(project, verdict, seen, paths, None)
+    why = f"{project.settings.strikes} strikes: {verdict.reasons[0]}"
+    intent = laying_aside(state, paths=paths, edited=tree, start=refactor.tree, why=why)
+    project.record(*events, intent, sync=True)
+    aside.carry_out(project, intent, Repair(why=why, test_ids=(), aside=intent.aside))
+    return _result(project, verdict, seen, paths, intent.aside)
+
+
+def _result(
+    project: Project, verdict: Verdict, seen: Restructured, paths: tuple[str, ...], laid: str | None
+) -> Ended:
+    after = project.state()
+    following = next_move(after)
+    return Ended(
+        verdict,
+        seen.after,
+        paths,
+        laid,
+        after.phase,
+        following,
+        footer(verdict, ("refactor",), paths, after.phase, following),
+    )
+
+
+def abort(project: Project) -> Aborted | Deny:
+    """Everything that the refactor changed in source and tests is laid aside."""
+    with operation(project) as state:
+        decision = decide(
+            state, Do("refactor abort"), project.settings, in_progress=in_progress(project.repo)
+        )
+        if isinstance(decision, Deny):
+            return decision
+        refactor = _open(state)
+        tree = project.workspace.snapshot()
+        paths = difference(project, refactor.tree, tree).protected
+        intent = laying_aside(state, paths=paths, edited=tree, start=refactor.tree, why="refactor aborted")
+        project.record(intent, sync=True)
+        aside.carry_out(project, intent, RefactorEnded(verdict="aborted", tree=refactor.tree))
+        return Aborted(intent.aside if paths else None, paths, next_move(project.state()))
+
+
+def _open(state: WorktreeState) -> Refactor:
+    if state.refactor is None:
+        raise HarnessError("the refactor phase has no record of its start.", hint="`tdd log verify`")
+    return state.refactor
+
+
+def _statuses(project: Project, refactor: Refactor) -> dict[str, Status]:
+    data = project.workspace.blob_bytes(refactor.record) or b"{}"
+    return {test_id: Status(status) for test_id, status in json.loads(data).items()}
+
+
+def _texts(project: Project, tree: str, paths: Iterable[str]) -> dict[str, str]:
+    contents = project.workspace.read_many(tree, list(paths))
+    return {
+        path: data.decode("utf-8", "surrogateescape") for path, data in contents.items() if data is not None
+    }

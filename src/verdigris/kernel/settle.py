@@ -1,0 +1,216 @@
+"""`tdd settle`: end a turn with a verdict, in one test call where nothing is suspicious."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from verdigris.core.actions import Allow, Deny, Do, FileWrite, Write
+from verdigris.core.errors import HarnessError
+from verdigris.core.events import Repair, Settled, Violation
+from verdigris.core.footer import footer
+from verdigris.core.pathclass import PathClass
+from verdigris.core.policy import decide, next_move
+from verdigris.core.targets import apart
+from verdigris.core.turns import accepted_events, joining_events, laying_aside, settled_event, struck_out
+from verdigris.core.verdict import Kind, Verdict, judge
+from verdigris.kernel import aside
+from verdigris.kernel.formatting import format_edits
+from verdigris.kernel.observe import difference
+from verdigris.kernel.operation import operation
+from verdigris.kernel.repository import in_progress
+from verdigris.kernel.trial import Trial, try_candidate
+
+if TYPE_CHECKING:
+    from verdigris.core.report import TestReport
+    from verdigris.core.state import Turn, WorktreeState
+    from verdigris.kernel.execution import Progress
+    from verdigris.kernel.observe import Difference
+    from verdigris.kernel.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    verdict: Verdict
+    report: TestReport | None
+    claimed: tuple[str, ...]
+    accepted: tuple[str, ...]
+    paths: tuple[str, ...]
+    """What the turn had edited."""
+    aside: str | None
+    phase: str
+    next: str
+    footer: str
+    output: tuple[str, ...] = ()
+    """What failing commands (check, format) printed."""
+
+
+def settle(project: Project, progress: Progress | None = None) -> Settlement | Deny:
+    with operation(project) as state:
+        decision = decide(state, Do("settle"), project.settings, in_progress=in_progress(project.repo))
+        if isinstance(decision, Deny):
+            return decision
+        return _joined(project, state) or _settle(project, project.state(), progress)
+
+
+def _joined(project: Project, state: WorktreeState) -> Deny | None:
+    """Edited source that no target covers joins the open claims, or is refused where claims are strict."""
+    edits = difference(project, _turn(state).tree, project.workspace.snapshot())
+    files = tuple(FileWrite(c.path, PathClass.SOURCE, None, None) for c in edits.source)
+    match decide(state, Write(files), project.settings):
+        case Deny() as no:
+            return no
+        case Allow(joins=paths):
+            project.record(*joining_events(state, paths))
+    return None
+
+
+def _settle(project: Project, state: WorktreeState, progress: Progress | None) -> Settlement:
+    turn = _turn(state)
+    tree = project.workspace.snapshot()
+    edits = difference(project, turn.tree, tree)
+    if edits.oracle:
+        return _tampered(project, state, tree, edits)
+    tree, formats = format_edits(project, tree, tuple(c.path for c in edits.source if not c.deleted))
+    edits = difference(project, turn.tree, tree)
+    trial = try_candidate(project, state, tree, edits, progress)
+    trial = replace(trial, tools=(*formats, *trial.tools))
+    claimed = {c.test_id: c.native_id for c in state.claims.values()}
+    verdict = judge(
+        claimed,
+        trial.before,
+        trial.report,
+        drift=trial.drift,
+        moved=trial.moved,
+        changed=bool(edits.source or edits.other),
+        tools=trial.tools,
+    )
+    if verdict.accepted:
+        return _accept(project, state, trial, verdict, edits)
+    return _refuse(project, state, trial, verdict, edits, progress)
+
+
+def _tampered(project: Project, state: WorktreeState, tree: str, edits: Difference) -> Settlement:
+    """A person's own edit is kept; the settlement says how it is done rightly."""
+    reasons = tuple(f"{path} changed while it was frozen" for path in edits.oracle)
+    verdict = Verdict(Kind.TAMPERED, reasons)
+    violations = (Violation(path=path, what="changed while it was frozen") for path in edits.oracle)
+    project.record(
+        *violations, Settled(turn=_turn(state).id, verdict=verdict.kind, tree=tree, reasons=reasons)
+    )
+    bug = f'put {edits.oracle[0]} back, or `tdd test-bug {edits.oracle[0]}:LINE "WHY"`'
+    return _settlement(project, state, verdict, _paths(edits), following=bug)
+
+
+def _accept(
+    project: Project, state: WorktreeState, trial: Trial, verdict: Verdict, edits: Difference
+) -> Settlement:
+    turn = _turn(state)
+    triples = accepted_events(state, turn, trial.tree, _paths(edits), trial.seqs)
+    settled = settled_event(state, turn, verdict, trial.tree, edited=True)
+    suite = () if trial.suite is None else (trial.suite,)
+    project.record(settled, *suite, *triples, sync=True)
+    return _settlement(project, state, verdict, _paths(edits), trial=trial, accepted=tuple(state.claims))
+
+
+def _refuse(
+    project: Project,
+    state: WorktreeState,
+    trial: Trial,
+    verdict: Verdict,
+    edits: Difference,
+    progress: Progress | None,
+) -> Settlement:
+    turn = _turn(state)
+    since = difference(project, turn.judged or turn.tree, trial.tree)
+    edited = bool(since.source or since.other)
+    settled = settled_event(state, turn, verdict, trial.tree, edited=edited)
+    if not struck_out(state, settled, project.settings.strikes):
+        project.record(settled, sync=True)
+        return _settlement(project, state, verdict, _paths(edits), trial=trial)
+    return _lay_aside(project, state, trial, verdict, edits, settled, progress)
+
+
+def _lay_aside(
+    project: Project,
+    state: WorktreeState,
+    trial: Trial,
+    verdict: Verdict,
+    edits: Difference,
+    settled: Settled,
+    progress: Progress | None,
+) -> Settlement:
+    """The last strike: what belongs to the failing claims goes; the others are settled on their own."""
+    source = tuple(c.path for c in edits.source)
+    failing = frozenset(verdict.failing or state.claims)
+    alone = apart(state.claims.values(), failing, source) if failing < set(state.claims) else None
+    ids = tuple(failing) if alone is not None else tuple(state.claims)
+    paths = source if alone is None else tuple(p for p in source if p in alone)
+    why = f"{project.settings.strikes} strikes: {verdict.reasons[0]}"
+    intent = laying_aside(
+        state, paths=paths, edited=trial.tree, start=_turn(state).tree, why=why, test_ids=sorted(ids)
+    )
+    project.record(settled, intent, sync=True)
+    aside.carry_out(project, intent, Repair(why=why, test_ids=intent.test_ids, aside=intent.aside))
+    rest = project.state()
+    if alone is None or rest.turn is None:
+        return _settlement(project, state, verdict, _paths(edits), trial=trial, laid=intent.aside)
+    other = _settle(project, rest, progress)
+    if other.verdict.accepted:
+        return _settlement(
+            project, state, verdict, _paths(edits), trial=trial, laid=intent.aside, accepted=other.accepted
+        )
+    return _all_aside(project, other, verdict, trial, intent.aside)
+
+
+def _all_aside(project: Project, other: Settlement, verdict: Verdict, trial: Trial, first: str) -> Settlement:
+    """The passing claims do not stand on their own: the rest of the turn goes too."""
+    state = project.state()
+    if state.turn is not None:
+        tree = project.workspace.snapshot()
+        left = tuple(c.path for c in difference(project, state.turn.tree, tree).source)
+        why = f"cannot be told apart from {first}: {other.verdict.reasons[0]}"
+        intent = laying_aside(
+            state, paths=left, edited=tree, start=state.turn.tree, why=why, test_ids=tuple(state.claims)
+        )
+        project.record(intent, sync=True)
+        aside.carry_out(project, intent, Repair(why=why, test_ids=intent.test_ids, aside=intent.aside))
+    return _settlement(project, state, verdict, other.paths, trial=trial, laid=first)
+
+
+def _settlement(
+    project: Project,
+    state: WorktreeState,
+    verdict: Verdict,
+    paths: tuple[str, ...],
+    *,
+    trial: Trial | None = None,
+    accepted: tuple[str, ...] = (),
+    laid: str | None = None,
+    following: str | None = None,
+) -> Settlement:
+    after = project.state()
+    following = following or (f"`tdd test`, claim again, `tdd restore {laid}`" if laid else next_move(after))
+    claimed = tuple(state.claims)
+    return Settlement(
+        verdict,
+        None if trial is None else trial.report,
+        claimed,
+        accepted,
+        paths,
+        laid,
+        after.phase,
+        following,
+        footer(verdict, claimed, paths, after.phase, following),
+        () if trial is None else tuple(t.output for t in trial.tools if not t.ok),
+    )
+
+
+def _paths(edits: Difference) -> tuple[str, ...]:
+    return tuple(c.path for c in (*edits.source, *edits.other))
+
+
+def _turn(state: WorktreeState) -> Turn:
+    if state.turn is None:
+        raise HarnessError("the green phase has no open turn.", hint="`tdd log verify`")
+    return state.turn

@@ -1,0 +1,188 @@
+"""`tdd init` and `tdd uninit`: what is written and recorded, and what of it may be taken away again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from verdigris.core.classify import Classes
+from verdigris.core.codec import from_json
+from verdigris.core.errors import StorageError, UserError
+from verdigris.core.events import Event, Ground, SwitchedOff, SwitchedOn, Unconfigured
+from verdigris.core.pathclass import PathClass
+from verdigris.core.policy import next_move
+from verdigris.core.settings import Settings, Stack
+from verdigris.core.state import Phase
+from verdigris.kernel.config import load, render
+from verdigris.kernel.detect import detect, unrecognised
+from verdigris.kernel.project import CONFIG, Project, configured_event, drafts, open_log, open_project
+from verdigris.kernel.recovery import recover
+from verdigris.kernel.repository import Repository, find_repository, head
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verdigris.core.actions import Actor
+    from verdigris.core.state import State, WorktreeState
+    from verdigris.kernel.log import Log
+
+WROTE = "init"
+ADOPTED = "init, with the tdd.yaml that was there"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    repo: Repository
+    settings: Settings
+    content: str | None
+    """What tdd.yaml will hold; None where a valid one is there already."""
+
+    @property
+    def log(self) -> str:
+        return os.path.relpath(self.repo.control / "events.jsonl", self.repo.root)
+
+
+@dataclass(frozen=True, slots=True)
+class Initialised:
+    phase: str
+    next: str
+    tests: bool
+    """Whether there are tests in the tree."""
+    already: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    file: Literal["removed", "kept", "missing"]
+    was_configured: bool
+
+
+def plan(start: Path, *, lang: str | None = None) -> Plan:
+    repo = find_repository(start)
+    if (repo.root / CONFIG).exists():
+        return Plan(repo, load(repo.root).settings, None)
+    stacks = detect(repo.root)
+    foreign = unrecognised(repo.root)
+    if not stacks and foreign and lang is None:
+        raise UserError(
+            f"this looks like {', '.join(foreign)}, and this version knows Python only.",
+            hint="where there is Python too: `tdd init --lang python`",
+        )
+    settings = Settings(stacks=stacks or (Stack(),))
+    return Plan(repo, settings, render(settings))
+
+
+def initialise(start: Path, actor: Actor) -> Initialised:
+    return carry_out(plan(start), actor)
+
+
+def carry_out(plan: Plan, actor: Actor) -> Initialised:
+    """Safe to repeat, and after a kill: the file comes first, and is adopted if the events do not follow."""
+    log = open_log(plan.repo)
+    state = log.state()
+    if state.configuration is not None and _settled(state.of(plan.repo.worktree), plan):
+        return _initialised(open_project(plan.repo.root, actor), already=True)
+    if plan.content is not None:
+        _write(plan.repo.root / CONFIG, plan.content)
+    return _initialised(_record(plan, log, actor), already=False)
+
+
+def _settled(here: WorktreeState, plan: Plan) -> bool:
+    """Whether there is nothing to do in a repository that is configured."""
+    if plan.content is not None and (here.turn is not None or here.refactor is not None):
+        raise UserError(
+            f"tdd.yaml is gone while the {here.phase} phase is open, in which it is frozen.",
+            hint="bring it back (`git checkout -- tdd.yaml`), or end the phase first",
+        )
+    return plan.content is None and here.ground is not None
+
+
+def _record(plan: Plan, log: Log[State], actor: Actor) -> Project:
+    configured = configured_event(plan.repo.root)
+    settings = from_json(Settings, configured.settings)
+    project = Project(plan.repo, log, actor, settings, Classes.from_json(configured.classes))
+    with project.exclusive():
+        fresh = log.state().configuration is None
+        recover(project)
+        state, tree, now = project.state(), project.workspace.snapshot(), head(plan.repo)
+        events: list[Event] = [configured]
+        if fresh and state.phase is not Phase.RED:
+            # What was open when `tdd uninit` was said ended with it.
+            events += [SwitchedOff(why="uninit"), SwitchedOn(tree=tree)]
+        if fresh or state.ground is None:
+            why = ADOPTED if plan.content is None else WROTE
+            events.append(Ground(tree=tree, commit=now.commit, on=now.branch, why=why))
+        project.record(*events, sync=True)
+    return project
+
+
+def _initialised(project: Project, *, already: bool) -> Initialised:
+    state = project.state()
+    return Initialised(state.phase, next_move(state), has_tests(project), already)
+
+
+def has_tests(project: Project) -> bool:
+    """Whether the tree holds a module that may hold tests."""
+    return any(
+        entry.path.endswith(".py")
+        and not entry.path.endswith(("conftest.py", "__init__.py"))
+        and project.classify(entry.path) is PathClass.TEST
+        for entry in project.workspace.files(project.workspace.snapshot())
+    )
+
+
+def uninitialise(start: Path, actor: Actor, *, force: bool) -> Removed:
+    repo = find_repository(start)
+    log = open_log(repo)
+    was_configured = log.state().configuration is not None
+    file = _remove(repo, log, force=force)
+    if was_configured:
+        log.append(drafts(repo, actor, Unconfigured(why="uninit")), sync=True)
+    return Removed(file, was_configured)
+
+
+def _remove(repo: Repository, log: Log[State], *, force: bool) -> Literal["removed", "kept", "missing"]:
+    path = repo.root / CONFIG
+    try:
+        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        if not force and found != _written_by_init(log):
+            return "kept"
+        path.unlink()
+    except FileNotFoundError:
+        return "missing"
+    except OSError as error:
+        raise _unwritable(error) from error
+    return "removed"
+
+
+def _written_by_init(log: Log[State]) -> str | None:
+    """The digest of the file that the latest `tdd init` wrote; None where it adopted one."""
+    by_init = False
+    for record in log.records(reverse=True):
+        if record.type == "ground" and record.data["why"] in {WROTE, ADOPTED}:
+            if record.data["why"] == ADOPTED:
+                return None
+            by_init = True
+        elif by_init and record.type == "configured":
+            return str(record.data["tdd_yaml"])
+    return None
+
+
+def _write(path: Path, content: str) -> None:
+    new = path.with_name(f"{path.name}.new")
+    try:
+        new.write_text(content, "utf-8")
+        new.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            new.unlink()
+        raise _unwritable(error) from error
+
+
+def _unwritable(error: OSError) -> StorageError:
+    return StorageError(
+        f"tdd.yaml cannot be changed: {error.strerror}", hint="make the folder writable and try again"
+    )

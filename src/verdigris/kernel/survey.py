@@ -1,0 +1,85 @@
+"""How a worktree stands: the state, and what its tree shows that the log does not know yet.
+
+Nothing is written, except that an operation which a kill interrupted is finished first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import StorageError, ToolMissing, UserError
+from verdigris.core.state import Phase
+from verdigris.kernel.lock import locked
+from verdigris.kernel.observe import difference, unclaimed
+from verdigris.kernel.recovery import recover
+from verdigris.kernel.repository import Head, head, in_progress
+from verdigris.kernel.workspace import moves
+
+if TYPE_CHECKING:
+    from verdigris.core.actions import Unclaimed
+    from verdigris.core.state import WorktreeState
+    from verdigris.kernel.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    worktree: str
+    branch: str | None
+    state: WorktreeState
+    unclaimed: tuple[Unclaimed, ...] = ()
+    """Source edits that no claim covers, in the red phase."""
+    drift: tuple[str, ...] = ()
+    """Oracle paths that differ from the frozen ones, in the green phase."""
+    notes: tuple[str, ...] = ()
+    """What was finished, and what could not be looked at."""
+
+
+def survey(project: Project) -> Survey:
+    notes = _finished(project)
+    state = project.state()
+    if unfinished := in_progress(project.repo):
+        notes.append(f"a {unfinished} is in progress")
+    try:
+        edits, drift = _tree(project, state, notes)
+    except (StorageError, ToolMissing) as error:
+        edits, drift = (), ()
+        notes.append(f"the tree was not looked at: {error.message}")
+    return Survey(project.repo.worktree, head(project.repo).branch, state, edits, drift, tuple(notes))
+
+
+def _finished(project: Project) -> list[str]:
+    pending = project.state().intent
+    if pending is None:
+        return []
+    try:
+        with locked(project.repo.private / "operation.lock", wait=0):
+            done = recover(project)
+    except UserError:
+        return [f"another command is at work ({pending.kind})"]
+    except StorageError as error:
+        return [f"an interrupted operation ({pending.kind}) waits to be finished: {error.message}"]
+    return [] if done is None else [f"an operation was interrupted: {done}"]
+
+
+def _tree(
+    project: Project, state: WorktreeState, notes: list[str]
+) -> tuple[tuple[Unclaimed, ...], tuple[str, ...]]:
+    brought = _brought(project, state)
+    if brought is not None:
+        notes.append("HEAD moved since the last command; the next one takes that in")
+    if state.phase is Phase.RED and state.ground is not None:
+        edits = unclaimed(project, state.ground, project.workspace.snapshot())
+        return tuple(u for u in edits if u.path not in (brought or ())), ()
+    if state.phase is Phase.GREEN and state.turn is not None:
+        drift = difference(project, state.turn.tree, project.workspace.snapshot()).oracle
+        return (), tuple(path for path in drift if path not in (brought or ()))
+    return (), ()
+
+
+def _brought(project: Project, state: WorktreeState) -> frozenset[str] | None:
+    """What came with a move of HEAD that no command has seen yet; None where there was none."""
+    if state.head is None:
+        return None
+    move = moves.move_since(project.repo, Head(state.head.on, state.head.commit))
+    return move.paths if move.kind == "moved" else None

@@ -1,0 +1,162 @@
+"""`tdd test`: the kernel runs the tests, records what it saw, and prepares the claims."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import UnknownTest
+from verdigris.core.events import Event, Resumed, TestRun
+from verdigris.core.policy import next_move
+from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.testids import nearest, split_id
+from verdigris.core.turns import laying_aside
+from verdigris.kernel.aside import carry_out
+from verdigris.kernel.evidence import suite_event, test_events, worth_recording
+from verdigris.kernel.execution import execute, execute_suite
+from verdigris.kernel.observe import difference
+from verdigris.kernel.operation import operation
+from verdigris.kernel.proving import on_start_tree
+from verdigris.kernel.selection import resolve
+from verdigris.kernel.testbug import closed_bugs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from verdigris.core.state import Turn, WorktreeState
+    from verdigris.kernel.execution import Progress
+    from verdigris.kernel.project import Project
+
+MOVED = "moved"
+"""Why a red does not count when source or tests changed while it ran."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    tests: tuple[TestRun, ...]
+    report: TestReport | None
+    """None when every answer came from the log."""
+    phase: str
+    next: str
+    resumed: bool = False
+
+    @property
+    def passed(self) -> bool:
+        """A run that did not end properly, or in which nothing passed, has not passed."""
+        ended = self.report is None or (self.report.ended is Ended.FINISHED and not self.report.errors)
+        statuses = {run.status for run in self.tests}
+        return ended and Status.PASS in statuses and statuses <= {Status.PASS, Status.SKIP}
+
+
+def run_tests(
+    project: Project, words: Sequence[str], *, cwd: Path, progress: Progress | None = None
+) -> Tested:
+    with operation(project) as state:
+        natives = resolve(project, words, cwd=cwd)
+        tree = project.workspace.snapshot()
+        if state.turn is not None and state.turn.suspended:
+            return _resume(project, state, state.turn, tree, progress)
+        seen = _already_seen(state, natives, tree)
+        if seen:
+            return Tested(seen, None, state.phase, next_move(state))
+        if natives:
+            report = execute(project, natives, progress=progress)
+            _all_known(natives, report)
+        else:
+            report = execute_suite(project, progress=progress)
+        events = _recorded(project, state, report, tree, whole=not natives)
+        after = project.state()
+        return Tested(events, report, after.phase, next_move(after))
+
+
+def _already_seen(state: WorktreeState, natives: Sequence[str], tree: str) -> tuple[TestRun, ...]:
+    """A red is not run twice on one tree: its event is the answer."""
+    by_native = {red.native_id: red for red in state.reds.values() if red.valid and red.tree == tree}
+    if not natives or not by_native.keys() >= set(natives):
+        return ()
+    return tuple(
+        TestRun(
+            test_id=red.test_id,
+            test_id_source=red.source,
+            status=red.status,
+            command=red.command,
+            duration_ms=0,
+            tree=red.tree,
+            native_id=red.native_id,
+            red=red.why,
+            failure=red.failure,
+            place=red.place,
+        )
+        for red in (by_native[native] for native in natives)
+    )
+
+
+def _recorded(
+    project: Project, state: WorktreeState, report: TestReport, tree: str, *, whole: bool
+) -> tuple[TestRun, ...]:
+    runs = test_events(project, report, tree)
+    if difference(project, tree, project.workspace.snapshot()).protected:
+        runs = tuple(replace(run, red=MOVED) if run.red else run for run in runs)
+    valid = tuple(run.native_id for run in runs if run.red == "valid")
+    known = frozenset(red.native_id for red in state.reds.values())
+    events: list[Event] = [*worth_recording(runs, known), *closed_bugs(project, state, valid, tree)]
+    suite = suite_event(project, report, tree) if whole and state.turn is None else None
+    project.record(*events, *([suite] if suite else []))
+    return runs
+
+
+def _all_known(natives: Sequence[str], report: TestReport) -> None:
+    """An id that was asked for and not collected does not exist, unless its file failed to load."""
+    if report.ended is not Ended.FINISHED:
+        return
+    broken = {error.path for error in report.errors}
+    for native in natives:
+        test = split_id(native)
+        if not test.function or test.path in broken or any(_names(native, c) for c in report.collected):
+            continue
+        close = nearest(native, report.others)
+        offer = (
+            f"did you mean {', '.join(close)}?" if close else f"`tdd test {test.path}` runs all in that file"
+        )
+        raise UnknownTest(f"there is no test {native!r}.", hint=offer)
+
+
+def _names(asked: str, collected: str) -> bool:
+    """`file::Class` and `file::test` stand for all of their cases."""
+    return collected == asked or collected.startswith((f"{asked}::", f"{asked}["))
+
+
+def _resume(
+    project: Project, state: WorktreeState, turn: Turn, tree: str, progress: Progress | None
+) -> Tested:
+    """HEAD moved under the turn: its reds are proven again on the new start, without the turn's edits."""
+    edits = difference(project, turn.tree, tree)
+    paths = tuple(c.path for c in (*edits.source, *edits.other))
+    natives = tuple(claim.native_id for claim in state.claims.values())
+    with on_start_tree(project, start=turn.tree, edited=tree, paths=paths):
+        report = execute(project, natives, progress=progress)
+        runs = test_events(project, report, turn.tree)
+    seqs = {record.data["test_id"]: record.seq for record in project.record(*runs)}
+    reds = {
+        run.test_id: seqs[run.test_id] for run in runs if run.red == "valid" and run.test_id in state.claims
+    }
+    passing = {run.test_id for run in runs if run.status is Status.PASS}
+    if reds.keys() | passing >= state.claims.keys():
+        _go_on(project, state, turn, tree, reds)
+    after = project.state()
+    return Tested(runs, report, after.phase, next_move(after), resumed=bool(reds) and after.turn is not None)
+
+
+def _go_on(project: Project, state: WorktreeState, turn: Turn, tree: str, reds: dict[str, int]) -> None:
+    """Claims that the move made green are given up; when none is left, the edits have nothing to advance."""
+    if reds:
+        project.record(Resumed(turn=turn.id, reds=reds), sync=True)
+        return
+    paths = tuple(c.path for c in difference(project, turn.tree, tree).source)
+    why = "every claimed test passes on the new ground"
+    intent = laying_aside(
+        state, paths=paths, edited=tree, start=turn.tree, why=why, test_ids=tuple(state.claims)
+    )
+    project.record(intent, sync=True)
+    carry_out(project, intent)

@@ -1,0 +1,114 @@
+"""Run the candidate: claimed tests and suite in one call; only what looks suspicious is run again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.testids import split_id
+from verdigris.core.verdict import Before, Tool
+from verdigris.kernel.commands import run_tool
+from verdigris.kernel.evidence import suite_event, test_events, worth_recording
+from verdigris.kernel.execution import collect, execute, execute_suite
+from verdigris.kernel.observe import difference
+from verdigris.kernel.proving import on_start_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from verdigris.core.events import SuiteRun
+    from verdigris.core.state import WorktreeState
+    from verdigris.kernel.execution import Progress
+    from verdigris.kernel.observe import Difference
+    from verdigris.kernel.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    tree: str
+    report: TestReport
+    before: Before = field(default_factory=lambda: Before({}))
+    tools: tuple[Tool, ...] = ()
+    drift: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
+    """Source that changed while the tests ran."""
+    seqs: Mapping[str, int] = field(default_factory=dict)
+    """Native id → the event that records its run."""
+    suite: SuiteRun | None = None
+
+
+def try_candidate(
+    project: Project, state: WorktreeState, tree: str, edits: Difference, progress: Progress | None
+) -> Trial:
+    claimed = tuple(c.native_id for c in state.claims.values())
+    report = execute_suite(project, claimed, progress=progress)
+    during = difference(project, tree, project.workspace.snapshot())
+    runs = worth_recording(test_events(project, report, tree), frozenset(claimed))
+    seqs = {record.data["native_id"]: record.seq for record in project.record(*runs)}
+    moved = tuple(c.path for c in during.source)
+    trial = Trial(tree, report, drift=during.oracle, moved=moved, seqs=seqs)
+    passed = {r.native_id for r in report.results if r.status is Status.PASS}
+    if report.ended is not Ended.FINISHED or not passed.issuperset(claimed) or moved or during.oracle:
+        return trial
+    before = _before(project, state, tree, edits, report, frozenset(claimed))
+    tools = tuple(
+        run_tool(project, stack, "check", stack.check) for stack in project.settings.stacks if stack.check
+    )
+    suite = suite_event(project, report, tree)
+    return Trial(tree, report, before, tools, during.oracle, moved, seqs, suite)
+
+
+def _before(
+    project: Project,
+    state: WorktreeState,
+    tree: str,
+    edits: Difference,
+    report: TestReport,
+    claimed: frozenset[str],
+) -> Before:
+    """How the tests stood at the turn's start that now fail or are missing: seen by running them there."""
+    if state.turn is None:
+        return Before({})
+    start = state.turn.tree
+    paths = tuple(c.path for c in (*edits.source, *edits.other))
+    failing = {r.native_id for r in report.results if r.status in {Status.FAIL, Status.ERROR}} - claimed
+    known = baseline_ids(project, state)
+    if known is None:
+        with on_start_tree(project, start=start, edited=tree, paths=paths):
+            known = collect(project)
+    missing = known - {r.native_id for r in report.results} - claimed
+    unstable = _pass_this_time(project, failing)
+    suspects = (failing - unstable) | missing
+    if not suspects:
+        return Before({}, frozenset(unstable))
+    with on_start_tree(project, start=start, edited=tree, paths=paths):
+        there = execute(project, _existing(project, suspects))
+    return Before(
+        {r.native_id: r.status for r in there.results if r.native_id in suspects}, frozenset(unstable)
+    )
+
+
+def baseline_ids(project: Project, state: WorktreeState) -> frozenset[str] | None:
+    """Ids that passed in the last whole run; None when there has been none."""
+    if state.baseline is None:
+        return None
+    data = project.workspace.blob_bytes(state.baseline.record)
+    if data is None:
+        return None
+    return frozenset(i for i, status in json.loads(data).items() if status == Status.PASS)
+
+
+def _pass_this_time(project: Project, failing: Iterable[str]) -> set[str]:
+    names = sorted(failing)
+    if not names:
+        return set()
+    again = execute(project, names)
+    return {r.native_id for r in again.results if r.status is Status.PASS and r.native_id in names}
+
+
+def _existing(project: Project, suspects: Iterable[str]) -> list[str]:
+    """Whole files rather than ids: an id that never existed there would stop the runner."""
+    files = sorted({split_id(i).path for i in suspects})
+    return [f for f in files if (project.root / f).is_file()]

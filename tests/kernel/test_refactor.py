@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from support.turns import CALC, SUB, TEST_ADD, TEST_SUB, World, make_world
+from verdigris.core.actions import Deny
+from verdigris.core.events import RefactorEnded, Violation
+from verdigris.core.state import Phase
+from verdigris.core.verdict import Kind
+from verdigris.kernel.refactor import Aborted, Begun, Ended, abort, begin, end
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RENAMED = CALC.replace("a, b", "left, right").replace("a + b", "left + right")
+
+
+def begun(world: World, *, uncovered: bool = False) -> Begun:
+    done = begin(world.project, uncovered=uncovered)
+    assert isinstance(done, Begun), done
+    return done
+
+
+def ended(world: World) -> Ended:
+    done = end(world.project)
+    assert isinstance(done, Ended), done
+    return done
+
+
+def test_the_same_behaviour_in_a_better_shape_is_accepted(world: World) -> None:
+    assert begun(world).passed == 1
+    world.write("calc.py", RENAMED)
+    done = ended(world)
+    assert (done.verdict.kind, done.phase) == (Kind.ACCEPTED, "red")
+    ground = world.state.ground
+    assert ground is not None
+    assert world.project.workspace.read(ground, "calc.py") == RENAMED.encode()
+
+
+def test_a_symbol_may_be_renamed_across_source_and_tests(world: World) -> None:
+    begun(world)
+    world.write("calc.py", CALC.replace("add", "plus"))
+    world.write(
+        "tests/test_add.py", TEST_ADD.replace("test_add", "test_plus").replace("calc.add", "calc.plus")
+    )
+    assert ended(world).verdict.accepted
+
+
+def test_a_broken_test_keeps_it_open_and_two_strikes_lay_it_aside(world: World) -> None:
+    begun(world)
+    world.write("calc.py", CALC.replace("+", "-"))
+    first = ended(world)
+    assert (first.verdict.kind, first.phase, first.aside) == (Kind.REGRESSED, "refactor", None)
+    world.write("calc.py", CALC.replace("+", "*"))
+    second = ended(world)
+    assert (second.phase, second.paths) == ("red", ("calc.py",))
+    assert world.read("calc.py") == CALC
+    assert second.aside is not None
+    assert world.state.aside[second.aside].paths == ("calc.py",)
+
+
+def test_a_weaker_assertion_is_a_weakening(world: World) -> None:
+    begun(world)
+    world.write("tests/test_add.py", TEST_ADD.replace("== 5", "> 0"))
+    assert ended(world).verdict.kind is Kind.WEAKENED
+
+
+def test_a_deleted_test_is_found(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo", **{"calc.py": CALC + SUB, "tests/test_sub.py": TEST_SUB})
+    begun(world)
+    (world.root / "tests/test_sub.py").unlink()
+    assert ended(world).verdict.kind is Kind.WEAKENED
+
+
+def test_new_code_that_no_test_runs_is_refused_unless_a_person_lifts_it(world: World) -> None:
+    begun(world)
+    world.write("calc.py", CALC + SUB)
+    done = ended(world)
+    assert done.verdict.kind is Kind.REGRESSED
+    assert "calc.py:6 is new and no test runs it" in done.verdict.reasons[0]
+    assert isinstance(abort(world.project), Aborted)
+    begun(world, uncovered=True)
+    world.write("calc.py", CALC + SUB)
+    assert ended(world).verdict.accepted
+
+
+def test_new_code_that_tests_run_is_fine(world: World) -> None:
+    begun(world)
+    world.write("calc.py", "def add(a, b):\n    total = sum((a, b))\n    return total\n")
+    assert ended(world).verdict.accepted
+
+
+def test_verify_has_a_say(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo", f"    verify: {sys.executable} -c 'raise SystemExit(1)'\n")
+    begun(world)
+    world.write("calc.py", RENAMED)
+    assert ended(world).verdict.reasons[0].startswith("verify failed: ")
+
+
+def test_a_specification_is_not_a_refactors_to_change(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo", "spec: [SPEC.md]\n", **{"SPEC.md": "adds\n"})
+    begun(world)
+    world.write("SPEC.md", "subtracts\n")
+    assert ended(world).verdict.kind is Kind.TAMPERED
+    assert [e.path for e in world.events(Violation) if isinstance(e, Violation)] == ["SPEC.md"]
+
+
+def test_abort_lays_source_and_tests_aside(world: World) -> None:
+    begun(world)
+    world.write("calc.py", RENAMED)
+    world.write("tests/test_new.py", "def test_new():\n    assert True\n")
+    done = abort(world.project)
+    assert isinstance(done, Aborted)
+    assert done.paths == ("tests/test_new.py", "calc.py")
+    assert (world.read("calc.py"), world.state.phase) == (CALC, Phase.RED)
+    assert not (world.root / "tests/test_new.py").exists()
+    assert [e.verdict for e in world.events(RefactorEnded) if isinstance(e, RefactorEnded)] == ["aborted"]
+
+
+def test_unclaimed_edits_must_step_aside_first(world: World) -> None:
+    world.write("calc.py", CALC + SUB)
+    denied = begin(world.project, uncovered=False)
+    assert isinstance(denied, Deny)
+    assert denied.rule == "source-before-red"
+
+
+def test_without_tests_only_uncovered_begins(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo")
+    (world.root / "tests/test_add.py").unlink()
+    denied = begin(world.project, uncovered=False)
+    assert isinstance(denied, Deny)
+    assert denied.rule == "no-tests"
+    begun(world, uncovered=True)
+    world.write("calc.py", CALC + SUB)
+    assert ended(world).verdict.accepted

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World, make_world
+from verdigris.core.errors import UnknownTest, UserError
+from verdigris.core.events import SuiteRun, TestRun
+from verdigris.core.report import Ended, Status
+from verdigris.kernel.testing import MOVED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def outcomes(world: World, *words: str) -> dict[str, tuple[str, str | None]]:
+    return {run.test_id: (str(run.status), run.red) for run in world.test(*words).tests}
+
+
+def test_a_valid_red_is_recorded_against_the_tree(world: World) -> None:
+    world.write("tests/test_sub.py", TEST_SUB)
+    tested = world.test(SUB_ID)
+    (run,) = tested.tests
+    assert (run.status, run.red, tested.passed) == (Status.FAIL, "valid", False)
+    red = world.state.reds[SUB_ID]
+    assert red.tree == world.project.workspace.snapshot()
+    assert tested.next == f"`tdd claim {SUB_ID} PATH`"
+
+
+def test_all_passed(world: World) -> None:
+    tested = world.test()
+    assert tested.passed
+    (suite,) = world.events(SuiteRun)
+    assert isinstance(suite, SuiteRun)
+    assert (suite.passed, suite.failed) == (1, 0)
+
+
+def test_a_red_is_not_run_twice_on_one_tree(world: World) -> None:
+    world.write("tests/test_sub.py", TEST_SUB)
+    first = world.test(SUB_ID)
+    again = world.test(SUB_ID)
+    assert first.report is not None
+    assert again.report is None
+    assert [(r.test_id, r.red) for r in again.tests] == [(SUB_ID, "valid")]
+    assert len(world.events(TestRun)) == 1
+    world.write("tests/test_sub.py", TEST_SUB + "# changed\n")
+    assert world.test(SUB_ID).report is not None
+
+
+def test_an_unknown_id_offers_the_nearest(world: World) -> None:
+    with pytest.raises(UnknownTest) as caught:
+        world.test("tests/test_add.py::test_ad")
+    assert "tests/test_add.py::test_add" in (caught.value.hint or "")
+    with pytest.raises(UnknownTest) as caught:
+        world.test("tests/test_adder.py")
+    assert "tests/test_add.py" in (caught.value.hint or "")
+    assert world.events(TestRun) == []
+
+
+def test_files_folders_and_ids_from_where_one_stands(world: World) -> None:
+    from verdigris.kernel.testing import run_tests
+
+    tested = run_tests(world.project, ["test_add.py::test_add"], cwd=world.root / "tests")
+    assert [r.test_id for r in tested.tests] == ["tests/test_add.py::test_add"]
+    assert outcomes(world, "tests") == {"tests/test_add.py::test_add": ("pass", None)}
+
+
+SLUGGED = TEST_SUB.replace("def test_sub", "# @tdd-id: minus\ndef test_sub")
+
+
+def test_a_slug_names_a_test_and_survives_its_renaming(world: World) -> None:
+    world.write("tests/test_sub.py", SLUGGED)
+    assert outcomes(world, "minus") == {"minus": ("fail", "valid")}
+    (run,) = world.events(TestRun)
+    assert isinstance(run, TestRun)
+    assert (run.test_id_source, run.native_id) == ("annotation", SUB_ID)
+    world.write("tests/test_sub.py", SLUGGED.replace("test_sub()", "test_takes_away()"))
+    assert outcomes(world, "minus") == {"minus": ("fail", "valid")}
+
+
+def test_a_slug_used_twice_names_both_places(world: World) -> None:
+    world.write("tests/test_sub.py", SLUGGED)
+    world.write("tests/test_other.py", SLUGGED)
+    for words in ((), ("minus",)):
+        with pytest.raises(UserError, match=r"tests/test_other\.py:4 and tests/test_sub\.py:4"):
+            world.test(*words)
+
+
+def test_a_test_in_a_source_file_is_no_red(world: World) -> None:
+    world.write("calc.py", CALC + "\n\ndef test_here():\n    assert False\n")
+    assert outcomes(world, "calc.py") == {"calc.py::test_here": ("fail", "not-a-test")}
+
+
+def test_a_run_during_which_the_tree_moved_proves_nothing(world: World) -> None:
+    moving = (
+        "import pathlib\n\n\ndef test_moving():\n"
+        "    p = pathlib.Path(__file__).parents[1] / 'calc.py'\n"
+        "    p.write_text(p.read_text() + '# more\\n')\n    assert False\n"
+    )
+    world.write("tests/test_moving.py", moving)
+    assert outcomes(world, "tests/test_moving.py") == {"tests/test_moving.py::test_moving": ("fail", MOVED)}
+
+
+def test_a_file_that_does_not_load_is_not_passed(world: World) -> None:
+    world.write("tests/test_sub.py", "import nothing_of_the_kind\n")
+    tested = world.test()
+    assert not tested.passed
+    assert tested.report is not None
+    assert [e.path for e in tested.report.errors] == ["tests/test_sub.py"]
+
+
+def test_a_hanging_test_is_a_timeout_and_no_red(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo", "room:\n  timeout: 3\n")
+    world.write("tests/test_sub.py", "import time\n\n\ndef test_sub():\n    time.sleep(60)\n")
+    tested = world.test(SUB_ID)
+    assert tested.report is not None
+    assert tested.report.ended is Ended.TIMEOUT
+    assert [(r.status, r.red) for r in tested.tests] == [(Status.ERROR, "timeout")]
+
+
+def test_only_skips_have_not_passed(world: World) -> None:
+    world.write(
+        "tests/test_sub.py", "import pytest\n\n\n@pytest.mark.skip\ndef test_sub():\n    assert True\n"
+    )
+    assert not world.test(SUB_ID).passed
+    assert world.test().passed
+
+
+def test_a_large_run_keeps_its_passes_in_one_record(world: World) -> None:
+    many = (
+        "import pytest\n\n\n@pytest.mark.parametrize('n', range(250))\ndef test_many(n):\n    assert n != 7\n"
+    )
+    world.write("tests/test_many.py", many)
+    tested = world.test()
+    assert len(tested.tests) == 251
+    assert [e.test_id for e in world.events(TestRun) if isinstance(e, TestRun)] == [
+        "tests/test_many.py::test_many[7]"
+    ]
+    (suite,) = world.events(SuiteRun)
+    assert isinstance(suite, SuiteRun)
+    assert (suite.passed, suite.failed) == (250, 1)
+
+
+def test_assertion_rule_takes_assertions_only(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo", "red: assertion\n")
+    world.write("tests/test_sub.py", TEST_SUB)
+    assert outcomes(world, SUB_ID) == {SUB_ID: ("fail", "assertion-only")}
+    world.write("calc.py", CALC + SUB.replace("a - b", "None"))
+    assert outcomes(world, SUB_ID) == {SUB_ID: ("fail", "valid")}

@@ -1,0 +1,106 @@
+"""A real project under the law, driven in this process: real git, real pytest, no command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from support.gitrepo import GitRepo, make_repo
+from verdigris.core.actions import Actor, Deny
+from verdigris.core.events import Event, decode
+from verdigris.kernel.claiming import Claimed, claim
+from verdigris.kernel.project import Project, open_project
+from verdigris.kernel.settle import Settlement, settle
+from verdigris.kernel.setup import initialise
+from verdigris.kernel.testing import Tested, run_tests
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verdigris.core.state import WorktreeState
+
+CONFIG = f"""\
+stacks:
+  - root: .
+    language: python
+    runner: pytest
+    python: {json.dumps(sys.executable)}
+"""
+CALC = "def add(a, b):\n    return a + b\n"
+SUB = "\n\ndef sub(a, b):\n    return a - b\n"
+MUL = "\n\ndef mul(a, b):\n    return a * b\n"
+TEST_ADD = "import calc\n\n\ndef test_add():\n    assert calc.add(2, 3) == 5\n"
+TEST_SUB = "import calc\n\n\ndef test_sub():\n    assert calc.sub(5, 3) == 2\n"
+SUB_ID = "tests/test_sub.py::test_sub"
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    repo: GitRepo
+
+    @property
+    def root(self) -> Path:
+        return self.repo.root
+
+    @property
+    def project(self) -> Project:
+        return open_project(self.root, Actor(role="person", client="test"))
+
+    @property
+    def state(self) -> WorktreeState:
+        return self.project.state()
+
+    def write(self, path: str, text: str | bytes) -> None:
+        self.repo.write(path, text)
+
+    def read(self, path: str) -> str:
+        return self.repo.read(path).decode()
+
+    def test(self, *words: str) -> Tested:
+        return run_tests(self.project, words, cwd=self.root)
+
+    def claim(self, test_id: str, *targets: str) -> Claimed | Deny:
+        return claim(self.project, test_id, targets, cwd=self.root)
+
+    def settle(self) -> Settlement:
+        done = settle(self.project)
+        assert isinstance(done, Settlement), done
+        return done
+
+    def claimed(self, test_id: str = SUB_ID, *targets: str) -> None:
+        """A red seen and claimed."""
+        self.test(test_id)
+        done = self.claim(test_id, *(targets or ("calc.py",)))
+        assert isinstance(done, Claimed), done
+
+    def green(self) -> None:
+        """Into the green phase with the usual red."""
+        self.write("tests/test_sub.py", TEST_SUB)
+        self.claimed()
+
+    def events(self, *kinds: type[Event]) -> list[Event]:
+        decoded = (decode(record.type, record.data) for record in self.project.log.records())
+        return [event for event in decoded if isinstance(event, kinds or Event)]
+
+    def whole(self) -> bool:
+        return self.project.log.verify().whole
+
+    def aside(self) -> str:
+        """The newest thing laid aside."""
+        return list(self.state.aside)[-1]
+
+
+def make_world(root: Path, config: str = "", **files: str) -> World:
+    """A calculator that can add, committed and set up; `config` is more of tdd.yaml, files by path."""
+    repo = make_repo(root)
+    repo.write("tdd.yaml", CONFIG + config)
+    repo.write("conftest.py", "")
+    repo.write("calc.py", CALC)
+    repo.write("tests/test_add.py", TEST_ADD)
+    for path, text in files.items():
+        repo.write(path, text)
+    repo.commit("a calculator")
+    initialise(root, Actor(client="test"))
+    return World(repo)
