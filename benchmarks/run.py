@@ -1,0 +1,21 @@
+"""`make bench`: every benchmark, as one table of ratios with the targets beside them."""
+
+from __future__ import annotations
+
+import sys
+
+import log_state
+import one_id
+import snapshot
+from timing import table
+
+BENCHMARKS = {"log": log_state.rows, "snapshot": snapshot.rows, "test": one_id.rows}
+
+
+def main(names: list[str]) -> None:
+    for name in names or list(BENCHMARKS):
+        print(table(BENCHMARKS[name]()), end="\n\n", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,36 @@
+"""`tdd demo`: a scripted agent meets the laws, on the screen."""
+
+from __future__ import annotations
+
+import click
+
+from verdigris.cli.output import show
+from verdigris.views import events
+from verdigris.views.line import Line
+
+
+@click.command("demo")
+def command() -> int:
+    """Watch a scripted agent in a temporary repository: each answer is the kernel's own."""
+    from verdigris.drivers.demo import play
+
+    project = play(Screen())
+    found = project.log.verify()
+    show([Line("the log it leaves:"), *events.verification_lines(found)])
+    show([Line(f"the repository is in {project.root}")])
+    accepted = any(record.type == "accepted" for record in project.log.records(reverse=True))
+    return 0 if found.whole and accepted else 1
+
+
+class Screen:
+    def act(self, text: str) -> None:
+        show([Line(""), Line(f"agent: {text}")])
+
+    def answer(self, *lines: str) -> None:
+        show(_answered(line) for line in lines)
+
+
+def _answered(line: str) -> Line:
+    if line.startswith("denied"):
+        return Line(line, "red")
+    return Line(line, "green") if line.startswith("[tdd] accepted") else Line(f"  {line}")

@@ -1,0 +1,45 @@
+"""The click group: its commands are imported when they are called, not when they are listed."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+
+from verdigris import __version__
+from verdigris.cli.commands import COMMANDS, module, overview
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+class LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(module(cmd_name)).command
+        assert isinstance(command, click.Command)  # noqa: S101 - what each module promises, for the type checker
+        return command
+
+    def get_help(self, ctx: click.Context) -> str:  # noqa: ARG002 - click's signature
+        return overview().rstrip()
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        names = [name for name in COMMANDS if name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(name, help=COMMANDS[name]) for name in names), *options]
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="tdd", message="%(prog)s %(version)s")
+@click.pass_context
+def tdd(ctx: click.Context) -> None:
+    if os.environ.get("NO_COLOR") or os.environ.get("CI"):
+        ctx.color = False

@@ -1,0 +1,78 @@
+"""The entry of `tdd`: which exit code becomes of what went wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from verdigris.cli.commands import overview
+from verdigris.core.errors import VerdigrisError
+
+UNREAD, NOT_SUPPORTED, OUR_FAULT, INTERRUPTED = 1, 69, 70, 130
+
+
+def run() -> None:
+    try:
+        code = _guarded(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = UNREAD
+        # The interpreter flushes once more at its end, and would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    sys.exit(code)
+
+
+def _guarded(argv: list[str]) -> int:
+    if sys.platform == "win32":
+        _say("Windows is not supported yet.", "use WSL, Linux or macOS")
+        return NOT_SUPPORTED
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    if argv in (["--help"], ["-h"]):
+        sys.stdout.write(overview())
+        return 0
+    try:
+        return _called(argv)
+    except VerdigrisError as error:
+        _say(error.message, error.hint)
+        return error.exit_code
+    except Exception as error:  # noqa: BLE001 - the last line of defence: whatever else comes is our fault
+        return _our_fault(error)
+
+
+def _called(argv: list[str]) -> int:
+    import click
+
+    from verdigris.cli.group import tdd
+
+    try:
+        return int(tdd.main(argv, prog_name="tdd", standalone_mode=False) or 0)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        _say("interrupted", "the next command finishes or undoes what was under way")
+        return INTERRUPTED
+
+
+def _our_fault(error: Exception) -> int:
+    if os.environ.get("TDD_DEBUG") == "1":
+        import traceback
+
+        traceback.print_exception(error)
+    _say(
+        f"this is our fault: {type(error).__name__}: {error}",
+        "TDD_DEBUG=1 shows the traceback: please report it; `tdd doctor` checks what is around us",
+    )
+    return OUR_FAULT
+
+
+def _say(message: str, hint: str | None) -> None:
+    from verdigris.views.line import visible
+
+    sys.stderr.write(f"tdd: {visible(message)}\n")
+    if hint:
+        sys.stderr.write(f"hint: {visible(hint)}\n")

@@ -1,0 +1,22 @@
+"""`tdd off --why WHY`: a person switches the laws off."""
+
+from __future__ import annotations
+
+import click
+
+from verdigris.cli.opening import project
+from verdigris.cli.output import deny, show
+from verdigris.views import switched as view
+
+
+@click.command("off")
+@click.option("--why", required=True, help="The reason; recorded in the log.")
+def command(why: str) -> int:
+    """Switch the laws off in this worktree. An open turn ends without a verdict; its edits stay."""
+    from verdigris.kernel.switches import switch_off
+
+    opened = project()
+    if denial := switch_off(opened, why):
+        return deny(denial)
+    show(view.lines(opened.state()))
+    return 0

@@ -1,0 +1,21 @@
+"""`tdd on`: a person switches the laws on again."""
+
+from __future__ import annotations
+
+import click
+
+from verdigris.cli.opening import project
+from verdigris.cli.output import deny, show
+from verdigris.views import switched as view
+
+
+@click.command("on")
+def command() -> int:
+    """Switch the laws on again; the tree as it stands is new ground."""
+    from verdigris.kernel.switches import switch_on
+
+    opened = project()
+    if denial := switch_on(opened):
+        return deny(denial)
+    show(view.lines(opened.state()))
+    return 0

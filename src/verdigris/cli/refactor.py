@@ -1,0 +1,65 @@
+"""`tdd refactor begin | end | abort`."""
+
+from __future__ import annotations
+
+import click
+
+from verdigris.cli.opening import project
+from verdigris.cli.output import deny, json_option, show, show_json
+from verdigris.cli.progress import live
+from verdigris.cli.settle import exit_code
+from verdigris.core.actions import Deny
+
+
+@click.group("refactor")
+def command() -> None:
+    """Change the shape and keep the behaviour, proven by the same tests."""
+
+
+@command.command("begin")
+@click.option("--uncovered", is_flag=True, help="Lines that no test runs may be added (a person's word).")
+def begin(*, uncovered: bool) -> int:
+    """Run the suite and open the refactor phase on what it shows."""
+    from verdigris.kernel.refactor import begin
+    from verdigris.views import refactoring as view
+
+    with live() as progress:
+        answer = begin(project(), uncovered=uncovered, progress=progress)
+    if isinstance(answer, Deny):
+        return deny(answer)
+    show(view.begun_lines(answer))
+    return 0
+
+
+@command.command("end")
+@json_option
+def end(*, as_json: bool) -> int:
+    """Judge the refactor: same tests, same results, every assertion kept.
+
+    Exit code: 0 accepted, 1 not accepted, 3 denied, 4 tampered.
+    """
+    from verdigris.kernel.refactor import end
+    from verdigris.views import settled as view
+
+    with live() as progress:
+        answer = end(project(), progress)
+    if isinstance(answer, Deny):
+        return deny(answer, as_json=as_json)
+    if as_json:
+        show_json(view.refactor_document(answer))
+    else:
+        show(view.refactor_lines(answer))
+    return exit_code(answer.verdict)
+
+
+@command.command("abort")
+def abort() -> int:
+    """Lay everything aside that the refactor changed."""
+    from verdigris.kernel.refactor import abort
+    from verdigris.views import refactoring as view
+
+    answer = abort(project())
+    if isinstance(answer, Deny):
+        return deny(answer)
+    show(view.aborted_lines(answer))
+    return 0

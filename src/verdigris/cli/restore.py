@@ -1,0 +1,28 @@
+"""`tdd restore`: edits that were laid aside come back."""
+
+from __future__ import annotations
+
+import click
+
+from verdigris.cli.completing import laid_aside
+from verdigris.cli.opening import project
+from verdigris.cli.output import deny, json_option, show, show_json
+from verdigris.core.actions import Deny
+
+
+@click.command("restore")
+@click.argument("aside", metavar="ID", shell_complete=laid_aside)
+@json_option
+def command(aside: str, *, as_json: bool) -> int:
+    """Lay the edits on again that were laid aside as ID (`tdd status` lists them)."""
+    from verdigris.kernel.aside import restore
+    from verdigris.views import laid as view
+
+    answer = restore(project(), aside)
+    if isinstance(answer, Deny):
+        return deny(answer, as_json=as_json)
+    if as_json:
+        show_json(view.restored_document(aside, answer))
+    else:
+        show(view.restored_lines(aside, answer))
+    return 0

@@ -1,0 +1,30 @@
+"""`tdd test-bug`: say that a test is wrong, and stop."""
+
+from __future__ import annotations
+
+import click
+
+from verdigris.cli.opening import here, project
+from verdigris.cli.output import deny, show
+from verdigris.core.actions import Deny
+
+
+@click.command("test-bug", options_metavar="")
+@click.argument("words", nargs=-1, metavar="FILE:LINE... WHY")
+def command(words: tuple[str, ...]) -> int:
+    """Report a wrong test instead of editing it: back to red, with the source edits laid aside.
+
+    The next claim, whose red is proven without them, lays them on again.
+    """
+    from verdigris.kernel.testbug import report_bug
+    from verdigris.views import reported as view
+
+    *places, why = words or ("",)
+    if not places:
+        raise click.UsageError('it needs a place and a reason: tdd test-bug tests/test_x.py:12 "why"')
+    opened = project()
+    answer = report_bug(opened, places, why, cwd=here())
+    if isinstance(answer, Deny):
+        return deny(answer)
+    show(view.lines(answer, opened.state()))
+    return 0

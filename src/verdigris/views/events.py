@@ -1,0 +1,76 @@
+"""The log, event by event: one line each for a person, every field as data."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.record import flatten
+from verdigris.views.line import Dot, Line, counted
+
+if TYPE_CHECKING:
+    from verdigris.core.record import Record
+    from verdigris.kernel.log.finding import Verification
+    from verdigris.kernel.log.repair import Repaired
+
+_TELLING = (
+    "test_id",
+    "status",
+    "red",
+    "edit_target",
+    "verdict",
+    "rule",
+    "aside",
+    "bug",
+    "places",
+    "path",
+    "why",
+    "argv",
+)
+"""The fields that tell most, in the order in which a line shows them."""
+_DOTS: dict[str, Dot] = {"accepted": "green", "denied": "red", "violation": "red", "repair": "red"}
+
+
+def line(record: Record) -> Line:
+    when = datetime.fromtimestamp(record.ts / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    facts = [fact for name in _TELLING if (fact := _fact(record.data.get(name)))]
+    who = record.actor.get("role", "")
+    text = f"{record.seq:>6}  {when}  {record.worktree}  {who}  {record.type}  {'  '.join(facts)}"
+    return Line(text.rstrip(), _DOTS.get(record.type))
+
+
+def _fact(value: Any) -> str:
+    """Words; a number, such as that of the red which a claim cites, means nothing without its name."""
+    match value:
+        case str():
+            return value
+        case list() | tuple():
+            return " ".join(map(str, value))
+        case _:
+            return ""
+
+
+def data(record: Record) -> dict[str, Any]:
+    return flatten(record)
+
+
+def verification_lines(found: Verification) -> list[Line]:
+    findings = [Line(f"event {f.seq}: {f.kind}: {f.message}", "red") for f in found.findings]
+    if found.whole:
+        return [*findings, Line(f"whole: {counted(found.events, 'event')}, each as it was written", "green")]
+    return [
+        *findings,
+        Line(f"damaged: {counted(len(findings), 'finding')} in {counted(found.events, 'event')}"),
+    ]
+
+
+def verification_document(found: Verification) -> dict[str, Any]:
+    findings = [{"seq": f.seq, "kind": f.kind, "message": f.message} for f in found.findings]
+    return {"whole": found.whole, "events": found.events, "findings": findings}
+
+
+def repair_lines(repaired: Repaired) -> list[Line]:
+    if repaired.damaged is None and not repaired.lost:
+        return [Line(f"nothing to repair: {repaired.kept} events, each as it was written")]
+    kept = f"; the damaged log is kept beside it as {repaired.damaged}" if repaired.damaged else ""
+    return [Line(f"repaired: {repaired.kept} events kept, {repaired.lost} lost{kept}")]

@@ -1,0 +1,21 @@
+"""What a git move brought."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.views.line import Line
+
+if TYPE_CHECKING:
+    from verdigris.kernel.sync import Moved
+
+MOST = 10
+
+
+def lines(moved: Moved) -> list[Line]:
+    more = f" and {len(moved.brought) - MOST} more" if len(moved.brought) > MOST else ""
+    brought = f"new ground: {', '.join(moved.brought[:MOST])}{more}" if moved.brought else "no new ground"
+    if moved.in_progress is None:
+        return [Line(brought)]
+    how = f"`tdd sync -- {moved.in_progress} --continue` or `--abort`"
+    return [Line(brought), Line(f"a {moved.in_progress} is in progress; next: {how}")]

@@ -1,0 +1,28 @@
+"""The beginning and the giving up of a refactor; its end is a verdict, as a settlement's is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.views.line import Line, counted
+
+if TYPE_CHECKING:
+    from verdigris.kernel.refactor import Aborted, Begun
+
+
+def begun_lines(begun: Begun) -> list[Line]:
+    failed = f", {begun.failed} not" if begun.failed else ""
+    free = "; lines that no test runs may be added" if begun.uncovered else ""
+    return [
+        Line(f"phase refactor: {counted(begun.passed, 'test')} passed{failed}{free}"),
+        Line("next: restructure, then `tdd refactor end` (or `tdd refactor abort`)"),
+    ]
+
+
+def aborted_lines(aborted: Aborted) -> list[Line]:
+    if aborted.aside is None:
+        return [Line("refactor aborted; nothing had changed"), Line(f"next: {aborted.next}")]
+    return [
+        Line(f"refactor aborted; laid aside as {aborted.aside}: {', '.join(aborted.paths)}"),
+        Line(f"next: {aborted.next}"),
+    ]

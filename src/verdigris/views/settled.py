@@ -1,0 +1,76 @@
+"""A verdict: what was judged, why, what was laid aside and how to get it back; the footer comes last."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.report import Status
+from verdigris.views.line import Dot, Line, block
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verdigris.core.report import TestReport
+    from verdigris.core.verdict import Verdict
+    from verdigris.kernel.refactor import Ended
+    from verdigris.kernel.settle import Settlement
+
+MOST_OUTPUT = 40
+
+
+def lines(settlement: Settlement) -> list[Line]:
+    found = _verdict(settlement.verdict)
+    found += [Line(f"accepted: {test_id}", "green") for test_id in settlement.accepted]
+    for output in settlement.output:
+        found += block(output, most=MOST_OUTPUT)
+    return found + _aside(settlement.aside) + _end(settlement.next, settlement.footer)
+
+
+def refactor_lines(ended: Ended) -> list[Line]:
+    return _verdict(ended.verdict) + _aside(ended.aside) + _end(ended.next, ended.footer)
+
+
+def document(settlement: Settlement) -> dict[str, Any]:
+    return {
+        **_common(settlement),
+        "tests": _tests(settlement.report, settlement.claimed),
+        "accepted": list(settlement.accepted),
+    }
+
+
+def refactor_document(ended: Ended) -> dict[str, Any]:
+    return {**_common(ended), "tests": _tests(ended.report, ())}
+
+
+def _verdict(verdict: Verdict) -> list[Line]:
+    dot: Dot = "green" if verdict.accepted else "red"
+    reasons = [Line(f"  {reason}") for reason in verdict.reasons]
+    return [Line(f"{verdict.kind}", dot), *reasons, *(Line(f"  concern: {c}") for c in verdict.concerns)]
+
+
+def _aside(aside: str | None) -> list[Line]:
+    return [Line(f"  the edits are laid aside as {aside}: `tdd restore {aside}`")] if aside else []
+
+
+def _end(following: str, footer: str) -> list[Line]:
+    return [Line(f"next: {following}"), Line(footer)]
+
+
+def _common(end: Settlement | Ended) -> dict[str, Any]:
+    return {
+        "verdict": end.verdict.kind.value,
+        "reasons": list(end.verdict.reasons),
+        "concerns": list(end.verdict.concerns),
+        "paths": list(end.paths),
+        "aside": end.aside,
+        "phase": end.phase,
+        "next": end.next,
+        "footer": end.footer,
+    }
+
+
+def _tests(report: TestReport | None, claimed: Sequence[str]) -> list[dict[str, str]]:
+    """The claimed ones and those that did not pass."""
+    results = report.results if report else ()
+    shown = [r for r in results if r.status is not Status.PASS or {r.id, r.native_id} & set(claimed)]
+    return [{"id": r.id, "status": r.status.value} for r in shown]

@@ -1,0 +1,52 @@
+"""What `tdd init` will write, and how things stand when it and `tdd uninit` are done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.views.line import Line
+
+if TYPE_CHECKING:
+    from verdigris.kernel.setup import Initialised, Plan, Removed
+
+
+def plan_lines(plan: Plan) -> list[Line]:
+    if plan.content is None:
+        return [Line(f"tdd.yaml is there and stays as it is: {_stacks(plan)}")]
+    active = [
+        line for line in plan.content.splitlines() if line.strip() and not line.lstrip().startswith("#")
+    ]
+    shown = [Line(f"    {line}") for line in active]
+    return [
+        Line(f"will write tdd.yaml ({_stacks(plan)}; every key stands in it as a comment):"),
+        *shown,
+        Line(f"will record the configuration and the tree as it stands in {plan.log}"),
+    ]
+
+
+def _stacks(plan: Plan) -> str:
+    return ", ".join(f"{s.language} with {s.runner} in {s.root}" for s in plan.settings.stacks)
+
+
+def done_lines(done: Initialised) -> list[Line]:
+    head = "already set up" if done.already else "set up"
+    none = [
+        Line("there are no tests yet: write the first one, or bring old code under test in a refactor"),
+        Line("that may touch uncovered lines: `tdd refactor begin --uncovered`"),
+    ]
+    return [Line(f"{head}; phase {done.phase}"), *([] if done.tests else none), Line(f"next: {done.next}")]
+
+
+def removed_lines(removed: Removed) -> list[Line]:
+    match removed.file:
+        case "removed":
+            what = "tdd.yaml is removed"
+        case "kept":
+            what = (
+                "tdd.yaml is not as `tdd init` wrote it, so it is kept, and the next command adopts it again"
+                " (`tdd uninit --force` removes it)"
+            )
+        case "missing":
+            what = "there was no tdd.yaml"
+    head = "Verdigris is no longer set up here" if removed.was_configured else "Verdigris was not set up here"
+    return [Line(f"{head}; {what}; the log stays")]

@@ -1,0 +1,133 @@
+"""What `tdd test` found: a line per test that did not pass, what its red is worth, and the sum."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.redness import WHY_NOT, judge_collect_error
+from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.verdict import first_line, untrusted
+from verdigris.views.line import Dot, Line, block, counted
+
+if TYPE_CHECKING:
+    from verdigris.core.events import TestRun
+    from verdigris.core.report import CollectError
+    from verdigris.kernel.testing import Tested
+
+MOST_OUTPUT = 40
+_DOTS: dict[Status, Dot] = {Status.PASS: "green", Status.SKIP: "yellow"}
+_WORDS = {Status.PASS: "passed", Status.FAIL: "failed", Status.ERROR: "with errors", Status.SKIP: "skipped"}
+
+
+def lines(tested: Tested, *, quiet: bool = False) -> list[Line]:
+    found: list[Line] = []
+    if not quiet:
+        for run in tested.tests:
+            found += _test(run)
+        found += _unfinished(tested.report) if tested.report else []
+    return [*found, Line(_summary(tested)), *([] if quiet else [Line(f"next: {tested.next}")])]
+
+
+def _test(run: TestRun) -> list[Line]:
+    if run.status is Status.PASS:
+        return []
+    head = Line(f"{run.status} {run.test_id}{_worth(run)}", _DOTS.get(run.status, "red"))
+    place = f" ({run.place})" if run.place else ""
+    detail = [Line(f"    {run.failure}{place}")] if run.failure else []
+    if run.red in {None, "valid"}:
+        return [head, *detail]
+    reason, following = why_not(run.red or "")
+    return [head, *detail, Line(f"    no valid red: {reason}"), Line(f"    next: {following}")]
+
+
+def _worth(run: TestRun) -> str:
+    if run.red is None:
+        return ""
+    return "  red: valid" if run.red == "valid" else f"  red: {run.red}"
+
+
+def why_not(code: str) -> tuple[str, str]:
+    return WHY_NOT.get(code, (f"it failed for another reason ({code})", "revise the test"))
+
+
+def _unfinished(report: TestReport) -> list[Line]:
+    """What only a person can make sense of: files that did not load, and a runner that did not finish."""
+    found: list[Line] = []
+    for error in report.errors:
+        found += _not_loaded(error)
+    if report.ended is Ended.FINISHED:
+        return found
+    for result in report.results:
+        if result.status is Status.ERROR and result.output:
+            found += [Line(f"output of {result.id}:"), *block(result.output, most=MOST_OUTPUT)]
+    if report.tail.strip():
+        found += [Line("the runner's last lines:"), *block(report.tail, most=MOST_OUTPUT)]
+    return found
+
+
+def _not_loaded(error: CollectError) -> list[Line]:
+    code = judge_collect_error(error)
+    reason, following = why_not(code)
+    return [
+        Line(f"error {error.path}  red: {code}", "red"),
+        Line(f"    {error.kind}: {first_line(error.message)}"),
+        Line(f"    no valid red: {reason}"),
+        Line(f"    next: {following}"),
+    ]
+
+
+def _summary(tested: Tested) -> str:
+    counts = Counter(run.status for run in tested.tests)
+    parts = [f"{counts[status]} {word}" for status, word in _WORDS.items() if counts[status]]
+    if tested.report and tested.report.errors:
+        parts.append(f"{counted(len(tested.report.errors), 'file')} not collected")
+    text = ", ".join(parts) or "no test was run"
+    if tested.report is None:
+        text += ", as seen before on this very tree"
+    else:
+        text += f" in {tested.report.duration_ms / 1000:.2f} s"
+        text += "".join(f"; {doubt}" for doubt in untrusted(tested.report))
+    return f"{text}{'; the turn goes on' if tested.resumed else ''}; phase {tested.phase}"
+
+
+def document(tested: Tested) -> dict[str, Any]:
+    report = tested.report
+    runs = [_as_data(run, cached=report is None) for run in tested.tests]
+    return {
+        "tests": [*runs, *(_error_as_data(error) for error in (report.errors if report else ()))],
+        "command": report.command if report else tested.tests[0].command,
+        "ended": report.ended.value if report else None,
+        "phase": tested.phase,
+        "next": tested.next,
+        "resumed": tested.resumed,
+    }
+
+
+def _error_as_data(error: CollectError) -> dict[str, Any]:
+    """A file that did not load stands for the tests in it: nobody knows their names."""
+    return {
+        "id": error.path,
+        "status": Status.ERROR.value,
+        "red": judge_collect_error(error),
+        "native_id": error.path,
+        "id_source": "native",
+        "failure": f"{error.kind}: {first_line(error.message)}",
+        "place": "",
+        "duration_ms": 0,
+        "cached": False,
+    }
+
+
+def _as_data(run: TestRun, *, cached: bool) -> dict[str, Any]:
+    return {
+        "id": run.test_id,
+        "status": run.status.value,
+        "red": run.red,
+        "native_id": run.native_id,
+        "id_source": run.test_id_source,
+        "failure": run.failure,
+        "place": run.place,
+        "duration_ms": run.duration_ms,
+        "cached": cached,
+    }

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.cli import Cli, make_cli
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def bare_cli(tmp_path: Path) -> Cli:
+    """A project that is not set up yet, but for its `tdd.yaml`."""
+    return make_cli(tmp_path / "repo")
+
+
+@pytest.fixture
+def cli(bare_cli: Cli) -> Cli:
+    bare_cli.ok("init", "--yes")
+    return bare_cli

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.cli import Cli
+from support.gitrepo import make_repo
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Cli:
+    return Cli(make_repo(tmp_path / "repo"))
+
+
+def test_init_shows_what_it_writes_and_ends_in_red(empty: Cli) -> None:
+    ran = empty.ok("init")
+    assert "will write tdd.yaml" in ran.err
+    assert '- root: "."' in ran.err
+    assert ran.out.startswith("set up; phase red\n")
+    assert "next: write one failing test" in ran.out
+    assert (empty.root / "tdd.yaml").is_file()
+
+
+def test_init_without_tests_offers_an_uncovered_refactor(empty: Cli) -> None:
+    assert "tdd refactor begin --uncovered" in empty.ok("init").out
+
+
+def test_init_again_says_that_all_is_there(cli: Cli) -> None:
+    ran = cli.ok("init")
+    assert "stays as it is" in ran.err
+    assert ran.out.startswith("already set up; phase red\n")
+    assert "--uncovered" not in ran.out
+
+
+@pytest.mark.parametrize("words", [("--agent", "claude-code"), ("--kata", "x"), ("--lang", "rust")])
+def test_what_later_versions_bring_is_a_clear_error(words: tuple[str, ...], empty: Cli) -> None:
+    ran = empty.tdd("init", *words)
+    assert ran.code == 2
+    assert "yet" in ran.err
+    assert not (empty.root / "tdd.yaml").exists()
+
+
+def test_on_a_terminal_it_asks(empty: Cli) -> None:
+    refused = empty.on_a_terminal("init", answer=b"n\n")
+    assert (refused.code, "write this?" in refused.out) == (1, True)
+    assert not (empty.root / "tdd.yaml").exists()
+    assert not (empty.root / ".git" / "tdd").exists()
+    assert empty.on_a_terminal("init", answer=b"y\n").code == 0
+    assert (empty.root / "tdd.yaml").exists()
+    assert "write this?" not in empty.on_a_terminal("init", "--yes").out
+
+
+def test_uninit_undoes_it(empty: Cli) -> None:
+    empty.ok("init")
+    assert "tdd.yaml is removed" in empty.ok("uninit").out
+    assert not (empty.root / "tdd.yaml").exists()
+    assert empty.tdd("status").code == 2
+    empty.ok("log", "verify")
+
+
+def test_uninit_keeps_what_init_did_not_write(cli: Cli) -> None:
+    assert "--force" in cli.ok("uninit").out
+    assert (cli.root / "tdd.yaml").exists()
+    cli.ok("uninit", "--force")
+    assert not (cli.root / "tdd.yaml").exists()
+
+
+def test_init_works_from_a_folder_below(empty: Cli) -> None:
+    (empty.root / "src" / "pkg").mkdir(parents=True)
+    assert empty.tdd("init", cwd=empty.root / "src" / "pkg").code == 0
+    assert (empty.root / "tdd.yaml").is_file()

@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.cli import TDD, Cli
+from verdigris import __version__
+from verdigris.cli.commands import COMMANDS, module, overview
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAVY = ("rich", "yaml", "msgspec", "click", "subprocess", "dataclasses")
+
+
+def _python(cli: Cli, code: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=cli.root,
+        env=cli.environment() | env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_help_lists_every_command_and_imports_none(bare_cli: Cli) -> None:
+    code = (
+        "import sys; sys.argv = ['tdd', '--help']\n"
+        "from verdigris.cli.main import run\n"
+        "try: run()\n"
+        f"finally: sys.stderr.write(' '.join(m for m in sys.modules if m in {HEAVY!r}))\n"
+    )
+    done = _python(bare_cli, code)
+    assert (done.returncode, done.stdout, done.stderr) == (0, overview(), "")
+    assert all(re.search(rf"^  {name} ", done.stdout, re.MULTILINE) for name in COMMANDS)
+
+
+def test_the_same_help_comes_from_click(bare_cli: Cli) -> None:
+    assert bare_cli.tdd("--help", "--help").out == overview()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_listed_command_is_there_and_explains_itself(name: str, bare_cli: Cli) -> None:
+    code = f"import click; from importlib import import_module as i; c = i({module(name)!r}).command\n"
+    done = _python(bare_cli, code + "print(c.name); print(c.help)")
+    assert done.stdout.startswith(f"{name}\n"), done.stderr
+    assert len(done.stdout) > len(name) + len("\nNone\n")
+
+
+def test_a_command_does_not_import_what_it_does_not_need(cli: Cli) -> None:
+    code = (
+        "import sys; sys.argv = ['tdd', 'status']\n"
+        "from verdigris.cli.main import run\n"
+        "try: run()\n"
+        "finally: sys.stderr.write(' '.join(m for m in ('rich', 'yaml', 'msgspec') if m in sys.modules))\n"
+    )
+    done = _python(cli, code)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_version(bare_cli: Cli) -> None:
+    assert bare_cli.tdd("--version").out == f"tdd {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("no-such-command",), ("status", "--no-such-option"), ("claim",), ("off",), ("log", "repair"), ()],
+)
+def test_a_wrong_call_is_exit_code_2_with_nothing_on_stdout(words: tuple[str, ...], bare_cli: Cli) -> None:
+    ran = bare_cli.tdd(*words)
+    assert (ran.code, ran.out) == (2, "")
+    assert "sage" in ran.err
+
+
+def test_an_error_is_a_message_and_a_hint_on_stderr(tmp_path: Path, bare_cli: Cli) -> None:
+    ran = bare_cli.tdd("status", cwd=tmp_path)
+    assert (ran.code, ran.out) == (2, "")
+    first, second = ran.err.splitlines()
+    assert first.startswith("tdd: there is no git repository")
+    assert second.startswith("hint: ")
+    assert "git init" in second
+
+
+def _failing(body: str) -> str:
+    return (
+        "import sys; sys.argv = ['tdd', 'status']\n"
+        "import verdigris.cli.opening as opening\n"
+        f"def project(): {body}\n"
+        "opening.project = project\n"
+        "from verdigris.cli.main import run; run()\n"
+    )
+
+
+def test_an_unexpected_error_is_our_fault_and_says_how_to_see_more(bare_cli: Cli) -> None:
+    done = _python(bare_cli, _failing("raise RuntimeError('oops')"))
+    assert done.returncode == 70
+    assert "this is our fault: RuntimeError: oops" in done.stderr
+    assert "TDD_DEBUG=1" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Traceback" in _python(bare_cli, _failing("raise RuntimeError('oops')"), TDD_DEBUG="1").stderr
+
+
+def test_an_interrupt_is_exit_code_130(bare_cli: Cli) -> None:
+    done = _python(bare_cli, _failing("raise KeyboardInterrupt"))
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_an_interrupt_while_tests_run_ends_them_too(cli: Cli) -> None:
+    cli.repo.write(
+        "tests/test_slow.py",
+        "import os, time\n\n\ndef test_slow():\n"
+        "    open('pid', 'w').write(str(os.getpid()))\n    time.sleep(60)\n",
+    )
+    pid = cli.root / "pid"
+    started = subprocess.Popen(
+        [*TDD, "test", "tests/test_slow.py"],
+        cwd=cli.root,
+        env=cli.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    while not (pid.exists() and pid.read_text()) and started.poll() is None:
+        os.sched_yield()
+    started.send_signal(signal.SIGINT)
+    _, err = started.communicate(timeout=60)
+    assert started.returncode == 130, err
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+    assert cli.tdd("status").code == 0
+
+
+def test_a_reader_that_goes_away_is_no_error(cli: Cli) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'"{sys.executable}" -m verdigris log --json | true'],
+        cwd=cli.root,
+        env=cli.environment(),
+        capture_output=True,
+        check=False,
+    )
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize("word", ["status", "--help"])
+def test_a_closed_pipe_is_quiet(word: str, cli: Cli) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        done = subprocess.run(
+            [*TDD, word],
+            cwd=cli.root,
+            env=cli.environment(),
+            stdout=write,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    finally:
+        os.close(write)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_windows_is_told_that_it_is_not_supported(bare_cli: Cli) -> None:
+    code = "import sys; from verdigris.cli.main import run; sys.platform = 'win32'; run()"
+    done = _python(bare_cli, code)
+    assert done.returncode == 69
+    assert "not supported" in done.stderr
+
+
+def test_a_folder_that_is_gone_is_said(bare_cli: Cli, tmp_path: Path) -> None:
+    code = (
+        "import os, sys; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone')\n"
+        "sys.argv = ['tdd', 'status']\n"
+        "from verdigris.cli.main import run; run()"
+    )
+    done = _python(bare_cli, code)
+    assert done.returncode == 2, done.stderr
+    assert "does not exist any more" in done.stderr

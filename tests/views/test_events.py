@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from verdigris.core.record import Record
+from verdigris.kernel.log.finding import Finding, Verification
+from verdigris.kernel.log.repair import Repaired
+from verdigris.views import events as view
+
+RECORD = Record(
+    seq=7,
+    ts=0,
+    worktree="main",
+    branch="trunk",
+    actor={"role": "person"},
+    v=1,
+    prev="0" * 64,
+    type="denied",
+    data={"rule": "red-first", "reason": "long", "next": "longer", "action": "claim"},
+)
+
+
+def test_one_line_per_event_with_the_facts_that_tell_most() -> None:
+    line = view.line(RECORD)
+    assert line.text == "     7  1970-01-01 00:00:00  main  person  denied  red-first"
+    assert line.dot == "red"
+
+
+def test_a_number_without_its_name_is_left_out() -> None:
+    claim = replace(RECORD, type="edit_claim", data={"test_id": "t::a", "edit_target": "calc.py", "red": 7})
+    assert view.line(claim).text.endswith("edit_claim  t::a  calc.py")
+
+
+def test_data_is_the_whole_event() -> None:
+    assert view.data(RECORD)["reason"] == "long"
+    assert view.data(RECORD)["seq"] == 7
+
+
+def test_a_whole_log_is_green_and_a_damaged_one_names_the_event() -> None:
+    assert view.verification_lines(Verification((), 3))[-1].dot == "green"
+    damaged = Verification((Finding(2, "edited", "its hash differs"),), 3)
+    assert view.verification_lines(damaged)[0].text == "event 2: edited: its hash differs"
+    assert view.verification_document(damaged) == {
+        "whole": False,
+        "events": 3,
+        "findings": [{"seq": 2, "kind": "edited", "message": "its hash differs"}],
+    }
+
+
+def test_a_repair_says_what_was_lost_and_kept() -> None:
+    assert "3 events kept, 2 lost" in view.repair_lines(Repaired(3, 2, "events.damaged-1.jsonl"))[0].text
+    assert "nothing to repair" in view.repair_lines(Repaired(3, 0, None))[0].text

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from verdigris.kernel.doctor.finding import Finding
+from verdigris.views import findings as view
+
+FOUND = (Finding("git", "ok", "2.40"), Finding("pytest", "fail", "missing", "install it"))
+
+
+def test_each_finding_has_a_dot_and_its_fix() -> None:
+    lines = view.lines(FOUND)
+    assert [(line.text, line.dot) for line in lines] == [
+        ("ok   git: 2.40", "green"),
+        ("fail pytest: missing", "red"),
+        ("         fix: install it", None),
+    ]
+
+
+def test_the_document_says_whether_all_is_well() -> None:
+    assert view.document(FOUND)["ok"] is False
+    assert view.document(FOUND[:1]) == {
+        "ok": True,
+        "findings": [{"name": "git", "level": "ok", "what": "2.40", "fix": ""}],
+    }

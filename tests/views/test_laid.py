@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+from verdigris.core.state import LaidAside
+from verdigris.views import laid
+
+LAID = LaidAside("a1", ("calc.py",), "e", "s", "edited before a red", back_at_claim=True)
+
+
+def test_laying_aside_and_on() -> None:
+    assert "a1" in laid.aside_lines(LAID)[0].text
+    assert "nothing" in laid.aside_lines(None)[0].text
+    assert laid.aside_document(LAID) == {"aside": "a1", "paths": ["calc.py"]}
+    assert laid.aside_document(None) == {"aside": None, "paths": []}
+    assert laid.restored_document("a1", ("x",)) == {"restored": "a1", "paths": ["x"]}

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import os
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verdigris.views.line import block, counted, visible
+
+
+def test_plain_text_stays_as_it_is() -> None:
+    assert visible("tests/test_ä → ● b.py::test[1 2]") == "tests/test_ä → ● b.py::test[1 2]"
+
+
+def test_a_name_with_a_newline_stays_on_its_line() -> None:
+    assert visible("a\nb\tc\\") == r"a\nb\tc" + "\\"
+
+
+def test_escape_sequences_do_not_reach_the_terminal() -> None:
+    assert visible("\x1b[2J\x9b") == r"\x1b[2J\x9b"
+
+
+def test_bytes_that_are_not_utf8_are_shown_as_bytes() -> None:
+    assert visible(os.fsdecode(b"t\xff.py")) == r"t\xff.py"
+
+
+@given(st.text())
+def test_whatever_comes_is_printable_and_can_be_encoded(text: str) -> None:
+    shown = visible(text)
+    assert shown.isprintable()
+    shown.encode("utf-8")
+
+
+def test_a_block_keeps_the_last_lines_and_says_what_it_left_out() -> None:
+    lines = [line.text for line in block("1\n2\n\t3\n", most=2)]
+    assert lines == ["    … 1 line left out", "    2", "            3"]
+
+
+def test_one_is_not_many() -> None:
+    assert (counted(1, "file"), counted(2, "file"), counted(0, "file")) == ("1 file", "2 files", "0 files")

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from verdigris.core.report import Ended, RunPhase, Status, TestReport, TestResult
+from verdigris.core.verdict import Kind, Verdict
+from verdigris.kernel.refactor import Ended as RefactorEnded
+from verdigris.kernel.settle import Settlement
+from verdigris.views import settled as view
+
+
+def _result(name: str, status: Status) -> TestResult:
+    return TestResult(f"t::{name}", f"t::{name}", "native", status, RunPhase.CALL, 1)
+
+
+REPORT = TestReport(
+    "pytest",
+    Ended.FINISHED,
+    0,
+    5,
+    (_result("claimed", Status.PASS), _result("other", Status.PASS), _result("bad", Status.FAIL)),
+)
+
+
+def _settlement(verdict: Verdict, **facts: object) -> Settlement:
+    usual = {
+        "report": REPORT,
+        "claimed": ("t::claimed",),
+        "accepted": (),
+        "paths": ("calc.py",),
+        "aside": None,
+        "phase": "red",
+        "next": "write a test",
+        "footer": "[tdd] the footer",
+    }
+    return Settlement(verdict, **(usual | facts))  # type: ignore[arg-type]
+
+
+def test_the_footer_comes_last_and_the_next_move_before_it() -> None:
+    lines = view.lines(_settlement(Verdict(Kind.ACCEPTED), accepted=("t::claimed",)))
+    assert [line.text for line in lines] == [
+        "accepted",
+        "accepted: t::claimed",
+        "next: write a test",
+        "[tdd] the footer",
+    ]
+    assert lines[0].dot == "green"
+
+
+def test_a_refusal_gives_reasons_concerns_and_the_way_back() -> None:
+    verdict = Verdict(Kind.REGRESSED, ("t::bad: AssertionError",), ("unstable: t::x",))
+    lines = view.lines(_settlement(verdict, aside="a1", output=("E501 too long\n",)))
+    texts = [line.text for line in lines]
+    assert lines[0].dot == "red"
+    assert texts[:4] == [
+        "regressed",
+        "  t::bad: AssertionError",
+        "  concern: unstable: t::x",
+        "    E501 too long",
+    ]
+    assert any("a1" in text and "tdd restore a1" in text for text in texts)
+
+
+def test_the_document_names_claimed_tests_and_those_that_do_not_pass() -> None:
+    document = view.document(_settlement(Verdict(Kind.STILL_RED, ("why",)), aside="a1"))
+    assert document["tests"] == [{"id": "t::claimed", "status": "pass"}, {"id": "t::bad", "status": "fail"}]
+    assert {name: document[name] for name in document if name != "tests"} == {
+        "verdict": "still-red",
+        "reasons": ["why"],
+        "concerns": [],
+        "accepted": [],
+        "paths": ["calc.py"],
+        "aside": "a1",
+        "phase": "red",
+        "next": "write a test",
+        "footer": "[tdd] the footer",
+    }
+
+
+def test_the_end_of_a_refactor_is_told_the_same_way() -> None:
+    ended = RefactorEnded(Verdict(Kind.ACCEPTED), REPORT, ("calc.py",), None, "red", "go on", "[tdd] f")
+    assert [line.text for line in view.refactor_lines(ended)] == ["accepted", "next: go on", "[tdd] f"]
+    assert view.refactor_document(ended)["verdict"] == "accepted"

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from verdigris.core.events import TestRun
+from verdigris.core.redness import WHY_NOT
+from verdigris.core.report import CollectError, Ended, RunPhase, Status, TestReport, TestResult
+from verdigris.kernel import testing
+from verdigris.views import tested as view
+
+REPORT = TestReport("python -m pytest", Ended.FINISHED, 1, 1234)
+RED = TestRun(
+    test_id="tests/test_a.py::test_a",
+    test_id_source="native",
+    status=Status.FAIL,
+    command="python -m pytest",
+    duration_ms=12,
+    tree="t1",
+    native_id="tests/test_a.py::test_a",
+    red="valid",
+    failure="AssertionError: assert 1 == 2",
+    place="tests/test_a.py:4",
+)
+GREEN = replace(RED, test_id="tests/test_a.py::test_b", status=Status.PASS, red=None, failure="", place="")
+
+
+def _texts(tested: testing.Tested, *, quiet: bool = False) -> list[str]:
+    return [line.text for line in view.lines(tested, quiet=quiet)]
+
+
+def test_a_valid_red_shows_its_failure_and_place() -> None:
+    tested = testing.Tested((RED, GREEN), REPORT, "red", "`tdd claim X PATH`")
+    assert _texts(tested) == [
+        "fail tests/test_a.py::test_a  red: valid",
+        "    AssertionError: assert 1 == 2 (tests/test_a.py:4)",
+        "1 passed, 1 failed in 1.23 s; phase red",
+        "next: `tdd claim X PATH`",
+    ]
+    assert view.lines(tested)[0].dot == "red"
+
+
+def test_an_invalid_red_says_why_not_and_what_to_do() -> None:
+    tested = testing.Tested((replace(RED, status=Status.ERROR, red="fixture"),), REPORT, "red", "-")
+    reason, following = WHY_NOT["fixture"]
+    assert f"    no valid red: {reason}" in _texts(tested)
+    assert f"    next: {following}" in _texts(tested)
+
+
+def test_a_reason_that_the_table_does_not_know_is_still_shown() -> None:
+    assert any(
+        "(unheard-of)" in text
+        for text in _texts(testing.Tested((replace(RED, red="unheard-of"),), REPORT, "red", "-"))
+    )
+
+
+def test_a_skip_has_a_yellow_dot_and_no_red() -> None:
+    tested = testing.Tested(
+        (replace(RED, status=Status.SKIP, red=None, failure="", place=""),), REPORT, "red", "-"
+    )
+    line = view.lines(tested)[0]
+    assert (line.text, line.dot) == ("skip tests/test_a.py::test_a", "yellow")
+
+
+def test_quiet_leaves_only_the_summary() -> None:
+    assert _texts(testing.Tested((RED,), REPORT, "red", "-"), quiet=True) == ["1 failed in 1.23 s; phase red"]
+
+
+def test_nothing_run_is_said() -> None:
+    assert _texts(testing.Tested((), REPORT, "red", "-"), quiet=True) == [
+        "no test was run in 1.23 s; phase red"
+    ]
+
+
+def test_an_answer_from_the_log_is_said_to_be_one() -> None:
+    tested = testing.Tested((RED,), None, "red", "-")
+    assert "as seen before" in _texts(tested, quiet=True)[0]
+    assert view.document(tested)["tests"][0]["cached"] is True
+    assert view.document(tested)["ended"] is None
+
+
+def test_a_run_that_did_not_finish_shows_the_tail_and_the_output_of_its_last_test() -> None:
+    died = TestResult("t::x", "t::x", "native", Status.ERROR, RunPhase.CALL, 1, output="the last words")
+    report = replace(REPORT, ended=Ended.DIED, results=(died,), tail="Fatal Python error\n" * 100)
+    texts = _texts(testing.Tested((), report, "red", "-"))
+    assert "    the last words" in texts
+    assert texts.count("    Fatal Python error") == view.MOST_OUTPUT
+    assert any("the test run died" in text for text in texts)
+
+
+def test_a_file_that_does_not_load_says_what_to_do() -> None:
+    error = CollectError("tests/test_b.py", "ModuleNotFoundError", "No module named 'nope'\nmore")
+    tested = testing.Tested((), replace(REPORT, errors=(error,)), "red", "-")
+    texts = _texts(tested)
+    assert texts[0] == "error tests/test_b.py  red: import"
+    assert texts[1] == "    ModuleNotFoundError: No module named 'nope'"
+    assert f"    next: {WHY_NOT['import'][1]}" in texts
+    [told] = view.document(tested)["tests"]
+    assert (told["id"], told["status"], told["red"]) == ("tests/test_b.py", "error", "import")
+
+
+def test_the_document_has_the_keys_of_the_contract() -> None:
+    document = view.document(testing.Tested((RED,), REPORT, "red", "go on"))
+    assert document["tests"] == [
+        {
+            "id": "tests/test_a.py::test_a",
+            "status": "fail",
+            "red": "valid",
+            "native_id": "tests/test_a.py::test_a",
+            "id_source": "native",
+            "failure": "AssertionError: assert 1 == 2",
+            "place": "tests/test_a.py:4",
+            "duration_ms": 12,
+            "cached": False,
+        }
+    ]
+    assert {k: document[k] for k in ("phase", "next", "command", "ended")} == {
+        "phase": "red",
+        "next": "go on",
+        "command": "python -m pytest",
+        "ended": "finished",
+    }
