@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from verdigris.core import events as e
 from verdigris.core.events import Event, encode
-from verdigris.core.fold import REMEMBERED_REDS, StateFolding, fold
+from verdigris.core.fold import REMEMBERED_GROUNDS, REMEMBERED_REDS, StateFolding, fold
 from verdigris.core.record import Record
 from verdigris.core.report import Status
-from verdigris.core.state import Phase, State, WorktreeState
+from verdigris.core.state import Configuration, Phase, State, WorktreeState
 
 
 def records(*events: Event, worktree: str = "main") -> list[Record]:
@@ -174,3 +174,35 @@ def test_a_fold_from_a_checkpoint_equals_the_fold_from_the_start(events: list[Ev
     whole = records(*events)
     checkpoint = json.loads(json.dumps(folding.dump(fold(whole[:at]))))
     assert fold(whole[at:], folding.load(checkpoint)) == fold(whole)
+
+
+def test_the_grounds_of_a_commit_are_remembered_when_head_comes_and_leaves() -> None:
+    def moved(commit: str, tree: str) -> e.Ground:
+        return e.Ground(tree=tree, commit=commit, on="main", why="HEAD moved")
+
+    accepting = (run(), OPENED, CLAIM, ACCEPTED)
+    seen = e.HeadSeen(commit="d", on="main")
+    assert after(GROUND, *accepting, seen).grounds == {"c": ("g", "n"), "d": ("n",)}
+    state = after(GROUND, seen, moved("c", "h"), moved("d", "g"))
+    assert list(state.grounds.items()) == [("c", ("g", "h")), ("d", ("g",))]
+    many = (moved(f"c{n}", f"g{n}") for n in range(REMEMBERED_GROUNDS + 10))
+    assert len(after(GROUND, *many).grounds) == REMEMBERED_GROUNDS
+    again = (moved("c", f"g{n}") for n in range(10))
+    assert after(GROUND, *again).grounds == {"c": ("g6", "g7", "g8", "g9")}
+
+
+def test_what_is_no_ground_while_off_is_not_remembered() -> None:
+    seen = e.HeadSeen(commit="d", on="main")
+    assert after(GROUND, e.SwitchedOff(why="x"), seen).grounds == {}
+
+
+def test_each_worktree_goes_by_its_own_configuration() -> None:
+    first, second = (e.Configured(tdd_yaml=name, settings={}, classes=[]) for name in ("one", "two"))
+    state = fold([*records(first), *records(second, worktree="other")])
+    assert [state.of(name).configuration for name in ("main", "other")] == [
+        Configuration("one", {}, []),
+        Configuration("two", {}, []),
+    ]
+    assert state.configuration == Configuration("two", {}, [])
+    none = fold(records(e.Unconfigured()), state)
+    assert {none.configuration, none.of("main").configuration, none.of("other").configuration} == {None}

@@ -16,6 +16,13 @@ def lean(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
 
+@pytest.fixture(autouse=True)
+def homeless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No user's git configuration plays a part."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+
+
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     return make_world(tmp_path / "repo")

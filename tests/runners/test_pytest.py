@@ -22,8 +22,8 @@ def call(*selection: str, stack_root: str = ".", **options: object) -> Invocatio
 
 
 def paths(made: Invocation) -> tuple[str, ...]:
-    last_option = made.argv.index("--continue-on-collection-errors")
-    return made.argv[last_option + 1 :]
+    last_option = made.arguments.index("--continue-on-collection-errors")
+    return made.arguments[last_option + 1 :]
 
 
 @pytest.fixture
@@ -35,7 +35,8 @@ def test_no_selection_leaves_the_choice_to_the_project() -> None:
     made = call()
     assert paths(made) == ()
     assert (made.cwd, made.command) == ("/w", "python -m pytest")
-    assert json.loads(made.hello) == {"nonce": "n", "worktree": "/w", "select": [], "trace": []}
+    greeting = {"nonce": "n", "worktree": "/w", "select": [], "trace": [], "argv": list(made.arguments)}
+    assert json.loads(made.hello) == greeting
 
 
 def test_selection_names_each_file_once_from_the_stacks_root() -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from support.gitrepo import GitRepo, make_repo
 from verdigris.core.actions import Actor, Deny
-from verdigris.core.events import Event, decode
+from verdigris.core.events import Event, TestRun, decode
+from verdigris.core.report import Status
 from verdigris.kernel.claiming import Claimed, claim
 from verdigris.kernel.project import Project, open_project
 from verdigris.kernel.settle import Settlement, settle
@@ -73,6 +74,31 @@ class World:
         """A red seen and claimed."""
         self.test(test_id)
         done = self.claim(test_id, *(targets or ("calc.py",)))
+        assert isinstance(done, Claimed), done
+
+    def red_by_record(self, *test_ids: str) -> None:
+        """The same as a run that found these valid reds, where the running is not the matter."""
+        tree = self.project.workspace.snapshot()
+        reds = (
+            TestRun(
+                test_id=test_id,
+                test_id_source="native",
+                status=Status.FAIL,
+                command="pytest",
+                duration_ms=1,
+                tree=tree,
+                native_id=test_id,
+                red="valid",
+            )
+            for test_id in test_ids
+        )
+        self.project.record(*reds)
+
+    def green_by_record(self, *targets: str) -> None:
+        """Into the green phase with the usual red, without running it."""
+        self.write("tests/test_sub.py", TEST_SUB)
+        self.red_by_record(SUB_ID)
+        done = self.claim(SUB_ID, *(targets or ("calc.py",)))
         assert isinstance(done, Claimed), done
 
     def green(self) -> None:

@@ -8,6 +8,8 @@ import sys
 from verdigris.cli.commands import overview
 from verdigris.core.errors import VerdigrisError
 
+RUN_TESTS = (["test"], ["settle"])
+"""Commands that are worth a head start."""
 UNREAD, NOT_SUPPORTED, OUR_FAULT, INTERRUPTED = 1, 69, 70, 130
 
 
@@ -35,12 +37,23 @@ def _guarded(argv: list[str]) -> int:
         sys.stdout.write(overview())
         return 0
     try:
-        return _called(argv)
+        return _with_head_start(argv) if argv[:1] in RUN_TESTS else _called(argv)
     except VerdigrisError as error:
         _say(error.message, error.hint)
         return error.exit_code
     except Exception as error:  # noqa: BLE001 - the last line of defence: whatever else comes is our fault
         return _our_fault(error)
+
+
+def _with_head_start(argv: list[str]) -> int:
+    """The test tool loads while we do."""
+    from verdigris.kernel import headstart
+
+    headstart.begin(os.getcwd())  # noqa: PTH109 - before pathlib is loaded
+    try:
+        return _called(argv)
+    finally:
+        headstart.cancel()
 
 
 def _called(argv: list[str]) -> int:

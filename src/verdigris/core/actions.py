@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from verdigris.core.pathclass import PathClass
     from verdigris.core.state import Red
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Actor:
     role: str = "person"
     context: str = ""
     client: str = "cli"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class FileWrite:
     path: str | None
     """Canonical, relative to the worktree's root; None when it lies outside."""
@@ -28,12 +29,12 @@ class FileWrite:
     """As the actor named it."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Write:
     files: tuple[FileWrite, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Target:
     path: str | None
     """Canonical; a folder or a glob stands for what it holds."""
@@ -41,7 +42,7 @@ class Target:
     spelling: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Unclaimed:
     """A source path that differs from the ground by more than stubs."""
 
@@ -50,7 +51,7 @@ class Unclaimed:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ClaimTest:
     test_id: str
     targets: tuple[Target, ...]
@@ -70,7 +71,7 @@ Verb: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Do:
     """A verb that moves the phases; whether it may is a matter of the state alone."""
 
@@ -82,7 +83,7 @@ class Do:
 Action: TypeAlias = Write | ClaimTest | Do
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Allow:
     claims: tuple[Red, ...] = ()
     """Reds that this write claims by implication."""
@@ -90,7 +91,7 @@ class Allow:
     """Paths outside the targets that join the open claims as implied."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Deny:
     rule: str
     reason: str

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verdigris.core.renaming import unmatched
 from verdigris.core.testfile import Assertion, TestFile, read
+from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Finding:
     path: str
     line: int
     what: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Test:
     path: str
     name: str

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from verdigris.core.value import value
 
 FILE = "100644"
 EXECUTABLE = "100755"
 LINK = "120000"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Entry:
     path: str
     """Relative to the worktree's root, with `/`; bytes that are not UTF-8 as surrogates."""
@@ -18,7 +18,7 @@ class Entry:
     blob: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Change:
     path: str
     old_mode: str | None

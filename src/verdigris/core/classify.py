@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from verdigris.core.usual import (
     TESTS,
     TRANSIENT,
 )
+from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _ORDER = tuple(PathClass)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Detected:
     """What looking at a stack's folder told; all relative to the stack's root."""
 
@@ -42,7 +42,7 @@ class Detected:
     """Folders that hold an interpreter's environment."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Classes:
     """Ordered rules; the first whose regex matches the whole path decides."""
 

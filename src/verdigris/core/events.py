@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from verdigris.core.codec import from_json, to_json
 from verdigris.core.report import IdSource, Status
+from verdigris.core.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Event:
     """One fact. Its name in the log is its class name in snake case."""
 
@@ -42,7 +42,7 @@ def decode(kind: str, data: Mapping[str, Any]) -> Event | None:
 # -- configuration and ground ------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Configured(Event):
     tdd_yaml: str
     """Digest of the file that the rest was compiled from."""
@@ -50,12 +50,12 @@ class Configured(Event):
     classes: Any
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Unconfigured(Event):
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Ground(Event):
     """The tree against which unclaimed edits are told; what a commit of others brought belongs to it."""
 
@@ -67,7 +67,7 @@ class Ground(Event):
     paths: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class HeadSeen(Event):
     """HEAD moved by a plain commit of the tree as it stands: nothing else changes."""
 
@@ -78,7 +78,7 @@ class HeadSeen(Event):
 # -- tests -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class TestRun(Event):
     __test__ = False
 
@@ -96,7 +96,7 @@ class TestRun(Event):
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SuiteRun(Event):
     """A whole suite was run on a tree; `record` is a blob with every id and its status."""
 
@@ -109,7 +109,7 @@ class SuiteRun(Event):
     duration_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class TestBug(Event):
     __test__ = False
 
@@ -119,7 +119,7 @@ class TestBug(Event):
     tree: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class TestBugClosed(Event):
     __test__ = False
 
@@ -130,19 +130,19 @@ class TestBugClosed(Event):
 # -- turns -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class TurnOpened(Event):
     turn: str
     tree: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OracleFrozen(Event):
     turn: str
     tree: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class EditClaim(Event):
     test_id: str
     edit_target: str
@@ -151,14 +151,14 @@ class EditClaim(Event):
     implied: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Edit(Event):
     """A write that the gate allowed."""
 
     paths: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Denied(Event):
     rule: str
     reason: str
@@ -166,13 +166,13 @@ class Denied(Event):
     action: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Violation(Event):
     path: str
     what: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Settled(Event):
     turn: str
     verdict: str
@@ -183,7 +183,7 @@ class Settled(Event):
     """The claims that got a strike."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Accepted(Event):
     """A triple: the red, the edit as a diff between two trees, the green."""
 
@@ -195,7 +195,7 @@ class Accepted(Event):
     green: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Repair(Event):
     why: str
     test_ids: tuple[str, ...]
@@ -203,7 +203,7 @@ class Repair(Event):
     """What was laid aside."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Suspended(Event):
     turn: str
     tree: str
@@ -212,7 +212,7 @@ class Suspended(Event):
     on: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Resumed(Event):
     turn: str
     reds: Mapping[str, int]
@@ -222,7 +222,7 @@ class Resumed(Event):
 # -- effects on the tree: an intent, then its outcome ------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class LayingAside(Event):
     aside: str
     paths: tuple[str, ...]
@@ -236,14 +236,14 @@ class LayingAside(Event):
     back_at_claim: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Reverted(Event):
     aside: str
     displaced: tuple[str, ...] = ()
     """`path blob` of bytes that nobody had recorded and that had to make way."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Restoring(Event):
     aside: str
     paths: tuple[str, ...]
@@ -253,25 +253,26 @@ class Restoring(Event):
     """The tree with the edits laid on again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Restored(Event):
     aside: str
     displaced: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Formatting(Event):
     paths: tuple[str, ...]
     tree: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Formatted(Event):
     tree: str
     undone: bool = False
+    displaced: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Proving(Event):
     """The turn's edits step aside for one run on the start tree, and come back."""
 
@@ -280,18 +281,18 @@ class Proving(Event):
     start: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Proved(Event):
     displaced: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Syncing(Event):
     argv: tuple[str, ...]
     tree: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Synced(Event):
     argv: tuple[str, ...]
     exit_code: int | None
@@ -301,7 +302,7 @@ class Synced(Event):
 # -- refactor, off and on ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RefactorBegun(Event):
     tree: str
     record: str
@@ -309,24 +310,24 @@ class RefactorBegun(Event):
     uncovered: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RefactorEnded(Event):
     verdict: str
     tree: str
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SwitchedOff(Event):
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SwitchedOn(Event):
     tree: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class LogRepaired(Event):
     kept: int
     lost: int

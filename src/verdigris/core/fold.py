@@ -35,6 +35,8 @@ V = TypeVar("V")
 REMEMBERED_REDS = 200
 """A suite with thousands of failures must not bloat every checkpoint; the newest are kept."""
 REMEMBERED_ASIDES = 100
+REMEMBERED_GROUNDS = 100
+GROUNDS_OF_ONE = 4
 REMEMBERED_VIOLATIONS = 20
 
 _INTENTS = (e.LayingAside, e.Restoring, e.Formatting, e.Proving, e.Syncing)
@@ -54,9 +56,13 @@ def step(state: State, record: Record) -> State:
         case None:
             return state
         case e.Configured():
-            return replace(state, configuration=Configuration(event.tdd_yaml, event.settings, event.classes))
+            configuration = Configuration(event.tdd_yaml, event.settings, event.classes)
+            here = replace(state.of(record.worktree), configuration=configuration)
+            worktrees = {**state.worktrees, record.worktree: here}
+            return replace(state, configuration=configuration, worktrees=worktrees)
         case e.Unconfigured():
-            return replace(state, configuration=None)
+            worktrees = {name: replace(w, configuration=None) for name, w in state.worktrees.items()}
+            return replace(state, configuration=None, worktrees=worktrees)
         case _:
             after = advance(state.of(record.worktree), event, record.seq)
             return replace(state, worktrees={**state.worktrees, record.worktree: after})
@@ -67,9 +73,10 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
     w = _intents(w, event)
     match event:
         case e.Ground():
-            return replace(w, ground=event.tree, head=SeenHead(event.commit, event.on))
+            after = replace(_at_head(w), ground=event.tree, head=SeenHead(event.commit, event.on))
+            return _at_head(after)
         case e.HeadSeen():
-            return replace(w, head=SeenHead(event.commit, event.on))
+            return _at_head(replace(_at_head(w), head=SeenHead(event.commit, event.on)))
         case e.TestRun():
             return replace(w, reds=_reds(w, event, seq))
         case e.SuiteRun():
@@ -92,6 +99,17 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
             return _refactor_ended(w, event)
         case _:
             return _turn(w, event)
+
+
+def _at_head(w: WorktreeState) -> WorktreeState:
+    """Remember the ground where HEAD is. While off, everything is allowed, so what is no ground says nothing."""
+    if w.ground is None or w.head is None or w.head.commit is None:
+        return w
+    grounds = dict(w.grounds)
+    known = grounds.pop(w.head.commit, ())
+    if w.phase is not Phase.OFF:
+        grounds[w.head.commit] = (*(tree for tree in known if tree != w.ground), w.ground)[-GROUNDS_OF_ONE:]
+    return replace(w, grounds=dict(list(grounds.items())[-REMEMBERED_GROUNDS:]))
 
 
 def _turn(w: WorktreeState, event: Event) -> WorktreeState:

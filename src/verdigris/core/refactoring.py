@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from verdigris.core.report import Status, TestReport
+from verdigris.core.value import value
 from verdigris.core.verdict import Before, Kind, Tool, Verdict, reason_for, regressions, untrusted
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from verdigris.core.assertions import Finding
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Restructured:
     """What a refactor did, as observed at its end."""
 

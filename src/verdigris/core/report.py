@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
+
+from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,14 +44,14 @@ class Ended(StrEnum):
     """The runner refused to start: bad configuration, missing pytest, usage error."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Place:
     path: str
     """Relative to the worktree's root, with `/`; absolute when outside it."""
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Failure:
     kind: str
     """The exception's class name, e.g. `AssertionError`, `AttributeError`, `Failed`."""
@@ -66,7 +68,7 @@ class Failure:
     """For a missing attribute or argument: the file that defines the object it is missing on."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TestResult:
     __test__ = False
 
@@ -88,14 +90,14 @@ class TestResult:
     """The reason of a skip, or `xfail` / `xpass`."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CollectError:
     path: str
     kind: str
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TestReport:
     __test__ = False
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from verdigris.core.value import value
 
 RedRule = Literal["behaviour", "assertion"]
 ClaimRule = Literal["implied", "strict"]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Stack:
     root: str = "."
     """Folder of the stack, relative to the worktree's root."""
@@ -35,7 +36,7 @@ class Stack:
     """Formatter, given the turn's changed source files."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Settings:
     stacks: tuple[Stack, ...] = (Stack(),)
     red: RedRule = "behaviour"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
 from verdigris.core.report import IdSource, Status
+from verdigris.core.value import value
 
 
 class Phase(StrEnum):
@@ -17,7 +18,7 @@ class Phase(StrEnum):
     OFF = "off"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Red:
     """The latest run of a test that did not pass."""
 
@@ -38,7 +39,7 @@ class Red:
         return self.why == "valid"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Claim:
     test_id: str
     native_id: str
@@ -47,7 +48,7 @@ class Claim:
     implied: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Turn:
     id: str
     tree: str
@@ -57,7 +58,7 @@ class Turn:
     """The tree of the last settlement within this turn."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class LaidAside:
     id: str
     paths: tuple[str, ...]
@@ -68,7 +69,7 @@ class LaidAside:
     back_at_claim: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class OpenTestBug:
     id: str
     places: tuple[str, ...]
@@ -76,7 +77,7 @@ class OpenTestBug:
     tree: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Refactor:
     tree: str
     record: str
@@ -85,13 +86,13 @@ class Refactor:
     judged: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Baseline:
     tree: str
     record: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Intent:
     """An effect that was announced and whose outcome is not recorded yet."""
 
@@ -99,17 +100,19 @@ class Intent:
     data: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SeenHead:
     commit: str | None
     on: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class WorktreeState:
     phase: Phase = Phase.RED
     ground: str | None = None
     head: SeenHead | None = None
+    grounds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Commit → the grounds when HEAD came and left, the latest last: what was none then is none later."""
     reds: Mapping[str, Red] = field(default_factory=dict)
     claims: Mapping[str, Claim] = field(default_factory=dict)
     turn: Turn | None = None
@@ -125,22 +128,25 @@ class WorktreeState:
     violations: tuple[str, ...] = ()
     """Of the open turn, newest last."""
     off_why: str = ""
+    configuration: Configuration | None = None
+    """Its own: another worktree may have another branch's tdd.yaml."""
 
     @property
     def valid_reds(self) -> tuple[Red, ...]:
         return tuple(red for red in self.reds.values() if red.valid)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Configuration:
     tdd_yaml: str
     settings: Mapping[str, Any]
     classes: Any
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class State:
     configuration: Configuration | None = None
+    """The newest of any worktree."""
     worktrees: Mapping[str, WorktreeState] = field(default_factory=dict)
 
     def of(self, worktree: str) -> WorktreeState:

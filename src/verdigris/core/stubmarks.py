@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import tokenize
-from dataclasses import dataclass
+
+from verdigris.core.value import value
 
 MARK = "STUB:TDD"
 
 Declaration = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Marks:
     marked: frozenset[int]
     """Lines with a marked comment."""

@@ -6,7 +6,7 @@ import ast
 import builtins
 import tokenize
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.stubforms import (
@@ -23,18 +23,19 @@ from verdigris.core.stubforms import (
 )
 from verdigris.core.stubgrowth import describe, grown, grows
 from verdigris.core.stubmarks import MARK, Marks, first_line
+from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StubFinding:
     line: int
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Scope:
     marks: Marks
     taken: frozenset[str]

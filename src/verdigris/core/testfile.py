@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import builtins
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.stubforms import Function, last_name
+from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,13 +34,13 @@ _BLOCKS = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.With | ast
 _IGNORED = frozenset({"ctx", "kind", "type_comment", "msg", "type_ignores"})
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Name:
     text: str
     local: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Assertion:
     line: int
     what: str
@@ -51,13 +52,13 @@ class Assertion:
     names: tuple[Name, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Mark:
     line: int
     what: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TestFile:
     __test__ = False
 
@@ -67,7 +68,7 @@ class TestFile:
     skips: tuple[Mark, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Where:
     scope: str = ""
     local: frozenset[str] = frozenset()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UserError
 from verdigris.core.report import Place, TestReport, TestResult
+from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +21,7 @@ _MARK = "@tdd-id"
 _COMMENT = re.compile(r"#\s*@tdd-id:\s*([A-Za-z0-9][\w.-]*)\s*$")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class NativeId:
     path: str
     function: str
@@ -29,13 +30,13 @@ class NativeId:
     """With its brackets, e.g. `[1-a]`; empty when there are no parameters."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Annotation:
     slug: str
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Duplicate:
     slug: str
     first: Place

@@ -7,11 +7,12 @@ Checkpoints of an older version are not read; their state is folded anew from th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import HarnessError, UserError
 from verdigris.core.record import CHECKPOINT
+from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +26,7 @@ UPCASTERS: Mapping[int, Upcaster] = {}
 """From each older version to the one after it."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Schema:
     current: int
     upcasters: Mapping[int, Upcaster]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,7 +27,7 @@ STRIKES = frozenset({Kind.STILL_RED, Kind.REGRESSED, Kind.WEAKENED, Kind.HOLLOW,
 """Verdicts that count against a claim; `broken` and `tampered` never do."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Tool:
     """How a configured command (check, verify) ended."""
 
@@ -37,7 +37,7 @@ class Tool:
     output: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Before:
     """What is known of the tests at the turn's start."""
 
@@ -47,7 +47,7 @@ class Before:
     """Ids that gave both answers on one tree."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Verdict:
     kind: Kind
     reasons: tuple[str, ...] = ()

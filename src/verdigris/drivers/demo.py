@@ -6,12 +6,12 @@ import importlib.util
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.actions import Actor, Deny
 from verdigris.core.errors import ToolMissing
+from verdigris.core.value import value
 from verdigris.kernel.claiming import claim
 from verdigris.kernel.project import open_project
 from verdigris.kernel.settle import Settlement, settle
@@ -41,7 +41,7 @@ class Stage(Protocol):
         """What the kernel says to it."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Agent:
     """The scripted agent: it knows no rules, it only tries."""
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny, Do
-from verdigris.core.change import FILE
+from verdigris.core.change import LINK
 from verdigris.core.errors import UserError
-from verdigris.core.events import Event, LayingAside, Restored, Restoring, Reverted
-from verdigris.core.pathclass import PathClass
+from verdigris.core.events import LayingAside, Restored, Restoring, Reverted
 from verdigris.core.policy import decide
 from verdigris.core.state import Phase
 from verdigris.core.turns import laying_aside
-from verdigris.kernel.observe import unclaimed
+from verdigris.kernel.observe import difference, unclaimed
 from verdigris.kernel.operation import operation
 
 if TYPE_CHECKING:
@@ -23,10 +22,10 @@ if TYPE_CHECKING:
     from verdigris.kernel.workspace import Displaced
 
 
-def carry_out(project: Project, intent: LayingAside, *then: Event) -> None:
+def carry_out(project: Project, intent: LayingAside) -> None:
     """The effect of an intent that is in the log, and its outcome. Safe to repeat."""
     displaced = project.workspace.lay(intent.start, intent.paths, expect=intent.edited)
-    project.record(Reverted(aside=intent.aside, displaced=shown(displaced)), *then, sync=True)
+    project.record(Reverted(aside=intent.aside, displaced=shown(displaced)), sync=True)
 
 
 def carry_out_restore(project: Project, intent: Restoring) -> None:
@@ -76,24 +75,28 @@ def restore(project: Project, aside: str) -> tuple[str, ...] | Deny:
 
 
 def lay_on(project: Project, laid: LaidAside, *, frozen: bool = True) -> tuple[str, ...] | Deny:
-    """Three-way where the tree moved on since; a conflict changes nothing. `frozen`: oracle paths stay."""
+    """Three-way where the tree moved on since; a conflict changes nothing. `frozen`: the oracle stays."""
     current = project.workspace.snapshot()
-    free = {PathClass.SOURCE, PathClass.OTHER}
-    paths = [p for p in laid.paths if not frozen or project.classify(p) in free]
-    modes = {c.path: c.new_mode or FILE for c in project.workspace.changes(laid.start, laid.edited)}
-    moved = {c.path for c in project.workspace.changes(laid.start, current)}
-    target = project.workspace.graft(current, laid.edited, [p for p in paths if p not in moved])
+    moved = {c.path: c for c in project.workspace.changes(laid.start, current)}
+    edits = {c.path: c for c in project.workspace.changes(laid.start, laid.edited) if c.path in laid.paths}
+    target = project.workspace.graft(current, laid.edited, [p for p in edits if p not in moved])
     merged: dict[str, tuple[str, bytes] | None] = {}
-    for path in (p for p in paths if p in moved):
+    for path in edits.keys() & moved.keys():
+        ours, theirs = moved[path], edits[path]
+        if (ours.new_mode, ours.new) == (theirs.new_mode, theirs.new):
+            continue
         content = project.workspace.merged(laid.start, current, laid.edited, path)
-        if content is None:
+        mode = theirs.new_mode if theirs.new_mode != theirs.old_mode else ours.new_mode
+        if content is None or mode is None or LINK in {ours.new_mode, theirs.new_mode}:
             return _conflict(laid, path)
-        merged[path] = (modes[path], content)
+        merged[path] = (mode, content)
     target = project.workspace.compose(target, merged)
-    intent = Restoring(aside=laid.id, paths=tuple(paths), before=current, after=target)
+    if frozen and (oracle := difference(project, current, target).oracle):
+        return _frozen(laid, oracle[0])
+    intent = Restoring(aside=laid.id, paths=laid.paths, before=current, after=target)
     project.record(intent, sync=True)
     carry_out_restore(project, intent)
-    return tuple(paths)
+    return laid.paths
 
 
 def _conflict(laid: LaidAside, path: str) -> Deny:
@@ -101,6 +104,14 @@ def _conflict(laid: LaidAside, path: str) -> Deny:
         "restore-conflict",
         f"{path} changed since {laid.id} was laid aside, in the same lines; nothing was changed.",
         f"see it with `tdd restore {laid.id} --show` and merge by hand",
+    )
+
+
+def _frozen(laid: LaidAside, path: str) -> Deny:
+    return Deny(
+        "frozen-oracle",
+        f"{laid.id} holds {path}, which is frozen from claim to verdict; nothing was changed.",
+        f"settle, then `tdd refactor begin` and `tdd restore {laid.id}`",
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import ClaimTest, Deny, Target
@@ -13,6 +12,7 @@ from verdigris.core.report import Status
 from verdigris.core.targets import covers
 from verdigris.core.testids import nearest
 from verdigris.core.turns import claim_events
+from verdigris.core.value import value
 from verdigris.kernel.aside import lay_on
 from verdigris.kernel.observe import difference, unclaimed
 from verdigris.kernel.operation import operation
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _GLOB = frozenset("*?[")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Claimed:
     test_id: str
     targets: tuple[str, ...]

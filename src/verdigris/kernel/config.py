@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ConfigError, NotConfigured
 from verdigris.core.globs import compile_glob
 from verdigris.core.settings import Settings, Stack
+from verdigris.core.value import value
 from verdigris.kernel.configfile import NAME, Places, parse, wrong
 from verdigris.kernel.configtext import render
 
@@ -26,7 +26,7 @@ _DOCS = "see docs/configuration.md for every key"
 _SUPPORTED = {"language": ("python",), "runner": ("pytest",)}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Loaded:
     settings: Settings
     digest: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.events import Formatted, Formatting
+from verdigris.kernel.aside import shown
 from verdigris.kernel.commands import run_tool
 from verdigris.kernel.observe import difference
 
@@ -24,10 +25,9 @@ def format_edits(project: Project, tree: str, paths: tuple[str, ...]) -> tuple[s
     tools = tuple(run_tool(project, stack, "format", stack.format or "", inside) for stack, inside in jobs)
     after = project.workspace.snapshot()
     strayed = [p for p in difference(project, tree, after).protected if p not in paths]
-    if strayed:
-        project.workspace.lay(tree, strayed, expect=after)
-        after = project.workspace.snapshot()
-    project.record(Formatted(tree=after))
+    displaced = project.workspace.lay(tree, strayed, expect=tree) if strayed else ()
+    after = project.workspace.snapshot() if strayed else after
+    project.record(Formatted(tree=after, displaced=shown(displaced)))
     return after, tools
 
 

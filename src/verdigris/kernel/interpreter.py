@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.errors import ConfigError, ToolMissing
+from verdigris.core.value import value
 from verdigris.kernel.process import Command, run
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _PROBE_SECONDS = 30
 _REMEMBERED = 20
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Interpreter:
     path: Path
     """Not resolved: an environment is known by the link's own place."""
@@ -73,7 +73,7 @@ def _candidates(stack_root: Path, worktree_root: Path, env: Mapping[str, str]) -
             yield Path(found).absolute(), "PATH"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Probe:
     env: Mapping[str, str]
     cache: Path | None

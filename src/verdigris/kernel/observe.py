@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Unclaimed
-from verdigris.core.events import Ground, HeadSeen, Suspended
+from verdigris.core.events import Event, Ground, HeadSeen, RefactorBegun, Suspended
 from verdigris.core.pathclass import PathClass
 from verdigris.core.runnerkeys import MIXED, runner_keys
+from verdigris.core.state import Phase
 from verdigris.core.stubs import only_stubs
+from verdigris.core.value import value
 from verdigris.kernel.repository import Head, head
-from verdigris.kernel.workspace import moves
+from verdigris.kernel.workspace import committed, moves
 
 if TYPE_CHECKING:
-    from verdigris.core.change import Change
+    from collections.abc import Iterator
+
+    from verdigris.core.change import Change, Entry
     from verdigris.core.state import WorktreeState
     from verdigris.kernel.project import Project
 
 ORACLE = frozenset({PathClass.TEST, PathClass.SPEC, PathClass.SWITCH})
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Difference:
     """Two trees, apart by class."""
 
@@ -77,7 +80,7 @@ def look(project: Project, state: WorktreeState) -> WorktreeState:
     """Take in what HEAD did since the last command: a plain commit changes nothing, a move brings ground."""
     now = head(project.repo)
     if state.ground is None:
-        tree = project.workspace.snapshot()
+        tree = first_ground(project)
         project.record(Ground(tree=tree, commit=now.commit, on=now.branch, why="first seen"))
         return project.state()
     seen = Head(None, None) if state.head is None else Head(state.head.on, state.head.commit)
@@ -87,7 +90,71 @@ def look(project: Project, state: WorktreeState) -> WorktreeState:
     if move.kind != "moved":
         project.record(HeadSeen(commit=now.commit, on=now.branch))
         return project.state()
-    return take_ground(project, state, frozenset(move.paths), now, why="HEAD moved")
+    return take_ground(project, state, brought_by(project, state, move), now, why="HEAD moved")
+
+
+def brought_by(project: Project, state: WorktreeState, move: moves.Move) -> frozenset[str]:
+    """What is new ground of a move: nothing that was committed here and never earned."""
+    ground = state.ground
+    if ground is None:
+        return move.paths
+    earned = {
+        path
+        for path, entry in move.mixed.items()
+        if project.workspace.read(ground, path) == (entry and committed.checked_out(project.repo, entry))
+    }
+    paths = move.paths | earned
+    return paths - _unearned(project, state, paths)
+
+
+def _unearned(project: Project, state: WorktreeState, paths: frozenset[str]) -> frozenset[str]:
+    """Source that HEAD holds as a commit did at which it was no ground, neither on coming nor on leaving."""
+    undecided = frozenset(path for path in paths if project.classify(path) is PathClass.SOURCE)
+    current = project.workspace.snapshot()
+    found: frozenset[str] = frozenset()
+    for commit, grounds in _stations(project, state):
+        same = moves.held_alike(project.repo, commit, undecided) if undecided else frozenset()
+        undecided -= same
+        for ground in grounds if same else ():
+            same = same.intersection(c.path for c in project.workspace.changes(ground, current))
+        found |= same
+    return found
+
+
+def _stations(project: Project, state: WorktreeState) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The commits at which HEAD was seen, with the grounds there: the latest first, other worktrees' last."""
+    all_known = project.log.state().worktrees
+    for known in (state, *(w for name, w in all_known.items() if name != project.repo.worktree)):
+        at = known.head.commit if known.head and known.phase is not Phase.OFF else None
+        for commit, grounds in reversed(list(known.grounds.items())):
+            yield commit, (*grounds, known.ground) if commit == at and known.ground else grounds
+
+
+def first_ground(project: Project) -> str:
+    """The tree as it stands, but source as committed: what was edited here before we came is no ground."""
+    tree = project.workspace.snapshot()
+    commit = _first_commit(project)
+    if commit is None:
+        return tree
+    listed = committed.listing(project.repo, commit)
+    held = {e.path: e for e in listed.files if project.classify(e.path) is PathClass.SOURCE}
+    inside = tuple(f"{submodule}/" for submodule in listed.submodules)
+    here = {e.path for e in project.workspace.files(tree) if project.classify(e.path) is PathClass.SOURCE}
+    known = committed.unchanged(project.repo, held.values())
+    edited = {p for p in here | held.keys() if p not in known and not p.startswith(inside)}
+    return project.workspace.compose(tree, {p: _as_held(project, held.get(p)) for p in sorted(edited)})
+
+
+def _first_commit(project: Project) -> str | None:
+    """HEAD; in a worktree that was added under the law, without what was committed in it since."""
+    if not project.log.state().worktrees.keys() - {project.repo.worktree}:
+        return head(project.repo).commit
+    (first,) = project.log.records(limit=1)
+    return moves.before_own_commits(project.repo, first.ts // 1000)
+
+
+def _as_held(project: Project, entry: Entry | None) -> tuple[str, bytes] | None:
+    return None if entry is None else (entry.mode, committed.checked_out(project.repo, entry))
 
 
 def take_ground(
@@ -95,19 +162,27 @@ def take_ground(
 ) -> WorktreeState:
     """What commits made elsewhere brought is nobody's edit here; an open turn is suspended by it."""
     current = project.workspace.snapshot()
-    ground = state.ground or current
-    brought = tuple(sorted(c.path for c in project.workspace.changes(ground, current) if c.path in paths))
-    events: list[Ground | Suspended] = [
-        Ground(
-            tree=project.workspace.graft(ground, current, brought),
-            commit=now.commit,
-            on=now.branch,
-            why=why,
-            paths=brought,
-        )
+    ground, brought = _moved_along(project, state.ground or current, current, paths)
+    events: list[Event] = [
+        Ground(tree=ground, commit=now.commit, on=now.branch, why=why, paths=brought),
     ]
-    if state.turn is not None and brought:
-        start = project.workspace.graft(state.turn.tree, current, brought)
-        events.append(Suspended(turn=state.turn.id, tree=start, commit=now.commit, on=now.branch))
+    if state.turn is not None:
+        start, under = _moved_along(project, state.turn.tree, current, paths)
+        if under:
+            events.append(Suspended(turn=state.turn.id, tree=start, commit=now.commit, on=now.branch))
+    if state.refactor is not None:
+        start, under = _moved_along(project, state.refactor.tree, current, paths)
+        if under:
+            # Otherwise an abort would lay aside what others committed.
+            begun = state.refactor
+            events.append(RefactorBegun(tree=start, record=begun.record, uncovered=begun.uncovered))
     project.record(*events)
     return project.state()
+
+
+def _moved_along(
+    project: Project, start: str, current: str, paths: frozenset[str]
+) -> tuple[str, tuple[str, ...]]:
+    """`start` with what a move brought, and which paths those are."""
+    brought = tuple(c.path for c in project.workspace.changes(start, current) if c.path in paths)
+    return project.workspace.graft(start, current, brought), brought

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdigris.core.classify import classify
 from verdigris.core.errors import UserError
 from verdigris.core.pathclass import PathClass
+from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -44,7 +45,7 @@ def _listing(folder: str) -> list[str]:
         return []
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Disk:
     """What is asked of a file system; tests put one that folds names in its place."""
 
@@ -56,7 +57,7 @@ class Disk:
 DISK = Disk()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Canonical:
     path: str | None
     """Relative to the root, with `/`; `.` is the root, None is outside."""

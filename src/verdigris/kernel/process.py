@@ -6,17 +6,18 @@ import os
 import selectors
 import signal
 import socket
-import subprocess
 import sys
-import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.errors import ToolMissing
+from verdigris.core.value import value
+from verdigris.kernel.starting import Started, start
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
@@ -28,10 +29,9 @@ GRACE = 0.5
 """Seconds between SIGTERM and SIGKILL, and for what is still in a pipe when its writer has ended."""
 _CHUNK = 256 * 1024
 _TICK = 0.02
-_PR_SET_PDEATHSIG = 1
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Command:
     argv: tuple[str, ...]
     cwd: Path
@@ -42,7 +42,7 @@ class Command:
     """What the child reads from the channel, up to its end, before it writes."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Finished:
     exit_code: int | None
     signal: int | None
@@ -103,24 +103,28 @@ class _Lines:
             self.on_line(self.rest)
 
 
-def run(command: Command, *, timeout: float, on_line: Callable[[bytes], None] | None = None) -> Finished:
-    """Waits for the command's own process only; what it left running in its group is killed."""
+def run(
+    command: Command,
+    *,
+    timeout: float,
+    on_line: Callable[[bytes], None] | None = None,
+    started: Started | None = None,
+) -> Finished:
+    """Waits for the command's own process only; what it left running in its group is killed.
+
+    `started` is a process of this very command that is running already.
+    """
     begun = time.monotonic()
     output, channel = _Ends(), _Whole() if on_line is None else _Lines(on_line)
-    ours, theirs = _channel(command)
+    started = started or _start(command)
     try:
-        child = _start(command, theirs)
-        try:
-            conversation = _Conversation(child, ours, command.hello, output, channel)
-            timed_out = conversation.until(begun + timeout)
-        finally:
-            _end_group(child)
-            _close(child.stdout)
+        conversation = _Conversation(started, command.hello, output, channel)
+        timed_out = conversation.until(begun + timeout)
     finally:
-        _close(ours)
+        started.end()
     if isinstance(channel, _Lines):
         channel.close()
-    code = child.returncode
+    code = started.child.returncode
     return Finished(
         exit_code=code if code >= 0 else None,
         signal=-code if code < 0 else None,
@@ -131,35 +135,11 @@ def run(command: Command, *, timeout: float, on_line: Callable[[bytes], None] | 
     )
 
 
-def _channel(command: Command) -> tuple[socket.socket | None, socket.socket | None]:
-    if command.channel_env is None:
-        return None, None
-    ours, theirs = socket.socketpair()
-    ours.setblocking(False)
-    return ours, theirs
-
-
-def _start(command: Command, theirs: socket.socket | None) -> subprocess.Popen[bytes]:
-    env = dict(command.env)
-    if theirs is not None and command.channel_env is not None:
-        env[command.channel_env] = str(theirs.fileno())
+def _start(command: Command) -> Started:
     try:
-        return subprocess.Popen(
-            command.argv,
-            cwd=command.cwd,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            bufsize=0,
-            start_new_session=True,
-            pass_fds=() if theirs is None else (theirs.fileno(),),
-            preexec_fn=_dies_with_us(),  # noqa: PLW1509 - not set while threads run
-        )
+        return start(command.argv, str(command.cwd), command.env, command.channel_env)
     except OSError as error:
         raise _missing(command, error) from error
-    finally:
-        _close(theirs)
 
 
 def _missing(command: Command, error: OSError) -> ToolMissing:
@@ -171,27 +151,9 @@ def _missing(command: Command, error: OSError) -> ToolMissing:
     return ToolMissing(f"{tool} cannot be executed: {error.strerror}", hint="give a program that runs here")
 
 
-def _dies_with_us() -> Callable[[], None] | None:
-    """Best effort: Linux only, and not while threads run, where code between fork and exec is unsafe."""
-    if sys.platform != "linux" or threading.active_count() > 1:
-        return None
-    import ctypes
-
-    prctl = ctypes.CDLL(None).prctl
-    parent = os.getpid()
-
-    def ask() -> None:
-        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(127)
-
-    return ask
-
-
 @dataclass(slots=True)
 class _Conversation:
-    child: subprocess.Popen[bytes]
-    ours: socket.socket | None
+    started: Started
     hello: bytes
     output: _Sink
     channel: _Sink
@@ -199,30 +161,32 @@ class _Conversation:
 
     def until(self, deadline: float) -> bool:
         """Reads until the child has ended; true when it had to be ended."""
-        with self.selector, _end_of(self.child) as end:
+        with self.selector, _end_of(self.started.child) as end:
             self._listen()
             if end is not None:
                 self.selector.register(end, selectors.EVENT_READ)
             timed_out = not self._read_while_running(deadline)
             if timed_out:
-                _signal(self.child, signal.SIGTERM)
+                self.started.signal(signal.SIGTERM)
                 self._read_while_running(time.monotonic() + GRACE)
-                _signal(self.child, signal.SIGKILL)
+                self.started.signal(signal.SIGKILL)
             if end is not None:
                 self.selector.unregister(end)
             self._drain(time.monotonic() + GRACE)
         return timed_out
 
     def _listen(self) -> None:
-        stdout = self.child.stdout
+        stdout = self.started.child.stdout
         assert stdout is not None  # noqa: S101 - Popen was asked for a pipe
         os.set_blocking(stdout.fileno(), False)
         self.selector.register(stdout.fileno(), selectors.EVENT_READ, self.output)
-        if self.ours is not None:
-            self.selector.register(self.ours, selectors.EVENT_READ | selectors.EVENT_WRITE, self.channel)
+        if self.started.ours is not None:
+            self.selector.register(
+                self.started.ours, selectors.EVENT_READ | selectors.EVENT_WRITE, self.channel
+            )
 
     def _read_while_running(self, deadline: float) -> bool:
-        while not _ended(self.child):
+        while not _ended(self.started.child):
             left = deadline - time.monotonic()
             if left <= 0:
                 return False
@@ -260,17 +224,17 @@ class _Conversation:
         return bool(data)
 
     def _greet(self) -> None:
-        assert self.ours is not None  # noqa: S101 - only a registered channel gets here
+        assert self.started.ours is not None  # noqa: S101 - only a registered channel gets here
         try:
-            self.hello = self.hello[self.ours.send(self.hello) :]
+            self.hello = self.hello[self.started.ours.send(self.hello) :]
             if not self.hello:
-                self.ours.shutdown(socket.SHUT_WR)
+                self.started.ours.shutdown(socket.SHUT_WR)
         except BlockingIOError:
             return
         except OSError:
             self.hello = b""
         if not self.hello:
-            self.selector.modify(self.ours, selectors.EVENT_READ, self.channel)
+            self.selector.modify(self.started.ours, selectors.EVENT_READ, self.channel)
 
 
 @contextmanager
@@ -291,21 +255,3 @@ def _ended(child: subprocess.Popen[bytes]) -> bool:
     if child.returncode is not None:
         return True
     return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-
-
-def _end_group(child: subprocess.Popen[bytes]) -> None:
-    _signal(child, signal.SIGKILL)
-    child.wait()
-
-
-def _signal(child: subprocess.Popen[bytes], number: int) -> None:
-    try:
-        os.killpg(child.pid, number)
-    except (ProcessLookupError, PermissionError):
-        return
-
-
-def _close(stream: socket.socket | object) -> None:
-    close = getattr(stream, "close", None)
-    if close is not None:
-        close()

@@ -87,9 +87,10 @@ def open_project(start: Path, actor: Actor) -> Project:
     repo = find_repository(start)
     log = open_log(repo)
     state = log.state()
-    configuration = state.configuration
-    if configuration is None or _may_reconfigure(repo, configuration, state):
-        configuration = _reconfigured(repo, log, actor, configuration)
+    here = state.of(repo.worktree)
+    configuration = here.configuration
+    if configuration is None or _may_reconfigure(repo, configuration, here):
+        configuration = _reconfigured(repo, log, actor, state.configuration)
     settings = from_json(Settings, configuration.settings)
     return Project(repo, log, actor, settings, Classes.from_json(configuration.classes))
 
@@ -104,24 +105,29 @@ def configured_event(root: Path) -> Configured:
     return Configured(tdd_yaml=loaded.digest, settings=to_json(loaded.settings), classes=classes.to_json())
 
 
-def _may_reconfigure(repo: Repository, known: Configuration, state: State) -> bool:
+def _may_reconfigure(repo: Repository, known: Configuration, here: WorktreeState) -> bool:
     """While a turn or a refactor is open the configuration is frozen with the oracle."""
-    here = state.of(repo.worktree)
     if here.turn is not None or here.refactor is not None:
         return False
     try:
         found = hashlib.sha256((repo.root / CONFIG).read_bytes()).hexdigest()
-    except FileNotFoundError:
+    except OSError:
         return False
     return found != known.tdd_yaml
 
 
 def _reconfigured(
-    repo: Repository, log: Log[State], actor: Actor, known: Configuration | None
+    repo: Repository, log: Log[State], actor: Actor, elsewhere: Configuration | None
 ) -> Configuration:
-    if known is None and not (repo.root / CONFIG).is_file():
+    """From tdd.yaml; where it is gone or was never there, from what another worktree goes by."""
+    if (repo.root / CONFIG).is_file():
+        event = configured_event(repo.root)
+    elif elsewhere is not None:
+        event = Configured(
+            tdd_yaml=elsewhere.tdd_yaml, settings=elsewhere.settings, classes=elsewhere.classes
+        )
+    else:
         raise NotConfigured("Verdigris is not set up in this repository.", hint="run `tdd init`")
-    event = configured_event(repo.root)
     appended = log.append(drafts(repo, actor, event))
     configuration = appended.state.configuration
     assert configuration is not None  # noqa: S101 - the event just appended sets it

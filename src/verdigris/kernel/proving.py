@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from verdigris.kernel.project import Project
+    from verdigris.kernel.workspace import Displaced
 
 
 @contextmanager
@@ -20,9 +21,10 @@ def on_start_tree(project: Project, *, start: str, edited: str, paths: Sequence[
         yield
         return
     project.record(Proving(paths=tuple(paths), edited=edited, start=start), sync=True)
+    away: tuple[Displaced, ...] = ()
     try:
-        project.workspace.lay(start, paths, expect=edited)
+        away = project.workspace.lay(start, paths, expect=edited)
         yield
     finally:
-        displaced = project.workspace.lay(edited, paths, expect=start)
-        project.record(Proved(displaced=shown(displaced)), sync=True)
+        back = project.workspace.lay(edited, paths, expect=start)
+        project.record(Proved(displaced=shown((*away, *back))), sync=True)

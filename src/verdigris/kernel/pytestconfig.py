@@ -5,14 +5,15 @@ from __future__ import annotations
 import configparser
 import shlex
 import tomllib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PytestConfig:
     testpaths: tuple[str, ...] = ()
     python_files: tuple[str, ...] = ()

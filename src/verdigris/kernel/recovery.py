@@ -26,6 +26,7 @@ def recover(project: Project) -> str | None:
     if pending is None:
         return None
     from verdigris.kernel import aside, sync
+    from verdigris.kernel.observe import difference
 
     intent = from_json(Event.kinds[pending.kind], pending.data)
     match intent:
@@ -36,13 +37,16 @@ def recover(project: Project) -> str | None:
             aside.carry_out_restore(project, intent)
             return f"finished restoring {intent.aside}"
         case Proving():
-            displaced = project.workspace.lay(intent.edited, intent.paths, expect=intent.start)
-            project.record(Proved(displaced=aside.shown(displaced)), sync=True)
+            # First all the way out: that call may have displaced bytes, and knows its own half-written files.
+            away = project.workspace.lay(intent.start, intent.paths, expect=intent.edited)
+            back = project.workspace.lay(intent.edited, intent.paths, expect=intent.start)
+            project.record(Proved(displaced=aside.shown((*away, *back))), sync=True)
             return "brought the turn's edits back"
         case Formatting():
-            now = project.workspace.snapshot()
-            project.workspace.lay(intent.tree, intent.paths, expect=now)
-            project.record(Formatted(tree=intent.tree, undone=True), sync=True)
+            touched = difference(project, intent.tree, project.workspace.snapshot()).protected
+            displaced = project.workspace.lay(intent.tree, {*intent.paths, *touched}, expect=intent.tree)
+            undone = Formatted(tree=intent.tree, undone=True, displaced=aside.shown(displaced))
+            project.record(undone, sync=True)
             return "undid an interrupted format"
         case Syncing():
             sync.finish(project, intent, exit_code=None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny, Do
@@ -17,6 +16,7 @@ from verdigris.core.policy import decide, next_move
 from verdigris.core.refactoring import Restructured, judge_refactor
 from verdigris.core.report import Status, TestReport
 from verdigris.core.turns import laying_aside
+from verdigris.core.value import value
 from verdigris.core.verdict import STRIKES, Verdict
 from verdigris.kernel import aside
 from verdigris.kernel.commands import run_tool
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from verdigris.core.state import Refactor, WorktreeState
-    from verdigris.kernel.execution import Progress
+    from verdigris.kernel.calling import Progress
     from verdigris.kernel.project import Project
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Begun:
     passed: int
     failed: int
     uncovered: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Ended:
     verdict: Verdict
     report: TestReport | None
@@ -52,7 +52,7 @@ class Ended:
     footer: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Aborted:
     aside: str | None
     paths: tuple[str, ...]
@@ -147,8 +147,8 @@ def _conclude(
         return _result(project, verdict, seen, paths, None)
     why = f"{project.settings.strikes} strikes: {verdict.reasons[0]}"
     intent = laying_aside(state, paths=paths, edited=tree, start=refactor.tree, why=why)
-    project.record(*events, intent, sync=True)
-    aside.carry_out(project, intent, Repair(why=why, test_ids=(), aside=intent.aside))
+    project.record(*events, Repair(why=why, test_ids=(), aside=intent.aside), intent, sync=True)
+    aside.carry_out(project, intent)
     return _result(project, verdict, seen, paths, intent.aside)
 
 
@@ -180,8 +180,8 @@ def abort(project: Project) -> Aborted | Deny:
         tree = project.workspace.snapshot()
         paths = difference(project, refactor.tree, tree).protected
         intent = laying_aside(state, paths=paths, edited=tree, start=refactor.tree, why="refactor aborted")
-        project.record(intent, sync=True)
-        aside.carry_out(project, intent, RefactorEnded(verdict="aborted", tree=refactor.tree))
+        project.record(RefactorEnded(verdict="aborted", tree=refactor.tree), intent, sync=True)
+        aside.carry_out(project, intent)
         return Aborted(intent.aside if paths else None, paths, next_move(project.state()))
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from verdigris.core.errors import NotARepository, StorageError
+from verdigris.core.value import value
 
 MAIN = "main"
 LINKED_MAIN = "main:linked"
@@ -15,7 +15,7 @@ REFTABLE = "refs/heads/.invalid"
 """What git writes into HEAD where refs are not files."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Repository:
     root: Path
     """The worktree's top folder."""
@@ -36,7 +36,7 @@ class Repository:
         return self.control / "worktrees" / self.worktree
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Head:
     branch: str | None
     """None when detached."""

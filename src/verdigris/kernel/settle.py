@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Allow, Deny, Do, FileWrite, Write
@@ -13,6 +13,7 @@ from verdigris.core.pathclass import PathClass
 from verdigris.core.policy import decide, next_move
 from verdigris.core.targets import apart
 from verdigris.core.turns import accepted_events, joining_events, laying_aside, settled_event, struck_out
+from verdigris.core.value import value
 from verdigris.core.verdict import Kind, Verdict, judge
 from verdigris.kernel import aside
 from verdigris.kernel.formatting import format_edits
@@ -24,12 +25,12 @@ from verdigris.kernel.trial import Trial, try_candidate
 if TYPE_CHECKING:
     from verdigris.core.report import TestReport
     from verdigris.core.state import Turn, WorktreeState
-    from verdigris.kernel.execution import Progress
+    from verdigris.kernel.calling import Progress
     from verdigris.kernel.observe import Difference
     from verdigris.kernel.project import Project
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Settlement:
     verdict: Verdict
     report: TestReport | None
@@ -150,8 +151,9 @@ def _lay_aside(
     intent = laying_aside(
         state, paths=paths, edited=trial.tree, start=_turn(state).tree, why=why, test_ids=sorted(ids)
     )
-    project.record(settled, intent, sync=True)
-    aside.carry_out(project, intent, Repair(why=why, test_ids=intent.test_ids, aside=intent.aside))
+    repair = Repair(why=why, test_ids=intent.test_ids, aside=intent.aside)
+    project.record(settled, repair, intent, sync=True)
+    aside.carry_out(project, intent)
     rest = project.state()
     if alone is None or rest.turn is None:
         return _settlement(project, state, verdict, _paths(edits), trial=trial, laid=intent.aside)
@@ -173,8 +175,8 @@ def _all_aside(project: Project, other: Settlement, verdict: Verdict, trial: Tri
         intent = laying_aside(
             state, paths=left, edited=tree, start=state.turn.tree, why=why, test_ids=tuple(state.claims)
         )
-        project.record(intent, sync=True)
-        aside.carry_out(project, intent, Repair(why=why, test_ids=intent.test_ids, aside=intent.aside))
+        project.record(Repair(why=why, test_ids=intent.test_ids, aside=intent.aside), intent, sync=True)
+        aside.carry_out(project, intent)
     return _settlement(project, state, verdict, other.paths, trial=trial, laid=first)
 
 

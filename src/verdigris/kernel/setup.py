@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.classify import Classes
@@ -16,6 +15,7 @@ from verdigris.core.pathclass import PathClass
 from verdigris.core.policy import next_move
 from verdigris.core.settings import Settings, Stack
 from verdigris.core.state import Phase
+from verdigris.core.value import value
 from verdigris.kernel.config import load, render
 from verdigris.kernel.detect import detect, unrecognised
 from verdigris.kernel.project import CONFIG, Project, configured_event, drafts, open_log, open_project
@@ -33,7 +33,7 @@ WROTE = "init"
 ADOPTED = "init, with the tdd.yaml that was there"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Plan:
     repo: Repository
     settings: Settings
@@ -45,7 +45,7 @@ class Plan:
         return os.path.relpath(self.repo.control / "events.jsonl", self.repo.root)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Initialised:
     phase: str
     next: str
@@ -54,7 +54,7 @@ class Initialised:
     already: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Removed:
     file: Literal["removed", "kept", "missing"]
     was_configured: bool

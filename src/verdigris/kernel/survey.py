@@ -5,13 +5,13 @@ Nothing is written, except that an operation which a kill interrupted is finishe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError, ToolMissing, UserError
 from verdigris.core.state import Phase
+from verdigris.core.value import value
 from verdigris.kernel.lock import locked
-from verdigris.kernel.observe import difference, unclaimed
+from verdigris.kernel.observe import brought_by, difference, unclaimed
 from verdigris.kernel.recovery import recover
 from verdigris.kernel.repository import Head, head, in_progress
 from verdigris.kernel.workspace import moves
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from verdigris.kernel.project import Project
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Survey:
     worktree: str
     branch: str | None
@@ -82,4 +82,4 @@ def _brought(project: Project, state: WorktreeState) -> frozenset[str] | None:
     if state.head is None:
         return None
     move = moves.move_since(project.repo, Head(state.head.on, state.head.commit))
-    return move.paths if move.kind == "moved" else None
+    return brought_by(project, state, move) if move.kind == "moved" else None

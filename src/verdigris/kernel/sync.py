@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import ToolMissing, UserError
 from verdigris.core.events import Synced, Syncing
 from verdigris.core.policy import decide
+from verdigris.core.value import value
 from verdigris.kernel.observe import look
 from verdigris.kernel.operation import operation
 from verdigris.kernel.repository import in_progress
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOVES = ("switch", "checkout", "pull", "merge", "rebase", "stash", "revert", "cherry-pick", "reset", "fetch")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Moved:
     exit_code: int
     brought: tuple[str, ...]

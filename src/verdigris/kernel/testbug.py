@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny, Do
@@ -13,6 +12,7 @@ from verdigris.core.policy import decide
 from verdigris.core.state import Phase
 from verdigris.core.testids import split_id
 from verdigris.core.turns import laying_aside
+from verdigris.core.value import value
 from verdigris.kernel import aside
 from verdigris.kernel.observe import difference
 from verdigris.kernel.operation import operation
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from verdigris.kernel.project import Project
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Reported:
     bug: str
     places: tuple[str, ...]

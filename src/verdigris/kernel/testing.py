@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UnknownTest
@@ -11,6 +11,7 @@ from verdigris.core.policy import next_move
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.testids import nearest, split_id
 from verdigris.core.turns import laying_aside
+from verdigris.core.value import value
 from verdigris.kernel.aside import carry_out
 from verdigris.kernel.evidence import suite_event, test_events, worth_recording
 from verdigris.kernel.execution import execute, execute_suite
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.state import Turn, WorktreeState
-    from verdigris.kernel.execution import Progress
+    from verdigris.kernel.calling import Progress
     from verdigris.kernel.project import Project
 
 MOVED = "moved"
 """Why a red does not count when source or tests changed while it ran."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Tested:
     tests: tuple[TestRun, ...]
     report: TestReport | None

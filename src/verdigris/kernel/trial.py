@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.testids import split_id
+from verdigris.core.value import value
 from verdigris.core.verdict import Before, Tool
 from verdigris.kernel.commands import run_tool
 from verdigris.kernel.evidence import suite_event, test_events, worth_recording
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 
     from verdigris.core.events import SuiteRun
     from verdigris.core.state import WorktreeState
-    from verdigris.kernel.execution import Progress
+    from verdigris.kernel.calling import Progress
     from verdigris.kernel.observe import Difference
     from verdigris.kernel.project import Project
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Trial:
     tree: str
     report: TestReport

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Invocation:
     argv: tuple[str, ...]
+    """The same for every run of a stack, so that the process may be started before the rest is known."""
+    arguments: tuple[str, ...]
+    """The tool's own, given over the channel."""
     cwd: str
     channel_env: str
     """The variable in which the process finds the descriptor of its channel."""

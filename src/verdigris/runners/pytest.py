@@ -38,15 +38,22 @@ def invocation(
     `cache_dir` is an empty folder for one run: pytest's own cache would let `--lf` in a
     configuration choose what runs, and would be left in the user's tree.
     """
-    arguments = _arguments(selection, stack_root)
     options = [*extra, *_EVERY_RESULT]
     if collect_only:
         options += ["--collect-only", "-q"]
     if cache_dir is not None:
         options += ["-o", f"cache_dir={cache_dir}"]
-    settings = {"nonce": nonce, "worktree": worktree, "select": list(selection), "trace": list(trace)}
+    arguments = ("-p", _PLUGIN, *options, *_arguments(selection, stack_root))
+    settings = {
+        "nonce": nonce,
+        "argv": arguments,
+        "worktree": worktree,
+        "select": list(selection),
+        "trace": list(trace),
+    }
     return Invocation(
-        argv=(interpreter, str(BOOTSTRAP), "-p", _PLUGIN, *options, *arguments),
+        argv=(interpreter, str(BOOTSTRAP)),
+        arguments=arguments,
         cwd=posixpath.normpath(posixpath.join(worktree, stack_root)),
         channel_env=CHANNEL,
         hello=json.dumps(settings).encode("ascii"),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from verdigris.core.value import value
 
 Dot = Literal["red", "green", "yellow"]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Line:
     text: str
     dot: Dot | None = None

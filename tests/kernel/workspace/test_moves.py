@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.gitrepo import GitRepo, make_repo
+from verdigris.core.change import FILE, Entry
 from verdigris.kernel.repository import Head, find_repository, head
 from verdigris.kernel.workspace import Move, move_since
+from verdigris.kernel.workspace.moves import before_own_commits, held_alike
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,7 +117,23 @@ def test_what_was_committed_here_in_the_same_stretch_is_left_out(forked: GitRepo
     save(forked, "theirs.py", "mine now")
     forked.git("switch", "--quiet", "main")
     forked.git("merge", "--quiet", "--no-edit", "side")
-    assert since(forked, old) == moved("base.py")
+    move = since(forked, old)
+    assert (move.kind, sorted(move.paths)) == ("moved", ["base.py"])
+    blobs = {path: forked.git("rev-parse", f"HEAD:{path}") for path in ("mine.py", "theirs.py")}
+    assert {path: entry and entry.blob for path, entry in move.mixed.items()} == blobs
+
+
+def test_of_what_was_committed_here_in_the_same_stretch_the_last_is_told(forked: GitRepo) -> None:
+    old = here(forked)
+    save(forked, "base.py", "first\n")
+    save(forked, "base.py", "second\n")
+    (forked.root / "ours.py").unlink()
+    forked.commit("deleted")
+    mine = forked.git("rev-parse", "HEAD:base.py")
+    forked.git("merge", "--quiet", "--no-edit", "--strategy-option", "theirs", "side")
+    move = since(forked, old)
+    assert (sorted(move.paths), move.mixed["ours.py"]) == (["theirs.py"], None)
+    assert move.mixed["base.py"] == Entry("base.py", FILE, mine)
 
 
 def test_a_fast_forward_pull_from_another_clone(forked: GitRepo, tmp_path: Path) -> None:
@@ -189,6 +207,14 @@ def test_a_reflog_with_a_gap_proves_nothing(forked: GitRepo) -> None:
         "".join(line for line in log.read_text().splitlines(keepends=True) if "\treset:" not in line)
     )
     assert since(forked, old).kind == "moved"
+
+
+def test_a_damaged_reflog_proves_nothing(forked: GitRepo) -> None:
+    old = here(forked)
+    save(forked, "mine.py", "mine")
+    log = forked.root / ".git/logs/HEAD"
+    log.write_bytes(log.read_bytes() + b"\xff\n")
+    assert since(forked, old) == moved("mine.py")
 
 
 def test_the_users_conversions_decide_what_is_clean(forked: GitRepo) -> None:
@@ -271,3 +297,26 @@ def test_a_submodule_is_no_path_that_came(repo: GitRepo, tmp_path: Path) -> None
     repo.commit()
     (repo.root / ".git/logs/HEAD").unlink()
     assert since(repo, old) == moved(".gitmodules")
+
+
+def test_where_head_was_before_the_last_commits_made_here(forked: GitRepo) -> None:
+    found, start = find_repository(forked.root), forked.head()
+    forked.git("reset", "--quiet", "--hard", "side")
+    base = forked.head()
+    save(forked, "a.py", "a")
+    save(forked, "b.py", "b")
+    assert before_own_commits(found, 0) == base != start
+    assert before_own_commits(found, 2**40) == forked.head()
+
+
+def test_before_the_first_commit_head_was_nowhere(repo: GitRepo) -> None:
+    save(repo, "a.py", "a")
+    assert before_own_commits(find_repository(repo.root), 0) is None
+
+
+def test_what_another_commit_holds_alike(forked: GitRepo) -> None:
+    found = find_repository(forked.root)
+    asked = frozenset({"base.py", "ours.py", "nowhere.py"})
+    assert held_alike(found, forked.git("rev-parse", "side"), asked) == {"nowhere.py"}
+    assert held_alike(found, forked.git("rev-parse", "main~1"), asked) == {"base.py", "nowhere.py"}
+    assert held_alike(found, "1" * 40, asked) == frozenset()

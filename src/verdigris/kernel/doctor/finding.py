@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from verdigris.core.value import value
 
 Level = Literal["ok", "warn", "fail"]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Finding:
     name: str
     level: Level

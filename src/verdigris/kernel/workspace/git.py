@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError, ToolMissing
+from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,14 +34,14 @@ UNOBSERVED = {
 DEAF = {"GIT_ATTR_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Output:
     code: int
     stdout: bytes
     stderr: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Git:
     """Git on one git folder and one worktree, both named outright: nothing is discovered, so nobody's
     `safe.directory` is asked.

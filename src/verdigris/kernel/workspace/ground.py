@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verdigris.core.change import EXECUTABLE, FILE, LINK
+from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Found:
     """A regular file or a link, as it lies in the worktree."""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.change import LINK, Entry
 from verdigris.core.errors import StorageError, UserError
+from verdigris.core.value import value
 from verdigris.kernel.workspace import ground, trees
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from verdigris.kernel.workspace.git import Git
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Displaced:
     """What lay at `path` and was neither expected there nor wanted there."""
 

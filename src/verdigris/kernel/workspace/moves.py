@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
+from verdigris.core.change import Entry
+from verdigris.core.value import value
 from verdigris.kernel.lock import locked
 from verdigris.kernel.repository import head
 from verdigris.kernel.workspace import trees
@@ -14,7 +16,7 @@ from verdigris.kernel.workspace.git import null_split, users_git
 from verdigris.kernel.workspace.index import clear
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from verdigris.core.change import Change
     from verdigris.kernel.repository import Head, Repository
@@ -25,20 +27,23 @@ GITLINK = "160000"
 LOCK_WAIT = 60.0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Move:
     kind: Literal["none", "commit", "moved"]
     paths: frozenset[str] = frozenset()
     """What came with commits that were not made here, and lies in the worktree as HEAD has it."""
+    mixed: Mapping[str, Entry | None] = field(default_factory=dict)
+    """What came too, but a commit made here had a hand in it: what that one had put there."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Step:
     """One entry of HEAD's reflog."""
 
     old: str
     new: str
     action: str
+    seconds: int
 
     @property
     def made_here(self) -> bool:
@@ -54,11 +59,35 @@ def move_since(repo: Repository, old: Head) -> Move:
         return Move("commit")
     git = users_git(repo)
     came = {change.path: change for change in _between(git, old.commit, new.commit)}
-    for step in steps:
-        if step.made_here:
-            for change in _between(git, step.old, step.new):
-                came.pop(change.path, None)
-    return Move("moved", _clean(repo, git, came.values()))
+    made = {
+        change.path: Entry(change.path, change.new_mode, change.new)
+        if change.new_mode and change.new
+        else None
+        for step in reversed(steps)
+        if step.made_here
+        for change in _between(git, step.old, step.new)
+    }
+    paths = clean(repo, git, came.values())
+    mixed = {path: entry for path, entry in made.items() if path in paths}
+    return Move("moved", paths.difference(made), mixed)
+
+
+def before_own_commits(repo: Repository, since: int) -> str | None:
+    """Where HEAD was before the last commits in a row that were made here, not before `since` (seconds)."""
+    commit = head(repo).commit
+    for step in _reflog(repo):
+        if step.new != commit or not step.made_here or step.seconds < since:
+            break
+        commit = _commit(step.old)
+    return commit
+
+
+def held_alike(repo: Repository, commit: str, paths: Iterable[str]) -> frozenset[str]:
+    """Those of `paths` that `commit` holds just as HEAD does; none where it is gone."""
+    git, now = users_git(repo), head(repo).commit
+    if not _exists(git, commit):
+        return frozenset()
+    return frozenset(paths).difference(change.path for change in _between(git, commit, now))
 
 
 def _steps_since(repo: Repository, old: str | None, new: str | None) -> list[_Step]:
@@ -82,8 +111,11 @@ def _reflog(repo: Repository) -> Iterable[_Step]:
         return
     for line in reversed(lines):
         ids, _, message = os.fsdecode(line).partition("\t")
-        old, new, *_ = ids.split(" ")
-        yield _Step(old, new, message.partition(":")[0])
+        match ids.split(" "):
+            case [old, new, *_, seconds, _] if seconds.isdecimal():
+                yield _Step(old, new, message.partition(":")[0], int(seconds))
+            case _:
+                return
 
 
 def _commit(name: str) -> str | None:
@@ -108,7 +140,7 @@ def _empty_tree(width: int) -> str:
     return algorithm(b"tree 0\0", usedforsecurity=False).hexdigest()
 
 
-def _clean(repo: Repository, git: Git, came: Iterable[Change]) -> frozenset[str]:
+def clean(repo: Repository, git: Git, came: Iterable[Change]) -> frozenset[str]:
     """Those that the user's own git, with its conversions, would call unchanged.
 
     Asked of an index of our own, in which no flag of the user's hides a change.

@@ -14,11 +14,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError
 from verdigris.core.pathclass import PathClass
+from verdigris.core.value import value
 from verdigris.kernel.workspace.git import Git, finish, null_ended, null_split, succeeded
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ NONE_IGNORED = 1
 IGNORED_AND_TAKEN = ("ls-files", "-z", "--cached", "--ignored", "--exclude-per-directory=.gitignore")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Difference:
     """What the private index has to learn."""
 

@@ -8,6 +8,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib is not loaded before pytest
 CHANNEL = "VERDIGRIS_CHANNEL"
+EAGER = "VERDIGRIS_EAGER"
 
 
 def main() -> None:
@@ -18,19 +19,52 @@ def main() -> None:
     from verdigris_reporter import channel as channels  # type: ignore[import-not-found]
     from verdigris_reporter import tracing
 
+    del sys.path[0]
+    eager = bool(os.environ.pop(EAGER, ""))
+    if eager:
+        _load_early()
     channel = channels.CHANNEL
     channel.open(os.environ.pop(CHANNEL, ""))
-    if safe_path:
-        del sys.path[0]
-    else:
-        sys.path[0] = os.getcwd()  # noqa: PTH109 - as `-m` puts it, and without pathlib
+    if not safe_path:
+        sys.path.insert(0, os.getcwd())  # noqa: PTH109 - as `-m` puts it, and without pathlib
     sys.path.append(HERE)
+    if eager and _shadowed():
+        channel.send("declined")
+        sys.exit(1)
+    sys.argv[1:] = channel.settings.pop("argv", [])
     tracer = tracing.start(channel.settings)
     code = _pytest(channel.send)
     for path, lines in tracer.stop().items():
         channel.send("lines", path=path, lines=sorted(lines))
     channel.send("end", code=code)
     sys.exit(code)
+
+
+def _load_early() -> None:
+    """In a head start: pytest from the environment alone, since nothing of the project may run yet."""
+    try:
+        import pytest  # noqa: F401 - for its loading
+    except Exception:  # noqa: BLE001 - the run itself will say what is wrong
+        return
+
+
+def _shadowed() -> bool:
+    """Whether the project has a module of a name that was loaded before the project was on the path."""
+    names = {name.split(".")[0] for name in os.listdir(sys.path[0] or ".")}  # noqa: PTH208
+    mine = {"verdigris_bootstrap", "verdigris_reporter", "__main__", "__pycache__"}
+    return any(_importable(name) for name in names.intersection(sys.modules) - mine)
+
+
+def _importable(name: str) -> bool:
+    """A file or package here that would have won over the module that is loaded."""
+    path = os.path.join(sys.path[0] or ".", name)  # noqa: PTH118
+    if not os.path.isfile(path + ".py") and not os.path.isfile(os.path.join(path, "__init__.py")):  # noqa: PTH113, PTH118
+        return False
+    origin = getattr(sys.modules[name], "__file__", None)
+    return origin is not None and os.path.dirname(os.path.abspath(origin)) not in {  # noqa: PTH100, PTH120
+        os.path.abspath(sys.path[0] or "."),  # noqa: PTH100
+        os.path.abspath(path),  # noqa: PTH100
+    }
 
 
 def _pytest(send: object) -> int:

@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.turns import CALC, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World
+from verdigris.core.actions import Deny
+from verdigris.core.errors import ToolMissing, UserError
+from verdigris.core.events import Synced, Syncing
+from verdigris.core.state import Phase
+from verdigris.kernel.observe import unclaimed
+from verdigris.kernel.settle import settle
+from verdigris.kernel.sync import MOVES, Moved, sync
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from support.gitrepo import GitRepo
+
+THEIRS = "def theirs():\n    return 1\n"
+
+
+@pytest.fixture
+def forked(world: World) -> World:
+    """`side` has a new module and an edited one, and has deleted a test; it touches no line of `main`'s."""
+    repo = world.repo
+    repo.git("config", "user.name", "Ada")
+    repo.git("config", "user.email", "ada@example.org")
+    repo.git("switch", "--quiet", "--create", "side")
+    repo.write("theirs.py", THEIRS)
+    repo.write("calc.py", CALC + MUL)
+    repo.git("rm", "--quiet", "tests/test_add.py")
+    repo.commit("theirs")
+    repo.git("switch", "--quiet", "main")
+    return world
+
+
+def synced(world: World, *argv: str, code: int = 0) -> Moved:
+    done = sync(world.project, argv)
+    assert isinstance(done, Moved), done
+    assert done.exit_code == code
+    return done
+
+
+def loose(world: World) -> list[str]:
+    ground = world.state.ground
+    assert ground is not None
+    return [u.path for u in unclaimed(world.project, ground, world.project.workspace.snapshot())]
+
+
+def mate_of(world: World, tmp_path: Path) -> GitRepo:
+    """A team mate's clone, whose `main` has taken `side` in."""
+    mate = world.repo.clone(tmp_path / "mate")
+    mate.git("merge", "--quiet", "origin/side")
+    return mate
+
+
+def switch(world: World, tmp_path: Path) -> tuple[str, ...]:
+    return ("switch", "--quiet", "side")
+
+
+def merge(world: World, tmp_path: Path) -> tuple[str, ...]:
+    world.repo.commit("mine", mine="x")
+    return ("merge", "--quiet", "--no-edit", "side")
+
+
+def rebase(world: World, tmp_path: Path) -> tuple[str, ...]:
+    world.repo.commit("mine", mine="x")
+    return ("rebase", "--quiet", "side")
+
+
+def pull(world: World, tmp_path: Path) -> tuple[str, ...]:
+    return ("pull", "--quiet", "--ff-only", str(mate_of(world, tmp_path).root), "main")
+
+
+def cherry_pick(world: World, tmp_path: Path) -> tuple[str, ...]:
+    return ("cherry-pick", "side")
+
+
+@pytest.mark.parametrize("move", [switch, merge, rebase, pull, cherry_pick])
+def test_a_move_brings_new_ground(
+    forked: World, tmp_path: Path, move: Callable[[World, Path], tuple[str, ...]]
+) -> None:
+    argv = move(forked, tmp_path)
+    done = synced(forked, *argv)
+    assert (done.brought, done.in_progress) == (("calc.py", "tests/test_add.py", "theirs.py"), None)
+    assert (forked.read("calc.py"), forked.state.phase) == (CALC + MUL, Phase.RED)
+    assert loose(forked) == []
+    (intent,) = forked.events(Syncing)
+    assert isinstance(intent, Syncing)
+    assert intent.argv == argv
+    assert forked.events(Synced) == [Synced(argv=argv, exit_code=0)]
+    assert forked.whole()
+
+
+def test_a_revert_of_a_commit_brings_new_ground(forked: World) -> None:
+    synced(forked, "switch", "--quiet", "side")
+    done = synced(forked, "revert", "--no-edit", "HEAD")
+    assert done.brought == ("calc.py", "tests/test_add.py", "theirs.py")
+    assert (forked.read("calc.py"), forked.read("tests/test_add.py")) == (CALC, TEST_ADD)
+    assert loose(forked) == []
+
+
+def test_a_stash_and_its_pop_make_no_ground(forked: World) -> None:
+    forked.write("calc.py", CALC + SUB)
+    ground = forked.state.ground
+    assert synced(forked, "stash", "--quiet").brought == ()
+    assert (forked.read("calc.py"), loose(forked)) == (CALC, [])
+    assert synced(forked, "stash", "pop", "--quiet").brought == ()
+    assert (forked.read("calc.py"), loose(forked)) == (CALC + SUB, ["calc.py"])
+    assert forked.state.ground == ground
+
+
+def test_edits_that_are_carried_along_stay_unclaimed(forked: World) -> None:
+    forked.write("extra.py", "X = 1\n")
+    synced(forked, "switch", "--quiet", "side")
+    assert loose(forked) == ["extra.py"]
+
+
+def test_with_a_turn_open_nothing_moves(forked: World) -> None:
+    forked.green_by_record()
+    denied = sync(forked.project, ["switch", "--quiet", "side"])
+    assert isinstance(denied, Deny)
+    assert denied.rule == "not-in-phase"
+    assert forked.repo.git("branch", "--show-current") == "main"
+    assert forked.events(Syncing) == []
+
+
+@pytest.mark.parametrize("argv", [[], ["commit", "-m", "x"], ["-c", "alias.x=!sh", "x"], ["push"]])
+def test_what_is_no_move_of_gits_is_refused(world: World, argv: list[str]) -> None:
+    with pytest.raises(UserError, match="`tdd sync` runs git's moves"):
+        sync(world.project, argv)
+    assert world.events(Syncing) == []
+
+
+def test_every_verb_of_the_design_is_known() -> None:
+    assert {"switch", "pull", "merge", "rebase", "stash", "revert"} < set(MOVES)
+
+
+def test_gits_own_failure_is_passed_on(world: World) -> None:
+    before = world.state.ground
+    done = synced(world, "switch", "--quiet", "nowhere", code=128)
+    assert done.brought == ()
+    assert world.state.ground == before
+    assert world.state.intent is None
+
+
+def test_without_git_the_tool_is_named(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = world.project
+    from verdigris.kernel import sync as module
+
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ToolMissing):
+        module._git(project, ["fetch"])
+
+
+@pytest.fixture
+def conflicted(forked: World) -> World:
+    """A merge that stopped in the middle."""
+    forked.write("calc.py", CALC + SUB)
+    forked.repo.commit("mine")
+    forked.repo.git("config", "core.editor", "true")
+    done = synced(forked, "merge", "--quiet", "side", code=1)
+    assert done.in_progress == "merge"
+    return forked
+
+
+def test_a_merge_in_progress_refuses_a_claim_and_ends_with_its_abort(conflicted: World) -> None:
+    conflicted.write("tests/test_sub.py", TEST_SUB)
+    conflicted.red_by_record(SUB_ID)
+    denied = conflicted.claim(SUB_ID, "calc.py")
+    assert isinstance(denied, Deny)
+    assert denied.rule == "git-in-progress"
+    assert "tdd sync -- merge --abort" in denied.next.replace("--continue` or `", "")
+    assert synced(conflicted, "merge", "--abort").in_progress is None
+    assert conflicted.read("calc.py") == CALC + SUB
+    assert loose(conflicted) == ["calc.py"]
+
+
+def test_a_merge_in_progress_refuses_to_settle(forked: World) -> None:
+    forked.repo.commit("mine", mine="x")
+    forked.green_by_record()
+    forked.repo.git("merge", "--quiet", "--no-commit", "side")
+    denied = settle(forked.project)
+    assert isinstance(denied, Deny)
+    assert denied.rule == "git-in-progress"
+
+
+def test_a_merge_that_a_person_resolved_is_ground(conflicted: World) -> None:
+    conflicted.write("calc.py", CALC + SUB + MUL)
+    conflicted.repo.git("add", "calc.py")
+    done = synced(conflicted, "merge", "--continue")
+    assert (done.brought, done.in_progress) == (("calc.py", "tests/test_add.py", "theirs.py"), None)
+    assert loose(conflicted) == []
