@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format bench clean
+.PHONY: help install demo test check format bench redteam clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 18
@@ -23,7 +23,7 @@ demo: $(STAMP) ## a scripted agent meets the law, offline, in under 30 seconds
 	@$(BIN)/tdd demo
 
 test: $(STAMP) ## the whole suite, the slow end-to-end part included
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 check: $(STAMP) ## format, lint, types, import rules
 	$(BIN)/ruff format --check .
@@ -37,6 +37,9 @@ format: $(STAMP) ## put the code into the house format
 
 bench: $(STAMP) ## ratios against the floors, interleaved in one run
 	$(BIN)/python benchmarks/run.py
+
+redteam: $(STAMP) ## cheats and honest fixes through the real command line (CHEATS=folder)
+	$(BIN)/python redteam/cheats.py $(if $(CHEATS),--cheats $(CHEATS))
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

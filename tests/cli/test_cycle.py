@@ -73,6 +73,8 @@ def test_a_settlement_that_is_not_accepted_is_exit_code_1(cli: Cli) -> None:
     assert "laid aside a1: calc.py" in cli.ok("status").out
     cli.tdd("test", SUB)
     cli.ok("claim", SUB, "calc.py")
+    shown = cli.ok("restore", "a1", "--show").out
+    assert shown.startswith("diff --git a/calc.py b/calc.py")
     assert cli.ok("restore", "a1", "--json").json["paths"] == ["calc.py"]
     assert b"return 7" in cli.repo.read("calc.py")
 

@@ -13,7 +13,13 @@ def test_the_play_ends_in_an_acceptance_and_a_whole_log(bare_cli: Cli) -> None:
     where = bare_cli.repo.home
     ran = bare_cli.tdd("demo", env={"TMPDIR": str(where)})
     assert ran.code == 0, ran
-    for answer in ("denied [red-first]", "denied [frozen-oracle]", "[tdd] regressed", "[tdd] accepted"):
+    for answer in (
+        "denied [red-first]",
+        "denied [red-passing]",
+        "denied [frozen-oracle]",
+        "[tdd] regressed",
+        "[tdd] accepted",
+    ):
         assert answer in ran.out
     assert ran.out.index("[tdd] regressed") < ran.out.index("[tdd] accepted")
     assert "whole: " in ran.out

@@ -17,6 +17,7 @@ from verdigris.core.events import (
     Proved,
     Proving,
     RefactorBegun,
+    RefactorEnded,
     Repair,
     Restoring,
 )
@@ -240,11 +241,16 @@ def refactoring(world: World) -> None:
     project.record(begun)
 
 
+def aborted(world: World) -> None:
+    """Whoever finished the abort, the log says that it was one, once."""
+    assert len(world.events(RefactorEnded)) == len(world.state.aside)
+
+
 def test_refactor_abort(world: World, tmp_path: Path) -> None:
     refactoring(world)
     world.write("calc.py", CALC.replace("b)", "c)"))
     world.write("tests/test_add.py", "")
-    done = rehearse(world, tmp_path, lambda w: refactor.abort(w.project), again=True)
+    done = rehearse(world, tmp_path, lambda w: refactor.abort(w.project), again=True, check=aborted)
     old_or_new(done, kills=8)
     assert done.resting[-1].state.phase is Phase.RED
 
@@ -278,9 +284,7 @@ def test_sync(world: World, tmp_path: Path) -> None:
         b"ref: refs/heads/main\n",
         b"ref: refs/heads/side\n",
     )
-    assert all(
-        s.state.ground in {done.resting[0].state.ground, done.resting[-1].state.ground} for s in done.after
-    )
+    assert all(left in (done.resting[0], done.resting[-1]) for left in done.after)
 
 
 @pytest.mark.parametrize("kind", [LayingAside, Restoring, Proving, Formatting])

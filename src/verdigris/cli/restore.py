@@ -12,12 +12,17 @@ from verdigris.core.actions import Deny
 
 @click.command("restore")
 @click.argument("aside", metavar="ID", shell_complete=laid_aside)
+@click.option("--show", "only_show", is_flag=True, help="Only print what was laid aside, as a diff.")
 @json_option
-def command(aside: str, *, as_json: bool) -> int:
+def command(aside: str, *, only_show: bool, as_json: bool) -> int:
     """Lay the edits on again that were laid aside as ID (`tdd status` lists them)."""
     from verdigris.kernel.aside import restore
+    from verdigris.kernel.aside import show as diff_of
     from verdigris.views import laid as view
 
+    if only_show:
+        click.echo(diff_of(project(), aside), nl=False)
+        return 0
     answer = restore(project(), aside)
     if isinstance(answer, Deny):
         return deny(answer, as_json=as_json)

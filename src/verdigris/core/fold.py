@@ -102,7 +102,7 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
 
 
 def _at_head(w: WorktreeState) -> WorktreeState:
-    """Remember the ground where HEAD is. While off, everything is allowed, so what is no ground says nothing."""
+    """Remember the ground where HEAD is; not while off, when what is no ground is allowed all the same."""
     if w.ground is None or w.head is None or w.head.commit is None:
         return w
     grounds = dict(w.grounds)

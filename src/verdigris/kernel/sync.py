@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
     from verdigris.kernel.project import Project
 
+REDIRECTING = frozenset(
+    {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"}
+)
+"""Variables that would move another repository than the one that is looked at afterwards."""
 MOVES = ("switch", "checkout", "pull", "merge", "rebase", "stash", "revert", "cherry-pick", "reset", "fetch")
 
 
@@ -60,7 +64,7 @@ def finish(project: Project, intent: Syncing, exit_code: int | None) -> Moved:
 
 def _git(project: Project, argv: Sequence[str]) -> int:
     """The user's own git with the user's own configuration: this is the user's move, only bracketed."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    env = {name: value for name, value in os.environ.items() if name not in REDIRECTING}
     try:
         return subprocess.run(["git", *argv], cwd=project.root, env=env, check=False).returncode
     except FileNotFoundError:

@@ -97,7 +97,7 @@ def _log(log: Log[State]) -> Finding | None:
 
 def _configuration(repo: Repository, log: Log[State] | None) -> tuple[Settings, Finding]:
     """What the stacks are, as far as that can be known, and how the file and the log agree."""
-    recorded = log.state().configuration if log is not None else None
+    recorded = log.state().of(repo.worktree).configuration if log is not None else None
     path = repo.root / CONFIG
     if not path.exists():
         if recorded is not None:
