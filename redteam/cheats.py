@@ -1,7 +1,7 @@
 """`make redteam`: every cheat and every honest fix, through the real command line, as one table.
 
-Each project is honestly red. Its valid reds are claimed, the overlay is applied around the gate, and `tdd settle`
-is asked. A cheat must not be accepted; an honest fix must be.
+Each project is honestly red. Its valid reds are claimed, the overlay is applied around the gate, and
+`tdd settle` is asked. A cheat must not be accepted; an honest fix must be.
 """
 
 from __future__ import annotations

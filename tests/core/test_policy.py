@@ -219,6 +219,7 @@ def test_a_merge_in_progress_stops_claims_and_settlements() -> None:
         ("test-bug", {"red", "green"}),
         ("restore", {"green", "refactor", "off"}),
         ("sync", {"red", "off"}),
+        ("holdout", {"red"}),
         ("on", {"off"}),
         ("off", {"red", "green", "refactor"}),
     ],

@@ -100,6 +100,11 @@ def test_green_without_an_edit_is_broken() -> None:
     assert judge(CLAIMED, Before({}), report(result("t.py::a")), changed=False).kind is Kind.BROKEN
 
 
+def test_a_failing_held_out_test_is_overfit_and_says_no_more() -> None:
+    verdict = judge(CLAIMED, Before({}), report(result("t.py::a")), held_out=False)
+    assert (verdict.kind, verdict.reasons) == (Kind.OVERFIT, ("a held-out test fails",))
+
+
 def test_a_failing_check_is_refused_with_its_command() -> None:
     tool = Tool("check", "ruff check", ok=False, output="F401")
     verdict = judge(CLAIMED, Before({}), report(result("t.py::a")), tools=[tool])

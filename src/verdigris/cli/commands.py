@@ -13,6 +13,7 @@ COMMANDS = {
     "test-bug": "Report a wrong test instead of editing it.",
     "aside": "Lay source edits aside that were made before a red.",
     "restore": "Lay edits on again that were laid aside.",
+    "holdout": "Keep tests out of sight, for verdicts only: add, release, list.",
     "sync": "Run a git move (pull, switch, merge …) outside any turn.",
     "log": "Show, verify or repair the log.",
     "doctor": "Check tools, log and configuration, with a fix for each finding.",

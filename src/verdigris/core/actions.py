@@ -67,7 +67,16 @@ class ClaimTest:
 
 
 Verb: TypeAlias = Literal[
-    "settle", "refactor begin", "refactor end", "refactor abort", "test-bug", "restore", "sync", "on", "off"
+    "settle",
+    "refactor begin",
+    "refactor end",
+    "refactor abort",
+    "test-bug",
+    "restore",
+    "sync",
+    "holdout",
+    "on",
+    "off",
 ]
 
 

@@ -299,6 +299,35 @@ class Synced(Event):
     """None when git was killed with us."""
 
 
+@value
+class HoldingOut(Event):
+    """Tests are about to leave the tree for the control area."""
+
+    files: Mapping[str, str]
+    """Path → `mode blob`."""
+    before: str
+    after: str
+
+
+@value
+class HeldOut(Event):
+    files: Mapping[str, str]
+
+
+@value
+class Releasing(Event):
+    """Held-out tests are about to come back into the tree."""
+
+    paths: tuple[str, ...]
+    before: str
+    after: str
+
+
+@value
+class Released(Event):
+    paths: tuple[str, ...]
+
+
 # -- refactor, off and on ------------------------------------------------------------------------
 
 

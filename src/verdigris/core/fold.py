@@ -39,8 +39,8 @@ REMEMBERED_GROUNDS = 100
 GROUNDS_OF_ONE = 4
 REMEMBERED_VIOLATIONS = 20
 
-_INTENTS = (e.LayingAside, e.Restoring, e.Formatting, e.Proving, e.Syncing)
-_OUTCOMES = (e.Reverted, e.Restored, e.Formatted, e.Proved, e.Synced)
+_INTENTS = (e.LayingAside, e.Restoring, e.Formatting, e.Proving, e.Syncing, e.HoldingOut, e.Releasing)
+_OUTCOMES = (e.Reverted, e.Restored, e.Formatted, e.Proved, e.Synced, e.HeldOut, e.Released)
 
 
 def fold(records: Iterable[Record], state: State | None = None) -> State:
@@ -126,6 +126,10 @@ def _turn(w: WorktreeState, event: Event) -> WorktreeState:
             return _accepted(w, event)
         case e.Reverted():
             return _reverted(w, event)
+        case e.HeldOut():
+            return replace(w, held_out={**w.held_out, **event.files})
+        case e.Released():
+            return replace(w, held_out=_without(w.held_out, set(event.paths)))
         case e.Restored():
             return replace(w, aside=_without(w.aside, {event.aside}))
         case e.Suspended() if w.turn:

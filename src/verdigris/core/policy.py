@@ -237,6 +237,7 @@ _NEEDS: dict[str, tuple[Phase, ...]] = {
     "test-bug": (Phase.RED, Phase.GREEN),
     "restore": (Phase.GREEN, Phase.REFACTOR, Phase.OFF),
     "sync": (Phase.RED, Phase.OFF),
+    "holdout": (Phase.RED,),
     "on": (Phase.OFF,),
     "off": (Phase.RED, Phase.GREEN, Phase.REFACTOR),
 }

@@ -125,6 +125,8 @@ class WorktreeState:
     refactor: Refactor | None = None
     baseline: Baseline | None = None
     intent: Intent | None = None
+    held_out: Mapping[str, str] = field(default_factory=dict)
+    """Path → `mode blob` of the tests that only verdicts run."""
     violations: tuple[str, ...] = ()
     """Of the open turn, newest last."""
     off_why: str = ""

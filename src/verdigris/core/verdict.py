@@ -69,9 +69,11 @@ def judge(
     moved: Iterable[str] = (),
     changed: bool = True,
     tools: Iterable[Tool] = (),
+    held_out: bool = True,
 ) -> Verdict:
     """`claimed`: test id → native id. `drift`: oracle paths that changed since they were frozen.
-    `moved`: source that changed while the tests ran. `changed`: the turn has edits.
+    `moved`: source that changed while the tests ran. `changed`: the turn has edits. `held_out`: the held-out
+    tests pass; what fails in them is nobody's to know here.
     """
     concerns = tuple(f"unstable: {i} both passes and fails on one tree" for i in sorted(before.unstable))
     drifted = tuple(f"{path} changed while it was frozen" for path in drift)
@@ -95,6 +97,8 @@ def judge(
         return Verdict(
             Kind.REGRESSED, (*(reason_for(after, i, i) for i in regressed), *failed_tools), concerns
         )
+    if not held_out:
+        return Verdict(Kind.OVERFIT, ("a held-out test fails",), concerns)
     return Verdict(Kind.ACCEPTED, (), concerns)
 
 

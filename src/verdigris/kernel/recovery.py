@@ -9,9 +9,11 @@ from verdigris.core.events import (
     Event,
     Formatted,
     Formatting,
+    HoldingOut,
     LayingAside,
     Proved,
     Proving,
+    Releasing,
     Restoring,
     Syncing,
 )
@@ -25,7 +27,7 @@ def recover(project: Project) -> str | None:
     pending = project.state().intent
     if pending is None:
         return None
-    from verdigris.kernel import aside, sync
+    from verdigris.kernel import aside, holdout, sync
     from verdigris.kernel.observe import difference
 
     intent = from_json(Event.kinds[pending.kind], pending.data)
@@ -48,6 +50,12 @@ def recover(project: Project) -> str | None:
             undone = Formatted(tree=intent.tree, undone=True, displaced=aside.shown(displaced))
             project.record(undone, sync=True)
             return "undid an interrupted format"
+        case HoldingOut():
+            holdout.carry_out(project, intent)
+            return "finished holding tests out"
+        case Releasing():
+            holdout.carry_out_release(project, intent)
+            return "finished releasing held-out tests"
         case Syncing():
             sync.finish(project, intent, exit_code=None)
             return "took in an interrupted sync"

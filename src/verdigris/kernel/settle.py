@@ -85,6 +85,7 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
         moved=trial.moved,
         changed=bool(edits.source or edits.other),
         tools=trial.tools,
+        held_out=trial.held_out,
     )
     if verdict.accepted:
         return _accept(project, state, trial, verdict, edits)

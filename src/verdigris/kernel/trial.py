@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.testids import split_id
 from verdigris.core.value import value
-from verdigris.core.verdict import Before, Tool
+from verdigris.core.verdict import Before, Tool, regressions
 from verdigris.kernel.commands import run_tool
 from verdigris.kernel.evidence import suite_event, test_events, worth_recording
 from verdigris.kernel.execution import collect, execute, execute_suite
+from verdigris.kernel.holdout import held_out_pass
 from verdigris.kernel.observe import difference
 from verdigris.kernel.proving import on_start_tree
 
@@ -38,6 +39,8 @@ class Trial:
     seqs: Mapping[str, int] = field(default_factory=dict)
     """Native id → the event that records its run."""
     suite: SuiteRun | None = None
+    held_out: bool = True
+    """The held-out tests pass, as far as they were asked."""
 
 
 def try_candidate(
@@ -58,7 +61,9 @@ def try_candidate(
         run_tool(project, stack, "check", stack.check) for stack in project.settings.stacks if stack.check
     )
     suite = suite_event(project, report, tree)
-    return Trial(tree, report, before, tools, during.oracle, moved, seqs, suite)
+    unspoilt = not regressions(before, report, claimed) and all(tool.ok for tool in tools)
+    held_out = not unspoilt or held_out_pass(project, state, tree)
+    return replace(trial, before=before, tools=tools, suite=suite, held_out=held_out)
 
 
 def _before(

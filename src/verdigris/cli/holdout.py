@@ -1,0 +1,55 @@
+"""`tdd holdout add | release | list`: a person's verbs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from verdigris.cli.opening import here, project
+from verdigris.cli.output import deny, show
+from verdigris.core.actions import Deny
+from verdigris.views.line import Line, counted, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@click.group("holdout")
+def command() -> None:
+    """Tests that only verdicts run, and whose output nobody sees."""
+
+
+@command.command("add")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+def add(paths: tuple[str, ...]) -> int:
+    """Take uncommitted test files out of the tree; settlements run them.
+
+    A settlement that they do not pass is `overfit` and says no more than that. Exit code: 0, or 3 denied.
+    """
+    from verdigris.kernel.holdout import hold_out
+
+    answer = hold_out(project(), paths, cwd=here())
+    return deny(answer) if isinstance(answer, Deny) else _shown("held out", answer)
+
+
+@command.command("release")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+def release(paths: tuple[str, ...]) -> int:
+    """Bring held-out tests back into the tree. Exit code: 0, or 3 denied."""
+    from verdigris.kernel.holdout import release
+
+    answer = release(project(), paths, cwd=here())
+    return deny(answer) if isinstance(answer, Deny) else _shown("released", answer)
+
+
+@command.command("list")
+def list_() -> int:
+    """Name what is held out."""
+    show([Line(visible(path)) for path in project().state().held_out])
+    return 0
+
+
+def _shown(what: str, paths: Sequence[str]) -> int:
+    show([Line(f"{what}: {counted(len(paths), 'file')}"), *(Line(f"  {visible(path)}") for path in paths)])
+    return 0
