@@ -60,7 +60,8 @@ def _tried(folder: Path, overlay: str, hidden: Path | None) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="tdd-redteam-") as name:
         root = Path(name) / "project"
         shutil.copytree(folder / "base", root)
-        (root / "tdd.yaml").write_text(f"stacks:\n  - root: .\n    python: {sys.executable}\n")
+        limits = "room:\n  timeout: 20\n"
+        (root / "tdd.yaml").write_text(f"stacks:\n  - root: .\n    python: {sys.executable}\n{limits}")
         _run(root, "git", "init", "-q")
         _run(root, "git", "add", "-A")
         _run(root, "git", "-c", "user.name=r", "-c", "user.email=r@example.invalid", "commit", "-qm", "base")

@@ -1,4 +1,4 @@
-"""Held-out tests: taken out of the tree before anyone could see them, run by verdicts only, their output withheld."""
+"""Held-out tests: taken out of the tree before anyone saw them, run by verdicts only, output withheld."""
 
 from __future__ import annotations
 
