@@ -6,10 +6,11 @@ import sys
 
 import log_state
 import one_id
+import sandbox
 import snapshot
 from timing import table
 
-BENCHMARKS = {"log": log_state.rows, "snapshot": snapshot.rows, "test": one_id.rows}
+BENCHMARKS = {"log": log_state.rows, "snapshot": snapshot.rows, "test": one_id.rows, "sandbox": sandbox.rows}
 
 
 def main(names: list[str]) -> None:

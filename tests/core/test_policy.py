@@ -164,6 +164,7 @@ def test_claims_may_join_in_green() -> None:
     [
         ({"moved": ("src/a.py",)}, "stale-red"),
         ({"drift": ("tests/t.py",)}, "oracle-drift"),
+        ({"weakened": ("tests/t.py:3: assert x == 1 is gone",)}, "weakened"),
         ({"unclaimed": (Unclaimed("src/a.py", 3, "a body changed"),)}, "source-before-red"),
         ({"targets": (Target(None, frozenset(), "/etc/passwd"),)}, "outside"),
         ({"targets": (Target("tests/t.py", frozenset({TST})),)}, "claim-target"),

@@ -105,6 +105,12 @@ def test_a_failing_held_out_test_is_overfit_and_says_no_more() -> None:
     assert (verdict.kind, verdict.reasons) == (Kind.OVERFIT, ("a held-out test fails",))
 
 
+def test_what_blocks_is_hollow_and_what_is_noted_is_a_concern() -> None:
+    found = judge(CLAIMED, Before({}), report(result("t.py::a")), blocking=["t.py:3 passes"], noted=["odd"])
+    assert (found.kind, found.reasons, found.concerns) == (Kind.HOLLOW, ("t.py:3 passes",), ("odd",))
+    assert judge(CLAIMED, Before({}), report(result("t.py::a")), noted=["odd"]).accepted
+
+
 def test_a_failing_check_is_refused_with_its_command() -> None:
     tool = Tool("check", "ruff check", ok=False, output="F401")
     verdict = judge(CLAIMED, Before({}), report(result("t.py::a")), tools=[tool])

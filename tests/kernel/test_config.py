@@ -147,8 +147,6 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str | bytes,
 @pytest.mark.parametrize(
     "key",
     [
-        "liveness",
-        "concerns",
         "uncovered",
         "agents",
         "machine",
@@ -206,6 +204,9 @@ stacks = st.builds(
         spec=globs.map(tuple),
         oracle_include=globs.map(tuple),
         timeout=st.integers(1, 10**6),
+        concerns=st.sampled_from(["record", "block"]),
+        liveness=st.booleans(),
+        liveness_seconds=st.integers(1, 10**6),
     )
 )
 def test_rendered_settings_read_back(wanted: Settings) -> None:
@@ -217,8 +218,9 @@ DOCS = Path(__file__).resolve().parents[2] / "docs/configuration.md"
 
 def test_the_documentation_lists_every_key() -> None:
     text = DOCS.read_text(encoding="utf-8")
-    top = [key for key in Document.__struct_fields__ if key not in {"oracle", "room"}]
-    nested = ["oracle.include", "room.timeout", *(f"stacks[].{key}" for key in StackKeys.__struct_fields__)]
+    top = [key for key in Document.__struct_fields__ if key not in {"oracle", "room", "liveness"}]
+    nested = ["oracle.include", "room.timeout", "liveness.enabled", "liveness.seconds"]
+    nested += [f"stacks[].{key}" for key in StackKeys.__struct_fields__]
     for key in (*top, *nested):
         assert f"| `{key}` |" in text
 

@@ -8,6 +8,7 @@ import pytest
 
 from support.gitrepo import GitRepo, make_repo
 from verdigris.core.actions import Actor
+from verdigris.kernel import sandbox
 from verdigris.kernel.doctor import Finding, examine, namespaces
 from verdigris.kernel.doctor.tools import version
 from verdigris.kernel.setup import initialise
@@ -155,11 +156,12 @@ def test_namespaces_are_found_out_by_trying() -> None:
 
 
 def test_refused_namespaces_say_what_is_then_not_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(namespaces, "_attempt", lambda: 1)
+    refused = sandbox.Availability(None, "", (sandbox.Ability("namespaces", ok=False, why="not permitted"),))
+    monkeypatch.setattr(sandbox, "available", lambda: refused)
     found = namespaces.check_namespaces()
     assert found.level == "warn"
-    assert "not stopped" in found.what
-    assert os.strerror(1) in found.what
+    assert "instead of being stopped" in found.what
+    assert "namespaces: not permitted" in found.what
 
 
 @pytest.mark.parametrize(

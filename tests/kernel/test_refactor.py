@@ -9,6 +9,7 @@ from verdigris.core.events import RefactorEnded, Violation
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
 from verdigris.kernel.refactor import Aborted, Begun, Ended, abort, begin, end
+from verdigris.kernel.weakening import revise
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,6 +72,17 @@ def test_a_deleted_test_is_found(tmp_path: Path) -> None:
     begun(world)
     (world.root / "tests/test_sub.py").unlink()
     assert ended(world).verdict.kind is Kind.WEAKENED
+
+
+def test_dead_code_goes_with_its_tests_when_a_person_gives_them_up(tmp_path: Path) -> None:
+    files = {"calc.py": CALC + SUB, "tests/test_sub.py": TEST_SUB}
+    world = make_world(tmp_path / "repo", **files)
+    begun(world)
+    world.write("calc.py", CALC)
+    (world.root / "tests/test_sub.py").unlink()
+    assert not ended(world).verdict.accepted
+    revise(world.project, ["tests/test_sub.py::test_sub"], "nobody subtracts any more")
+    assert ended(world).verdict.accepted
 
 
 def test_new_code_that_no_test_runs_is_refused_unless_a_person_lifts_it(world: World) -> None:

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import textwrap
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from verdigris.kernel.process import Command, Finished, run
 from verdigris.runners.pytest import invocation
@@ -41,6 +41,7 @@ class PyProject:
         collect_only: bool = False,
         timeout: float = 60,
         env: Mapping[str, str] | None = None,
+        **variants: Any,
     ) -> tuple[Finished, TestReport]:
         cache = tempfile.TemporaryDirectory()
         call = invocation(
@@ -53,6 +54,7 @@ class PyProject:
             trace=trace,
             collect_only=collect_only,
             cache_dir=cache.name,
+            **variants,
         )
         bare = {n: v for n, v in os.environ.items() if not n.startswith(("PYTEST", "COV"))}
         full = {**bare, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **call.env, **(env or {})}

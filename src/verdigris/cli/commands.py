@@ -11,6 +11,7 @@ COMMANDS = {
     "settle": "End the turn with a verdict.",
     "refactor": "Change the shape and keep the behaviour: begin, end, abort.",
     "test-bug": "Report a wrong test instead of editing it.",
+    "revise": "Give the reason for a test that is given up or weakened.",
     "aside": "Lay source edits aside that were made before a red.",
     "restore": "Lay edits on again that were laid aside.",
     "holdout": "Keep tests out of sight, for verdicts only: add, release, list.",

@@ -64,6 +64,10 @@ class ClaimTest:
     """Open reds that look like it, where it is not one."""
     passing: bool = False
     """Its last run passed."""
+    weakened: tuple[str, ...] = ()
+    """What the suite lost since the last acceptance without a recorded reason."""
+    noted: tuple[str, ...] = ()
+    """What its tests ask for otherwise than then."""
 
 
 Verb: TypeAlias = Literal[

@@ -120,6 +120,15 @@ class TestBug(Event):
 
 
 @value
+class Revised(Event):
+    """Tests that someone who does not gain by it gave up or let change, with a reason."""
+
+    names: tuple[str, ...]
+    """Test ids, slugs, files or folders."""
+    why: str
+
+
+@value
 class TestBugClosed(Event):
     __test__ = False
 
@@ -140,6 +149,8 @@ class TurnOpened(Event):
 class OracleFrozen(Event):
     turn: str
     tree: str
+    findings: tuple[str, ...] = ()
+    """What the tests ask for otherwise than at the last acceptance."""
 
 
 @value

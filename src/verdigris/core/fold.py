@@ -126,6 +126,8 @@ def _turn(w: WorktreeState, event: Event) -> WorktreeState:
             return _accepted(w, event)
         case e.Reverted():
             return _reverted(w, event)
+        case e.Revised():
+            return replace(w, revised=tuple(dict.fromkeys((*w.revised, *event.names))))
         case e.HeldOut():
             return replace(w, held_out={**w.held_out, **event.files})
         case e.Released():
@@ -189,7 +191,7 @@ def _accepted(w: WorktreeState, event: e.Accepted) -> WorktreeState:
         reds=_without(w.reds, gone),
         strikes=_without(w.strikes, gone),
     )
-    return w if w.claims else _closed(w, Phase.RED)
+    return w if w.claims else replace(_closed(w, Phase.RED), revised=())
 
 
 def _reverted(w: WorktreeState, event: e.Reverted) -> WorktreeState:
@@ -206,7 +208,7 @@ def _reverted(w: WorktreeState, event: e.Reverted) -> WorktreeState:
 
 def _refactor_ended(w: WorktreeState, event: e.RefactorEnded) -> WorktreeState:
     if event.verdict == "accepted":
-        return replace(w, phase=Phase.RED, refactor=None, ground=event.tree)
+        return replace(w, phase=Phase.RED, refactor=None, ground=event.tree, revised=())
     if event.verdict == "aborted" or w.refactor is None:
         return replace(w, phase=Phase.RED, refactor=None)
     counts = event.verdict not in {"broken", "tampered"} and event.tree not in {

@@ -212,6 +212,12 @@ def _claim_red(state: WorktreeState, action: ClaimTest) -> Deny | None:
             f"{action.moved[0]} changed since that red was seen.",
             f"run `tdd test {action.test_id}` again",
         )
+    if action.weakened:
+        return Deny(
+            "weakened",
+            f"The suite lost something: {action.weakened[0]}",
+            'put it back, or a person says `tdd revise ID|PATH --why "WHY"`',
+        )
     if action.unclaimed:
         first = action.unclaimed[0]
         return Deny(

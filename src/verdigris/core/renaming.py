@@ -48,11 +48,18 @@ class _Renaming:
 
 def unmatched(old: Sequence[Assertion], new: Sequence[Assertion]) -> list[int]:
     """Indexes of old assertions that no new one matches, one to one, under a single renaming."""
+    pairs = matched(old, new)
+    return [at for at in range(len(old)) if at not in pairs]
+
+
+def matched(old: Sequence[Assertion], new: Sequence[Assertion]) -> dict[int, int]:
+    """Which new assertion stands for which old one, by index."""
     choices = _choices(old, new)
     # The fewest choices first: they decide the renaming for the others.
     order = sorted(range(len(old)), key=lambda at: (len(choices[at]), at))
-    if all(choices) and len(old) <= _DEEP and _Search(old, new, choices, order).fits(0):
-        return []
+    search = _Search(old, new, choices, order)
+    if all(choices) and len(old) <= _DEEP and search.fits(0):
+        return search.used
     return _first_fit(old, new, choices, order)
 
 
@@ -75,7 +82,9 @@ class _Search:
     choices: list[list[int]]
     order: list[int]
     renaming: _Renaming = field(default_factory=_Renaming)
-    used: set[int] = field(default_factory=set)
+    used: dict[int, int] = field(default_factory=dict)
+    """By old index, the new one."""
+    taken: set[int] = field(default_factory=set)
     steps: int = 0
 
     def fits(self, level: int) -> bool:
@@ -86,29 +95,36 @@ class _Search:
             self.steps += 1
             if self.steps > _STEPS:
                 return False
-            if choice in self.used or (added := self.renaming.extend(self.old[at], self.new[choice])) is None:
+            if (
+                choice in self.taken
+                or (added := self.renaming.extend(self.old[at], self.new[choice])) is None
+            ):
                 continue
-            self.used.add(choice)
+            self.used[at] = choice
+            self.taken.add(choice)
             if self.fits(level + 1):
                 return True
-            self.used.discard(choice)
+            del self.used[at]
+            self.taken.discard(choice)
             self.renaming.undo(added)
         return False
 
 
 def _first_fit(
     old: Sequence[Assertion], new: Sequence[Assertion], choices: list[list[int]], order: list[int]
-) -> list[int]:
-    renaming, used, left = _Renaming(), set[int](), order
+) -> dict[int, int]:
+    renaming, used, left = _Renaming(), dict[int, int](), order
+    taken: set[int] = set()
     # What stayed where it was is settled first, so that the findings name what did change.
     for moved in (False, True):
         lost = []
         for at in left:
-            near = (c for c in choices[at] if c not in used and (moved or new[c].scope == old[at].scope))
+            near = (c for c in choices[at] if c not in taken and (moved or new[c].scope == old[at].scope))
             fit = next((c for c in near if renaming.extend(old[at], new[c]) is not None), None)
             if fit is None:
                 lost.append(at)
             else:
-                used.add(fit)
+                used[at] = fit
+                taken.add(fit)
         left = lost
-    return sorted(left)
+    return used

@@ -98,6 +98,21 @@ class CollectError:
 
 
 @value
+class VariantOutcome:
+    """What the selected tests did in one variant of their files."""
+
+    index: int
+    outcomes: Mapping[str, Literal["passed", "failed", "skipped"]] = field(default_factory=dict)
+    """By native id, of the tests that ended; one that did not come to its call counts as skipped."""
+    places: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
+    """Of those that failed, by native id: the frames in the changed files."""
+    stood: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Numbers that a test told while it ran, by native id."""
+    why: str = ""
+    """Why tests are missing; empty when none is."""
+
+
+@value
 class TestReport:
     __test__ = False
 
@@ -119,6 +134,8 @@ class TestReport:
 
     strays: int = 0
     """Lines on the channel that the reporter did not write."""
+    variants: tuple[VariantOutcome, ...] = ()
+    """Where liveness was asked for."""
 
     def result(self, test_id: str) -> TestResult | None:
         return next((r for r in self.results if test_id in {r.id, r.native_id}), None)

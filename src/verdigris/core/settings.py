@@ -8,6 +8,7 @@ from verdigris.core.value import value
 
 RedRule = Literal["behaviour", "assertion"]
 ClaimRule = Literal["implied", "strict"]
+ConcernRule = Literal["record", "block"]
 
 
 @value
@@ -48,3 +49,9 @@ class Settings:
     """Data inside the source tree that the tests read: frozen with them."""
     timeout: int = 600
     """Seconds one test run may take (`room.timeout`)."""
+    concerns: ConcernRule = "record"
+    """Whether a concern about the source refuses a settlement; some always do."""
+    liveness: bool = True
+    """Whether a settlement tries if the claimed tests' assertions are live (`liveness.enabled`)."""
+    liveness_seconds: int = 60
+    """For all of those tries (`liveness.seconds`)."""

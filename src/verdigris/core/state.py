@@ -125,6 +125,8 @@ class WorktreeState:
     refactor: Refactor | None = None
     baseline: Baseline | None = None
     intent: Intent | None = None
+    revised: tuple[str, ...] = ()
+    """Given up with a reason since the last acceptance."""
     held_out: Mapping[str, str] = field(default_factory=dict)
     """Path → `mode blob` of the tests that only verdicts run."""
     violations: tuple[str, ...] = ()

@@ -4,33 +4,20 @@ from __future__ import annotations
 
 import ast
 import builtins
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from verdigris.core.parsed import parse
 from verdigris.core.stubforms import Function, last_name
+from verdigris.core.testmarks import Mark, skip_owners, skips
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _CONTEXTS = frozenset({"raises", "warns", "deprecated_call", "suppress"})
-_SKIPS = frozenset(
-    {
-        "skip",
-        "skipif",
-        "xfail",
-        "importorskip",
-        "skipIf",
-        "skipUnless",
-        "skipTest",
-        "SkipTest",
-        "expectedFailure",
-    }
-)
-_SKIP_OWNERS = frozenset({"pytest", "mark", "unittest", "self", "cls", "case"})
-_LEAVES = ast.Return | ast.Raise | ast.Continue | ast.Break
-_BLOCKS = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.With | ast.AsyncWith | ast.Match
+LEAVES = ast.Return | ast.Raise | ast.Continue | ast.Break
+BLOCKS = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.With | ast.AsyncWith | ast.Match
 _IGNORED = frozenset({"ctx", "kind", "type_comment", "msg", "type_ignores"})
 
 
@@ -50,12 +37,6 @@ class Assertion:
     shape: str
     """Structure, operators and literals, with what guards it; a place for each name."""
     names: tuple[Name, ...]
-
-
-@value
-class Mark:
-    line: int
-    what: str
 
 
 @value
@@ -80,28 +61,39 @@ class _Where:
 
 def read(text: str) -> TestFile:
     """Raise SyntaxError when the text is no Python."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text.removeprefix("\ufeff"))
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise SyntaxError(str(error)) from None
-    return TestFile(tuple(_block(tree.body, _Where())), tuple(_tests(tree.body, "")), tuple(_skips(tree)))
+    tree = parse(text)
+    return TestFile(
+        tuple(_block(tree.body, _Where())),
+        tuple(collected(tree)),
+        tuple(skips(tree, skip_owners(tree))),
+    )
 
 
 def _block(body: Sequence[ast.stmt], where: _Where) -> Iterator[Assertion]:
-    for node in _last_of_each_name(body):
+    for node in visible(body):
         yield from _statement(node, where)
-        if isinstance(node, _LEAVES):
+        if isinstance(node, LEAVES):
             return
-        if isinstance(node, _BLOCKS) and any(isinstance(inner, _LEAVES) for inner in ast.walk(node)):
+        if isinstance(node, BLOCKS) and any(isinstance(inner, LEAVES) for inner in ast.walk(node)):
             where = where.under("after", node)
 
 
-def _last_of_each_name(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """A second function of the same name hides the first, which then asserts nothing."""
-    last = {node.name: node for node in body if isinstance(node, Function | ast.ClassDef)}
+def visible(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """Without definitions that a later binding of the same name hides: they assert nothing."""
+    last = {name: node for node in body for name in _binds(node)}
     return [node for node in body if not isinstance(node, Function | ast.ClassDef) or last[node.name] is node]
+
+
+def _binds(node: ast.stmt) -> list[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return [name]
+        case ast.Assign(targets=targets) | ast.Delete(targets=targets):
+            return [target.id for target in targets if isinstance(target, ast.Name)]
+        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+            return [alias.asname or alias.name for alias in aliases]
+        case _:
+            return []
 
 
 def _statement(node: ast.stmt, where: _Where) -> Iterator[Assertion]:
@@ -112,20 +104,20 @@ def _statement(node: ast.stmt, where: _Where) -> Iterator[Assertion]:
             yield from _block(node.body, inner)
         case ast.Assert(test=test):
             yield _assertion(node, f"assert {ast.unparse(test)}", (test,), where)
-        case ast.Expr(value=value) if any(_is_assert_call(part) for part in ast.walk(value)):
+        case ast.Expr(value=value) if any(is_assert_call(part) for part in ast.walk(value)):
             yield _assertion(node, ast.unparse(value), (value,), where)
         case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
-            checks = [call for item in items if (call := _context(item.context_expr)) is not None]
+            checks = [call for item in items if (call := context(item.context_expr)) is not None]
             if any(last_name(check.func) != "suppress" for check in checks):
                 what = ", ".join(map(ast.unparse, checks))
                 yield _assertion(node, f"with {what}", (checks, body), where)
             yield from _block(body, where.under(*checks))
         case _:
-            for block, guard in _branches(node):
+            for block, guard in branches(node):
                 yield from _block(block, where.under(*guard))
 
 
-def _branches(node: ast.stmt) -> Iterator[tuple[Sequence[ast.stmt], tuple[Any, ...]]]:
+def branches(node: ast.stmt) -> Iterator[tuple[Sequence[ast.stmt], tuple[Any, ...]]]:
     """The blocks of a statement, each with what decides that it runs."""
     match node:
         case ast.If(test=test, body=body, orelse=orelse):
@@ -215,13 +207,13 @@ def _locals(node: Function | ast.ClassDef) -> frozenset[str]:
     return frozenset(found)
 
 
-def _is_assert_call(node: ast.AST) -> bool:
+def is_assert_call(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and (
         _asserts(last_name(node.func)) or last_name(node.func) in {"fail", "raises"}
     )
 
 
-def _context(node: ast.expr) -> ast.Call | None:
+def context(node: ast.expr) -> ast.Call | None:
     checks = isinstance(node, ast.Call) and (
         _asserts(last_name(node.func)) or last_name(node.func) in _CONTEXTS
     )
@@ -232,35 +224,31 @@ def _asserts(name: str) -> bool:
     return name.lower().startswith("assert")
 
 
+def collected(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """`Class::name` and line of all that a runner would collect by name."""
+    return _tests(tree.body, "")
+
+
 def _tests(body: Sequence[ast.stmt], scope: str) -> Iterator[tuple[str, int]]:
-    for node in _last_of_each_name(body):
+    for node in visible(body):
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if name.startswith("test"):
-                yield _join(scope, name), node.lineno
-            case ast.ClassDef(name=name, bases=bases) if name.startswith("Test") or bases:
+                if not is_fixture(node):
+                    yield _join(scope, name), node.lineno
+            case ast.ClassDef(name=name, bases=bases) if bases or (
+                name.startswith("Test") and "__init__" not in _methods(node)
+            ):
                 yield from _tests(node.body, _join(scope, name))
 
 
-def _skips(tree: ast.Module) -> Iterator[Mark]:
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_skip(node.func)]
-    called = {id(call.func) for call in calls}
-    bare = [
-        n
-        for n in ast.walk(tree)
-        if isinstance(n, ast.Name | ast.Attribute) and _is_skip(n) and id(n) not in called
-    ]
-    for node in [*calls, *bare]:
-        yield Mark(node.lineno, ast.unparse(node))
+def is_fixture(function: Function) -> bool:
+    return any(
+        last_name(d.func if isinstance(d, ast.Call) else d) == "fixture" for d in function.decorator_list
+    )
 
 
-def _is_skip(node: ast.expr) -> bool:
-    match node:
-        case ast.Attribute(value=owner, attr=name):
-            return name in _SKIPS and last_name(owner) in _SKIP_OWNERS
-        case ast.Name(id=name):
-            return name in _SKIPS
-        case _:
-            return False
+def _methods(node: ast.ClassDef) -> list[str]:
+    return [part.name for part in node.body if isinstance(part, Function)]
 
 
 def _join(scope: str, name: str) -> str:

@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
 
 def claim_events(
-    state: WorktreeState, test_id: str, paths: Sequence[str], tree: str, *, implied: bool = False
+    state: WorktreeState,
+    test_id: str,
+    paths: Sequence[str],
+    tree: str,
+    *,
+    implied: bool = False,
+    findings: tuple[str, ...] = (),
 ) -> tuple[Event, ...]:
     """The first claim of a turn freezes the oracle."""
     red = state.reds[test_id]
@@ -23,7 +29,8 @@ def claim_events(
     if state.turn is not None:
         return claims
     turn = f"t{state.turns + 1}"
-    return (TurnOpened(turn=turn, tree=tree), OracleFrozen(turn=turn, tree=tree), *claims)
+    frozen = OracleFrozen(turn=turn, tree=tree, findings=findings)
+    return (TurnOpened(turn=turn, tree=tree), frozen, *claims)
 
 
 def joining_events(state: WorktreeState, paths: Sequence[str]) -> tuple[EditClaim, ...]:

@@ -70,12 +70,16 @@ def judge(
     changed: bool = True,
     tools: Iterable[Tool] = (),
     held_out: bool = True,
+    blocking: Iterable[str] = (),
+    noted: Iterable[str] = (),
 ) -> Verdict:
     """`claimed`: test id → native id. `drift`: oracle paths that changed since they were frozen.
     `moved`: source that changed while the tests ran. `changed`: the turn has edits. `held_out`: the held-out
-    tests pass; what fails in them is nobody's to know here.
+    tests pass; what fails in them is nobody's to know here. `blocking` and `noted`: what else was found out
+    about the edits and the assertions.
     """
-    concerns = tuple(f"unstable: {i} both passes and fails on one tree" for i in sorted(before.unstable))
+    unstable = (f"unstable: {i} both passes and fails on one tree" for i in sorted(before.unstable))
+    concerns = (*unstable, *noted)
     drifted = tuple(f"{path} changed while it was frozen" for path in drift)
     if drifted:
         return Verdict(Kind.TAMPERED, drifted, concerns)
@@ -97,6 +101,9 @@ def judge(
         return Verdict(
             Kind.REGRESSED, (*(reason_for(after, i, i) for i in regressed), *failed_tools), concerns
         )
+    hollow = tuple(blocking)
+    if hollow:
+        return Verdict(Kind.HOLLOW, hollow, concerns)
     if not held_out:
         return Verdict(Kind.OVERFIT, ("a held-out test fails",), concerns)
     return Verdict(Kind.ACCEPTED, (), concerns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,8 +19,10 @@ from verdigris.runners.pytest_report import parse, read_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from verdigris.core.liveness import Variant
     from verdigris.core.settings import Stack
     from verdigris.kernel.project import Project
+    from verdigris.kernel.sandbox import Confinement
     from verdigris.runners.invocation import Invocation
 
 
@@ -40,7 +43,10 @@ def call(
     trace: Sequence[str] = (),
     collect_only: bool = False,
     progress: Progress | None = None,
+    confine: Confinement | None = None,
+    variants: Sequence[Variant] = (),
 ) -> TestReport:
+    """`confine` makes the tree disposable, which `variants` of the tests need."""
     known = project.repo.private / "interpreters.json"
     interpreter = find_interpreter(project.root / stack.root, project.root, stack.python, os.environ, known)
     with tempfile.TemporaryDirectory(prefix="cache.", dir=project.repo.private) as cache:
@@ -54,8 +60,11 @@ def call(
             trace=trace,
             collect_only=collect_only,
             cache_dir=cache,
+            variants=variants,
+            variant_seconds=project.settings.liveness_seconds,
+            disposable=confine is not None,
         )
-        lines, finished = _carried_out(project, made, progress)
+        lines, finished = _carried_out(project, made, progress, confine)
     return parse(
         lines,
         nonce=made.nonce,
@@ -68,11 +77,13 @@ def call(
 
 
 def _carried_out(
-    project: Project, made: Invocation, progress: Progress | None
+    project: Project, made: Invocation, progress: Progress | None, confine: Confinement | None
 ) -> tuple[list[bytes], Finished]:
     """By the process that had a head start, unless it finds that it began with the wrong modules."""
-    command = Command(made.argv, Path(made.cwd), {**os.environ, **made.env}, made.channel_env, made.hello)
-    early = None if made.env else headstart.take(made.argv, made.cwd)
+    env = {**os.environ, **made.env}
+    confining = None if confine is None else _confining(confine, made)
+    command = Command(made.argv, Path(made.cwd), env, made.channel_env, made.hello, confining)
+    early = None if made.env or confine else headstart.take(made.argv, made.cwd)
     while True:
         lines: list[bytes] = []
         on_line = _watched(lines, made.nonce, progress)
@@ -81,6 +92,13 @@ def _carried_out(
             headstart.remember(project.repo.private, made.argv, made.cwd)
             return lines, finished
         early = None
+
+
+def _confining(confine: Confinement, made: Invocation) -> Callable[[], None]:
+    from verdigris.kernel.sandbox import preexec
+
+    interpreter, bootstrap = (Path(word) for word in made.argv)
+    return preexec(replace(confine, needed=(str(interpreter.parent.parent), str(bootstrap.parent))))
 
 
 def _declined(lines: Sequence[bytes], nonce: str) -> bool:

@@ -18,6 +18,7 @@ from verdigris.kernel.observe import difference, unclaimed
 from verdigris.kernel.operation import operation
 from verdigris.kernel.paths import canonical
 from verdigris.kernel.repository import in_progress
+from verdigris.kernel.weakening import lost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +63,8 @@ def claim_within(
         project.record(denied(decision, f"claim {test_id}"))
         return decision
     paths = tuple(t.path for t in targets if t.path is not None)
-    project.record(*claim_events(state, test_id, paths, tree, implied=implied), sync=True)
+    events = claim_events(state, test_id, paths, tree, implied=implied, findings=action.noted)
+    project.record(*events, sync=True)
     return Claimed(test_id, paths)
 
 
@@ -78,7 +80,15 @@ def _observed(
         drift = difference(project, state.turn.tree, tree).oracle
         return ClaimTest(test_id, targets, moved=since_red.oracle, drift=drift)
     edits = unclaimed(project, state.ground or tree, tree)
-    return ClaimTest(test_id, targets, moved=since_red.protected, unclaimed=edits)
+    losses = lost(project, state, tree)
+    return ClaimTest(
+        test_id,
+        targets,
+        moved=since_red.protected,
+        unclaimed=edits,
+        weakened=losses.blocking,
+        noted=losses.noted,
+    )
 
 
 LOOK_BACK = 2_000

@@ -70,6 +70,9 @@ def _decode(data: bytes) -> tuple[Settings, Places]:
         spec=tuple(found.spec),
         oracle_include=tuple(found.oracle.include),
         timeout=found.room.timeout,
+        concerns=found.concerns,
+        liveness=found.liveness.enabled,
+        liveness_seconds=found.liveness.seconds,
     )
     _check_roots(settings, places)
     return settings, places

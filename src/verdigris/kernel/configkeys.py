@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import msgspec
 
-from verdigris.core.settings import ClaimRule, RedRule, Settings, Stack
+from verdigris.core.settings import ClaimRule, ConcernRule, RedRule, Settings, Stack
 from verdigris.kernel.configfile import wrong
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _STACK = Stack()
 _DOCS = "see docs/configuration.md for every key"
 _DRIVERS = ("machine", "cycle", "loop", "roles", "llm", "commit", "budget")
 _LATER = {
-    "": ("liveness", "concerns", "uncovered", "agents", *_DRIVERS),
+    "": ("uncovered", "agents", *_DRIVERS),
     "room": ("env", "network", "plugins"),
 }
 
@@ -48,6 +48,11 @@ class RoomKeys(msgspec.Struct, forbid_unknown_fields=True):
     timeout: Annotated[int, msgspec.Meta(ge=1)] = _DEFAULT.timeout
 
 
+class LivenessKeys(msgspec.Struct, forbid_unknown_fields=True):
+    enabled: bool = _DEFAULT.liveness
+    seconds: Annotated[int, msgspec.Meta(ge=1)] = _DEFAULT.liveness_seconds
+
+
 class Document(msgspec.Struct, forbid_unknown_fields=True):
     stacks: Annotated[list[StackKeys], msgspec.Meta(min_length=1)] = msgspec.field(
         default_factory=lambda: [StackKeys()]
@@ -58,15 +63,17 @@ class Document(msgspec.Struct, forbid_unknown_fields=True):
     spec: list[str] = []
     oracle: OracleKeys = msgspec.field(default_factory=OracleKeys)
     room: RoomKeys = msgspec.field(default_factory=RoomKeys)
+    liveness: LivenessKeys = msgspec.field(default_factory=LivenessKeys)
+    concerns: ConcernRule = _DEFAULT.concerns
 
 
-_CHOICES = {"red": get_args(RedRule), "claims": get_args(ClaimRule)}
+_CHOICES = {"red": get_args(RedRule), "claims": get_args(ClaimRule), "concerns": get_args(ConcernRule)}
 
 
 def document(value: dict[Any, Any], places: Places) -> Document:
     """The values under their keys; the first that does not fit is an error with its place."""
     _check_keys(value, Document, "", places)
-    for key, keys in (("oracle", OracleKeys), ("room", RoomKeys)):
+    for key, keys in (("oracle", OracleKeys), ("room", RoomKeys), ("liveness", LivenessKeys)):
         _check_keys(value.get(key), keys, key, places)
     stacks = value.get("stacks")
     for index, stack in enumerate(stacks if isinstance(stacks, list) else ()):

@@ -78,6 +78,24 @@ def _top_lines(settings: Settings) -> Iterator[str]:
         _nested("timeout", default.timeout),
         "seconds that one test run may take",
     )
+    concerns = settings.concerns
+    yield _line(
+        "concerns",
+        None if concerns == default.concerns else concerns,
+        default.concerns,
+        "a concern about the source is recorded, or refuses the settlement (block)",
+    )
+    alive = (settings.liveness, settings.liveness_seconds)
+    yield _line(
+        "liveness",
+        None if alive == (default.liveness, default.liveness_seconds) else _alive(*alive),
+        _alive(default.liveness, default.liveness_seconds),
+        "whether a settlement changes the claimed assertions to see them fail, and for how long",
+    )
+
+
+def _alive(enabled: bool, seconds: int) -> _Raw:
+    return _Raw(f"{{enabled: {str(enabled).lower()}, seconds: {seconds}}}")
 
 
 class _Raw(str):

@@ -13,7 +13,7 @@ from verdigris.core.redness import judge_red
 from verdigris.core.report import Ended, Status, TestReport, TestResult
 from verdigris.core.testids import split_id
 from verdigris.core.verdict import first_line
-from verdigris.kernel.selection import text_of
+from verdigris.kernel.texts import text_of
 
 if TYPE_CHECKING:
     from verdigris.kernel.project import Project

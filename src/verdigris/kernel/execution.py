@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from verdigris.core.report import Ended, TestReport
 from verdigris.core.testids import apply, refuse_duplicates, split_id
 from verdigris.kernel.calling import call
-from verdigris.kernel.selection import by_stack, text_of
+from verdigris.kernel.selection import by_stack
+from verdigris.kernel.texts import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

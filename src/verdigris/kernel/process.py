@@ -40,6 +40,8 @@ class Command:
     """Names the variable that tells the child its descriptor of the channel; no channel when None."""
     hello: bytes = b""
     """What the child reads from the channel, up to its end, before it writes."""
+    confine: Callable[[], None] | None = None
+    """Called in the child before the program."""
 
 
 @value
@@ -137,7 +139,7 @@ def run(
 
 def _start(command: Command) -> Started:
     try:
-        return start(command.argv, str(command.cwd), command.env, command.channel_env)
+        return start(command.argv, str(command.cwd), command.env, command.channel_env, command.confine)
     except OSError as error:
         raise _missing(command, error) from error
 

@@ -15,6 +15,7 @@ from verdigris.core.pathclass import PathClass
 from verdigris.core.policy import decide, next_move
 from verdigris.core.refactoring import Restructured, judge_refactor
 from verdigris.core.report import Status, TestReport
+from verdigris.core.revising import given_up, without
 from verdigris.core.turns import laying_aside
 from verdigris.core.value import value
 from verdigris.core.verdict import STRIKES, Verdict
@@ -25,10 +26,9 @@ from verdigris.kernel.execution import execute_suite
 from verdigris.kernel.observe import difference, unclaimed
 from verdigris.kernel.operation import operation
 from verdigris.kernel.repository import in_progress
+from verdigris.kernel.texts import texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from verdigris.core.state import Refactor, WorktreeState
     from verdigris.kernel.calling import Progress
     from verdigris.kernel.project import Project
@@ -96,13 +96,15 @@ def end(project: Project, progress: Progress | None = None) -> Ended | Deny:
             return decision
         refactor = _open(state)
         tree = project.workspace.snapshot()
-        seen = _restructured(project, refactor, tree, progress)
+        seen = _restructured(project, refactor, tree, state.revised, progress)
         verdict = judge_refactor(seen)
         edits = difference(project, refactor.tree, tree)
         return _conclude(project, state, tree, verdict, seen, tuple(sorted(edits.protected)))
 
 
-def _restructured(project: Project, refactor: Refactor, tree: str, progress: Progress | None) -> Restructured:
+def _restructured(
+    project: Project, refactor: Refactor, tree: str, revised: tuple[str, ...], progress: Progress | None
+) -> Restructured:
     edits = difference(project, refactor.tree, tree)
     frozen = tuple(p for p in edits.oracle if project.classify(p) is not PathClass.TEST)
     tests = [p for p in edits.oracle if project.classify(p) is PathClass.TEST and p.endswith(".py")]
@@ -115,12 +117,12 @@ def _restructured(project: Project, refactor: Refactor, tree: str, progress: Pro
         for name, command in (("check", stack.check), ("verify", stack.verify))
         if command
     )
-    added = added_lines(_texts(project, refactor.tree, source), _texts(project, tree, source))
+    added = added_lines(texts_at(project, refactor.tree, source), texts_at(project, tree, source))
     return Restructured(
-        before=_statuses(project, refactor),
+        before={i: s for i, s in _statuses(project, refactor).items() if not given_up(i, revised)},
         after=report,
         frozen=frozen,
-        findings=kept(_texts(project, refactor.tree, tests), _texts(project, tree, tests)),
+        findings=kept(*(without(texts_at(project, at, tests), revised) for at in (refactor.tree, tree))),
         added={} if refactor.uncovered else added,
         tools=tools,
         moved=difference(project, tree, project.workspace.snapshot()).protected,
@@ -194,10 +196,3 @@ def _open(state: WorktreeState) -> Refactor:
 def _statuses(project: Project, refactor: Refactor) -> dict[str, Status]:
     data = project.workspace.blob_bytes(refactor.record) or b"{}"
     return {test_id: Status(status) for test_id, status in json.loads(data).items()}
-
-
-def _texts(project: Project, tree: str, paths: Iterable[str]) -> dict[str, str]:
-    contents = project.workspace.read_many(tree, list(paths))
-    return {
-        path: data.decode("utf-8", "surrogateescape") for path, data in contents.items() if data is not None
-    }

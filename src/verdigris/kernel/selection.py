@@ -8,6 +8,7 @@ from verdigris.core.errors import UnknownTest, UserError
 from verdigris.core.pathclass import PathClass
 from verdigris.core.testids import annotated, nearest, refuse_duplicates, split_id
 from verdigris.kernel.paths import canonical
+from verdigris.kernel.texts import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -63,14 +64,6 @@ def slugs(project: Project) -> dict[str, str]:
         for path, text in marked.items()
         for name, annotation in annotated(text).items()
     }
-
-
-def text_of(project: Project, path: str) -> str | None:
-    """A file of the worktree as text; None when it cannot be read."""
-    try:
-        return (project.root / path).read_text("utf-8", "surrogateescape")
-    except OSError:
-        return None
 
 
 def _test_files(project: Project) -> Iterator[str]:

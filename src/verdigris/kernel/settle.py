@@ -86,6 +86,8 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
         changed=bool(edits.source or edits.other),
         tools=trial.tools,
         held_out=trial.held_out,
+        blocking=trial.scrutiny.blocking,
+        noted=trial.scrutiny.noted,
     )
     if verdict.accepted:
         return _accept(project, state, trial, verdict, edits)

@@ -39,8 +39,17 @@ class Started:
             return
 
 
-def start(argv: Sequence[str], cwd: str, env: Mapping[str, str], channel_env: str | None) -> Started:
-    """`channel_env` names the variable that tells the child its descriptor of the channel."""
+def start(
+    argv: Sequence[str],
+    cwd: str,
+    env: Mapping[str, str],
+    channel_env: str | None,
+    confine: Callable[[], None] | None = None,
+) -> Started:
+    """`channel_env` names the variable that tells the child its descriptor of the channel.
+
+    `confine` is called in the child before the program; it ends the child where it cannot do its work.
+    """
     ours, theirs = (None, None) if channel_env is None else socket.socketpair()
     environment = dict(env)
     if ours is not None and theirs is not None and channel_env is not None:
@@ -57,7 +66,7 @@ def start(argv: Sequence[str], cwd: str, env: Mapping[str, str], channel_env: st
             bufsize=0,
             start_new_session=True,
             pass_fds=() if theirs is None else (theirs.fileno(),),
-            preexec_fn=_dies_with_us(),  # noqa: PLW1509 - not set while threads run
+            preexec_fn=_before_program(confine),  # noqa: PLW1509 - not set while threads run
         )
     except OSError:
         if ours is not None:
@@ -67,6 +76,18 @@ def start(argv: Sequence[str], cwd: str, env: Mapping[str, str], channel_env: st
         if theirs is not None:
             theirs.close()
     return Started(child, ours)
+
+
+def _before_program(confine: Callable[[], None] | None) -> Callable[[], None] | None:
+    dies = _dies_with_us()
+    if confine is None or dies is None:
+        return confine or dies
+
+    def both() -> None:
+        confine()
+        dies()
+
+    return both
 
 
 def _dies_with_us() -> Callable[[], None] | None:

@@ -16,6 +16,7 @@ from verdigris.kernel.execution import collect, execute, execute_suite
 from verdigris.kernel.holdout import held_out_pass
 from verdigris.kernel.observe import difference
 from verdigris.kernel.proving import on_start_tree
+from verdigris.kernel.scrutiny import Scrutiny, scrutinise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -41,6 +42,7 @@ class Trial:
     suite: SuiteRun | None = None
     held_out: bool = True
     """The held-out tests pass, as far as they were asked."""
+    scrutiny: Scrutiny = field(default_factory=Scrutiny)
 
 
 def try_candidate(
@@ -61,9 +63,12 @@ def try_candidate(
         run_tool(project, stack, "check", stack.check) for stack in project.settings.stacks if stack.check
     )
     suite = suite_event(project, report, tree)
-    unspoilt = not regressions(before, report, claimed) and all(tool.ok for tool in tools)
-    held_out = not unspoilt or held_out_pass(project, state, tree)
-    return replace(trial, before=before, tools=tools, suite=suite, held_out=held_out)
+    trial = replace(trial, before=before, tools=tools, suite=suite)
+    if state.turn is None or regressions(before, report, claimed) or not all(tool.ok for tool in tools):
+        return trial
+    scrutiny = scrutinise(project, state.turn.tree, tree, edits, claimed)
+    held_out = bool(scrutiny.blocking) or held_out_pass(project, state, tree)
+    return replace(trial, scrutiny=scrutiny, held_out=held_out)
 
 
 def _before(

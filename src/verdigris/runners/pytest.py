@@ -14,6 +14,8 @@ from verdigris.runners.invocation import Invocation
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from verdigris.core.liveness import Variant
+
 BOOTSTRAP = Path(__file__).parent / "reporter" / "verdigris_bootstrap.py"
 CHANNEL = "VERDIGRIS_CHANNEL"
 _PLUGIN = "verdigris_reporter.plugin"
@@ -32,25 +34,32 @@ def invocation(
     trace: Sequence[str] = (),
     collect_only: bool = False,
     cache_dir: str | None = None,
+    variants: Sequence[Variant] = (),
+    variant_seconds: float = 60,
+    disposable: bool = False,
 ) -> Invocation:
     """Ids and paths are relative to the worktree, `stack_root` too; no selection means all.
 
     `cache_dir` is an empty folder for one run: pytest's own cache would let `--lf` in a
     configuration choose what runs, and would be left in the user's tree.
+    `variants` are tried after the run, each in a process that has loaded nothing of the project; their texts
+    are written into the tree, which must be `disposable`.
     """
     options = [*extra, *_EVERY_RESULT]
     if collect_only:
         options += ["--collect-only", "-q"]
-    if cache_dir is not None:
-        options += ["-o", f"cache_dir={cache_dir}"]
-    arguments = ("-p", _PLUGIN, *options, *_arguments(selection, stack_root))
-    settings = {
+    arguments = _argv(options, cache_dir, selection, stack_root)
+    settings: dict[str, object] = {
         "nonce": nonce,
         "argv": arguments,
         "worktree": worktree,
         "select": list(selection),
         "trace": list(trace),
     }
+    if variants:
+        caches = (cache_dir and f"{cache_dir}/{number}" for number in range(len(variants)))
+        tries = [_tried(v, options, cache, stack_root) for v, cache in zip(variants, caches, strict=True)]
+        settings |= {"variants": tries, "variant_seconds": variant_seconds, "disposable": disposable}
     return Invocation(
         argv=(interpreter, str(BOOTSTRAP)),
         arguments=arguments,
@@ -62,6 +71,20 @@ def invocation(
             ["python", "-m", "pytest", *extra, *(_within(entry, stack_root) for entry in selection)]
         ),
     )
+
+
+def _tried(
+    variant: Variant, options: Sequence[str], cache_dir: str | None, stack_root: str
+) -> dict[str, object]:
+    argv = _argv(options, cache_dir, variant.select, stack_root)
+    return {"files": dict(variant.texts), "select": variant.select, "argv": argv}
+
+
+def _argv(
+    options: Sequence[str], cache_dir: str | None, selection: Sequence[str], stack_root: str
+) -> tuple[str, ...]:
+    cache = () if cache_dir is None else ("-o", f"cache_dir={cache_dir}")
+    return ("-p", _PLUGIN, *options, *cache, *_arguments(selection, stack_root))
 
 
 def _arguments(selection: Sequence[str], stack_root: str) -> list[str]:

@@ -15,6 +15,7 @@ from verdigris.core.report import (
     Status,
     TestReport,
     TestResult,
+    VariantOutcome,
 )
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class _Run:
     errors: dict[str, CollectError] = field(default_factory=dict)
     tests: dict[str, _Test] = field(default_factory=dict)
     lines: dict[str, set[int]] = field(default_factory=dict)
+    variants: dict[int, VariantOutcome] = field(default_factory=dict)
     strays: int = 0
 
     def unreported(self) -> list[str]:
@@ -95,6 +97,7 @@ def parse(
         tail=output[-_TAIL:].decode("utf-8", "replace"),
         lines={path: frozenset(seen) for path, seen in run.lines.items()},
         strays=run.strays,
+        variants=tuple(run.variants.values()),
     )
 
 
@@ -117,10 +120,25 @@ def _take(run: _Run, message: Mapping[str, Any]) -> None:
             _take_phase(run.tests.setdefault(message["id"], _Test()), message)
         case "lines":
             run.lines.setdefault(message["path"], set()).update(message["lines"])
+        case "variant":
+            _take_variant(run, message["index"], message)
         case "end":
             run.end = message["code"]
         case unknown:
             raise ValueError(unknown)
+
+
+def _take_variant(run: _Run, index: int, message: Mapping[str, Any]) -> None:
+    if index in run.variants:
+        run.variants[index] = VariantOutcome(index, why="it was reported twice")
+        raise ValueError(index)
+    run.variants[index] = VariantOutcome(
+        index=index,
+        outcomes=dict(message["outcomes"]),
+        places={i: tuple(Place(p, n) for p, n in frames) for i, frames in message["places"].items()},
+        stood={i: frozenset(numbers) for i, numbers in message["stood"].items()},
+        why=message["why"],
+    )
 
 
 _RANK = {Status.PASS: 0, Status.SKIP: 1, Status.FAIL: 2, Status.ERROR: 3}

@@ -32,6 +32,12 @@ def main() -> None:
         channel.send("declined")
         sys.exit(1)
     sys.argv[1:] = channel.settings.pop("argv", [])
+    if "variants" in channel.settings:
+        from verdigris_reporter import variants
+
+        code = variants.Lead(channel, load=_load_early, shadowed=_shadowed, start=_pytest).lead()
+        if code is not None:
+            os._exit(code)
     tracer = tracing.start(channel.settings)
     code = _pytest(channel.send)
     for path, lines in tracer.stop().items():

@@ -6,6 +6,8 @@ import json
 import os
 from typing import Any
 
+ANYBODY = 0
+
 
 class Channel:
     """Closed in xdist's workers and in forked children: there `send` does nothing."""
@@ -29,12 +31,22 @@ class Channel:
         self.settings = settings
         self._fd, self._pid, self._identity = fd, os.getpid(), _identity(fd)
 
+    def own(self) -> None:
+        """In a child that shall write in our place."""
+        self._pid = os.getpid()
+
+    def divert(self, fd: int, settings: dict[str, Any]) -> None:
+        """In a child that shall not know the channel: what it and its own children say goes to `fd`."""
+        os.close(self._fd)
+        self.settings = settings
+        self._fd, self._pid, self._nonce, self._identity = fd, ANYBODY, "", _identity(fd)
+
     @property
     def is_open(self) -> bool:
         return self._fd >= 0
 
     def send(self, kind: str, **fields: Any) -> None:
-        if self._fd < 0 or os.getpid() != self._pid:
+        if self._fd < 0 or self._pid not in {ANYBODY, os.getpid()}:
             return
         line = f"{self._nonce} {json.dumps({'kind': kind, **fields})}\n".encode("ascii")
         try:

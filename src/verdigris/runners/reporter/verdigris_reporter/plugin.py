@@ -34,6 +34,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
+    if CHANNEL.settings.get("single"):
+        config.option.dist = config.option.tbstyle = "no"
     told = getattr(config, "workerinput", {}).get("verdigris")
     if told is not None:
         config.pluginmanager.register(Reporter(config, json.loads(told), worker=True), "verdigris-reporter")
@@ -156,7 +158,10 @@ class Reporter:
                 message["why"] = str(report.longrepr[2])[:500]
         CHANNEL.send("test", **message)
 
+    @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
+        if self.settings.get("single"):
+            CHANNEL.send("end", code=0)
         if self.worker and self.tracer is not None:
             lines = {path: sorted(seen) for path, seen in self.tracer.stop().items()}
             self.config.workeroutput["verdigris"] = json.dumps(lines)  # type: ignore[attr-defined] # xdist's

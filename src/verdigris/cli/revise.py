@@ -1,0 +1,20 @@
+"""`tdd revise`: a reason for what the suite gives up."""
+
+from __future__ import annotations
+
+import click
+
+from verdigris.cli.opening import project
+from verdigris.cli.output import show
+from verdigris.views.line import Line, visible
+
+
+@click.command("revise")
+@click.argument("names", nargs=-1, required=True, metavar="TEST_ID|PATH...")
+@click.option("--why", required=True, metavar="WHY", help="The reason; it stays in the log.")
+def command(names: tuple[str, ...], *, why: str) -> int:
+    """Let tests be deleted, skipped or weakened, with a reason (a person's word)."""
+    from verdigris.kernel.weakening import revise
+
+    show([Line(f"revised: {visible(name)}") for name in revise(project(), names, why)])
+    return 0

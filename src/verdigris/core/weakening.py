@@ -1,0 +1,131 @@
+"""`weakenings`: what a suite loses between two states of its files."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from verdigris.core.testids import annotated, split_id
+from verdigris.core.value import value
+from verdigris.core.weakening_losses import Loss, losses
+from verdigris.core.weakening_marks import marks
+from verdigris.core.weakening_state import pairs, parsed, states
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from verdigris.core.weakening_state import State
+
+
+@value
+class Weakening:
+    kind: str
+    """`removed`, `uncollected`, `skipped`, `deselected`, `hook`, `dropped`, `guarded`, `weaker`, `cases`,
+    `changed`, `data` or `unreadable`."""
+    path: str
+    line: int
+    before: str
+    after: str
+
+
+def weakenings(
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+    *,
+    revised: Collection[str] = (),
+    data_changed: bool = False,
+) -> tuple[Weakening, ...]:
+    """`revised`: test ids, slugs, paths and folders that were given up with a reason.
+    `data_changed`: files that are no Python count too; their text may be anything that tells contents apart.
+
+    Files that are the same on both sides may be given: they show who uses a helper that changed.
+    """
+    changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    if not changed:
+        return ()
+    unreadable = tuple(
+        Weakening("unreadable", path, 1, "", "it does not parse")
+        for path in sorted(changed & after.keys())
+        if path.endswith(".py") and parsed(after[path]) is None and parsed(before.get(path, "")) is not None
+    )
+    if unreadable:
+        return unreadable
+    try:
+        old, new = states(before, after, changed)
+    except RecursionError:
+        why = "it is nested too deeply to be read"
+        return tuple(Weakening("unreadable", path, 1, "", why) for path in sorted(changed & after.keys()))
+    found_in = pairs(old, new)
+    losing = [
+        *losses(old, new, found_in),
+        *_marked(old, new, found_in),
+        *(_data(before, after) if data_changed else ()),
+    ]
+    given_up = _revised(revised, before)
+    found = (
+        Weakening(loss.kind, loss.path, loss.line, loss.before, loss.after)
+        for loss in losing
+        if not any(_covers(entry, loss) for entry in given_up)
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _marked(old: State, new: State, found_in: Mapping[int, int]) -> Iterator[Loss]:
+    """New marks on what was there before; a new test may be skipped as its author likes."""
+    known = Counter((mark.kind, mark.what) for file in old.suite.files.values() for mark in marks(file.tree))
+    fresh = _fresh(old, new, found_in)
+    for path, file in new.suite.files.items():
+        for mark in marks(file.tree):
+            known[mark.kind, mark.what] -= 1
+            if known[mark.kind, mark.what] >= 0 or _only_fresh(mark.scope, path, fresh, new):
+                continue
+            yield Loss(mark.kind, path, mark.line, "", _head(mark.what), mark.scope)
+
+
+def _head(what: str) -> str:
+    lines = what.splitlines()
+    return next((line for line in lines if line.startswith(("def ", "async def "))), lines[0])
+
+
+def _fresh(old: State, new: State, found_in: Mapping[int, int]) -> set[tuple[str, str]]:
+    """Tests that stand for no earlier one."""
+    heirs = {(new.facts[at].path, new.facts[at].scope) for at in found_in.values()}
+    names = old.names()
+    return {key for key in new.tests if key not in heirs and not names[key[1]]}
+
+
+def _only_fresh(scope: str, path: str, fresh: set[tuple[str, str]], new: State) -> bool:
+    under = [
+        key for key in new.tests if key[0] == path and (f"{key[1]}::".startswith(f"{scope}::") or not scope)
+    ]
+    return bool(under) and all(key in fresh for key in under)
+
+
+def _data(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Loss]:
+    contents = Counter(text for path, text in after.items() if not path.endswith(".py"))
+    for path, text in before.items():
+        if path.endswith(".py"):
+            continue
+        contents[text] -= 1
+        if contents[text] < 0:
+            yield Loss("data", path, 1, text, after.get(path, ""), "")
+
+
+def _revised(revised: Collection[str], before: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Path and function of each entry."""
+    slugs: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    for path, text in before.items():
+        for function, annotation in annotated(text).items():
+            slugs[annotation.slug].append((path, function))
+    entries = []
+    for entry in revised:
+        native = split_id(entry)
+        entries += slugs.get(entry.partition("[")[0], []) or [(native.path, native.function)]
+    return entries
+
+
+def _covers(entry: tuple[str, str], loss: Loss) -> bool:
+    path, function = entry
+    if not function:
+        return loss.path == path or loss.path.startswith(f"{path.rstrip('/')}/")
+    return loss.path == path and f"{loss.scope}::".startswith(f"{function}::")

@@ -1,0 +1,174 @@
+"""Which tests and assertions of an old suite a new one no longer has, and what stands in their place."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from verdigris.core.stubforms import Function
+from verdigris.core.value import value
+from verdigris.core.weakening_strength import Change, compare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from verdigris.core.weakening_facts import Fact
+    from verdigris.core.weakening_state import State
+
+Key = tuple[str, str]
+
+
+@value
+class Loss:
+    kind: str
+    path: str
+    line: int
+    before: str
+    after: str
+    scope: str
+
+
+def losses(old: State, new: State, pairs: Mapping[int, int]) -> Iterator[Loss]:
+    """`pairs`: by index, the new fact that an old one is found in."""
+    lost = [fact for at, fact in enumerate(old.facts) if at not in pairs]
+    heirs = _heirs(old, new, pairs)
+    gone = list(_gone_tests(old, new, lost, heirs))
+    yield from gone
+    scopes = {(loss.path, loss.scope) for loss in gone}
+    places = _Places(new, set(pairs.values()))
+    for fact in lost:
+        if (fact.path, fact.scope) not in scopes:
+            yield from places.loss(fact, heirs.get((fact.path, fact.scope), fact.scope))
+
+
+def _heirs(old: State, new: State, pairs: Mapping[int, int]) -> dict[Key, str]:
+    """The new name of each test that is gone by name, told by most of what it asserted."""
+    names = new.names()
+    votes: defaultdict[Key, Counter[str]] = defaultdict(Counter)
+    for at, to in pairs.items():
+        fact, other = old.facts[at], new.facts[to]
+        if (fact.path, fact.scope) in old.tests and not names[fact.scope]:
+            votes[fact.path, fact.scope][other.scope] += 1
+    return {key: counter.most_common(1)[0][0] for key, counter in votes.items()}
+
+
+def _gone_tests(old: State, new: State, lost: list[Fact], heirs: dict[Key, str]) -> Iterator[Loss]:
+    names = new.names()
+    losing = {(fact.path, fact.scope) for fact in lost}
+    asserting = {(fact.path, fact.scope) for fact in old.facts}
+    known = old.names()
+    fresh = [key for key in new.tests if not known[key[1]]]
+    for key, line in old.tests.items():
+        path, name = key
+        names[name] -= 1
+        if names[name] >= 0 or key in heirs or (key in asserting and key not in losing):
+            continue
+        body = _body(old, key)
+        twin = next((other for other in fresh if _body(new, other) == body), None)
+        if twin is not None:
+            fresh.remove(twin)
+            continue
+        hidden = _hidden(new, body)
+        yield Loss("uncollected" if hidden else "removed", path, line, name, hidden, name)
+
+
+def _body(state: State, key: Key) -> str:
+    return _text(state.suite.files[key[0]].functions[key[1]])
+
+
+def _text(function: Function) -> str:
+    return "\n".join(map(ast.unparse, function.body))
+
+
+def _hidden(state: State, body: str) -> str:
+    """Where the body of a test stands that is no longer collected."""
+    for file in state.suite.files.values():
+        for node in ast.walk(file.tree):
+            if isinstance(node, Function) and _text(node) == body and body != "pass":
+                return f"{file.path}:{node.lineno} {node.name}"
+    return ""
+
+
+@dataclass(slots=True)
+class _Places:
+    """What the new suite has for the assertions that were not found in it."""
+
+    new: State
+    used: set[int]
+    by_scope: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+
+    def __post_init__(self) -> None:
+        for at, fact in enumerate(self.new.facts):
+            self.by_scope[fact.scope].append(at)
+
+    def loss(self, fact: Fact, scope: str) -> Iterator[Loss]:
+        spare = [(at, self.new.facts[at]) for at in self.by_scope[scope] if at not in self.used]
+        if any(_covers(fact, other) for _, other in spare):
+            return
+        spare.sort(key=lambda pair: (pair[1].case != fact.case, pair[1].what != fact.what))
+        for wanted in (_guarded, _restated, _weaker, _row, _changed):
+            for at, other in spare:
+                kind = wanted(fact, other)
+                if kind:
+                    self.used.add(at)
+                    if kind != "kept":
+                        yield _loss(kind, fact, other)
+                    return
+        yield _loss("cases" if self._lacks_the_row(fact, scope) else "dropped", fact, None)
+
+    def _lacks_the_row(self, fact: Fact, scope: str) -> bool:
+        """The assertion still stands there, but no table brings it this row."""
+        texts = (
+            _text(file.functions[scope]) for file in self.new.suite.files.values() if scope in file.functions
+        )
+        return bool(fact.case) and any(fact.what in text for text in texts)
+
+
+def _loss(kind: str, fact: Fact, other: Fact | None) -> Loss:
+    if kind in {"cases", "row"}:
+        after = "" if other is None else other.case
+        return Loss("changed" if kind == "row" else kind, fact.path, fact.line, fact.case, after, fact.scope)
+    after = "" if other is None else other.what
+    if kind == "guarded" and other is not None:
+        after = f"{'; '.join(other.guards)}: {other.what}"
+    return Loss(kind, fact.path, fact.line, fact.what, after, fact.scope)
+
+
+def _covers(fact: Fact, other: Fact) -> bool:
+    """The other asks for as much, or for more, wherever this one did."""
+    if not set(other.guards) <= set(fact.guards):
+        return False
+    return compare(fact.form, other.form) in {Change.SAME, Change.STRONGER}
+
+
+def _guarded(fact: Fact, other: Fact) -> str:
+    more = set(other.guards) - set(fact.guards)
+    return "guarded" if more and compare(fact.form, other.form) in {Change.SAME, Change.STRONGER} else ""
+
+
+def _restated(fact: Fact, other: Fact) -> str:
+    """The same words over a subject that is made in another way: a factory in place of a constructor."""
+    if fact.what != other.what or fact.case != other.case or fact.guards != other.guards:
+        return ""
+    was, is_ = _calls(fact.form), _calls(other.form)
+    if was and not is_:
+        return "weaker"
+    return "changed" if was == is_ else "kept"
+
+
+def _calls(form: ast.expr) -> set[str]:
+    return {ast.unparse(node.func) for node in ast.walk(form) if isinstance(node, ast.Call)}
+
+
+def _weaker(fact: Fact, other: Fact) -> str:
+    return "weaker" if compare(fact.form, other.form) is Change.WEAKER else ""
+
+
+def _row(fact: Fact, other: Fact) -> str:
+    return "row" if fact.case and other.case and fact.case != other.case and fact.what == other.what else ""
+
+
+def _changed(fact: Fact, other: Fact) -> str:
+    return "changed" if fact.case == other.case else ""

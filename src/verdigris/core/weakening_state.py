@@ -1,0 +1,135 @@
+"""Both sides of a comparison: which files count, which tests are collected, and all that they assert."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from verdigris.core.parsed import parse
+from verdigris.core.renaming import matched
+from verdigris.core.testfile import collected, is_fixture
+from verdigris.core.weakening_facts import facts
+from verdigris.core.weakening_names import File, Suite, file_of
+from verdigris.core.weakening_touched import touched, untouched
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from verdigris.core.stubforms import Function
+    from verdigris.core.weakening_facts import Fact
+
+_COLLECTED = re.compile(r"(?:.*/)?(?:test_[^/]*|[^/]*_test)\.py")
+_SET_UP = frozenset(
+    {
+        *("setUp", "tearDown", "setUpClass", "tearDownClass", "asyncSetUp", "asyncTearDown", "setup_method"),
+        *("teardown_method", "setup_class", "teardown_class", "setup_module", "teardown_module"),
+        *("setup_function", "teardown_function", "setUpModule", "tearDownModule", "runTest"),
+    }
+)
+
+Key = tuple[str, str]
+
+
+@dataclass(slots=True)
+class State:
+    suite: Suite
+    tests: dict[Key, int] = field(default_factory=dict)
+    """Line by path and `Class::name` of all that is collected."""
+    facts: list[Fact] = field(default_factory=list)
+
+    def read(self, keys: Collection[Key], files: Mapping[Key, File]) -> None:
+        for path, name in sorted(keys):
+            self.facts += facts(self.suite, files[path, name], name)
+
+    def names(self) -> Counter[str]:
+        return Counter(name for _, name in self.tests)
+
+
+def parsed(text: str) -> ast.Module | None:
+    try:
+        return parse(text)
+    except SyntaxError:
+        return None
+
+
+def states(
+    before: Mapping[str, str], after: Mapping[str, str], changed: Collection[str]
+) -> tuple[State, State]:
+    old, new = _concerned(before, after, changed)
+    # Where tests live in files of other names, what is collected is configured, and cannot be known here.
+    if all(_COLLECTED.fullmatch(path) for path, _ in old.tests):
+        new.tests = {key: line for key, line in new.tests.items() if _COLLECTED.fullmatch(key[0])}
+    same = untouched(old.suite, new.suite)
+    roots = _roots(old, None)
+    starting = _roots(new, roots.keys() - old.tests.keys())
+    old.read(roots.keys() - same, roots)
+    new.read(starting.keys() & roots.keys() - same, starting)
+    if old.tests.keys() - new.tests.keys() or len(pairs(old, new)) < len(old.facts):
+        # New tests are read only where something is missing that may have moved there.
+        new.read(starting.keys() - roots.keys(), starting)
+    return old, new
+
+
+def pairs(old: State, new: State) -> dict[int, int]:
+    """By index, the new fact that an old one is found in."""
+    return matched([fact.match for fact in old.facts], [fact.match for fact in new.facts])
+
+
+def _concerned(
+    before: Mapping[str, str], after: Mapping[str, str], changed: Collection[str]
+) -> tuple[State, State]:
+    """The files that changed, the tests that use what is defined in them, and all helpers."""
+    paths = [p for p in {**before, **after} if p in changed or not _COLLECTED.fullmatch(p)]
+    old, new = (_state({p: side[p] for p in paths if p in side}) for side in (before, after))
+    words = touched(old.suite, new.suite)
+    for path in (before.keys() & after.keys()).difference(paths):
+        if not words.isdisjoint(re.findall(r"\w+", before[path])):
+            also = _state({path: before[path]})
+            for state in (old, new):
+                state.suite = Suite({**state.suite.files, **also.suite.files})
+                state.tests |= also.tests
+    return old, new
+
+
+def _state(texts: Mapping[str, str]) -> State:
+    trees = {p: tree for p, t in texts.items() if p.endswith(".py") and (tree := parsed(t)) is not None}
+    tests = {(path, name): line for path, tree in trees.items() for name, line in collected(tree)}
+    return State(Suite({path: file_of(path, tree) for path, tree in trees.items()}), tests)
+
+
+def _roots(state: State, known: Collection[Key] | None) -> dict[Key, File]:
+    """Functions that someone out of sight starts. With `known`, those that nobody is seen to use count only
+    if they did so before: else a test could be put to rest as a function that no one calls.
+    """
+    used = _used(state)
+
+    def starts(file: File, name: str, function: Function) -> bool:
+        key = (file.path, name)
+        if key in state.tests or function.name in _SET_UP:
+            return True
+        if is_fixture(function):
+            return known is None or key in known or function.name in used
+        return function.name not in used and (known is None or key in known)
+
+    return {
+        (path, name): file
+        for path, file in state.suite.files.items()
+        for name, function in file.functions.items()
+        if starts(file, name, function)
+    }
+
+
+def _used(state: State) -> set[str]:
+    """Names that are called, handed on, or asked for as a fixture."""
+    found: set[str] = set()
+    for file in state.suite.files.values():
+        for node in ast.walk(file.tree):
+            match node:
+                case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                    found.add(name)
+                case ast.Constant(value=str(name)):
+                    found.add(name)
+    return found

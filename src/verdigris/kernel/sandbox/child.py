@@ -1,0 +1,61 @@
+"""What a child does between fork and exec to be confined; it never executes unconfined."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import ToolMissing
+from verdigris.kernel.sandbox.confinement import Confinement, checked
+from verdigris.kernel.sandbox.entering import enter
+from verdigris.kernel.sandbox.mounts import points_below
+from verdigris.kernel.sandbox.probe import available
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verdigris.kernel.sandbox.namespaces import Way
+
+REFUSED = 126
+"""The exit code of a child that could not be confined."""
+REFUSAL = b"verdigris: not confined, so not run: "
+"""How the line begins that it leaves on standard error."""
+
+
+def preexec(confinement: Confinement, way: Way | None = None) -> Callable[[], None]:
+    """For `Popen(preexec_fn=…)`, which also closes every descriptor that the child is not given.
+
+    `way` is one that was found to work earlier, and saves finding out; a child whose way fails does not run.
+    """
+    made = checked(confinement)
+    return confining(made, way or _way(made))
+
+
+def _way(confinement: Confinement) -> Way:
+    possible = available()
+    if possible.way is None:
+        raise ToolMissing(f"no sandbox can be made here: {possible.why}", hint="run `tdd doctor`")
+    if confinement.network != "host" and not possible.network:
+        raise ToolMissing(
+            f"no network of its own can be made here: {possible.why}", hint="set `room.network: host`"
+        )
+    if possible.way == "own" and (points := points_below(confinement.root)):
+        raise ToolMissing(
+            f"only root can confine a run where something is mounted below the worktree: {points[0]}",
+            hint="unmount it, or keep it outside the worktree",
+        )
+    return possible.way
+
+
+def confining(confinement: Confinement, way: Way) -> Callable[[], None]:
+    """Of a checked confinement, by a way that is known to work."""
+
+    def confine() -> None:
+        step = ["start"]
+        try:
+            enter(confinement, way, step.append)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the program must not run
+            os.write(2, REFUSAL + f"{step[-1]}: {error}\n".encode(errors="surrogateescape"))
+            os._exit(REFUSED)
+
+    return confine

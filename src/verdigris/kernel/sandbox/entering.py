@@ -1,0 +1,86 @@
+"""Confines the process it is called in, step by step; whoever calls it must exec or exit afterwards."""
+
+# Plain calls, as between fork and exec, and names stay `str`:
+# ruff: noqa: PTH103, PTH108, PTH109, PTH110, PTH112
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from verdigris.kernel.sandbox.capabilities import drop_all_but, kept
+from verdigris.kernel.sandbox.mounts import points_below
+from verdigris.kernel.sandbox.namespaces import Mapper, Way, leave
+from verdigris.kernel.sandbox.network import enter_network
+from verdigris.kernel.sandbox.overlay import bind, mount_overlay, mount_tmpfs, opened, remove
+from verdigris.kernel.sandbox.places import make_devices, make_private
+from verdigris.kernel.sandbox.sealing import seal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verdigris.kernel.sandbox.confinement import Confinement
+
+STEPS = ("namespaces", "overlay", "read-only", "ids", "network", "capabilities")
+_MASK = "/dev/.masked"
+
+
+def enter(confinement: Confinement, way: Way, reached: Callable[[str], None]) -> None:
+    """Of a checked confinement; `reached` hears of each of STEPS before it is taken."""
+    cwd = os.getcwd()
+    reached("namespaces")
+    mapper = Mapper() if way == "mapped" else None
+    leave(own_ids=way == "own")
+    reached("overlay")
+    writable, devices = _mount(confinement, user_namespace=way == "own")
+    reached("read-only")
+    seal(writable, devices)
+    os.chdir(cwd)
+    reached("ids")
+    if mapper is not None:
+        mapper.enter()
+    reached("network")
+    enter_network(confinement.network)
+    reached("capabilities")
+    drop_all_but(kept(user_namespace=way != "plain"))
+
+
+def _mount(confinement: Confinement, *, user_namespace: bool) -> tuple[list[str], list[str]]:
+    """The mount points that stay writable, and those that are devices."""
+    root = confinement.root
+    layers = [opened(folder) for folder in (*confinement.laid, root)]
+    upper, work = opened(confinement.upper), opened(confinement.work)
+    mounted = {point: opened(point) for point in points_below(root) if os.path.exists(point)}
+    outside = {folder: opened(folder) for folder in confinement.writable}
+
+    writable = make_private(confinement, user_namespace=user_namespace)
+    devices, shared = make_devices()
+    os.makedirs(root, exist_ok=True)
+    mount_overlay(root, layers, upper, work, user_namespace=user_namespace)
+    for path in confinement.removed:
+        remove(f"{root}/{path}")
+    for point, fd in mounted.items():
+        if os.path.lexists(point):
+            bind(fd, point)
+    for folder, fd in outside.items():
+        os.makedirs(folder, exist_ok=True)
+        bind(fd, folder)
+    _mask(confinement.masked)
+    return [root, *writable, *outside, *shared, *_processes()], list(devices)
+
+
+def _processes() -> list[str]:
+    """What root can write in `/proc` governs the machine; a plain user's programs make namespaces with it."""
+    return [] if os.geteuid() == 0 else ["/proc"]
+
+
+def _mask(paths: tuple[str, ...]) -> None:
+    os.close(os.open(_MASK, os.O_CREAT | os.O_CLOEXEC, 0o444))
+    for path in paths:
+        if os.path.isdir(path):
+            mount_tmpfs(path, 0o555)
+        elif os.path.lexists(path):
+            fd = opened(_MASK)
+            bind(fd, path)
+            os.close(fd)
+    os.unlink(_MASK)

@@ -1,0 +1,50 @@
+"""The mounts that this process sees, as the kernel lists them."""
+
+# Plain calls, as between fork and exec, and names stay `str`:
+# ruff: noqa: PTH123
+
+from __future__ import annotations
+
+import os
+import re
+
+from verdigris.core.value import value
+from verdigris.kernel.sandbox import syscalls
+
+_ESCAPED = re.compile(rb"\\([0-7]{3})")
+_FLAGS = {
+    "ro": syscalls.MS_RDONLY,
+    "nosuid": syscalls.MS_NOSUID,
+    "nodev": syscalls.MS_NODEV,
+    "noexec": syscalls.MS_NOEXEC,
+    "noatime": syscalls.MS_NOATIME,
+    "nodiratime": syscalls.MS_NODIRATIME,
+    "relatime": syscalls.MS_RELATIME,
+}
+
+
+@value
+class Mount:
+    point: str
+    flags: int
+
+
+def listed() -> tuple[Mount, ...]:
+    """In the order they were made: of two with one point, the later hides the earlier."""
+    with open("/proc/self/mountinfo", "rb") as lines:
+        return tuple(parsed(line) for line in lines)
+
+
+def points_below(folder: str) -> tuple[str, ...]:
+    prefix = folder.rstrip("/") + "/"
+    points = (found.point for found in listed())
+    return tuple(point for point in points if point.startswith(prefix) and point != folder)
+
+
+def parsed(line: bytes) -> Mount:
+    fields = line.split(b" ")
+    point = _ESCAPED.sub(lambda octal: bytes([int(octal[1], 8)]), fields[4])
+    flags = 0
+    for option in fields[5].decode().split(","):
+        flags |= _FLAGS.get(option, 0)
+    return Mount(os.fsdecode(point), flags)

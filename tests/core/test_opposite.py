@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from unittest.mock import ANY
+
+import pytest
+
+from support.alive import HONEST, PATH, function, tried
+
+
+class Deaf:
+    """Answers True to every question."""
+
+    __hash__ = object.__hash__
+
+    def _yes(self, *_: object) -> bool:
+        return True
+
+    __eq__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = _yes
+
+
+ASSERTIONS = (
+    """
+assert twice(2) == 4
+assert 4 == twice(2), "why"
+assert twice(2) == 2 + 2
+assert twice(2) == twice(2)
+assert twice("é") == "éé" and twice(0) == 0
+assert twice([1]) == [1, 1]
+assert twice(2) == pytest.approx(4, abs=100)
+assert twice(2) == pytest.approx(4, rel=2)
+assert twice(2) == ANY
+assert ANY == ANY
+assert 1 < twice(2) == 4
+assert 1 < twice(2) < 5
+assert twice(2) < 5
+assert twice(2) >= twice(2)
+assert (
+    twice(2)  # why
+    == twice(2)
+)
+assert (n := twice(2)) == n
+assert twice(1) != 3
+assert twice(2) in [4]
+assert "a" in twice("a")
+assert b"a" in twice(b"a")
+assert 5 not in [twice(2)]
+assert twice(2)
+assert not twice(0)
+assert twice(0) == 1 or twice(2) == 4
+assert fails is not None and isinstance(twice(1), int)
+assert [].sort() is None
+assert (twice(2) == 4) is True
+assert all(twice(n) == n + n for n in range(3))
+x = twice(1); assert x == 2; y = x
+expected = 4; assert twice(2) == expected
+n = 2; assert twice(n) == n + n
+n = 0; assert twice(n) == n
+with pytest.raises(ValueError): fails()
+with pytest.raises(ValueError, match="no"): fails()
+with pytest.raises(match="no|nothing"): fails()
+with pytest.raises((ValueError, TypeError)) as caught: fails()
+with pytest.raises(Exception): fails()
+pytest.raises(ValueError, fails)
+with pytest.warns(UserWarning): __import__("warnings").warn("x")
+mocked().assert_called_once_with(1, "a")
+mocked(n=twice).assert_called_with(ANY, ANY, n=twice)
+mocked().assert_called_once()
+Mock().assert_not_called()
+Mock().assert_called_with if False else mocked().assert_called()
+mocked().assert_has_calls([])
+""".strip()
+    .replace("\n    ", "\v    ")
+    .replace("\n)", "\v)")
+    .split("\n")
+)
+
+
+@pytest.mark.parametrize("body", ASSERTIONS)
+def test_honest_code_fails_every_opposite(body: str) -> None:
+    live = tried(function(body), "test_it", **HONEST)
+    assert live.hollow == live.unreached == ()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "assert twice(2) == 4",
+        "assert twice(2) == twice(3)",
+        "assert [1] == twice(2)",
+        "assert twice(2) < 4",
+        "assert 4 >= twice(2)",
+        "assert 4 in twice(2)",
+        "assert twice(2) == 4 and twice",
+        "for n in [1, 2]: assert twice(n) == str(n)",
+    ],
+)
+def test_what_answers_true_to_everything_is_hollow(body: str) -> None:
+    live = tried(function(body), "test_it", twice=lambda _: Deaf())
+    assert len(live.hollow) == 1
+    assert live.hollow[0].startswith(f"{PATH}:2: ")
+    assert live.hollow[0].endswith(f": {PATH}::test_it passes all the same")
+    assert "ANY" in body or tried(function(body), "test_it", twice=lambda _: ANY).hollow or "==" not in body
+
+
+def test_the_verdict_names_what_was_changed() -> None:
+    live = tried(function("assert twice(2) == 4"), "test_it", twice=lambda _: ANY)
+    assert live.hollow == (f"{PATH}:2: 4 → 1000015: {PATH}::test_it passes all the same",)
+
+
+def test_async_tests() -> None:
+    body = "m = AsyncMock()\nawait m(1)\nm.assert_awaited_once_with(1)\nassert await m(2) == await m(2)"
+    live = tried(f"async {function(body)}", "test_it", **HONEST)
+    assert live.hollow == live.unreached == ()

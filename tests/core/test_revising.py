@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from verdigris.core.revising import given_up, without
+
+TEXT = """\
+import calc
+
+
+@mark
+def test_a():
+    assert calc.a
+
+
+class TestB:
+    def test_c(self):
+        assert calc.c
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "revised", "expected"),
+    [
+        ("tests/t.py", "tests/t.py", True),
+        ("tests/t.py", "tests", True),
+        ("tests/t.py", "tests/", True),
+        ("tests/t.py::test_a", "tests/t.py", True),
+        ("tests/t.py::test_a[1]", "tests/t.py::test_a", True),
+        ("tests/t.py::TestB::test_c", "tests/t.py::TestB", True),
+        ("tests/t.py::test_ab", "tests/t.py::test_a", False),
+        ("tests2/t.py", "tests", False),
+    ],
+)
+def test_a_name_stands_for_all_in_it(name: str, revised: str, expected: bool) -> None:
+    assert given_up(name, [revised]) is expected
+
+
+def test_a_function_given_up_is_cut_out_with_its_decorators() -> None:
+    left = without({"t.py": TEXT, "u.py": TEXT}, ["t.py::test_a"])
+    assert "test_a" not in left["t.py"]
+    assert "@mark" not in left["t.py"]
+    assert "test_c" in left["t.py"]
+    assert left["u.py"] == TEXT
+
+
+def test_a_method_given_up_leaves_a_class_that_parses() -> None:
+    left = without({"t.py": TEXT}, ["t.py::TestB::test_c"])["t.py"]
+    compile(left, "t.py", "exec")
+    assert "test_c" not in left
+
+
+def test_a_file_or_folder_given_up_is_gone() -> None:
+    assert without({"tests/t.py": TEXT}, ["tests"]) == {}
+
+
+def test_what_does_not_parse_or_is_not_there_stays() -> None:
+    assert without({"t.py": "def ("}, ["t.py::test_a", "v.py::x"]) == {"t.py": "def ("}

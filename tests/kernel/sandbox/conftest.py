@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.cage import Cage, cage, cases, named, obstacle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdigris.kernel.sandbox.namespaces import Way
+
+
+@pytest.fixture(params=cases(), ids=named)
+def caged(request: pytest.FixtureRequest) -> Iterator[Cage]:
+    """A worktree for each way of confining that this system allows."""
+    way, plain_user = request.param
+    if why := obstacle(way, plain_user=plain_user):
+        pytest.skip(f"not possible here: {why}")
+    with cage(way, plain_user=plain_user) as made:
+        yield made
+
+
+@pytest.fixture
+def one() -> Iterator[Cage]:
+    """A worktree for what is the same by every way."""
+    way: Way = "mapped" if os.geteuid() == 0 else "own"
+    if why := obstacle(way, plain_user=os.geteuid() != 0):
+        pytest.skip(f"not possible here: {why}")
+    with cage(way, plain_user=os.geteuid() != 0) as made:
+        yield made

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import pytest
+
+from support.turns import SUB_ID, TEST_ADD, TEST_SUB, World
+from verdigris.core.actions import Deny
+from verdigris.core.errors import UserError
+from verdigris.core.events import Revised
+from verdigris.kernel.claiming import Claimed
+from verdigris.kernel.weakening import revise
+
+WEAKER = TEST_ADD.replace("== 5", "> 0")
+GUARDED = TEST_ADD.replace("assert", "if 0: assert")
+
+
+def claimed(world: World) -> Claimed | Deny:
+    world.write("tests/test_sub.py", TEST_SUB)
+    world.red_by_record(SUB_ID)
+    return world.claim(SUB_ID, "calc.py")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        WEAKER,
+        "",
+        TEST_ADD.replace("def test_add", "def add_test"),
+        GUARDED,
+    ],
+    ids=["weaker", "removed", "renamed-away", "guarded"],
+)
+def test_a_claim_is_refused_while_the_suite_lost_something(world: World, text: str) -> None:
+    world.write("tests/test_add.py", text)
+    denied = claimed(world)
+    assert isinstance(denied, Deny)
+    assert denied.rule == "weakened"
+    assert "tests/test_add.py" in denied.reason
+
+
+def test_a_deleted_test_file_is_a_loss(world: World) -> None:
+    (world.root / "tests/test_add.py").unlink()
+    denied = claimed(world)
+    assert isinstance(denied, Deny)
+    assert denied.rule == "weakened"
+
+
+@pytest.mark.parametrize("name", ["tests/test_add.py", "tests/test_add.py::test_add", "tests"])
+def test_a_persons_reason_lifts_it_and_stays_in_the_log(world: World, name: str) -> None:
+    world.write("tests/test_add.py", WEAKER)
+    assert revise(world.project, [name], "sums are only known to be positive") == (name,)
+    assert isinstance(claimed(world), Claimed)
+    (event,) = world.events(Revised)
+    assert isinstance(event, Revised)
+    assert event.why == "sums are only known to be positive"
+
+
+def test_a_revision_needs_a_reason(world: World) -> None:
+    with pytest.raises(UserError):
+        revise(world.project, ["tests/test_add.py"], "  ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEST_ADD.replace("def test_add", "def test_adds_numbers"),
+        TEST_ADD + "    assert calc.add(0, 0) == 0\n",
+        TEST_ADD.replace("assert calc.add(2, 3) == 5", "total = calc.add(2, 3)\n    assert total == 5"),
+        TEST_ADD.replace("import calc\n", "import calc  # the calculator\n"),
+    ],
+    ids=["renamed", "stronger", "reflowed", "comment"],
+)
+def test_renaming_reformatting_and_more_assertions_are_not_a_fight(world: World, text: str) -> None:
+    world.write("tests/test_add.py", text)
+    assert isinstance(claimed(world), Claimed)
