@@ -284,22 +284,13 @@ def test_rate():
 """,
     red="""
 --- tests/test_cached.py
-import pytest
-
 import rates
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    yield
-    rates.convert.cache_clear()
-    rates.ASKED.clear()
 
 
 def test_a_rate_is_asked_once():
     assert rates.convert("CHF", 2) == 9.0
     assert rates.convert("CHF", 2) == 9.0
-    assert rates.ASKED == ["CHF"]
+    assert rates.ASKED.count("CHF") == 1
     assert rates.convert.cache_info().hits == 1
 
 

@@ -17,13 +17,13 @@ def run() -> None:
     try:
         code = _guarded(sys.argv[1:])
         sys.stdout.flush()
+        sys.stderr.flush()
     except BrokenPipeError:
         code = UNREAD
-        # The interpreter flushes once more at its end, and would complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         code = INTERRUPTED
-    sys.exit(code)
+    # Nothing is left to do: taking every module apart again would cost as much as a quick command.
+    os._exit(code)
 
 
 def _guarded(argv: list[str]) -> int:

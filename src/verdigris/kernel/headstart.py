@@ -5,7 +5,6 @@ Nothing of the project runs in it before the run's greeting comes, and one that 
 
 from __future__ import annotations
 
-import json
 import os
 
 from verdigris.kernel.starting import Started, start
@@ -16,27 +15,27 @@ if TYPE_CHECKING:
 
 CHANNEL = "VERDIGRIS_CHANNEL"
 EAGER = "VERDIGRIS_EAGER"
-NOTE = "headstart.json"
+NOTE = "headstart"
+"""The folder and the words of the command, parted by NUL: reading it imports nothing."""
 
-_waiting: dict[tuple[str, str], Started] = {}
-"""By argv and folder; at most one."""
+_waiting: dict[tuple[str, ...], Started] = {}
+"""By folder and command; at most one."""
 
 
 def begin(folder: str) -> None:
     """Start what the last run in this worktree started; any doubt is a reason not to."""
     try:
-        with open(os.path.join(_private(folder), NOTE), encoding="utf-8") as file:  # noqa: PTH118, PTH123
-            note = json.load(file)
-        argv, cwd = [str(word) for word in note["argv"]], str(note["cwd"])
+        with open(os.path.join(_private(folder), NOTE), "rb") as file:  # noqa: PTH118, PTH123 - before pathlib
+            cwd, *argv = os.fsdecode(file.read()).split("\0")
         started = start(argv, cwd, {**os.environ, EAGER: "1"}, CHANNEL)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, IndexError):
         return
-    _waiting[json.dumps(argv), cwd] = started
+    _waiting[cwd, *argv] = started
 
 
 def take(argv: tuple[str, ...], cwd: str) -> Started | None:
     """The waiting process, if it is the one that would be started now."""
-    started = _waiting.pop((json.dumps(list(argv)), cwd), None)
+    started = _waiting.pop((cwd, *argv), None)
     if started is not None and started.child.poll() is not None:
         started.end()
         return None
@@ -50,12 +49,12 @@ def cancel() -> None:
 
 def remember(private: Path, argv: tuple[str, ...], cwd: str) -> None:
     """For the next command; only saves time, so a disk that refuses it is no matter."""
-    text = json.dumps({"argv": list(argv), "cwd": cwd})
+    words = os.fsencode("\0".join((cwd, *argv)))
     try:
         note = private / NOTE
-        if not note.is_file() or note.read_text("utf-8") != text:
+        if not note.is_file() or note.read_bytes() != words:
             fresh = private / f"{NOTE}.{os.getpid()}"
-            fresh.write_text(text, "utf-8")
+            fresh.write_bytes(words)
             fresh.replace(note)
     except OSError:
         return

@@ -68,7 +68,7 @@ def start(
             pass_fds=() if theirs is None else (theirs.fileno(),),
             preexec_fn=_before_program(confine),  # noqa: PLW1509 - not set while threads run
         )
-    except OSError:
+    except BaseException:
         if ours is not None:
             ours.close()
         raise
