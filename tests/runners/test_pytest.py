@@ -31,6 +31,14 @@ def project(tmp_path: Path) -> PyProject:
     return PyProject(tmp_path / "a project")
 
 
+def test_a_project_without_the_cache_plugin_runs_under_strict_configuration(tmp_path: Path) -> None:
+    project = PyProject(tmp_path)
+    project.write("pytest.ini", "[pytest]\naddopts = --strict-config\n")
+    project.write("test_it.py", "def test_it():\n    assert True\n")
+    _, report = project.execute(extra=["-p", "no:cacheprovider"])
+    assert (report.ended, [r.status for r in report.results]) == (Ended.FINISHED, [Status.PASS])
+
+
 def test_no_selection_leaves_the_choice_to_the_project() -> None:
     made = call()
     assert paths(made) == ()

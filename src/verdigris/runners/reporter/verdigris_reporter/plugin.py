@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 OUTPUT = 8_000
 
 
+def pytest_addoption(parser: Any) -> None:
+    """We name a folder for pytest's cache; a strict project without that plugin would not know the key."""
+    if "cache_dir" not in getattr(parser, "_inidict", {"cache_dir": ()}):
+        parser.addini("cache_dir", "not used: there is no cache", default="")
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, Any, None]:
     """A conftest that cannot be imported ends pytest before any other hook could say so."""
