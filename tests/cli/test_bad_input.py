@@ -160,6 +160,12 @@ def test_a_read_only_disk(cli: Cli) -> None:
     assert next(f for f in doctor.json["findings"] if f["name"] == "disk")["level"] == "fail"
 
 
+def test_an_edited_configuration_on_a_read_only_disk_is_still_read(cli: Cli) -> None:
+    cli.repo.write("tdd.yaml", cli.repo.read("tdd.yaml") + b"strikes: 5\n")
+    status = cli.tdd("status", prefix=_read_only(cli))
+    assert (status.code, "phase red" in status.out) == (0, True), status
+
+
 def test_init_on_a_read_only_disk(tmp_path: Path) -> None:
     cli = Cli(make_repo(tmp_path / "repo"))
     ran = cli.tdd("init", prefix=_read_only(cli))
