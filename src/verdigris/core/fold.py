@@ -80,7 +80,7 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
         case e.TestRun():
             return replace(w, reds=_reds(w, event, seq))
         case e.SuiteRun():
-            return replace(w, baseline=Baseline(event.tree, event.record))
+            return replace(w, baseline=Baseline(event.tree, event.record, event.duration_ms))
         case e.TestBug():
             bug = OpenTestBug(event.bug, event.places, event.why, event.tree)
             return replace(w, bugs=w.bugs + 1, test_bugs={**w.test_bugs, event.bug: bug})

@@ -86,10 +86,18 @@ class Refactor:
     judged: str | None = None
 
 
+LEAST_LIMIT = 120.0
+
+
 @value
 class Baseline:
     tree: str
     record: str
+    duration_ms: int = 0
+
+    def limit(self, configured: int) -> float:
+        """Seconds that a suite may take which took this long before; a hang should not cost ten minutes."""
+        return min(float(configured), max(LEAST_LIMIT, 3 * self.duration_ms / 1000))
 
 
 @value

@@ -45,6 +45,7 @@ def call(
     progress: Progress | None = None,
     confine: Confinement | None = None,
     variants: Sequence[Variant] = (),
+    timeout: float | None = None,
 ) -> TestReport:
     """`confine` makes the tree disposable, which `variants` of the tests need."""
     known = project.repo.private / "interpreters.json"
@@ -64,7 +65,8 @@ def call(
             variant_seconds=project.settings.liveness_seconds,
             disposable=confine is not None,
         )
-        lines, finished = _carried_out(project, made, progress, confine)
+        limit = timeout or project.settings.timeout
+        lines, finished = _carried_out(project, made, progress, confine, limit)
     return parse(
         lines,
         nonce=made.nonce,
@@ -77,7 +79,11 @@ def call(
 
 
 def _carried_out(
-    project: Project, made: Invocation, progress: Progress | None, confine: Confinement | None
+    project: Project,
+    made: Invocation,
+    progress: Progress | None,
+    confine: Confinement | None,
+    timeout: float,
 ) -> tuple[list[bytes], Finished]:
     """By the process that had a head start, unless it finds that it began with the wrong modules."""
     env = {**os.environ, **made.env}
@@ -87,7 +93,7 @@ def _carried_out(
     while True:
         lines: list[bytes] = []
         on_line = _watched(lines, made.nonce, progress)
-        finished = run(command, timeout=project.settings.timeout, on_line=on_line, started=early)
+        finished = run(command, timeout=timeout, on_line=on_line, started=early)
         if early is None or not _declined(lines, made.nonce):
             headstart.remember(project.repo.private, made.argv, made.cwd)
             return lines, finished

@@ -14,16 +14,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from verdigris.core.settings import Stack
+    from verdigris.core.state import WorktreeState
     from verdigris.kernel.calling import Progress
     from verdigris.kernel.project import Project
 
 
 def execute(
-    project: Project, natives: Sequence[str], *, trace: Sequence[str] = (), progress: Progress | None = None
+    project: Project,
+    natives: Sequence[str],
+    *,
+    progress: Progress | None = None,
+    timeout: float | None = None,
 ) -> TestReport:
     """These ids and paths; whole stacks where none is named."""
     chosen = _chosen(project, natives)
-    reports = (call(project, s, names, trace=trace, progress=progress) for s, names in chosen.items())
+    reports = (call(project, s, names, progress=progress, timeout=timeout) for s, names in chosen.items())
     return _named(project, merged(reports))
 
 
@@ -33,6 +38,7 @@ def execute_suite(
     *,
     trace: Sequence[str] = (),
     progress: Progress | None = None,
+    timeout: float | None = None,
 ) -> TestReport:
     """What the configuration calls the suite, and the claimed tests: one call per stack where that can be."""
     by = by_stack(project.settings.stacks, claimed)
@@ -42,11 +48,19 @@ def execute_suite(
         marks = [word for entry in stack.suite if entry.startswith("-m") for word in _mark(entry)]
         paths = [_below(stack, entry) for entry in stack.suite if not entry.startswith("-m")]
         if marks and mine:
-            reports.append(call(project, stack, mine, trace=trace, progress=progress))
+            reports.append(call(project, stack, mine, trace=trace, progress=progress, timeout=timeout))
             mine = ()
         names = (*paths, *mine) if stack.suite else ()
-        reports.append(call(project, stack, names, extra=marks, trace=trace, progress=progress))
+        reports.append(
+            call(project, stack, names, extra=marks, trace=trace, progress=progress, timeout=timeout)
+        )
     return _named(project, merged(reports))
+
+
+def time_limit(project: Project, state: WorktreeState) -> float:
+    """For a verdict's runs: by what the suite took before, where that is known."""
+    configured = project.settings.timeout
+    return float(configured) if state.baseline is None else state.baseline.limit(configured)
 
 
 def collect(project: Project, natives: Sequence[str] = ()) -> frozenset[str]:

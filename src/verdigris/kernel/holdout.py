@@ -10,7 +10,7 @@ from verdigris.core.events import HeldOut, HoldingOut, Released, Releasing
 from verdigris.core.pathclass import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.report import Ended, Status
-from verdigris.kernel.execution import execute
+from verdigris.kernel.execution import execute, time_limit
 from verdigris.kernel.operation import operation
 from verdigris.kernel.paths import canonical
 from verdigris.kernel.proving import on_start_tree
@@ -76,7 +76,7 @@ def held_out_pass(project: Project, state: WorktreeState, tree: str) -> bool:
         return True
     paths = tuple(state.held_out)
     with on_start_tree(project, start=_with(project, state, tree, paths), edited=tree, paths=paths):
-        report = execute(project, paths)
+        report = execute(project, paths, timeout=time_limit(project, state))
     passed = bool(report.results) and all(r.status is Status.PASS for r in report.results)
     return passed and report.ended is Ended.FINISHED and not report.errors
 

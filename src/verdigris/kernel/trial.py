@@ -12,7 +12,7 @@ from verdigris.core.value import value
 from verdigris.core.verdict import Before, Tool, regressions
 from verdigris.kernel.commands import run_tool
 from verdigris.kernel.evidence import suite_event, test_events, worth_recording
-from verdigris.kernel.execution import collect, execute, execute_suite
+from verdigris.kernel.execution import collect, execute, execute_suite, time_limit
 from verdigris.kernel.holdout import held_out_pass
 from verdigris.kernel.observe import difference
 from verdigris.kernel.proving import on_start_tree
@@ -49,7 +49,8 @@ def try_candidate(
     project: Project, state: WorktreeState, tree: str, edits: Difference, progress: Progress | None
 ) -> Trial:
     claimed = tuple(c.native_id for c in state.claims.values())
-    report = execute_suite(project, claimed, progress=progress)
+    limit = time_limit(project, state)
+    report = execute_suite(project, claimed, progress=progress, timeout=limit)
     during = difference(project, tree, project.workspace.snapshot())
     runs = worth_recording(test_events(project, report, tree), frozenset(claimed))
     seqs = {record.data["native_id"]: record.seq for record in project.record(*runs)}
@@ -90,12 +91,12 @@ def _before(
         with on_start_tree(project, start=start, edited=tree, paths=paths):
             known = collect(project)
     missing = known - {r.native_id for r in report.results} - claimed
-    unstable = _pass_this_time(project, failing)
+    unstable = _pass_this_time(project, state, failing)
     suspects = (failing - unstable) | missing
     if not suspects:
         return Before({}, frozenset(unstable))
     with on_start_tree(project, start=start, edited=tree, paths=paths):
-        there = execute(project, _existing(project, suspects))
+        there = execute(project, _existing(project, suspects), timeout=time_limit(project, state))
     return Before(
         {r.native_id: r.status for r in there.results if r.native_id in suspects}, frozenset(unstable)
     )
@@ -111,11 +112,11 @@ def baseline_ids(project: Project, state: WorktreeState) -> frozenset[str] | Non
     return frozenset(i for i, status in json.loads(data).items() if status == Status.PASS)
 
 
-def _pass_this_time(project: Project, failing: Iterable[str]) -> set[str]:
+def _pass_this_time(project: Project, state: WorktreeState, failing: Iterable[str]) -> set[str]:
     names = sorted(failing)
     if not names:
         return set()
-    again = execute(project, names)
+    again = execute(project, names, timeout=time_limit(project, state))
     return {r.native_id for r in again.results if r.status is Status.PASS and r.native_id in names}
 
 
