@@ -56,6 +56,7 @@ def _tree(root: Path, size: int) -> None:
         if n % FOLDER == 0:
             folder.mkdir(parents=True)
         (folder / f"m{n % FOLDER}.py").write_text(f"VALUE = {n}\n")
-    who = ["-c", "user.name=bench", "-c", "user.email=bench@example.invalid"]
+    # A gc in the background would write where the folder is being removed.
+    who = ["-c", "user.name=bench", "-c", "user.email=bench@example.invalid", "-c", "maintenance.auto=false"]
     for argv in (["init", "-q"], ["add", "-A"], [*who, "commit", "-qm", "tree"]):
         subprocess.run(["git", *argv], cwd=root, check=True, capture_output=True)
