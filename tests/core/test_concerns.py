@@ -399,3 +399,18 @@ def test_other_languages_are_not_read() -> None:
 def test_what_is_nested_too_deeply_to_read_blocks() -> None:
     found = added("import pytest\nx = " + "1 + " * 900 + "1\n")
     assert [(c.kind, c.blocks) for c in found] == [("obscured", True)]
+
+
+def test_what_stands_in_nested_functions_is_told_once() -> None:
+    source = """
+        def limited(most):
+            def decorate(function):
+                used = 0
+                def call():
+                    nonlocal used
+                    used += 1
+                    return function() if used <= most else None
+                return call
+            return decorate
+    """
+    assert [c.kind for c in added(source)] == ["state-between-runs"]

@@ -126,7 +126,9 @@ def _hits(
         found = list(_found(path, tree, known, literals))
     except RecursionError:
         found = [Hit("obscured", tree, "it is nested too deeply to be read", blocks=True)]
-    yield from (((hit.kind, hit.what), hit) for hit in found)
+    # A rule that reads whole functions meets what stands in a nested one again.
+    once = {(hit.kind, hit.what, id(hit.node)): hit for hit in found}
+    yield from (((hit.kind, hit.what), hit) for hit in once.values())
 
 
 def _found(path: str, tree: ast.Module, known: Suite, literals: frozenset[Literal]) -> Iterator[Hit]:
