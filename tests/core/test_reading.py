@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from verdigris.core.reading import has_assertion
+from verdigris.core.reading import asserts_under, has_assertion
 
 FILE = textwrap.dedent('''
     import pytest
@@ -91,3 +91,12 @@ def test_asserts_nothing(function: str) -> None:
 
 def test_a_file_that_does_not_parse_asserts_nothing() -> None:
     assert not has_assertion("def test_x(:", "test_x")
+
+
+def test_a_name_is_found_in_whatever_class_it_is() -> None:
+    text = "class A:\n    def test_x(self):\n        assert 1\n\n\n"
+    text += "class B:\n    def test_y(self):\n        pass\n"
+    assert asserts_under(text, "test_x")
+    assert not asserts_under(text, "test_y")
+    assert not asserts_under(text, "test_z")
+    assert not asserts_under("def (", "test_x")

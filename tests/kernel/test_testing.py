@@ -92,6 +92,33 @@ def test_a_test_in_a_source_file_is_no_red(world: World) -> None:
     assert outcomes(world, "calc.py") == {"calc.py::test_here": ("fail", "not-a-test")}
 
 
+BASE = "class Contract:\n    def test_first(self):\n        assert self.make([7]).first() == 7\n"
+INHERITING = """\
+import calc
+from base import Contract
+
+
+class TestBox(Contract):
+    def make(self, v):
+        return calc.Box(v)
+"""
+
+
+def test_an_inherited_test_asserts_where_it_is_written(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo", **{"pytest.ini": "[pytest]\npythonpath = tests .\n"})
+    world.write("tests/base.py", BASE)
+    world.write("tests/test_box.py", INHERITING)
+    assert outcomes(world, "tests/test_box.py") == {
+        "tests/test_box.py::TestBox::test_first": ("fail", "valid")
+    }
+
+
+def test_a_failed_call_is_not_made_an_error_by_its_teardown(world: World) -> None:
+    fixture = "@pytest.fixture(autouse=True)\ndef clear():\n    yield\n    calc.sub.cache_clear()\n\n\n"
+    world.write("tests/test_sub.py", "import pytest\n\n" + TEST_SUB.replace("def test", fixture + "def test"))
+    assert outcomes(world, SUB_ID) == {SUB_ID: ("fail", "valid")}
+
+
 def test_a_run_during_which_the_tree_moved_proves_nothing(world: World) -> None:
     moving = (
         "import pathlib\n\n\ndef test_moving():\n"

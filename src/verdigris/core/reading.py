@@ -17,13 +17,26 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 def has_assertion(text: str, function: str) -> bool:
     """`function` is qualified, without parameters, e.g. `TestA::test_x`."""
+    file = _read(text)
+    return file is not None and file.asserts(function, set())
+
+
+def asserts_under(text: str, name: str) -> bool:
+    """Whether a function of this name asserts, in whatever class: for tests that another file inherits."""
+    file = _read(text)
+    return file is not None and any(
+        file.asserts(known, set()) for known in file.functions if known.rpartition("::")[2] == name
+    )
+
+
+def _read(text: str) -> _File | None:
     try:
         module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
-        return False
+        return None
     file = _File()
     file.read(module.body, "")
-    return file.asserts(function, set())
+    return file
 
 
 @dataclass(slots=True)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.events import SuiteRun, TestRun
 from verdigris.core.pathclass import PathClass
-from verdigris.core.reading import has_assertion
+from verdigris.core.reading import asserts_under, has_assertion
 from verdigris.core.redness import judge_red
 from verdigris.core.report import Ended, Status, TestReport, TestResult
-from verdigris.core.testids import split_id
+from verdigris.core.testids import NativeId, split_id
 from verdigris.core.verdict import first_line
 from verdigris.kernel.texts import text_of
 
@@ -59,11 +59,21 @@ def red_of(project: Project, result: TestResult, texts: dict[str, str | None]) -
     native = split_id(result.native_id)
     if project.classify(native.path) is not PathClass.TEST:
         return "not-a-test"
-    if native.path not in texts:
-        texts[native.path] = text_of(project, native.path)
-    text = texts[native.path]
-    asserts = text is not None and has_assertion(text, native.function)
+    asserts = _asserts(project, result, native, texts)
     return judge_red(result, classify=project.classify, has_assertion=asserts, rule=project.settings.red)
+
+
+def _asserts(project: Project, result: TestResult, native: NativeId, texts: dict[str, str | None]) -> bool:
+    """By reading the test, or the file that it is inherited from."""
+    written_in = result.defined_in or native.path
+    for path in (native.path, written_in):
+        if path not in texts:
+            texts[path] = text_of(project, path)
+    text, inherited = texts[native.path], texts[written_in]
+    if text is not None and has_assertion(text, native.function):
+        return True
+    name = native.function.rpartition("::")[2]
+    return written_in != native.path and inherited is not None and asserts_under(inherited, name)
 
 
 def suite_event(project: Project, report: TestReport, tree: str) -> SuiteRun | None:

@@ -152,9 +152,9 @@ def _take_phase(test: _Test, message: Mapping[str, Any]) -> None:
     status, note = _status(message, phase)
     test.ms += message["ms"]
     test.complete = phase is RunPhase.TEARDOWN or message["phase"] not in set(RunPhase)
-    if _RANK[status] > _RANK[test.status] or (
-        phase is RunPhase.CALL and status is test.status is Status.PASS
-    ):
+    # What failed in its call often cannot be torn down either: the first failure tells more.
+    outranked = _RANK[status] > _RANK[test.status] and test.status is not Status.FAIL
+    if outranked or (phase is RunPhase.CALL and status is test.status is Status.PASS):
         test.status, test.phase, test.note, test.facts = status, phase, note, dict(message)
     elif status is Status.PASS and not test.complete:
         test.phase = phase

@@ -1,0 +1,81 @@
+"""An honest project as data: what stood there, the failing tests, the edit that makes them pass."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from support.cli import Cli, Ran
+from support.gitrepo import make_repo
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+SEPARATOR = "\n--- "
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """`before`, `red` and `edit` hold several files, each opened by a line `--- PATH`."""
+
+    name: str
+    claim: str
+    before: str
+    red: str
+    """The failing tests, with stubs where they need them."""
+    edit: str
+    env: Mapping[str, str] = field(default_factory=dict)
+    stacks: Sequence[str] = (".",)
+    concerns: Sequence[str] = ()
+    """What a settlement may note: every concern holds one of these words, and every word is held."""
+
+
+def write(cli: Cli, text: str) -> None:
+    for part in f"\n{text.strip()}\n".split(SEPARATOR)[1:]:
+        path, _, content = part.partition("\n")
+        cli.repo.write(path, content.rstrip("\n") + "\n" if content else "")
+
+
+def start(root: Path, before: str, stacks: Sequence[str] = (".",)) -> Cli:
+    """A committed project that is set up."""
+    cli = Cli(make_repo(root))
+    named = [{"root": stack, "python": sys.executable} for stack in stacks]
+    cli.repo.write("tdd.yaml", json.dumps({"stacks": named}))
+    write(cli, before)
+    cli.repo.commit()
+    cli.ok("init", "--yes")
+    return cli
+
+
+def reds(cli: Cli, env: Mapping[str, str] | None = None) -> list[str]:
+    """The valid reds of the whole suite; a test that is red for a wrong reason fails ours."""
+    tests = cli.tdd("test", "--json", env=env).json["tests"]
+    wrong = [test for test in tests if test["red"] not in {None, "valid"}]
+    assert not wrong, wrong
+    return [test["id"] for test in tests if test["red"] == "valid"]
+
+
+def claim(cli: Cli, target: str, env: Mapping[str, str] | None = None) -> list[str]:
+    """All reds are claimed, for the same targets."""
+    found = reds(cli, env)
+    assert found
+    for test_id in found:
+        claimed = cli.tdd("claim", test_id, *target.split(), env=env)
+        assert claimed.code == 0, claimed
+    return found
+
+
+def accepted(ran: Ran) -> list[str]:
+    """The concerns of a settlement or a refactor's end that accepts at the first time of asking."""
+    found = ran.json
+    assert found.get("verdict") == "accepted", found
+    assert ran.code == 0
+    concerns: list[str] = found["concerns"]
+    return concerns
+
+
+def whole(cli: Cli) -> bool:
+    return bool(cli.ok("log", "verify", "--json").json["whole"])
