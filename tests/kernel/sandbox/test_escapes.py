@@ -62,7 +62,7 @@ def test_what_it_writes_elsewhere_has_no_effect(caged: Cage) -> None:
 
 
 def test_the_rest_of_the_system_is_read_only(caged: Cage) -> None:
-    target = Path(__file__).with_name("written-by-a-confined-run")
+    target = Path("/usr/written-by-a-confined-run")
     code = """
         import os, sys
         tried(lambda: os.mkdir(sys.argv[1]))
@@ -132,7 +132,7 @@ def test_no_mount_is_undone(caged: Cage) -> None:
 def test_a_nested_namespace_gains_nothing(caged: Cage) -> None:
     file = caged.write("root/file")
     secret = caged.write("home/held-out/test_secret.py", "SECRET")
-    outside = Path(__file__).with_name("written-by-a-nested-run")
+    outside = Path("/usr/written-by-a-nested-run")
     code = """
         import ctypes, os, sys
         libc = ctypes.CDLL(None, use_errno=True)

@@ -16,8 +16,8 @@ def main() -> None:
     if safe_path:
         sys.path.insert(0, HERE)
     # Here it is a top-level package, which only an injected one is.
-    from verdigris_reporter import channel as channels  # type: ignore[import-not-found]
-    from verdigris_reporter import tracing
+    from verdigris_reporter import bytecode, tracing  # type: ignore[import-not-found]
+    from verdigris_reporter import channel as channels
 
     del sys.path[0]
     eager = bool(os.environ.pop(EAGER, ""))
@@ -32,6 +32,7 @@ def main() -> None:
         channel.send("declined")
         sys.exit(1)
     sys.argv[1:] = channel.settings.pop("argv", [])
+    bytecode.distrust(channel.settings.get("worktree", ""))
     if "variants" in channel.settings:
         from verdigris_reporter import variants
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from . import tracing  # noqa: TID252 - the package has another name when injected
+from . import bytecode, tracing  # noqa: TID252 - the package has another name when injected
 from .channel import CHANNEL  # noqa: TID252 - same
 from .facts import Facts, collect_error  # noqa: TID252 - same
 from .names import Names  # noqa: TID252 - same
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 OUTPUT = 8_000
+
+
+bytecode.distrust_rewritten(
+    CHANNEL.settings.get("worktree", ""), sys.modules.get("_pytest.assertion.rewrite")
+)
 
 
 def pytest_addoption(parser: Any) -> None:

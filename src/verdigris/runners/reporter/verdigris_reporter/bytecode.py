@@ -1,0 +1,53 @@
+"""Keeps Python from running the bytecode of a text that is no longer there.
+
+A cache is taken for valid when source size and modification time, in whole seconds, are as they were. An edit
+of the same size within that second goes unseen, and a verdict would be about the code before. Such a cache was
+written within the same second as its source: it is not used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any
+
+
+def distrust(root: str) -> None:
+    """For what lies below `root`, except installed packages, whose files are not edited by hand."""
+    below = os.path.join(os.path.realpath(root), "")  # noqa: PTH118 - pathlib is not loaded before pytest
+    external: Any = importlib.import_module("importlib._bootstrap_external")
+    original = external.cache_from_source
+
+    def cache_from_source(path: str, *args: Any, **kwargs: Any) -> str:
+        cached = str(original(path, *args, **kwargs))
+        if _edited_by_hand(path, below) and _doubtful(path, cached):
+            raise NotImplementedError  # which the import system takes for "there is no cache"
+        return cached
+
+    external.cache_from_source = cache_from_source
+
+
+def distrust_rewritten(root: str, rewrite: Any) -> None:
+    """The same for pytest's own cache of rewritten tests."""
+    below = os.path.join(os.path.realpath(root), "")  # noqa: PTH118
+    original = getattr(rewrite, "_read_pyc", None)
+    if original is None:
+        return
+
+    def read(source: Any, pyc: Any, *args: Any, **kwargs: Any) -> Any:
+        if _edited_by_hand(str(source), below) and _doubtful(str(source), str(pyc)):
+            return None
+        return original(source, pyc, *args, **kwargs)
+
+    rewrite._read_pyc = read  # noqa: SLF001 - the only place where it is read
+
+
+def _edited_by_hand(path: str, below: str) -> bool:
+    return os.path.realpath(path).startswith(below) and "site-packages" not in path
+
+
+def _doubtful(source: str, cached: str) -> bool:
+    try:
+        return int(os.stat(cached).st_mtime) <= int(os.stat(source).st_mtime)  # noqa: PTH116
+    except OSError:
+        return False
