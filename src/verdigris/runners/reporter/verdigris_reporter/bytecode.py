@@ -1,8 +1,8 @@
 """Keeps Python from running the bytecode of a text that is no longer there.
 
-A cache is taken for valid when source size and modification time, in whole seconds, are as they were. An edit
-of the same size within that second goes unseen, and a verdict would be about the code before. Such a cache was
-written within the same second as its source: it is not used.
+A cache is taken for valid when source size and modification time, in whole seconds, are as they were. An
+edit of the same size within that second goes unseen, and a verdict would be about the code before. Such a
+cache was written within the same second as its source: it is not used.
 """
 
 from __future__ import annotations
