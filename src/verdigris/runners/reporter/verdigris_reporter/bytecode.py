@@ -14,7 +14,7 @@ from typing import Any
 
 def distrust(root: str) -> None:
     """For what lies below `root`, except installed packages, whose files are not edited by hand."""
-    below = os.path.join(os.path.realpath(root), "")  # noqa: PTH118 - pathlib is not loaded before pytest
+    below = _spellings(root)
     external: Any = importlib.import_module("importlib._bootstrap_external")
     original = external.cache_from_source
 
@@ -29,7 +29,7 @@ def distrust(root: str) -> None:
 
 def distrust_rewritten(root: str, rewrite: Any) -> None:
     """The same for pytest's own cache of rewritten tests."""
-    below = os.path.join(os.path.realpath(root), "")  # noqa: PTH118
+    below = _spellings(root)
     original = getattr(rewrite, "_read_pyc", None)
     if original is None:
         return
@@ -42,8 +42,13 @@ def distrust_rewritten(root: str, rewrite: Any) -> None:
     rewrite._read_pyc = read  # noqa: SLF001 - the only place where it is read
 
 
-def _edited_by_hand(path: str, below: str) -> bool:
-    return os.path.realpath(path).startswith(below) and "site-packages" not in path
+def _spellings(root: str) -> tuple[str, ...]:
+    """A plain comparison will do, and costs nothing for the hundreds of modules that lie elsewhere."""
+    return tuple({name.rstrip("/") + "/" for name in (root, os.path.realpath(root))})
+
+
+def _edited_by_hand(path: str, below: tuple[str, ...]) -> bool:
+    return path.startswith(below) and "site-packages" not in path
 
 
 def _doubtful(source: str, cached: str) -> bool:
