@@ -67,6 +67,34 @@ def test_a_weaker_assertion_is_a_weakening(world: World) -> None:
     assert ended(world).verdict.kind is Kind.WEAKENED
 
 
+GOLDEN_TEST = """\
+import pathlib
+
+import calc
+
+
+def test_sum():
+    golden = pathlib.Path(__file__).with_name("sum.txt").read_text()
+    assert str(calc.add(2, 3)) == golden
+"""
+
+
+def test_golden_data_may_not_move_with_the_behaviour(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo", **{"tests/test_add.py": GOLDEN_TEST, "tests/sum.txt": "5"})
+    begun(world)
+    world.write("calc.py", CALC.replace("a + b", "a * b"))
+    world.write("tests/sum.txt", "6")
+    done = ended(world)
+    assert (done.verdict.kind, done.phase) == (Kind.WEAKENED, "refactor")
+    assert "tests/sum.txt" in done.verdict.reasons[0]
+
+
+def test_runner_configuration_may_not_change_in_a_refactor(world: World) -> None:
+    begun(world)
+    world.write("pytest.ini", "[pytest]\naddopts = --deselect tests/test_add.py\n")
+    assert not ended(world).verdict.accepted
+
+
 def test_a_deleted_test_is_found(tmp_path: Path) -> None:
     world = make_world(tmp_path / "repo", **{"calc.py": CALC + SUB, "tests/test_sub.py": TEST_SUB})
     begun(world)

@@ -107,7 +107,7 @@ def _restructured(
 ) -> Restructured:
     edits = difference(project, refactor.tree, tree)
     frozen = tuple(p for p in edits.oracle if project.classify(p) is not PathClass.TEST)
-    tests = [p for p in edits.oracle if project.classify(p) is PathClass.TEST and p.endswith(".py")]
+    tests = [p for p in edits.oracle if project.classify(p) is PathClass.TEST]
     source = [c.path for c in edits.source]
     report = execute_suite(project, trace=[p for p in source if p.endswith(".py")], progress=progress)
     stacks = project.settings.stacks
