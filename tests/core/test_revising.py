@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.core.revising import given_up, without
+from verdigris.core.revising import given_up, stands, without
 
 TEXT = """\
 import calc
@@ -56,3 +56,15 @@ def test_a_file_or_folder_given_up_is_gone() -> None:
 
 def test_what_does_not_parse_or_is_not_there_stays() -> None:
     assert without({"t.py": "def ("}, ["t.py::test_a", "v.py::x"]) == {"t.py": "def ("}
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [("test_a", True), ("TestB::test_c", True), ("test_c", False), ("TestB::x", False)],
+)
+def test_a_test_stands_while_it_is_written_in_its_file(function: str, expected: bool) -> None:
+    assert stands(TEXT, function) is expected
+
+
+def test_nothing_stands_in_what_does_not_parse() -> None:
+    assert not stands("def (", "test_a")

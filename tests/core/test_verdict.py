@@ -100,6 +100,12 @@ def test_green_without_an_edit_is_broken() -> None:
     assert judge(CLAIMED, Before({}), report(result("t.py::a")), changed=False).kind is Kind.BROKEN
 
 
+def test_a_test_that_stands_but_is_not_collected_any_more_is_a_weakening() -> None:
+    verdict = judge(CLAIMED, Before({}, uncollected=("t.py::b",)), report(result("t.py::a")))
+    assert verdict.kind is Kind.WEAKENED
+    assert "t.py::b" in verdict.reasons[0]
+
+
 def test_a_failing_held_out_test_is_overfit_and_says_no_more() -> None:
     verdict = judge(CLAIMED, Before({}), report(result("t.py::a")), held_out=False)
     assert (verdict.kind, verdict.reasons) == (Kind.OVERFIT, ("a held-out test fails",))

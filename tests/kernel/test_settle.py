@@ -3,6 +3,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 from support.turns import CALC, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, make_world
 from verdigris.core.actions import Deny
 from verdigris.core.events import Accepted, EditClaim, Repair, SuiteRun, TestRun, Violation
@@ -145,6 +147,23 @@ def test_a_test_that_goes_missing_is_a_regression(tmp_path: Path) -> None:
         Kind.REGRESSED,
         ("tests/test_cases.py::test_case[2]: not run",),
     )
+
+
+DESELECTING = "[pytest]\naddopts = --deselect tests/test_add.py::test_add\n"
+
+
+@pytest.mark.parametrize("looked_again", [False, True])
+def test_a_test_deselected_before_the_claim_hides_nothing(world: World, looked_again: bool) -> None:
+    world.write("tests/test_more.py", TEST_ADD.replace("2, 3) == 5", "0, 0) == 0"))
+    world.test()
+    world.write("pytest.ini", DESELECTING)
+    if looked_again:
+        world.test()
+    world.green()
+    world.write("calc.py", CALC.replace("a + b", "a * b") + SUB)
+    done = world.settle()
+    assert done.verdict.kind is Kind.WEAKENED
+    assert "tests/test_add.py::test_add" in done.verdict.reasons[0]
 
 
 def test_an_unstable_test_is_a_concern(tmp_path: Path) -> None:

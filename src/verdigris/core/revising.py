@@ -28,6 +28,15 @@ def without(texts: Mapping[str, str], revised: Collection[str]) -> dict[str, str
     return left
 
 
+def stands(text: str, function: str) -> bool:
+    """Whether a test of this qualified name is still written in its file."""
+    try:
+        module = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return False
+    return any(True for _ in _spans(module.body, function.split("::")))
+
+
 def _cut(text: str, name: str) -> str:
     try:
         module = ast.parse(text)

@@ -45,6 +45,8 @@ class Before:
     """By native id, as seen on the start tree: of those that now fail or are missing."""
     unstable: frozenset[str] = frozenset()
     """Ids that gave both answers on one tree."""
+    uncollected: tuple[str, ...] = ()
+    """Ids that passed in the last whole run and are still written, but are not collected any more."""
 
 
 @value
@@ -95,6 +97,9 @@ def judge(
     if not changed:
         why = "the claimed tests pass although nothing was edited: the red was not stable"
         return Verdict(Kind.BROKEN, (why,), concerns)
+    if before.uncollected:
+        why = "passed before, stands in its file, and is not collected any more"
+        return Verdict(Kind.WEAKENED, tuple(f"{i}: {why}" for i in before.uncollected), concerns)
     regressed = regressions(before, after, claimed.values())
     failed_tools = tuple(f"{t.name} failed: {t.command}" for t in tools if not t.ok)
     if regressed or failed_tools:

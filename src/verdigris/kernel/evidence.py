@@ -16,6 +16,7 @@ from verdigris.core.verdict import first_line
 from verdigris.kernel.texts import text_of
 
 if TYPE_CHECKING:
+    from verdigris.core.state import WorktreeState
     from verdigris.kernel.project import Project
 
 SINGLE_PASSES = 200
@@ -91,3 +92,13 @@ def suite_event(project: Project, report: TestReport, tree: str) -> SuiteRun | N
         skipped=counts[Status.SKIP],
         duration_ms=report.duration_ms,
     )
+
+
+def baseline_ids(project: Project, state: WorktreeState) -> frozenset[str] | None:
+    """Ids that passed in the last whole run; None when there has been none."""
+    if state.baseline is None:
+        return None
+    data = project.workspace.blob_bytes(state.baseline.record)
+    if data is None:
+        return None
+    return frozenset(i for i, status in json.loads(data).items() if status == Status.PASS)

@@ -13,7 +13,7 @@ from verdigris.core.testids import nearest, split_id
 from verdigris.core.turns import laying_aside
 from verdigris.core.value import value
 from verdigris.kernel.aside import carry_out
-from verdigris.kernel.evidence import suite_event, test_events, worth_recording
+from verdigris.kernel.evidence import baseline_ids, suite_event, test_events, worth_recording
 from verdigris.kernel.execution import execute, execute_suite
 from verdigris.kernel.observe import difference
 from verdigris.kernel.operation import operation
@@ -102,9 +102,16 @@ def _recorded(
     valid = tuple(run.native_id for run in runs if run.red == "valid")
     known = frozenset(red.native_id for red in state.reds.values())
     events: list[Event] = [*worth_recording(runs, known), *closed_bugs(project, state, valid, tree)]
-    suite = suite_event(project, report, tree) if whole and state.turn is None else None
+    suite = suite_event(project, report, tree) if whole and _whole_enough(project, state, report) else None
     project.record(*events, *([suite] if suite else []))
     return runs
+
+
+def _whole_enough(project: Project, state: WorktreeState, report: TestReport) -> bool:
+    """Only acceptance may make the baseline smaller: else a test could be configured away before a claim."""
+    if state.turn is not None:
+        return False
+    return (baseline_ids(project, state) or frozenset()) <= {r.native_id for r in report.results}
 
 
 def _all_known(natives: Sequence[str], report: TestReport) -> None:

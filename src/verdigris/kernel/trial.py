@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.revising import given_up, stands
 from verdigris.core.testids import split_id
 from verdigris.core.value import value
 from verdigris.core.verdict import Before, Tool, regressions
 from verdigris.kernel.commands import run_tool
-from verdigris.kernel.evidence import suite_event, test_events, worth_recording
+from verdigris.kernel.evidence import baseline_ids, suite_event, test_events, worth_recording
 from verdigris.kernel.execution import collect, execute, execute_suite, time_limit
 from verdigris.kernel.holdout import held_out_pass
 from verdigris.kernel.observe import difference
+from verdigris.kernel.project import CONFIG
 from verdigris.kernel.proving import on_start_tree
 from verdigris.kernel.scrutiny import Scrutiny, scrutinise
+from verdigris.kernel.texts import texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from verdigris.core.events import SuiteRun
     from verdigris.core.state import WorktreeState
@@ -65,7 +67,8 @@ def try_candidate(
     )
     suite = suite_event(project, report, tree)
     trial = replace(trial, before=before, tools=tools, suite=suite)
-    if state.turn is None or regressions(before, report, claimed) or not all(tool.ok for tool in tools):
+    lost = before.uncollected or regressions(before, report, claimed)
+    if state.turn is None or lost or not all(tool.ok for tool in tools):
         return trial
     scrutiny = scrutinise(project, state.turn.tree, tree, edits, claimed)
     held_out = bool(scrutiny.blocking) or held_out_pass(project, state, tree)
@@ -97,19 +100,28 @@ def _before(
         return Before({}, frozenset(unstable))
     with on_start_tree(project, start=start, edited=tree, paths=paths):
         there = execute(project, _existing(project, suspects), timeout=time_limit(project, state))
+    seen = {_function(r.native_id) for r in (*report.results, *there.results)}
     return Before(
-        {r.native_id: r.status for r in there.results if r.native_id in suspects}, frozenset(unstable)
+        {r.native_id: r.status for r in there.results if r.native_id in suspects},
+        frozenset(unstable),
+        _uncollected(project, state, tree, [i for i in sorted(missing) if _function(i) not in seen]),
     )
 
 
-def baseline_ids(project: Project, state: WorktreeState) -> frozenset[str] | None:
-    """Ids that passed in the last whole run; None when there has been none."""
-    if state.baseline is None:
-        return None
-    data = project.workspace.blob_bytes(state.baseline.record)
-    if data is None:
-        return None
-    return frozenset(i for i, status in json.loads(data).items() if status == Status.PASS)
+def _uncollected(project: Project, state: WorktreeState, tree: str, unseen: Sequence[str]) -> tuple[str, ...]:
+    """Of the tests that nobody reports: those that are still written; what a person configured is no loss."""
+    known = "" if state.baseline is None else state.baseline.tree
+    if not unseen or not known:
+        return ()
+    if project.workspace.read(known, CONFIG) != project.workspace.read(tree, CONFIG):
+        return ()
+    texts = texts_at(project, tree, {split_id(i).path for i in unseen})
+    written = (i for i in unseen if stands(texts.get(split_id(i).path, ""), split_id(i).function))
+    return tuple(i for i in written if not given_up(i, state.revised))
+
+
+def _function(native: str) -> str:
+    return native.removesuffix(split_id(native).case)
 
 
 def _pass_this_time(project: Project, state: WorktreeState, failing: Iterable[str]) -> set[str]:
