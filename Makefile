@@ -38,8 +38,9 @@ format: $(STAMP) ## put the code into the house format
 bench: $(STAMP) ## ratios against the floors, interleaved in one run
 	$(BIN)/python benchmarks/run.py
 
-redteam: $(STAMP) ## cheats and honest fixes through the real command line (CHEATS=folder)
-	$(BIN)/python redteam/cheats.py $(if $(CHEATS),--cheats $(CHEATS))
+redteam: $(STAMP) ## cheats, honest fixes and attacks on the gate (CHEATS=folder BYPASS=folder)
+	$(BIN)/python -m redteam.cheats $(if $(CHEATS),--cheats $(CHEATS))
+	$(BIN)/python -m redteam.bypass $(if $(BYPASS),--bypass $(BYPASS))
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

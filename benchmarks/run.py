@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import sys
 
+import gate
 import log_state
 import one_id
 import sandbox
+import shell
 import snapshot
 from timing import table
 
-BENCHMARKS = {"log": log_state.rows, "snapshot": snapshot.rows, "test": one_id.rows, "sandbox": sandbox.rows}
+BENCHMARKS = {
+    "log": log_state.rows,
+    "snapshot": snapshot.rows,
+    "test": one_id.rows,
+    "sandbox": sandbox.rows,
+    "shell": shell.rows,
+    "gate": gate.rows,
+}
 
 
 def main(names: list[str]) -> None:

@@ -15,6 +15,23 @@ def test_a_healthy_project_is_exit_code_0(cli: Cli) -> None:
     assert "ok   pytest: " in cli.ok("doctor").out
 
 
+def test_the_room_is_compared_when_asked(cli: Cli) -> None:
+    cli.repo.write("tests/test_env.py", "import os\ndef test_mode(): os.environ['SHOP_MODE']\n")
+    ran = cli.tdd("doctor", "--room", "--json", env={"SHOP_MODE": "test"})
+    (room,) = (finding for finding in ran.json["findings"] if finding["name"] == "room")
+    assert (ran.code, room["level"]) == (0, "warn")
+    assert "room.env: [SHOP_MODE]" in room["fix"]
+    (detail,) = room["details"]
+    assert detail in cli.tdd("doctor", "--room", env={"SHOP_MODE": "test"}).out
+
+
+def test_an_agent_may_look_but_not_have_the_suite_run_unconfined(cli: Cli) -> None:
+    agent = {"TDD_ACTOR": "agent"}
+    assert cli.tdd("doctor", env=agent).code == 0
+    ran = cli.tdd("doctor", "--room", env=agent)
+    assert (ran.code, "fail room: " in ran.out) == (1, True)
+
+
 def test_outside_a_repository_it_still_reports(cli: Cli, tmp_path: Path) -> None:
     ran = cli.tdd("doctor", cwd=tmp_path)
     assert ran.code == 1

@@ -69,6 +69,17 @@ def test_uninit_keeps_what_init_did_not_write(cli: Cli) -> None:
     assert not (cli.root / "tdd.yaml").exists()
 
 
+def test_the_gate_before_an_agent_goes_in_and_out(empty: Cli) -> None:
+    done = empty.ok("init", "--agent", "claude")
+    assert ".claude/settings.json" in done.err
+    assert (empty.root / ".claude/settings.local.json").is_file()
+    assert "in place already" in empty.ok("init", "--agent", "claude").out
+    junk = empty.tdd("hook", "claude")
+    assert (junk.code, junk.out) == (2, "")
+    assert ".claude/settings.json" in empty.ok("uninit").out
+    assert not (empty.root / ".claude").exists()
+
+
 def test_init_works_from_a_folder_below(empty: Cli) -> None:
     (empty.root / "src" / "pkg").mkdir(parents=True)
     assert empty.tdd("init", cwd=empty.root / "src" / "pkg").code == 0

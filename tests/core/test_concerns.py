@@ -155,7 +155,7 @@ def test_what_no_honest_change_has_blocks(kind: str, source: str) -> None:
 
 
 RECORDED = [
-    ("patches", "import json\njson.dumps = repr"),
+    ("patches", "import json\njson.JSONEncoder.default = repr"),
     ("patches", "import sys\nsys.meta_path.insert(0, Finder())"),
     ("frames", "import sys\ndef caller():\n    return sys._getframe(1).f_code.co_name"),
     ("frames", "import inspect\ndef caller():\n    return inspect.stack()[1].function"),

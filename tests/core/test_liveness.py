@@ -5,8 +5,17 @@ from typing import Any
 import pytest
 
 from support.alive import PATH, function, tried
-from verdigris.core.liveness import ENTERED, Plan, Probe, Unreached, Variant, judge_liveness, plan
-from verdigris.core.report import Place, VariantOutcome
+from verdigris.core.liveness import (
+    ENTERED,
+    Plan,
+    Probe,
+    Unreached,
+    Variant,
+    judge_liveness,
+    on_their_own,
+    plan,
+)
+from verdigris.core.report import Place, RunPhase, Status, TestResult, VariantOutcome
 
 
 def test_a_test_that_is_never_entered_is_hollow_in_its_branches_too() -> None:
@@ -35,7 +44,7 @@ def test_as_many_variants_as_one_test_has_assertions() -> None:
     ("text", "name", "why"),
     [
         ("def test_it(: pass", "test_it", "its file cannot be read as Python"),
-        ("def test_it(): pass", "test_no", "its function is not in its file"),
+        ("def test_it(): pass", "test_no", "its function is not to be found"),
         ("def test_it(): pass", "test_it", "no assertion that can be changed was found in it"),
         (
             "def test_it():\n    if 1 > 2: pytest.fail('x')",
@@ -82,3 +91,25 @@ def test_one_case_that_passes_is_hollow() -> None:
     made = Plan((Variant({"t.py": ""}, (Probe("t.py", 7, "4 → 5", ("t.py::test_x",), (7, 8)),)),))
     given = [outcome(outcomes={"t.py::test_x[1]": "failed", "t.py::test_x[2]": "passed"})]
     assert judge_liveness(made, given).hollow == ("t.py:7: 4 → 5: t.py::test_x[2] passes all the same",)
+
+
+@pytest.mark.parametrize("why", ["the run ended early", "the tests themselves did not run to their end"])
+def test_a_test_that_always_gets_away_is_a_doubt(why: str) -> None:
+    made = plan({PATH: function("assert twice(2) == 4\nassert twice(3) == 6")}, [f"{PATH}::test_it"])
+    away = [VariantOutcome(index, why=why) for index in (0, 1)]
+    (doubt,) = judge_liveness(made, away).doubts
+    assert f"{PATH}::test_it" in doubt
+    assert judge_liveness(made, []).doubts != ()
+    late = [away[0], VariantOutcome(1, why="no time was left")]
+    assert judge_liveness(made, late).doubts == ()
+
+
+def test_what_passes_only_after_others_is_told() -> None:
+    def result(name: str, status: Status) -> TestResult:
+        return TestResult(name, name, "native", status, RunPhase.CALL, 1)
+
+    results = [result("t.py::a", Status.PASS), result("t.py::b", Status.FAIL)]
+    assert [text.split()[0] for text in on_their_own(["t.py::a", "t.py::b", "t.py::c"], results)] == [
+        "t.py::b",
+        "t.py::c",
+    ]

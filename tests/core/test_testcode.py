@@ -85,3 +85,92 @@ def test_helpers_of_other_test_files(line: str, call: str) -> None:
     ]
     two = plan({**texts, "a/tests/helpers.py": helpers, "b/helpers.py": helpers}, [f"{PATH}::test_it"])
     assert len(two.variants) == 1
+
+
+CONTRACT = """
+class Contract:
+    def expected(self): return 0
+    def check(self, value):
+        assert value == self.expected()
+    def test_it(self):
+        self.check(twice(1))
+        assert twice(2) == 4
+
+def test_shared():
+    assert twice(2) == 4
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "lines"),
+    [
+        ("from base import Contract\nclass TestA(Contract):\n    pass", "TestA::test_it", [5, 8]),
+        ("import base\nclass TestA(base.Contract):\n    pass", "TestA::test_it", [5, 8]),
+        ("from tests import base as b\nclass TestA(b.Contract):\n    pass", "TestA::test_it", [5, 8]),
+        (
+            "from .base import Contract as C\nclass A(C): pass\nclass TestB(A): pass",
+            "TestB::test_it",
+            [5, 8],
+        ),
+        ("from base import Contract", "Contract::test_it", [5, 8]),
+        ("from base import *", "Contract::test_it", [5, 8]),
+        ("from base import *", "test_shared", [11]),
+        ("from base import test_shared as test_mine", "test_mine", [11]),
+        (
+            (
+                "from base import Contract\nclass TestA(Contract):\n    def test_it(self):\n"
+                "        super().test_it()\n        assert twice(3) == 6"
+            ),
+            "TestA::test_it",
+            [5, 8, 5],
+        ),
+        (
+            (
+                "from base import Contract\nclass TestA(Contract):\n    def check(self, value):\n"
+                "        assert value == 2"
+            ),
+            "TestA::test_it",
+            [4, 8],
+        ),
+    ],
+)
+def test_what_is_inherited_or_imported_is_changed_where_it_stands(
+    text: str, name: str, lines: list[int]
+) -> None:
+    made = plan({PATH: text, "tests/base.py": CONTRACT}, [f"{PATH}::{name}"])
+    assert made.unreached == ()
+    assert [probe.line for variant in made.variants for probe in variant.probes] == lines
+
+
+MAKER = """
+import unittest
+
+def make(n):
+    def test(*_):
+        assert twice(n) == n + n
+    return test
+
+class Generated(unittest.TestCase):
+    test_made = make(1)
+
+for n in (1, 2):
+    setattr(Generated, f"test_{n}_set", make(n))
+    globals()[f"test_{n}"] = make(n)
+test_three = make(3)
+"""
+
+
+@pytest.mark.parametrize("name", ["Generated::test_made", "Generated::test_2_set", "test_2", "test_three"])
+def test_what_a_function_makes_is_changed_there(name: str) -> None:
+    made = plan({PATH: MAKER}, [f"{PATH}::{name}"])
+    assert [probe.line for variant in made.variants for probe in variant.probes] == [6]
+
+
+def test_of_two_makers_none_is_guessed() -> None:
+    other = "\ndef more(n):\n    def test(): assert n\n    return test\nglobals()[f'test_{1}'] = more(1)\n"
+    assert plan({PATH: MAKER + other}, [f"{PATH}::test_1"]).variants == ()
+
+
+def test_classes_that_inherit_in_a_circle_come_to_an_end() -> None:
+    text = "class A(B): pass\nclass B(A): pass"
+    assert plan({PATH: text}, [f"{PATH}::A::test_x"]).variants == ()

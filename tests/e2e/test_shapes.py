@@ -34,7 +34,7 @@ SHAPES = [shape for module in MODULES for shape in module.SHAPES]
 
 @pytest.mark.parametrize("shape", SHAPES, ids=[shape.name for shape in SHAPES])
 def test_honest_work_passes_at_the_first_settlement(shape: Shape, tmp_path: Path) -> None:
-    cli = start(tmp_path / "repo", shape.before, shape.stacks)
+    cli = start(tmp_path / "repo", shape.before, shape.stacks, shape.env)
     write(cli, shape.red)
     claim(cli, shape.claim, shape.env)
     write(cli, shape.edit)

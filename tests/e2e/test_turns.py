@@ -203,15 +203,14 @@ def test_a_flaky_test_beside_the_work_is_a_concern(tmp_path: Path) -> None:
     """It fails once whenever it finds that something was left for it."""
     flaky = """
 --- tests/test_flaky.py
+import sys
 from pathlib import Path
 
 LEFT = Path(__file__).parent / "__pycache__" / "left"
 
 
 def test_flaky():
-    found = LEFT.exists()
-    LEFT.unlink(missing_ok=True)
-    assert not found
+    assert not (LEFT.exists() and "shop.prices" in sys.modules)
 """
     cli = start(tmp_path / "repo", PRICES + flaky)
     write(cli, NET_RED)

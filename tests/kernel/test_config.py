@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from verdigris.core.errors import ConfigError, NotConfigured
 from verdigris.core.settings import Settings, Stack
 from verdigris.kernel.config import decode, load, render
-from verdigris.kernel.configkeys import Document, StackKeys
+from verdigris.kernel.configkeys import Document, RoomKeys, StackKeys
 
 FULL = """\
 stacks:
@@ -21,7 +21,7 @@ stacks:
     test: [checks/**]
     source: [lib]
     generated: ["*_pb2.py"]
-    suite: ["-m", "not slow"]
+    suite: [tests/unit, "-m", "not slow"]
     test_command: "-p no:cacheprovider -o 'a=b c'"
     check: ruff check .
     verify: make check
@@ -31,7 +31,11 @@ claims: strict
 strikes: 3
 spec: [specs/]
 oracle: {include: [data/*.json]}
-room: {timeout: 30}
+room: {timeout: 30, env: [DATABASE_URL, "MODE=test"], network: host, plugins: [xdist, no:randomly]}
+liveness: {enabled: false, seconds: 9}
+concerns: block
+uncovered: block
+agents: [claude]
 """
 
 
@@ -49,13 +53,29 @@ def test_every_key(tmp_path: Path) -> None:
         test=("checks/**",),
         source=("lib",),
         generated=("*_pb2.py",),
-        suite=("-m", "not slow"),
+        suite=("tests/unit", "-m not slow"),
         test_command=("-p", "no:cacheprovider", "-o", "a=b c"),
         check="ruff check .",
         verify="make check",
         format="ruff format",
     )
-    assert loaded.settings == Settings((stack,), "assertion", "strict", 3, ("specs/",), ("data/*.json",), 30)
+    assert loaded.settings == Settings(
+        stacks=(stack,),
+        red="assertion",
+        claims="strict",
+        strikes=3,
+        spec=("specs/",),
+        oracle_include=("data/*.json",),
+        timeout=30,
+        room_env=("DATABASE_URL", "MODE=test"),
+        room_network="host",
+        room_plugins=("xdist", "no:randomly"),
+        concerns="block",
+        liveness=False,
+        liveness_seconds=9,
+        uncovered="block",
+        agents=("claude",),
+    )
     assert loaded.digest == hashlib.sha256(FULL.encode()).hexdigest()
 
 
@@ -129,6 +149,21 @@ def test_a_folder_in_the_files_place(tmp_path: Path) -> None:
             "stacks:\n - language: cobol\n",
             ["tdd.yaml:2:", "stacks[0].language", "not supported by this version"],
         ),
+        ("stacks:\n - suite: [a, -m]\n", ["tdd.yaml:2:", "stacks[0].suite[1]", "-m MARK"]),
+        ("room:\n  network: lan\n", ["tdd.yaml:2:", "room.network", "none, loopback, host", "'lan'"]),
+        ("room:\n  env: DATABASE_URL\n", ["tdd.yaml:2:", "room.env", "expected `object | array`"]),
+        ("room:\n  env:\n  - A\n  - B: x\n", ["tdd.yaml:4:", "room.env[1]", "NAME=VALUE"]),
+        ("room:\n  env: [A, '=x']\n", ["tdd.yaml:2:", "room.env[1]", "no name", "NAME=VALUE"]),
+        ("room:\n  env:\n  - 'A B'\n", ["tdd.yaml:3:", "room.env[0]", "'A B'"]),
+        ("room:\n  env:\n    A: x\n    B: [y]\n", ["tdd.yaml:4:", "room.env.B", "text"]),
+        ("room:\n  env:\n    B: yes\n", ["tdd.yaml:3:", "room.env.B", "quote"]),
+        ("room:\n  env:\n    B=C: x\n", ["tdd.yaml:3:", "room.env", "'B=C'"]),
+        ("room:\n  env:\n    3: x\n", ["tdd.yaml:3:", "room.env.3", "'3'"]),
+        ('room:\n  env:\n    B: "a\\0b"\n', ["tdd.yaml:3:", "room.env.B", "zero byte"]),
+        ("room:\n  plugins: xdist\n", ["tdd.yaml:2:", "room.plugins", "expected `array"]),
+        ("room:\n  plugins: ['a b']\n", ["tdd.yaml:2:", "room.plugins[0]", "'a b'"]),
+        ("uncovered: deny\n", ["tdd.yaml:1:", "uncovered", "record, block"]),
+        ("agents: claude\n", ["tdd.yaml:1:", "agents", "expected `array`"]),
         ("stacks:\n - runner: nose\n", ["tdd.yaml:2:", "stacks[0].runner", "not supported by this version"]),
     ],
 )
@@ -147,8 +182,6 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str | bytes,
 @pytest.mark.parametrize(
     "key",
     [
-        "uncovered",
-        "agents",
         "machine",
         "cycle",
         "loop",
@@ -163,12 +196,15 @@ def test_keys_of_later_versions_say_so(tmp_path: Path, key: str) -> None:
         load(write(tmp_path, f"{key}: {{}}\n"))
 
 
-@pytest.mark.parametrize("key", ["env", "network", "plugins"])
-def test_room_keys_of_later_versions_say_so(tmp_path: Path, key: str) -> None:
-    with pytest.raises(
-        ConfigError, match=rf"tdd.yaml:2: room: .*`{key}`.* not supported by this version yet"
-    ):
-        load(write(tmp_path, f"room:\n  {key}: {{}}\n"))
+def test_the_rooms_environment_may_be_a_mapping() -> None:
+    text = "room:\n  env:\n    DATABASE_URL:\n    MODE: test\n    PORT: 5432\n    EMPTY: ''\n"
+    expected = ("DATABASE_URL", "MODE=test", "PORT=5432", "EMPTY=")
+    assert decode(text.encode()).settings.room_env == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), [("[]", ()), ("~", None), ("[cov]", ("cov",))])
+def test_no_plugins_are_not_all_plugins(text: str, expected: tuple[str, ...] | None) -> None:
+    assert decode(f"room: {{plugins: {text}}}\n".encode()).settings.room_plugins == expected
 
 
 def test_the_rendered_defaults_read_back(tmp_path: Path) -> None:
@@ -207,6 +243,11 @@ stacks = st.builds(
         concerns=st.sampled_from(["record", "block"]),
         liveness=st.booleans(),
         liveness_seconds=st.integers(1, 10**6),
+        room_env=st.lists(st.sampled_from(["A", "B=", "C=x y", "D=a: #b", "E='=\"", "F=\n"])).map(tuple),
+        room_network=st.sampled_from(["none", "loopback", "host"]),
+        room_plugins=st.none() | st.lists(st.sampled_from(["xdist", "no:cov", "a.b"])).map(tuple),
+        uncovered=st.sampled_from(["record", "block"]),
+        agents=st.lists(st.sampled_from(["claude", "codex"])).map(tuple),
     )
 )
 def test_rendered_settings_read_back(wanted: Settings) -> None:
@@ -219,7 +260,8 @@ DOCS = Path(__file__).resolve().parents[2] / "docs/configuration.md"
 def test_the_documentation_lists_every_key() -> None:
     text = DOCS.read_text(encoding="utf-8")
     top = [key for key in Document.__struct_fields__ if key not in {"oracle", "room", "liveness"}]
-    nested = ["oracle.include", "room.timeout", "liveness.enabled", "liveness.seconds"]
+    nested = ["oracle.include", "liveness.enabled", "liveness.seconds"]
+    nested += [f"room.{key}" for key in RoomKeys.__struct_fields__]
     nested += [f"stacks[].{key}" for key in StackKeys.__struct_fields__]
     for key in (*top, *nested):
         assert f"| `{key}` |" in text

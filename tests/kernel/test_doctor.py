@@ -3,15 +3,20 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from support.gitrepo import GitRepo, make_repo
 from verdigris.core.actions import Actor
 from verdigris.kernel import sandbox
-from verdigris.kernel.doctor import Finding, examine, namespaces
+from verdigris.kernel.doctor import Finding, examine
+from verdigris.kernel.doctor.sandbox import check_sandbox
 from verdigris.kernel.doctor.tools import version
 from verdigris.kernel.setup import initialise
+
+if TYPE_CHECKING:
+    from verdigris.kernel.sandbox.namespaces import Way
 
 PERSON = Actor()
 CONFIG = f"stacks: [{{root: ., python: {sys.executable!r}}}]\n"
@@ -41,9 +46,9 @@ def _script(path: Path, text: str) -> Path:
 def test_a_healthy_project_has_nothing_that_fails(repo: GitRepo) -> None:
     initialise(repo.root, PERSON)
     found = _examined(repo.root)
-    assert {name for name, finding in found.items() if finding.level != "ok"} <= {"namespaces"}
+    assert {name for name, finding in found.items() if finding.level != "ok"} <= {"sandbox"}
     assert found.keys() == {
-        "git", "namespaces", "repository", "disk", "log", "configuration", "interpreter", "pytest", "tests",
+        "git", "sandbox", "repository", "disk", "log", "configuration", "interpreter", "pytest", "tests",
     }  # fmt: skip
     assert sys.executable in found["interpreter"].what
     assert "configured" in found["interpreter"].what
@@ -149,16 +154,34 @@ def _mount_namespace() -> str:
     return str(own.readlink()) if own.is_symlink() else ""
 
 
-def test_namespaces_are_found_out_by_trying() -> None:
+def test_the_sandbox_is_found_out_by_trying() -> None:
     before = _mount_namespace()
-    assert namespaces.check_namespaces().level in {"ok", "warn"}
+    assert check_sandbox().level in {"ok", "warn"}
     assert _mount_namespace() == before
 
 
-def test_refused_namespaces_say_what_is_then_not_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("way", "abilities", "level", "said"),
+    [
+        ("own", {"namespaces": "", "network": ""}, "ok", "no effect outside"),
+        ("own", {"namespaces": "", "network": "refused"}, "warn", "runs reach the machine's"),
+        ("plain", {"namespaces": "", "network": ""}, "warn", "ptrace"),
+    ],
+)
+def test_what_the_sandbox_cannot_do_is_said(
+    monkeypatch: pytest.MonkeyPatch, way: Way, abilities: dict[str, str], level: str, said: str
+) -> None:
+    found = tuple(sandbox.Ability(name, ok=not why, why=why) for name, why in abilities.items())
+    monkeypatch.setattr(sandbox, "available", lambda: sandbox.Availability(way, "/tmp", found))
+    finding = check_sandbox()
+    assert (finding.level, said in finding.what) == (level, True)
+    assert bool(finding.fix) == (level == "warn")
+
+
+def test_no_sandbox_says_what_is_then_not_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     refused = sandbox.Availability(None, "", (sandbox.Ability("namespaces", ok=False, why="not permitted"),))
     monkeypatch.setattr(sandbox, "available", lambda: refused)
-    found = namespaces.check_namespaces()
+    found = check_sandbox()
     assert found.level == "warn"
     assert "instead of being stopped" in found.what
     assert "namespaces: not permitted" in found.what

@@ -9,12 +9,13 @@ import pytest
 from support.turns import SUB_ID, TEST_SUB, World
 from verdigris.core.report import Status
 from verdigris.kernel import headstart
+from verdigris.kernel.room.opening import terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from verdigris.kernel.starting import Started
+    from verdigris.kernel.headstart import Early
 
 
 @pytest.fixture(autouse=True)
@@ -23,21 +24,21 @@ def nothing_left() -> Iterator[None]:
     headstart.cancel()
 
 
-def begun(world: World) -> Started:
+def begun(world: World) -> Early:
     headstart.begin(str(world.root / "tests"))
-    (started,) = headstart._waiting.values()
-    return started
+    (early,) = headstart._waiting.values()
+    return early
 
 
 def test_the_first_run_leaves_a_note_and_the_next_begins_by_it(world: World) -> None:
     headstart.begin(str(world.root))
     assert headstart._waiting == {}
     world.test()
-    started = begun(world)
+    early = begun(world)
     world.write("tests/test_sub.py", TEST_SUB)
     tested = world.test(SUB_ID)
     assert [(r.test_id, r.red) for r in tested.tests] == [(SUB_ID, "valid")]
-    assert started.child.returncode == 1, "the run was made by the process that had begun"
+    assert early.started.child.returncode == 1, "the run was made by the process that had begun"
     assert headstart._waiting == {}
 
 
@@ -46,33 +47,33 @@ def test_nothing_of_the_project_runs_before_the_greeting(world: World, tmp_path:
     trace = tmp_path / "ran"
     world.write("conftest.py", f"open({str(trace)!r}, 'w').close()\n")
     world.write("sitecustomize.py", f"open({str(trace)!r}, 'w').close()\n")
-    started = begun(world)
+    early = begun(world)
     deadline = time.monotonic() + 1
-    while time.monotonic() < deadline and started.child.poll() is None:
+    while time.monotonic() < deadline and early.started.child.poll() is None:
         time.sleep(0.05)
-    assert started.child.poll() is None
+    assert early.started.child.poll() is None
     assert not trace.exists()
 
 
 def test_what_is_not_used_is_killed(world: World) -> None:
     world.test()
-    started = begun(world)
+    early = begun(world)
     headstart.cancel()
-    assert started.child.returncode is not None
+    assert early.started.child.returncode is not None
     assert headstart._waiting == {}
 
 
 def test_another_interpreter_or_folder_is_not_taken(world: World) -> None:
     world.test()
     begun(world)
-    assert headstart.take(("/elsewhere/python", "x"), str(world.root)) is None
+    assert headstart.take(terms_of(world.project), ("/elsewhere/python", "x"), str(world.root)) is None
 
 
 def test_one_that_died_meanwhile_is_not_taken(world: World) -> None:
     world.test()
-    started = begun(world)
-    os.kill(started.child.pid, 9)
-    started.child.wait()
+    early = begun(world)
+    os.kill(early.started.child.pid, 9)
+    early.started.child.wait()
     assert world.test().passed
 
 

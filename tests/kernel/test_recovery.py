@@ -9,6 +9,7 @@ import pytest
 from support import canned
 from support.killing import Rehearsed, rehearse
 from support.turns import CALC, MUL, SUB, SUB_ID, TEST_SUB, World, make_world
+from support.unconfined import without_sandbox
 from verdigris.core.events import (
     Event,
     Formatted,
@@ -136,7 +137,11 @@ def test_settle_with_a_formatter(tmp_path: Path, canned_runs: None) -> None:
     assert new.files["tests/test_sub.py"] == old.files["tests/test_sub.py"]
 
 
-def test_a_proving_run_of_a_settlement(world: World, tmp_path: Path, canned_runs: None) -> None:
+def test_a_proving_run_of_a_settlement(
+    world: World, tmp_path: Path, canned_runs: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In place, as it is done where there is no sandbox."""
+    without_sandbox(monkeypatch)
     world.green_by_record("*.py")
     world.write("calc.py", CALC.replace("+", "*") + SUB)
     world.write("extra.py", "Y = 1\n")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.meanwhile import meanwhile
 from support.turns import CALC, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, make_world
 from verdigris.core.actions import Deny
 from verdigris.core.events import Accepted, EditClaim, Repair, SuiteRun, TestRun, Violation
@@ -37,21 +38,15 @@ def test_a_turn_that_earned_it_is_accepted_as_a_triple(world: World) -> None:
     assert world.whole()
 
 
-def test_one_settlement_makes_one_pytest_call(tmp_path: Path) -> None:
-    world = make_world(tmp_path / "repo", **{"conftest.py": COUNTING})
+def test_one_settlement_makes_one_pytest_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = make_world(tmp_path / "repo", "liveness: {enabled: false}\n")
     world.test()
     world.green()
     world.write("calc.py", CALC + SUB)
-    before = world.read(".git/starts").count("x")
+    calls: list[str] = []
+    meanwhile(monkeypatch, lambda: calls.append("one"))
     assert world.settle().verdict.accepted
-    assert world.read(".git/starts").count("x") == before + 1
-
-
-COUNTING = (
-    "import pathlib\n"
-    "p = pathlib.Path(__file__).parent / '.git' / 'starts'\n"
-    "p.write_text((p.read_text() if p.exists() else '') + 'x')\n"
-)
+    assert calls == ["one"]
 
 
 def test_still_red_names_the_test_and_leaves_the_turn_open(world: World) -> None:
@@ -166,16 +161,17 @@ def test_a_test_deselected_before_the_claim_hides_nothing(world: World, looked_a
     assert "tests/test_add.py::test_add" in done.verdict.reasons[0]
 
 
-def test_an_unstable_test_is_a_concern(tmp_path: Path) -> None:
-    flaky = (
-        "import pathlib\n\n\ndef test_flaky():\n"
-        "    mark = pathlib.Path(__file__).parents[1] / '.git' / 'seen'\n"
-        "    seen = mark.exists()\n    mark.touch()\n    assert seen\n"
-    )
-    world = make_world(tmp_path / "repo")
-    world.write("tests/test_flaky.py", flaky)
+def unstable(name: str) -> str:
+    """A test that fails until something outside has happened."""
+    mark = "pathlib.Path(__file__).parents[1] / '.git' / 'seen'"
+    return f"import pathlib\n\n\ndef {name}():\n    assert ({mark}).exists()\n"
+
+
+def test_an_unstable_test_is_a_concern(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.write("tests/test_flaky.py", unstable("test_flaky"))
     world.green()
     world.write("calc.py", CALC + SUB)
+    meanwhile(monkeypatch, (world.root / ".git" / "seen").touch)
     done = world.settle()
     assert done.verdict.accepted
     assert "tests/test_flaky.py::test_flaky" in done.verdict.concerns[0]
@@ -222,15 +218,10 @@ def test_source_that_ends_the_process_is_broken_and_no_strike(world: World) -> N
     assert world.state.strikes == {}
 
 
-def test_green_without_an_edit_is_broken(tmp_path: Path) -> None:
-    world = make_world(tmp_path / "repo")
-    unstable = (
-        "import pathlib\n\n\ndef test_sub():\n"
-        "    mark = pathlib.Path(__file__).parents[1] / '.git' / 'seen'\n"
-        "    seen = mark.exists()\n    mark.touch()\n    assert seen\n"
-    )
-    world.write("tests/test_sub.py", unstable)
+def test_green_without_an_edit_is_broken(world: World) -> None:
+    world.write("tests/test_sub.py", unstable("test_sub"))
     world.claimed()
+    (world.root / ".git" / "seen").touch()
     assert world.settle().verdict.kind is Kind.BROKEN
 
 

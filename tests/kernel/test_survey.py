@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from support.gitrepo import GitRepo, make_repo
 from verdigris.core.actions import Actor
 from verdigris.core.events import LayingAside, OracleFrozen, TurnOpened
+from verdigris.core.state import Phase
 from verdigris.kernel.lock import locked
 from verdigris.kernel.project import Project, open_project
 from verdigris.kernel.setup import initialise
@@ -102,3 +104,12 @@ def test_what_a_move_of_head_brought_is_not_an_edit(project: Project, repo: GitR
 def test_a_merge_in_progress_is_told(project: Project, repo: GitRepo) -> None:
     (repo.root / ".git" / "MERGE_HEAD").write_text("0" * 40 + "\n")
     assert any("merge" in note for note in survey(project).notes)
+
+
+def test_the_phase_holds_where_gits_own_files_are_gone(project: Project, repo: GitRepo) -> None:
+    for path in (repo.root / ".git").iterdir():
+        if path.name != "tdd":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    found = survey(open_project(repo.root, Actor()))
+    assert found.state.phase is Phase.RED
+    assert "HEAD" in " ".join(found.notes)

@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.turns import CALC, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World
-from verdigris.core.actions import Deny
+from verdigris.core.actions import Actor, Deny
 from verdigris.core.errors import ToolMissing, UserError
 from verdigris.core.events import Synced, Syncing
 from verdigris.core.state import Phase
+from verdigris.kernel import sandbox
 from verdigris.kernel.observe import unclaimed
+from verdigris.kernel.project import open_project
 from verdigris.kernel.settle import settle
 from verdigris.kernel.sync import MOVES, Moved, sync
 
@@ -194,3 +196,35 @@ def test_a_merge_that_a_person_resolved_is_ground(conflicted: World) -> None:
     done = synced(conflicted, "merge", "--continue")
     assert (done.brought, done.in_progress) == (("calc.py", "tests/test_add.py", "theirs.py"), None)
     assert loose(conflicted) == []
+
+
+def test_an_agents_move_that_would_change_a_switch_goes_back_whole(forked: World) -> None:
+    repo = forked.repo
+    repo.git("switch", "--quiet", "side")
+    repo.write("tdd.yaml", forked.read("tdd.yaml") + "strikes: 99\n")
+    repo.commit("looser")
+    repo.git("switch", "--quiet", "main")
+    before = repo.read("tdd.yaml")
+    done = sync(open_project(forked.root, Actor("agent", client="claude")), ["switch", "--quiet", "side"])
+    assert isinstance(done, Deny)
+    assert done.rule == "switch"
+    assert "tdd.yaml" in done.reason
+    assert repo.read("tdd.yaml") == before
+    assert repo.git("symbolic-ref", "HEAD").strip() == "refs/heads/main"
+    assert repo.git("status", "--porcelain").strip() == ""
+    assert forked.state.intent is None
+    assert synced(forked, "switch", "--quiet", "side").exit_code == 0
+
+
+@pytest.mark.skipif(not sandbox.available().ok, reason="no namespaces here")
+def test_gits_hooks_run_by_an_agents_sync_cannot_write_what_is_the_kernels(forked: World) -> None:
+    hook = forked.root / ".git" / "hooks" / "post-checkout"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho x >> .git/tdd/head\necho x >> tdd.yaml\necho hi > seen.txt\n")
+    hook.chmod(0o755)
+    config = forked.read("tdd.yaml")
+    done = sync(open_project(forked.root, Actor("agent", client="claude")), ["switch", "--quiet", "side"])
+    assert isinstance(done, Moved)
+    assert forked.read("seen.txt") == "hi\n"
+    assert forked.read("tdd.yaml") == config
+    assert forked.project.log.verify().whole

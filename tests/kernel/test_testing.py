@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.meanwhile import meanwhile
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World, make_world
 from verdigris.core.errors import UnknownTest, UserError
 from verdigris.core.events import SuiteRun, TestRun
@@ -119,14 +120,12 @@ def test_a_failed_call_is_not_made_an_error_by_its_teardown(world: World) -> Non
     assert outcomes(world, SUB_ID) == {SUB_ID: ("fail", "valid")}
 
 
-def test_a_run_during_which_the_tree_moved_proves_nothing(world: World) -> None:
-    moving = (
-        "import pathlib\n\n\ndef test_moving():\n"
-        "    p = pathlib.Path(__file__).parents[1] / 'calc.py'\n"
-        "    p.write_text(p.read_text() + '# more\\n')\n    assert False\n"
-    )
-    world.write("tests/test_moving.py", moving)
-    assert outcomes(world, "tests/test_moving.py") == {"tests/test_moving.py::test_moving": ("fail", MOVED)}
+def test_a_run_during_which_the_tree_moved_proves_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.write("tests/test_sub.py", TEST_SUB)
+    meanwhile(monkeypatch, lambda: world.write("calc.py", CALC + "# more\n"))
+    assert outcomes(world, SUB_ID) == {SUB_ID: ("fail", MOVED)}
 
 
 def test_a_file_that_does_not_load_is_not_passed(world: World) -> None:

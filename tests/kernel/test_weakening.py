@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from support.turns import SUB_ID, TEST_ADD, TEST_SUB, World
+from support.turns import SUB_ID, TEST_ADD, TEST_SUB, World, make_world
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import Revised
 from verdigris.kernel.claiming import Claimed
 from verdigris.kernel.weakening import revise
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WEAKER = TEST_ADD.replace("== 5", "> 0")
 GUARDED = TEST_ADD.replace("assert", "if 0: assert")
@@ -72,3 +77,13 @@ def test_a_revision_needs_a_reason(world: World) -> None:
 def test_renaming_reformatting_and_more_assertions_are_not_a_fight(world: World, text: str) -> None:
     world.write("tests/test_add.py", text)
     assert isinstance(claimed(world), Claimed)
+
+
+def test_what_a_class_no_longer_inherits_from_another_file_is_a_loss(tmp_path: Path) -> None:
+    contract = "class Contract:\n    def test_it(self):\n        assert self.one == 1\n"
+    box = "from contract import Contract\n\n\nclass TestBox(Contract):\n    one = 1\n"
+    world = make_world(tmp_path / "repo", **{"tests/contract.py": contract, "tests/test_box.py": box})
+    world.write("tests/test_box.py", box.replace("(Contract)", ""))
+    denied = claimed(world)
+    assert isinstance(denied, Deny)
+    assert "TestBox::test_it" in denied.reason

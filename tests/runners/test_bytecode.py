@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import importlib.util
 import os
+import py_compile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +12,7 @@ from support.pyproject import PyProject
 from verdigris.core.report import Status
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from verdigris.core.report import TestReport
 
 CACHING = {"PYTHONDONTWRITEBYTECODE": ""}
 SECOND = 1_700_000_000
@@ -56,3 +59,57 @@ def test_a_cache_that_is_younger_than_its_source_is_used(project: PyProject) -> 
     before = cache.stat().st_mtime_ns
     assert statuses(project) == [Status.PASS]
     assert cache.stat().st_mtime_ns == before
+
+
+def verdict(project: PyProject) -> TestReport:
+    return project.execute(env=CACHING, sources=[""])[1]
+
+
+def poison(project: PyProject, path: str, old: str, new: str) -> Path:
+    """Other code under the header of the genuine one, and younger than its source."""
+    source = project.root / path
+    text = source.read_text()
+    for written in (text.replace(old, new), text):
+        source.write_text(written)
+        os.utime(source, (SECOND, SECOND))
+        if written != text:
+            py_compile.compile(str(source))
+    return Path(importlib.util.cache_from_source(str(source)))
+
+
+def test_a_verdict_runs_the_source_and_no_poisoned_cache(project: PyProject) -> None:
+    project.write("calc.py", "def add(a, b):\n    return a - b\n")
+    cache = poison(project, "calc.py", "a - b", "a + b")
+    assert statuses(project) == [Status.PASS], "the cache is one that Python takes"
+    before = cache.read_bytes()
+    assert [r.status for r in verdict(project).results] == [Status.FAIL]
+    assert cache.read_bytes() == before
+
+
+def test_a_verdict_reads_no_rewritten_test(project: PyProject) -> None:
+    test = project.root / "test_calc.py"
+    found = []
+    for expected in ("6", "5", "6"):
+        test.write_text(f"import calc\n\n\ndef test_add():\n    assert calc.add(2, 3) == {expected}\n")
+        os.utime(test, (SECOND, SECOND))
+        statuses(project)
+        (cache,) = project.root.rglob("test_calc*-pytest-*.pyc")
+        found.append(cache.read_bytes())
+    cache.write_bytes(found[0][:16] + found[1][16:])
+    assert statuses(project) == [Status.PASS], "the cache is one that pytest takes"
+    assert [r.status for r in verdict(project).results] == [Status.FAIL]
+
+
+def test_a_verdict_writes_no_caches(project: PyProject) -> None:
+    assert [r.status for r in verdict(project).results] == [Status.PASS]
+    assert not list(project.root.rglob("*.pyc"))
+
+
+def test_bytecode_without_its_source_is_not_imported(project: PyProject) -> None:
+    source = project.root / "calc.py"
+    py_compile.compile(str(source), cfile=str(project.root / "calc.pyc"))
+    source.unlink()
+    assert statuses(project) == [Status.PASS]
+    (error,) = verdict(project).errors
+    assert error.kind == "ImportError"
+    assert "bytecode without its source" in error.message

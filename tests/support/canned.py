@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import Ended, Failure, RunPhase, Status, TestReport, TestResult
+from verdigris.kernel.texts import texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     import pytest
 
     from verdigris.kernel.project import Project
+    from verdigris.kernel.room.layers import Layer
 
 PASSES_WITH = {
     "tests/test_add.py::test_add": "a + b",
@@ -22,14 +24,25 @@ WRONG = Failure("AssertionError", assertion=True, message="assert False")
 
 
 def answer(
-    project: Project, natives: Sequence[str] = (), *, trace: Sequence[str] = (), **_: Any
+    project: Project,
+    natives: Sequence[str] = (),
+    *,
+    trace: Sequence[str] = (),
+    layer: Layer | None = None,
+    **_: Any,
 ) -> TestReport:
-    source = "".join(path.read_text() for path in sorted(project.root.glob("*.py")))
+    source = _source(project, layer)
     ids = [i for i in PASSES_WITH if (project.root / i.partition("::")[0]).is_file()]
     asked = [i for i in ids if not natives or any(i.startswith(native) for native in natives)]
     results = tuple(_result(i, passed=PASSES_WITH[i] in source) for i in asked)
     lines = dict.fromkeys(trace, frozenset(range(1, 100)))
-    return TestReport("pytest", Ended.FINISHED, 0, 1, results, tuple(asked), lines=lines)
+    return TestReport("pytest", Ended.FINISHED, 0, 1, results, tuple(asked), lines=lines, sandbox="overlay")
+
+
+def _source(project: Project, layer: Layer | None) -> str:
+    tree = project.workspace.snapshot() if layer is None else layer.wanted
+    paths = [e.path for e in project.workspace.files(tree) if e.path.endswith(".py") and "/" not in e.path]
+    return "".join(texts_at(project, tree, paths).values())
 
 
 def _result(test_id: str, *, passed: bool) -> TestResult:
@@ -41,8 +54,8 @@ def suite(project: Project, claimed: Sequence[str] = (), **named: Any) -> TestRe
     return answer(project, **named)
 
 
-def collected(project: Project, natives: Sequence[str] = ()) -> frozenset[str]:
-    return frozenset(answer(project, natives).collected)
+def collected(project: Project, *, layer: Layer | None = None) -> frozenset[str]:
+    return frozenset(answer(project, layer=layer).collected)
 
 
 def can(monkeypatch: pytest.MonkeyPatch) -> None:

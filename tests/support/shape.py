@@ -39,11 +39,13 @@ def write(cli: Cli, text: str) -> None:
         cli.repo.write(path, content.rstrip("\n") + "\n" if content else "")
 
 
-def start(root: Path, before: str, stacks: Sequence[str] = (".",)) -> Cli:
-    """A committed project that is set up."""
+def start(
+    root: Path, before: str, stacks: Sequence[str] = (".",), env: Mapping[str, str] | None = None
+) -> Cli:
+    """A committed project that is set up; the names of `env` are handed on to its tests."""
     cli = Cli(make_repo(root))
     named = [{"root": stack, "python": sys.executable} for stack in stacks]
-    cli.repo.write("tdd.yaml", json.dumps({"stacks": named}))
+    cli.repo.write("tdd.yaml", json.dumps({"stacks": named, "room": {"env": list(env or ())}}))
     write(cli, before)
     cli.repo.commit()
     cli.ok("init", "--yes")

@@ -17,6 +17,8 @@ REPORT = TestReport(
     0,
     5,
     (_result("claimed", Status.PASS), _result("other", Status.PASS), _result("bad", Status.FAIL)),
+    sandbox="overlay",
+    wrote=("tests/golden.txt",),
 )
 
 
@@ -63,6 +65,8 @@ def test_the_document_names_claimed_tests_and_those_that_do_not_pass() -> None:
     document = view.document(_settlement(Verdict(Kind.STILL_RED, ("why",)), aside="a1"))
     assert document["tests"] == [{"id": "t::claimed", "status": "pass"}, {"id": "t::bad", "status": "fail"}]
     assert {name: document[name] for name in document if name != "tests"} == {
+        "sandbox": "overlay",
+        "wrote": ["tests/golden.txt"],
         "verdict": "still-red",
         "reasons": ["why"],
         "concerns": [],

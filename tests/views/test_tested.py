@@ -8,7 +8,7 @@ from verdigris.core.report import CollectError, Ended, RunPhase, Status, TestRep
 from verdigris.kernel import testing
 from verdigris.views import tested as view
 
-REPORT = TestReport("python -m pytest", Ended.FINISHED, 1, 1234)
+REPORT = TestReport("python -m pytest", Ended.FINISHED, 1, 1234, sandbox="overlay")
 RED = TestRun(
     test_id="tests/test_a.py::test_a",
     test_id_source="native",
@@ -119,3 +119,22 @@ def test_the_document_has_the_keys_of_the_contract() -> None:
         "command": "python -m pytest",
         "ended": "finished",
     }
+
+
+def test_what_the_run_wrote_and_could_not_have_is_said_once() -> None:
+    report = replace(REPORT, wrote=("tests/x.py",), notes=("no network of its own",))
+    tested = testing.Tested((GREEN,), report, "red", "-")
+    assert _texts(tested)[:2] == [
+        "  tests/x.py was written by the run: no effect",
+        "  no network of its own",
+    ]
+    document = view.document(tested)
+    assert (document["sandbox"], document["wrote"]) == ("overlay", ["tests/x.py"])
+
+
+def test_a_run_without_a_sandbox_is_told_as_such() -> None:
+    tested = testing.Tested((GREEN,), replace(REPORT, sandbox="none"), "red", "-")
+    assert sum("sandbox: none" in text for text in _texts(tested)) == 1
+    assert view.document(tested)["sandbox"] == "none"
+    from_the_log = testing.Tested((RED,), None, "red", "-")
+    assert (view.document(from_the_log)["sandbox"], view.document(from_the_log)["wrote"]) == (None, [])

@@ -14,15 +14,20 @@ COMMANDS = {
     "revise": "Give the reason for a test that is given up or weakened.",
     "aside": "Lay source edits aside that were made before a red.",
     "restore": "Lay edits on again that were laid aside.",
+    "displaced": "List or print bytes that had to make way.",
     "holdout": "Keep tests out of sight, for verdicts only: add, release, list.",
     "sync": "Run a git move (pull, switch, merge …) outside any turn.",
     "log": "Show, verify or repair the log.",
     "doctor": "Check tools, log and configuration, with a fix for each finding.",
     "on": "Switch the laws on again; the tree as it stands is new ground.",
     "off": "Switch the laws off, with a reason.",
+    "hook": "Answer one hook call of a coding agent (for its settings).",
     "demo": "Watch a scripted agent meet the laws in a temporary repository.",
     "completion": "Print the completion script of a shell.",
 }
+
+HIDDEN = frozenset({"shell"})
+"""Commands for programs, which no list shows."""
 
 
 def module(name: str) -> str:

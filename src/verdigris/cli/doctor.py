@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import click
 
-from verdigris.cli.opening import PERSON, here
+from verdigris.cli.opening import actor, start
 from verdigris.cli.output import json_option, show, show_json
+from verdigris.cli.progress import live
 
 
 @click.command("doctor")
+@click.option("--room", is_flag=True, help="Also run the suite, unconfined and in the room, and compare.")
 @json_option
-def command(*, as_json: bool) -> int:
-    """Check git, interpreters, pytest, namespaces, log and configuration, with a fix for each finding.
+def command(*, room: bool, as_json: bool) -> int:
+    """Check git, interpreters, pytest, sandbox, log and configuration, with a fix for each finding.
 
     Exit code: 0 nothing fails (warnings allowed), 1 something does.
     """
     from verdigris.kernel.doctor import examine
     from verdigris.views import findings as view
 
-    found = examine(here(), PERSON)
+    with live() if room else nullcontext() as progress:
+        found = examine(start(), actor(), room=room, progress=progress)
     if as_json:
         show_json(view.document(found))
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from verdigris import __version__
-from verdigris.cli.commands import COMMANDS, module, overview
+from verdigris.cli.commands import COMMANDS, HIDDEN, module, overview
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -20,7 +20,7 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        if cmd_name not in COMMANDS:
+        if cmd_name not in COMMANDS and cmd_name not in HIDDEN:
             return None
         command = import_module(module(cmd_name)).command
         assert isinstance(command, click.Command)  # noqa: S101 - what each module promises, for the type checker

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verdigris.cli.opening import here, project
+from verdigris.cli.opening import here, persons_only, project
 from verdigris.cli.output import deny, show
 from verdigris.core.actions import Deny
 from verdigris.views.line import Line, counted, visible
@@ -29,6 +29,8 @@ def add(paths: tuple[str, ...]) -> int:
     """
     from verdigris.kernel.holdout import hold_out
 
+    if denial := persons_only("holdout"):
+        return deny(denial)
     answer = hold_out(project(), paths, cwd=here())
     return deny(answer) if isinstance(answer, Deny) else _shown("held out", answer)
 
@@ -39,6 +41,8 @@ def release(paths: tuple[str, ...]) -> int:
     """Bring held-out tests back into the tree. Exit code: 0, or 3 denied."""
     from verdigris.kernel.holdout import release
 
+    if denial := persons_only("holdout"):
+        return deny(denial)
     answer = release(project(), paths, cwd=here())
     return deny(answer) if isinstance(answer, Deny) else _shown("released", answer)
 

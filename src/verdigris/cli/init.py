@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
-from verdigris.cli.opening import PERSON, here
-from verdigris.cli.output import say, show
+from verdigris.cli.opening import PERSON, here, persons_only, project
+from verdigris.cli.output import deny, say, show
 from verdigris.core.errors import UserError
+
+if TYPE_CHECKING:
+    from verdigris.views.line import Line
+
+AGENTS = ("claude",)
 
 
 @click.command("init")
@@ -17,7 +23,7 @@ from verdigris.core.errors import UserError
 @click.option("--kata", metavar="PATH", help="Scaffold a kata.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def command(agents: tuple[str, ...], lang: str | None, kata: str | None, *, yes: bool) -> int:
-    """Set Verdigris up in this repository.
+    """Set Verdigris up in this repository, and with --agent a gate before that coding agent (claude).
 
     Writes tdd.yaml, and records it with the tree as it stands in the log inside the git folder. `tdd uninit`
     undoes it.
@@ -26,21 +32,33 @@ def command(agents: tuple[str, ...], lang: str | None, kata: str | None, *, yes:
     from verdigris.views import setup as view
 
     _refuse_later(agents, lang, kata)
+    if denial := persons_only("init"):
+        return deny(denial)
     planned = plan(here(), lang=lang)
-    show(view.plan_lines(planned), err=True)
-    asks = planned.content is not None and not yes and sys.stdin.isatty()
+    show([*view.plan_lines(planned), *view.gate_plan_lines(agents)], err=True)
+    asks = bool(planned.content is not None or agents) and not yes and sys.stdin.isatty()
     if asks and not click.confirm("write this?", default=True, err=True):
         say("nothing was written")
         return 1
-    show(view.done_lines(carry_out(planned, PERSON)))
+    done = carry_out(planned, PERSON)
+    show([*view.done_lines(done), *_installed(agents)])
     return 0
 
 
+def _installed(agents: tuple[str, ...]) -> list[Line]:
+    if not agents:
+        return []
+    from verdigris.gates.claude.install import install
+    from verdigris.views import setup as view
+
+    return view.gate_lines(install(project()))
+
+
 def _refuse_later(agents: tuple[str, ...], lang: str | None, kata: str | None) -> None:
-    if agents:
+    if later := [agent for agent in agents if agent not in AGENTS]:
         raise UserError(
-            f"gates before agents ({', '.join(agents)}) are not in this version yet.",
-            hint="`tdd init` without --agent; the agent then uses `tdd test`, `tdd claim`, `tdd settle`",
+            f"a gate before {', '.join(later)} is not in this version yet.",
+            hint="`tdd init --agent claude`, or without --agent: `tdd test` and `tdd settle` serve any agent",
         )
     if kata is not None:
         raise UserError("katas are not in this version yet.", hint="`tdd init` without --kata")

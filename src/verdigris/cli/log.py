@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verdigris.cli.opening import PERSON, here
+from verdigris.cli.opening import PERSON, start
 from verdigris.cli.output import SCHEMA, json_option, show, show_json
 from verdigris.core.errors import LogDamaged
 
@@ -46,7 +46,7 @@ def _opened() -> tuple[Repository, Log[State]]:
     from verdigris.kernel.project import open_log
     from verdigris.kernel.repository import find_repository
 
-    repo = find_repository(here())
+    repo = find_repository(start())
     return repo, open_log(repo)
 
 

@@ -7,9 +7,12 @@ import sys
 
 from verdigris.cli.commands import overview
 from verdigris.core.errors import VerdigrisError
+from verdigris.core.verbs import local
 
 RUN_TESTS = (["test"], ["settle"])
 """Commands that are worth a head start."""
+BROKER = "TDD_BROKER"
+"""Where an agent's shell finds the kernel."""
 UNREAD, NOT_SUPPORTED, OUR_FAULT, INTERRUPTED = 1, 69, 70, 130
 
 
@@ -33,6 +36,8 @@ def _guarded(argv: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    if (broker := os.environ.get(BROKER)) and not local(argv):
+        return _through(broker, argv)
     if argv in (["--help"], ["-h"]):
         sys.stdout.write(overview())
         return 0
@@ -45,11 +50,22 @@ def _guarded(argv: list[str]) -> int:
         return _our_fault(error)
 
 
+def _through(broker: str, argv: list[str]) -> int:
+    """Inside an agent's shell; what the kernel keeps cannot be written from here."""
+    from verdigris.kernel.broker.client import served
+
+    try:
+        return served(broker, argv)
+    except VerdigrisError as error:
+        _say(error.message, error.hint)
+        return error.exit_code
+
+
 def _with_head_start(argv: list[str]) -> int:
     """The test tool loads while we do."""
     from verdigris.kernel import headstart
 
-    headstart.begin(os.getcwd())  # noqa: PTH109 - before pathlib is loaded
+    headstart.begin(os.environ.get("TDD_ROOT") or os.getcwd())  # noqa: PTH109 - before pathlib is loaded
     try:
         return _called(argv)
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from verdigris.cli.opening import project
+from verdigris.cli.opening import persons_only, project
 from verdigris.cli.output import deny, show
 from verdigris.views import switched as view
 
@@ -15,6 +15,8 @@ def command(why: str) -> int:
     """Switch the laws off in this worktree. An open turn ends without a verdict; its edits stay."""
     from verdigris.kernel.switches import switch_off
 
+    if denial := persons_only("off"):
+        return deny(denial)
     opened = project()
     if denial := switch_off(opened, why):
         return deny(denial)

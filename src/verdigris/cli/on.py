@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from verdigris.cli.opening import project
+from verdigris.cli.opening import persons_only, project
 from verdigris.cli.output import deny, show
 from verdigris.views import switched as view
 
@@ -14,6 +14,8 @@ def command() -> int:
     """Switch the laws on again; the tree as it stands is new ground."""
     from verdigris.kernel.switches import switch_on
 
+    if denial := persons_only("on"):
+        return deny(denial)
     opened = project()
     if denial := switch_on(opened):
         return deny(denial)

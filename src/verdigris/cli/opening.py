@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,9 +10,18 @@ from verdigris.core.actions import Actor
 from verdigris.core.errors import UserError
 
 if TYPE_CHECKING:
+    from verdigris.core.actions import Deny
     from verdigris.kernel.project import Project
 
 PERSON = Actor()
+ACTOR, CLIENT, CONTEXT, ROOT = "TDD_ACTOR", "TDD_CLIENT", "TDD_CONTEXT", "TDD_ROOT"
+"""Set by the broker: who acts, and in which worktree. Whoever sets them himself only has fewer rights."""
+
+
+def actor() -> Actor:
+    if ACTOR not in os.environ:
+        return PERSON
+    return Actor("agent", os.environ.get(CONTEXT, ""), os.environ.get(CLIENT, "shell"))
 
 
 def here() -> Path:
@@ -23,7 +33,24 @@ def here() -> Path:
         ) from None
 
 
+def start() -> Path:
+    """Where a command looks for its worktree: an agent cannot choose another by standing elsewhere."""
+    root = os.environ.get(ROOT) if ACTOR in os.environ else None
+    return Path(root) if root else here()
+
+
 def project() -> Project:
     from verdigris.kernel.project import open_project
 
-    return open_project(here(), PERSON)
+    return open_project(start(), actor())
+
+
+def persons_only(verb: str) -> Deny | None:
+    """A person's verbs are refused to an agent, and to everyone while an agent's shell call is open."""
+    from verdigris.core.verbs import persons
+    from verdigris.kernel.opencall import refusal
+    from verdigris.kernel.repository import find_repository
+
+    if ACTOR in os.environ:
+        return persons(verb)
+    return refusal(str(find_repository(here()).private))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from verdigris.cli.opening import project
-from verdigris.cli.output import show
+from verdigris.cli.opening import persons_only, project
+from verdigris.cli.output import deny, show
 from verdigris.views.line import Line, visible
 
 
@@ -16,5 +16,7 @@ def command(names: tuple[str, ...], *, why: str) -> int:
     """Let tests be deleted, skipped or weakened, with a reason (a person's word)."""
     from verdigris.kernel.weakening import revise
 
+    if denial := persons_only("revise"):
+        return deny(denial)
     show([Line(f"revised: {visible(name)}") for name in revise(project(), names, why)])
     return 0

@@ -4,16 +4,33 @@ from __future__ import annotations
 
 import click
 
-from verdigris.cli.opening import PERSON, here
-from verdigris.cli.output import show
+from verdigris.cli.opening import PERSON, here, persons_only, project
+from verdigris.cli.output import deny, show
+from verdigris.core.errors import NotConfigured
 
 
 @click.command("uninit")
 @click.option("--force", is_flag=True, help="Remove tdd.yaml although it is not as `tdd init` wrote it.")
 def command(*, force: bool) -> int:
-    """Undo `tdd init`: remove tdd.yaml if it is as init wrote it. The log stays."""
+    """Undo `tdd init`: take the gates out of agents' settings, remove tdd.yaml if it is as init wrote it.
+
+    The log stays.
+    """
     from verdigris.kernel.setup import uninitialise
     from verdigris.views import setup as view
 
-    show(view.removed_lines(uninitialise(here(), PERSON, force=force)))
+    if denial := persons_only("uninit"):
+        return deny(denial)
+    taken_out = _taken_out()
+    removed = uninitialise(here(), PERSON, force=force)
+    show([*view.removed_lines(removed), *view.gate_removed_lines(taken_out)])
     return 0
+
+
+def _taken_out() -> tuple[str, ...]:
+    from verdigris.gates.claude.install import uninstall
+
+    try:
+        return uninstall(project())
+    except NotConfigured:
+        return ()

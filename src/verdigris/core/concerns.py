@@ -6,9 +6,16 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from verdigris.core import concerns_code, concerns_runner, concerns_tests
+from verdigris.core import (
+    concerns_asking,
+    concerns_code,
+    concerns_literals,
+    concerns_runner,
+    concerns_state,
+    concerns_tests,
+)
 from verdigris.core.concerns_hit import Hit
-from verdigris.core.concerns_names import walk
+from verdigris.core.concerns_scope import walk
 from verdigris.core.parsed import parse
 from verdigris.core.value import value
 
@@ -20,15 +27,15 @@ if TYPE_CHECKING:
 
 _RULES = (
     concerns_runner.patches,
-    concerns_runner.frames,
-    concerns_runner.detects_runner,
+    concerns_asking.frames,
+    concerns_asking.detects_runner,
     concerns_runner.framework_in_source,
     concerns_code.answers_everything,
     concerns_code.exits,
     concerns_code.swallow,
     concerns_code.obscured,
-    concerns_code.state_between_runs,
-    concerns_tests.hashed_lookup,
+    concerns_state.state_between_runs,
+    concerns_literals.hashed_lookup,
 )
 _RUNNERS = concerns_runner.FRAMEWORK | {
     "conftest",
@@ -52,11 +59,17 @@ class Concern:
 
 
 def concerns(
-    before: Mapping[str, str | None], after: Mapping[str, str | None], tests: Mapping[str, str]
+    before: Mapping[str, str | None],
+    after: Mapping[str, str | None],
+    tests: Mapping[str, str],
+    *,
+    pyproject: str = "",
+    data: Mapping[str, str] | None = None,
 ) -> tuple[Concern, ...]:
     """Texts of source by path, None where there is no file; `tests`: the files that source may not know.
 
-    Paths that did not change may be given: they tell, for one, that the project is a plugin of its runner.
+    Paths that did not change may be given: they tell, for one, that the project is a plugin of its runner;
+    so does `pyproject`, as it was before. `data`: texts of other files that changed.
     """
     old = {path: tree for path, text in before.items() if (tree := _parsed(path, text)) is not None}
     new = {
@@ -66,14 +79,21 @@ def concerns(
     }
     replaced = {path: tree for path, tree in old.items() if after.get(path) != before[path]}
     known = concerns_tests.suite(tests, [*before, *after])
-    plugin = any(map(concerns_runner.is_plugin, old.values()))
-    literals = frozenset[concerns_tests.Literal]().union(*map(concerns_tests.literals_of, old.values()))
+    plugin = concerns_runner.declares_plugin(pyproject) or any(map(concerns_runner.is_plugin, old.values()))
+    literals = frozenset[concerns_tests.Literal]().union(*map(concerns_literals.literals_of, old.values()))
     seen = Counter(key for path, tree in replaced.items() for key, _ in _hits(path, tree, known, literals))
     return (
         *_shadows(before, after),
         *_unread(before, after),
         *_new(new, known, literals, seen, plugin=plugin),
+        *_told(data or {}, known),
     )
+
+
+def _told(data: Mapping[str, str], known: Suite) -> Iterator[Concern]:
+    for path, text in data.items():
+        if found := concerns_literals.told_in(text, known):
+            yield Concern("expected-literals", path, 1, f"it holds {found} of the tests", blocks=False)
 
 
 def _unread(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Iterator[Concern]:
@@ -135,11 +155,15 @@ def _found(path: str, tree: ast.Module, known: Suite, literals: frozenset[Litera
     for at in walk(tree, path):
         for rule in _RULES:
             yield from rule(at)
+        inner = concerns_code.run_as_text(at)
+        for hit in _found(path, inner, known, literals) if inner is not None else ():
+            yield Hit(hit.kind, at.node, hit.what, hit.blocks)
         yield from concerns_tests.reads_tests(at, path, known)
-        yield from concerns_tests.expected_literals(at, known, literals)
+        yield from concerns_literals.expected_literals(at, known, literals)
+        yield from concerns_literals.in_longer_texts(at, known, literals)
     names = next((at.names for at in walk(tree, path)), None)
     if names is not None:
-        yield from concerns_code.sequences(tree, names)
+        yield from concerns_state.sequences(tree, names)
 
 
 def _shadows(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Iterator[Concern]:

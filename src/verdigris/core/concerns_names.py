@@ -5,12 +5,9 @@ from __future__ import annotations
 import ast
 import builtins
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from verdigris.core.stubforms import Function, last_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from verdigris.core.concerns_text import folded
+from verdigris.core.stubforms import last_name
 
 _ORIGINS = {
     **dict.fromkeys(("sys.modules", "__main__"), "modules"),
@@ -25,20 +22,20 @@ _ORIGINS = {
         ),
         "frames",
     ),
+    **dict.fromkeys(
+        (
+            *("sys.stdout", "sys.stderr", "sys.stdin", "sys.meta_path", "sys.path_hooks", "sys.path"),
+            *("logging.getLogger", "logging.root", "warnings.filters", "threading.enumerate"),
+        ),
+        "surroundings",
+    ),
 }
 """Where a program learns who runs it."""
 _THROUGH = ("builtins.", "os.path.", "pathlib.", "str.", "itertools.")
 """Calls that only reshape what they are given."""
 _GATHERS = frozenset({"join", "union", "intersection", "isdisjoint", "issubset", "chain"})
-_FOLDED = frozenset(
-    {"lower", "upper", "strip", "title", "casefold", "replace", "swapcase", "decode", "encode"}
-)
+_LISTS = (["ps"], ["pgrep"], ["pstree"], ["lsof"])
 _HASHES = ("hashlib.", "zlib.crc32", "zlib.adler32", "binascii.crc", "builtins.hash")
-_PASSES = 3
-"""Rounds after which names that are made of names that are made of names are known."""
-
-
-_Own = tuple[ast.AST, ast.stmt, bool]
 
 
 @dataclass(slots=True)
@@ -96,46 +93,7 @@ class Names:
 
     def text(self, node: ast.AST) -> str | None:
         """A constant text, also when it is put together from pieces."""
-        match node:
-            case ast.Constant(value=str(text)):
-                return text
-            case ast.Constant(value=bytes(raw)):
-                return raw.decode("latin-1")
-            case ast.Name(id=name):
-                return self.texts.get(name)
-            case ast.BinOp(left=left, op=ast.Add(), right=right):
-                return self._joined("", [left, right])
-            case ast.JoinedStr(values=parts):
-                return self._joined("", [p.value if isinstance(p, ast.FormattedValue) else p for p in parts])
-            case ast.Call(
-                func=ast.Attribute(value=glue, attr="join"),
-                args=[ast.List(elts=parts) | ast.Tuple(elts=parts)],
-            ):
-                between = self.text(glue)
-                return None if between is None else self._joined(between, parts)
-            case ast.Call(func=ast.Attribute(value=base, attr=method), args=args) if method in _FOLDED:
-                return self._folded(self.text(base), method, [self.text(arg) for arg in args])
-            case ast.Subscript(
-                value=base,
-                slice=ast.Slice(lower=None, upper=None, step=ast.UnaryOp(operand=ast.Constant(value=1))),
-            ):
-                reverse = self.text(base)
-                return None if reverse is None else reverse[::-1]
-            case _:
-                return None
-
-    def _joined(self, glue: str, parts: list[ast.expr]) -> str | None:
-        texts = [self.text(part) for part in parts]
-        return None if None in texts else glue.join(text for text in texts if text is not None)
-
-    @staticmethod
-    def _folded(base: str | None, method: str, args: list[str | None]) -> str | None:
-        if base is None or None in args or method in {"decode", "encode"}:
-            return base
-        try:
-            return str(getattr(base, method)(*args))
-        except TypeError:
-            return base
+        return folded(node, self.texts, self.dotted)
 
     def origin(self, node: ast.AST | None) -> frozenset[str]:
         """Facts of the run in the value of an expression; an unknown call hides them."""
@@ -148,10 +106,12 @@ class Names:
                 return known
             case ast.Name(id=name):
                 return self.origins.get(name, frozenset())
-            case ast.Constant(value=str(text)) if text.startswith("/proc/") and "cmdline" in text:
-                return frozenset({"argv"})
-            case ast.Attribute(attr="f_back"):
+            case ast.Attribute(attr="f_back" | "tb_frame" | "gi_frame" | "cr_frame" | "findCaller"):
                 return frozenset({"frames"})
+            case ast.Constant() | ast.BinOp() if kind := _file_of_the_run(self.text(node)):
+                return frozenset({kind})
+            case ast.Call(func=func) if self._asks_the_system(node):
+                return frozenset({"argv"})
             case ast.Call(func=func, args=args):
                 inside = self.origin(func)
                 passes = self.dotted(func).startswith(_THROUGH) or last_name(func) in _GATHERS
@@ -162,6 +122,13 @@ class Names:
                 return frozenset().union(*map(self.origin, ast.iter_child_nodes(node)))
             case _:
                 return frozenset()
+
+    def _asks_the_system(self, node: ast.Call) -> bool:
+        """`ps` and its like, run as a program."""
+        if not self.dotted(node.func).startswith(("subprocess.", "os.popen", "os.system")):
+            return False
+        texts = (self.text(part) for arg in node.args for part in ast.walk(arg))
+        return any(text and text.split()[:1] in _LISTS for text in texts)
 
     def path_texts(self, node: ast.AST) -> tuple[str, ...] | None:
         """The constant texts in a path; None when it also hangs on a variable."""
@@ -187,124 +154,7 @@ class Names:
         )
 
 
-@dataclass(slots=True)
-class Seen:
-    """A node of a source file, with what the names around it mean."""
-
-    node: ast.AST
-    names: Names
-    function: Function | None
-    statement: ast.stmt
-    main: bool
-    """It runs only where the module is the program."""
-
-
-def walk(tree: ast.Module, path: str) -> Iterator[Seen]:
-    yield from _scope(tree, Names(), None, module_of(path).split(".")[:-1])
-
-
-def module_of(path: str) -> str:
-    """The dotted name of a module, counted from the source root; of a package, with `__init__`."""
-    return path.removesuffix(".py").removeprefix("src/").replace("/", ".")
-
-
-def _scope(
-    owner: ast.Module | Function, outer: Names, function: Function | None, package: list[str]
-) -> Iterator[Seen]:
-    own = list(_own(owner))
-    names = _bound(own, owner, outer, package)
-    for node, statement, main in own:
-        yield Seen(node, names, function, statement, main)
-        if isinstance(node, Function):
-            yield from _scope(node, names, node, package)
-
-
-def _own(owner: ast.Module | Function) -> Iterator[_Own]:
-    """Every node of a scope; of a function inside it only the head."""
-    stack: list[_Own] = [(node, node, False) for node in reversed(owner.body)]
-    while stack:
-        node, statement, main = stack.pop()
-        yield node, statement, main
-        main = main or (isinstance(node, ast.If) and "__main__" in ast.unparse(node.test))
-        inside = (
-            [*node.decorator_list, node.args] if isinstance(node, Function) else ast.iter_child_nodes(node)
-        )
-        stack.extend(
-            (child, child if isinstance(child, ast.stmt) else statement, main)
-            for child in reversed(list(inside))
-        )
-
-
-def _bound(own: list[_Own], owner: ast.Module | Function, outer: Names, package: list[str]) -> Names:
-    names = Names(
-        dict(outer.meanings), dict(outer.texts), dict(outer.origins), dict(outer.paths), set(outer.hashes)
-    )
-    stored = {n.id for n, *_ in own if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    if isinstance(owner, Function):
-        stored |= {part.arg for part in ast.walk(owner.args) if isinstance(part, ast.arg)}
-    for name in stored:
-        names.meanings[name] = ""
-        names.texts.pop(name, None)
-        names.origins.pop(name, None)
-        names.paths.pop(name, None)
-        names.hashes.discard(name)
-    for _ in range(_PASSES):
-        for node, *_ in own:
-            _bind(node, names, package)
-    return names
-
-
-def _bind(node: ast.AST, names: Names, package: list[str]) -> None:
-    match node:
-        case ast.Import(names=aliases):
-            for alias in aliases:
-                top = alias.name.partition(".")[0]
-                names.meanings[alias.asname or top] = alias.name if alias.asname else top
-        case ast.ImportFrom(names=aliases):
-            base = imported_from(node, package)
-            for alias in aliases:
-                names.meanings[alias.asname or alias.name] = f"{base}.{alias.name}"
-        case ast.Assign(targets=targets, value=value):
-            for target in targets:
-                _assign(target, value, names)
-        case (
-            ast.AnnAssign(target=target, value=ast.expr() as value)
-            | ast.NamedExpr(target=target, value=value)
-        ):
-            _assign(target, value, names)
-        case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
-            _hold(target, names.origin(value), names)
-        case ast.withitem(optional_vars=ast.expr() as target, context_expr=value):
-            _hold(target, names.origin(value), names)
-        case ast.FunctionDef(name=name):
-            returned = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
-            origins = frozenset[str]().union(*map(names.origin, returned))
-            names.meanings[name] = ""
-            if origins:
-                names.origins[name] = origins
-
-
-def imported_from(node: ast.ImportFrom, package: list[str]) -> str:
-    if not node.level:
-        return node.module or ""
-    above = package[: len(package) - node.level + 1]
-    return ".".join([*above, *filter(None, [node.module])])
-
-
-def _assign(target: ast.expr, value: ast.expr, names: Names) -> None:
-    if isinstance(target, ast.Name):
-        names.meanings[target.id] = names.dotted(value)
-        text = names.text(value)
-        if text is not None:
-            names.texts[target.id] = text
-        elif (texts := names.path_texts(value)) is not None:
-            names.paths[target.id] = texts
-        if names.is_hash(value):
-            names.hashes.add(target.id)
-    _hold(target, names.origin(value), names)
-
-
-def _hold(target: ast.expr, origins: frozenset[str], names: Names) -> None:
-    for part in ast.walk(target):
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and origins:
-            names.origins[part.id] = names.origins.get(part.id, frozenset()) | origins
+def _file_of_the_run(text: str | None) -> str:
+    if text is None or not text.startswith("/proc/"):
+        return ""
+    return "argv" if "cmdline" in text else "environ" if "environ" in text else ""

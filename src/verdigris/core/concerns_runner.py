@@ -1,9 +1,10 @@
-"""Source that reaches for its runner: patches it, looks at its frames, asks for it, or joins it."""
+"""Source that reaches for its runner: patches it, or joins it."""
 
 from __future__ import annotations
 
 import ast
 import sys
+import tomllib
 from typing import TYPE_CHECKING
 
 from verdigris.core.concerns_hit import Hit, shown
@@ -12,58 +13,29 @@ from verdigris.core.stubforms import Function, last_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.core.concerns_names import Names, Seen
+    from verdigris.core.concerns_names import Names
+    from verdigris.core.concerns_scope import Seen
 
 FRAMEWORK = frozenset(
-    {"pytest", "_pytest", "unittest", "pluggy", "nose", "doctest", "xdist", "pytest_asyncio"}
+    {
+        *("pytest", "_pytest", "unittest", "pluggy", "nose", "doctest", "xdist", "pytest_asyncio"),
+        "verdigris_reporter",
+    }
 )
 _MEASURES = frozenset(
     {
         *("builtins", "math", "cmath", "time", "timeit", "datetime", "random", "operator", "statistics"),
-        *("decimal", "fractions"),
+        *("decimal", "fractions", "json", "os", "re", "types", "functools", "io", "pickle", "marshal"),
+        *("copy", "traceback", "itertools", "numpy", "pandas", "hypothesis"),
     }
 )
-"""What assertions are made of: whoever changes it changes every answer."""
+"""What assertions and reports are made of: whoever changes it changes every answer."""
 _SYS_TABLES = frozenset({"modules", "meta_path", "path_hooks"})
 _WRITERS = frozenset(
     {"update", "setdefault", "__setitem__", "__delitem__", "pop", "clear", "insert", "append"}
 )
 _SETTERS = frozenset(
     {"builtins.setattr", "builtins.delattr", "builtins.object.__setattr__", "builtins.type.__setattr__"}
-)
-_TRACERS = frozenset(
-    {
-        *("gc.get_objects", "gc.get_referrers", "sys.settrace", "sys.setprofile", "threading.settrace"),
-        *("threading.setprofile", "threading.settrace_all_threads", "threading.setprofile_all_threads"),
-        *("sys.monitoring.set_events", "sys.monitoring.register_callback"),
-    }
-)
-_FRAMES = frozenset(
-    {
-        *("sys._getframe", "sys._current_frames", "inspect.stack", "inspect.currentframe"),
-        *("inspect.getouterframes", "inspect.trace", "traceback.extract_stack", "traceback.walk_stack"),
-        *("traceback.format_stack", "gc.get_referents"),
-    }
-)
-_PEEKS = frozenset({"f_locals", "code_context", "co_consts", "co_code", "f_trace"})
-_READERS = (
-    "linecache.",
-    "inspect.getsource",
-    "inspect.findsource",
-    "builtins.open",
-    "pathlib.Path",
-    "ast.",
-    "tokenize.",
-)
-_RUNNER_WORDS = ("pytest", "py.test", "unittest", "nose2", "conftest", "pluggy", "@py_")
-_CI = frozenset(
-    {"CI", "TESTING", "TEST", "GITHUB_ACTIONS", "GITLAB_CI", "TOX_ENV_NAME", "NOX_CURRENT_SESSION"}
-)
-_ASKS = frozenset(
-    {
-        *("get", "startswith", "endswith", "find", "index", "count", "__contains__", "__getitem__"),
-        *("isdisjoint", "intersection", "issuperset", "search", "match", "findall", "fnmatch", "getenv"),
-    }
 )
 _OUTCOMES = frozenset(
     {"skip", "xfail", "exit", "importorskip", "SkipTest", "Skipped", "XFailed", "Exit", "skipTest"}
@@ -92,7 +64,9 @@ def _patched(node: ast.AST, owner: str, attr: str, seen: Seen) -> Iterator[Hit]:
     top = owner.partition(".")[0]
     if top == "sys" and (owner == "sys" and attr not in _SYS_TABLES):
         return
-    if top in FRAMEWORK | _MEASURES and (owner, attr) != ("builtins", "_"):
+    if (owner, attr) == ("builtins", "_") or owner.startswith("pandas.options"):
+        return
+    if top in FRAMEWORK | _MEASURES and (owner, attr) != ("json.JSONEncoder", "default"):
         yield Hit("patches", node, f"{shown(seen.statement, node)} changes {top} for everyone", blocks=True)
     elif top in sys.stdlib_module_names and owner != "sys.modules":
         yield Hit("patches", node, f"{shown(seen.statement, node)} changes {top} for everyone")
@@ -139,74 +113,6 @@ def _patching_call(node: ast.Call, called: str, args: list[ast.expr], seen: Seen
         yield Hit("patches", node, f"`{ast.unparse(node)}` writes into the interpreter")
 
 
-def frames(seen: Seen) -> Iterator[Hit]:
-    node, names = seen.node, seen.names
-    match node:
-        case ast.Attribute(ctx=ast.Load(), value=value, attr=attr) if attr in _PEEKS:
-            if "frames" in names.origin(value):
-                yield Hit("frames", node, f"`{ast.unparse(node)}` looks into its caller", blocks=True)
-        case ast.Call(func=func, args=args):
-            reads = names.dotted(func).startswith(_READERS)
-            if reads and "frames" in frozenset().union(*map(names.origin, args)):
-                yield Hit("frames", node, f"`{ast.unparse(node)}` reads its caller's text", blocks=True)
-    dotted = names.dotted(node) if isinstance(node, ast.Attribute | ast.Name) else ""
-    if dotted in _TRACERS:
-        yield Hit("frames", node, f"`{ast.unparse(node)}` watches the whole process", blocks=True)
-    elif dotted in _FRAMES or (isinstance(node, ast.Attribute) and node.attr in {"f_back", "tb_frame"}):
-        yield Hit("frames", node, f"`{ast.unparse(node)}` looks at the stack")
-
-
-def detects_runner(seen: Seen) -> Iterator[Hit]:
-    node, names = seen.node, seen.names
-    match node:
-        case ast.Compare(left=left, comparators=rest):
-            parts = [left, *rest]
-        case ast.Call(func=ast.Attribute(value=owner, attr=method), args=args) if method in _ASKS:
-            parts = [owner, *args]
-        case ast.Call(func=ast.Name(), args=args) if names.dotted(node.func).rpartition(".")[2] in _ASKS:
-            parts = [node.func, *args]
-        case ast.Subscript(value=owner, slice=key, ctx=ast.Load()):
-            parts = [owner, key]
-        case ast.BinOp(left=left, op=ast.BitAnd() | ast.Sub(), right=right):
-            parts = [left, right]
-        case ast.Attribute() if names.dotted(node) == "sys.gettrace":
-            yield Hit("detects-runner", node, "`sys.gettrace` asks whether someone watches")
-            return
-        case _:
-            return
-    origins = frozenset[str]().union(*map(names.origin, parts))
-    if names.dotted(parts[0]) == "os" and isinstance(node, ast.Call):
-        origins |= names.origin(node.func)
-    words = [text for part in parts for text in _texts(part, names)]
-    grade = max((_grade(word, origins) for word in words), default=0)
-    if origins and grade:
-        yield Hit("detects-runner", node, f"`{ast.unparse(node)}` asks who runs it", blocks=grade > 1)
-
-
-def _texts(node: ast.expr, names: Names) -> list[str]:
-    match node:
-        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts):
-            return [text for part in parts for text in _texts(part, names)]
-        case ast.Call(func=func, args=args) if names.dotted(func).startswith("builtins."):
-            return [text for arg in args for text in _texts(arg, names)]
-        case _:
-            text = names.text(node)
-            return [] if text is None else [text]
-
-
-def _grade(word: str, origins: frozenset[str]) -> int:
-    """0: nothing; 1: perhaps honest; 2: no honest program asks this."""
-    runner = any(part in word.lower() for part in _RUNNER_WORDS)
-    if "environ" in origins:
-        if word.upper().startswith("PYTEST_"):
-            return 2
-        return int(runner or word in _CI)
-    if runner:
-        return 2
-    testy = word.lower().strip("/_. ").startswith("test") or "/test" in word
-    return 0 if not testy else 2 if origins & {"frames", "modules"} else 1
-
-
 def framework_in_source(seen: Seen) -> Iterator[Hit]:
     """`blocks` here means: unless the project's source is part of the framework already."""
     node, names = seen.node, seen.names
@@ -242,6 +148,18 @@ def _is_hook(name: str) -> bool:
         *("fixture", "assertrepr", "assertion", "exception", "warning", "ignore", "pycollect", "terminal"),
         *("plugin", "internalerror", "keyboard", "make", "enter", "leave", "markeval", "addhooks"),
     }
+
+
+def declares_plugin(pyproject: str) -> bool:
+    """Whether a project says that it is a plugin of the runner."""
+    try:
+        project = tomllib.loads(pyproject).get("project", {})
+    except tomllib.TOMLDecodeError:
+        return False
+    if not isinstance(project, dict):
+        return False
+    points = project.get("entry-points", {})
+    return str(project.get("name", "")).startswith(("pytest-", "pytest_")) or "pytest11" in points
 
 
 def is_plugin(tree: ast.Module) -> bool:

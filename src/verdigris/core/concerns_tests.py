@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeGuard
 
 from verdigris.core.concerns_hit import Hit
-from verdigris.core.concerns_names import imported_from, module_of
+from verdigris.core.concerns_scope import imported_from, module_of
 from verdigris.core.parsed import parse
-from verdigris.core.stubforms import is_docstring, last_name
+from verdigris.core.stubforms import last_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from verdigris.core.concerns_names import Seen
+    from verdigris.core.concerns_scope import Seen
 
 _TEST_MODULE = re.compile(r"test_\w+|\w+_test|conftest")
 _READS = frozenset(
@@ -109,10 +109,10 @@ def _arguments(node: ast.expr) -> list[ast.expr]:
 
 def _literals(nodes: Iterable[ast.expr]) -> frozenset[Literal]:
     found = (part.value for node in nodes for part in ast.walk(node) if isinstance(part, ast.Constant))
-    return frozenset(value for value in found if _telling(value))
+    return frozenset(value for value in found if telling(value))
 
 
-def _telling(value: object) -> TypeGuard[Literal]:
+def telling(value: object) -> TypeGuard[Literal]:
     match value:
         case bool() | None:
             return False
@@ -181,80 +181,4 @@ def _names_a_test(text: str, known: Suite) -> bool:
         (segments[0] in known.folders and not text.startswith("/"))
         or "/".join(segments) in known.paths
         or bool(re.fullmatch(r"(test_[^/]*|[^/]*_test|conftest)\.py", segments[-1]))
-    )
-
-
-def expected_literals(seen: Seen, known: Suite, old: frozenset[Literal]) -> Iterator[Hit]:
-    node = seen.node
-    match node:
-        case ast.Return(value=ast.expr() as value):
-            yield from _standing(node, _results(value), frozenset(known.answers) - old, known, "returned")
-        case ast.Dict(keys=keys, values=values):
-            asked = _plain(key for key in keys if key is not None)
-            answers = _plain(values)
-            yield from _standing(node, asked, known.asked - old, known, "looked up")
-            yield from _standing(node, answers, frozenset(known.answers) - old, known, "looked up")
-        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) if isinstance(
-            seen.statement, ast.Assign | ast.AnnAssign
-        ):
-            yield from _standing(node, _plain(parts), frozenset(known.answers) - old, known, "lined up")
-        case ast.Compare(left=left, ops=[ast.Eq() | ast.In() | ast.Is()], comparators=[right]):
-            flat = [*_flat(left), *_flat(right)]
-            yield from _standing(node, _plain(flat), known.asked - old, known, "compared")
-        case ast.MatchValue(value=value):
-            yield from _standing(node, _plain([value]), known.asked - old, known, "compared")
-
-
-def _flat(node: ast.expr) -> list[ast.expr]:
-    return node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
-
-
-def _results(node: ast.expr) -> frozenset[Literal]:
-    match node:
-        case ast.IfExp(body=body, orelse=orelse):
-            return _results(body) | _results(orelse)
-        case ast.BoolOp(values=values):
-            return frozenset[Literal]().union(*map(_results, values))
-        case _:
-            return _plain(_flat(node))
-
-
-def _plain(nodes: Iterable[ast.expr]) -> frozenset[Literal]:
-    return frozenset(n.value for n in nodes if isinstance(n, ast.Constant) and _telling(n.value))
-
-
-def _standing(
-    node: ast.AST, literals: frozenset[Literal], wanted: frozenset[Literal], known: Suite, how: str
-) -> Iterator[Hit]:
-    for literal in sorted(literals & wanted, key=repr):
-        inside = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
-        beside = sorted(map(repr, known.answers.get(literal, frozenset()) & inside))
-        pair = f", beside {beside[0]}, which the tests ask" if beside else ""
-        yield Hit("expected-literals", node, f"{literal!r} of the tests is {how} here{pair}")
-
-
-def hashed_lookup(seen: Seen) -> Iterator[Hit]:
-    node, names = seen.node, seen.names
-    match node:
-        case ast.Compare(left=left, ops=[ast.Eq() | ast.In()], comparators=[right]):
-            sides = (left, right)
-            if any(names.is_hash(side) for side in sides) and any(
-                _telling(n.value) for side in sides for n in ast.walk(side) if isinstance(n, ast.Constant)
-            ):
-                yield Hit("expected-literals", node, f"`{ast.unparse(node)}` knows its input by a hash")
-        case (
-            ast.Call(func=ast.Attribute(value=table, attr="get"), args=[key, *_])
-            | ast.Subscript(value=table, slice=key, ctx=ast.Load())
-        ):
-            if isinstance(table, ast.Name) and names.dotted(table) == "" and names.is_hash(key):
-                yield Hit("expected-literals", node, f"`{ast.unparse(node)}` knows its input by a hash")
-
-
-def literals_of(tree: ast.Module) -> frozenset[Literal]:
-    """All that stands in a text, outside its docstrings."""
-    docs = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr) and is_docstring(n)}
-    return frozenset(
-        n.value
-        for n in ast.walk(tree)
-        if isinstance(n, ast.Constant) and id(n) not in docs and _telling(n.value)
     )

@@ -56,6 +56,21 @@ class Unconfigured(Event):
 
 
 @value
+class GateInstalled(Event):
+    """Files of a client that a gate was written into, as they were and as they are now."""
+
+    client: str
+    before: Mapping[str, str]
+    """Without those that did not exist."""
+    after: Mapping[str, str]
+
+
+@value
+class GateRemoved(Event):
+    client: str
+
+
+@value
 class Ground(Event):
     """The tree against which unclaimed edits are told; what a commit of others brought belongs to it."""
 
@@ -151,6 +166,8 @@ class OracleFrozen(Event):
     tree: str
     findings: tuple[str, ...] = ()
     """What the tests ask for otherwise than at the last acceptance."""
+    foundation: str = ""
+    """The blob with what runs below the tests: start-up files and the runner, by hash."""
 
 
 @value
@@ -160,6 +177,8 @@ class EditClaim(Event):
     red: int
     """Sequence number of the red that it cites."""
     implied: bool = False
+    by: str = ""
+    """The context that claimed, where it was an agent's."""
 
 
 @value
@@ -167,6 +186,30 @@ class Edit(Event):
     """A write that the gate allowed."""
 
     paths: tuple[str, ...]
+
+
+@value
+class ToolAllowed(Event):
+    """A person's yes to a tool that nobody here knows, remembered for all of its source."""
+
+    source: str
+
+
+@value
+class SentBack(Event):
+    """An agent wanted to stop and was refused."""
+
+    why: str
+    nth: int
+    """In a row."""
+
+
+@value
+class Call(Event):
+    """A tool call that the gate let pass, and that writes no file by itself."""
+
+    tool: str
+    paths: tuple[str, ...] = ()
 
 
 @value
@@ -181,6 +224,8 @@ class Denied(Event):
 class Violation(Event):
     path: str
     what: str
+    displaced: str = ""
+    """The blob with the bytes that had to make way."""
 
 
 @value
@@ -221,6 +266,8 @@ class Suspended(Event):
     """The turn's start on the new ground."""
     commit: str | None
     on: str | None
+    why: str = ""
+    """Where it was not HEAD that moved."""
 
 
 @value
@@ -228,6 +275,7 @@ class Resumed(Event):
     turn: str
     reds: Mapping[str, int]
     """Each surviving claim with the red that proves it on the new ground."""
+    foundation: str = ""
 
 
 # -- effects on the tree: an intent, then its outcome ------------------------------------------------
@@ -294,6 +342,39 @@ class Proving(Event):
 
 @value
 class Proved(Event):
+    displaced: tuple[str, ...] = ()
+
+
+@value
+class PuttingBack(Event):
+    """Protected paths are about to become again what they are in `tree`."""
+
+    tree: str
+    paths: tuple[str, ...]
+    why: str
+
+
+@value
+class PutBack(Event):
+    paths: tuple[str, ...]
+    displaced: tuple[str, ...] = ()
+
+
+@value
+class MovingBack(Event):
+    """HEAD, index and files are about to go back together to where they were before an agent's call."""
+
+    place: Mapping[str, Any]
+    """Where git stood: see kernel/gitwhole.py."""
+    tree: str
+    """The tree that the paths go back to."""
+    paths: tuple[str, ...]
+    found: str
+    """The tree as it was found; its bytes stay in the store."""
+
+
+@value
+class MovedBack(Event):
     displaced: tuple[str, ...] = ()
 
 

@@ -10,7 +10,7 @@ from verdigris.core.stubforms import Function, last_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.core.testcode import Code
+    from verdigris.core.testtext import Code
 
 
 def cells(name: str, function: Function, code: Code) -> tuple[ast.expr, ...]:

@@ -39,8 +39,28 @@ REMEMBERED_GROUNDS = 100
 GROUNDS_OF_ONE = 4
 REMEMBERED_VIOLATIONS = 20
 
-_INTENTS = (e.LayingAside, e.Restoring, e.Formatting, e.Proving, e.Syncing, e.HoldingOut, e.Releasing)
-_OUTCOMES = (e.Reverted, e.Restored, e.Formatted, e.Proved, e.Synced, e.HeldOut, e.Released)
+_INTENTS = (
+    e.LayingAside,
+    e.Restoring,
+    e.Formatting,
+    e.Proving,
+    e.PuttingBack,
+    e.MovingBack,
+    e.Syncing,
+    e.HoldingOut,
+    e.Releasing,
+)
+_OUTCOMES = (
+    e.Reverted,
+    e.Restored,
+    e.Formatted,
+    e.Proved,
+    e.PutBack,
+    e.MovedBack,
+    e.Synced,
+    e.HeldOut,
+    e.Released,
+)
 
 
 def fold(records: Iterable[Record], state: State | None = None) -> State:
@@ -118,6 +138,8 @@ def _turn(w: WorktreeState, event: Event) -> WorktreeState:
             return replace(
                 w, phase=Phase.GREEN, turns=w.turns + 1, turn=Turn(event.turn, event.tree), violations=()
             )
+        case e.OracleFrozen() if w.turn:
+            return replace(w, turn=replace(w.turn, foundation=event.foundation))
         case e.EditClaim():
             return replace(w, claims={**w.claims, event.test_id: _claimed(w, event)})
         case e.Settled():
@@ -126,20 +148,32 @@ def _turn(w: WorktreeState, event: Event) -> WorktreeState:
             return _accepted(w, event)
         case e.Reverted():
             return _reverted(w, event)
+        case e.Restored():
+            return replace(w, aside=_without(w.aside, {event.aside}))
+        case e.Suspended() if w.turn:
+            turn = replace(w.turn, tree=event.tree, suspended=True, why=event.why)
+            return replace(w, turn=turn, head=SeenHead(event.commit, event.on))
+        case e.Resumed() if w.turn:
+            claims = {i: replace(w.claims[i], red=red) for i, red in event.reds.items() if i in w.claims}
+            foundation = event.foundation or w.turn.foundation
+            turn = replace(w.turn, suspended=False, why="", foundation=foundation)
+            return replace(w, turn=turn, claims=claims)
+        case _:
+            return _beside_turns(w, event)
+
+
+def _beside_turns(w: WorktreeState, event: Event) -> WorktreeState:
+    match event:
         case e.Revised():
             return replace(w, revised=tuple(dict.fromkeys((*w.revised, *event.names))))
         case e.HeldOut():
             return replace(w, held_out={**w.held_out, **event.files})
         case e.Released():
             return replace(w, held_out=_without(w.held_out, set(event.paths)))
-        case e.Restored():
-            return replace(w, aside=_without(w.aside, {event.aside}))
-        case e.Suspended() if w.turn:
-            turn = replace(w.turn, tree=event.tree, suspended=True)
-            return replace(w, turn=turn, head=SeenHead(event.commit, event.on))
-        case e.Resumed() if w.turn:
-            claims = {i: replace(w.claims[i], red=red) for i, red in event.reds.items() if i in w.claims}
-            return replace(w, turn=replace(w.turn, suspended=False), claims=claims)
+        case e.ToolAllowed():
+            return replace(w, tools=tuple(dict.fromkeys((*w.tools, event.source))))
+        case e.SentBack():
+            return replace(w, sent_back=event.nth)
         case _:
             return w
 
@@ -172,7 +206,7 @@ def _claimed(w: WorktreeState, event: e.EditClaim) -> Claim:
         return replace(known, targets=targets, red=event.red, implied=known.implied and event.implied)
     red = w.reds.get(event.test_id)
     native = event.test_id if red is None else red.native_id
-    return Claim(event.test_id, native, event.red, (event.edit_target,), event.implied)
+    return Claim(event.test_id, native, event.red, (event.edit_target,), event.implied, event.by)
 
 
 def _settled(w: WorktreeState, event: e.Settled) -> WorktreeState:

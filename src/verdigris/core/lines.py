@@ -60,6 +60,7 @@ def _inert(node: ast.stmt) -> bool:
         node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
     )
     declares = declares or isinstance(node, (ast.Global, ast.Nonlocal))
+    declares = declares or (isinstance(node, ast.AnnAssign) and node.value is None)
     return declares or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.oppositecalls import changes
-from verdigris.core.report import VariantOutcome
+from verdigris.core.report import Status, VariantOutcome
 from verdigris.core.testcode import Tests
 from verdigris.core.testids import split_id
 from verdigris.core.textedit import Source
@@ -16,12 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from verdigris.core.opposite import Change
-    from verdigris.core.report import Place
-    from verdigris.core.testcode import Code, Standing
+    from verdigris.core.report import Place, TestResult
+    from verdigris.core.testcode import Standing
+    from verdigris.core.testtext import Code
     from verdigris.core.textedit import Edit
 
 ENTERED = -1
 """The number under which a test tells that it began, beside those of assertions that stood."""
+_UNTRIED = "it was not tried"
+_AWAY = frozenset({_UNTRIED, "the run ended early", "the tests themselves did not run to their end"})
+"""Why a test got away from being tried, in the words of the reporter."""
 _TELL = '__import__("verdigris_reporter.channel").channel.CHANNEL.send("stood", probe={})'
 
 
@@ -79,6 +83,8 @@ class Liveness:
     """What passed although an assertion was changed, named by file and line."""
     unreached: tuple[str, ...]
     """What could not be changed or was not reached: neither alive nor hollow."""
+    doubts: tuple[str, ...] = ()
+    """Tests that got away: every try of them ended before they did."""
 
 
 @value
@@ -120,8 +126,8 @@ def _gather(tests: Tests, function: str, found: dict[tuple[str, int, str], _Foun
     code = tests.code(where.path)
     if code is None:
         return "its file cannot be read as Python"
-    if code.find(where.function) is None:
-        return "its function is not in its file"
+    if tests.find(code, where.function) is None:
+        return "its function is not to be found"
     count = 0
     for at in tests.assertions(code, where.function):
         for change in changes(at):
@@ -162,9 +168,10 @@ def _beginnings(tests: Tests, names: Iterable[str]) -> Iterator[tuple[Code, ast.
     for name in names:
         where = split_id(name)
         code = tests.code(where.path)
-        function = None if code is None else code.find(where.function)
-        if code is not None and function is not None:
-            yield code, code.functions[function].body[0]
+        place = None if code is None else tests.find(code, where.function)
+        if place is not None:
+            there, function = place
+            yield there, there.functions[function].body[0]
 
 
 def _guarded(one: _Found) -> frozenset[str]:
@@ -189,18 +196,35 @@ def _parses(variant: Variant) -> bool:
 def judge_liveness(made: Plan, outcomes: Iterable[VariantOutcome]) -> Liveness:
     known = {outcome.index: outcome for outcome in outcomes}
     hollow: list[str] = []
+    told: dict[str, list[str]] = {}
     unreached = [str(one) for one in made.unreached]
     for index, variant in enumerate(made.variants):
-        outcome = known.get(index, VariantOutcome(index, why="it was not tried"))
+        outcome = known.get(index, VariantOutcome(index, why=_UNTRIED))
         for number, probe in enumerate(variant.probes):
             for function in probe.functions:
                 passing = _hollow(probe, number, function, outcome)
                 why = None if passing else _why_unreached(probe, function, outcome)
+                told.setdefault(function, []).append(why or "")
                 if passing:
                     hollow.append(f"{probe.path}:{probe.line}: {probe.what}: {passing} passes all the same")
                 elif why:
                     unreached.append(f"{probe.path}:{probe.line}: {probe.what}: {why}")
-    return Liveness(tuple(dict.fromkeys(hollow)), tuple(dict.fromkeys(unreached)))
+    doubts = (f"{name}: no try of its assertions came to an end: {whys[0]}" for name, whys in _away(told))
+    return Liveness(tuple(dict.fromkeys(hollow)), tuple(dict.fromkeys(unreached)), tuple(doubts))
+
+
+def _away(told: Mapping[str, list[str]]) -> list[tuple[str, list[str]]]:
+    return [(name, whys) for name, whys in told.items() if all(why in _AWAY for why in whys)]
+
+
+def on_their_own(claimed: Iterable[str], results: Iterable[TestResult]) -> tuple[str, ...]:
+    """Claimed tests that passed in the suite, and not beside each other alone."""
+    passed = {result.native_id for result in results if result.status is Status.PASS}
+    return tuple(
+        f"{name} passes in the suite, and not without the other tests"
+        for name in claimed
+        if name not in passed
+    )
 
 
 def _hollow(probe: Probe, number: int, function: str, outcome: VariantOutcome) -> str | None:

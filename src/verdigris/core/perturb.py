@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import cmath
+import contextlib
 from typing import TYPE_CHECKING
 
 from verdigris.core.stubforms import last_name
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from verdigris.core.textedit import Edit, Source
 
 FAR = 1_000_003
-MARK = "\u2060x"
+MARK = "~x"
+"""Plain enough to be written into any literal, so that whoever reads the text is deceived like the code."""
 _ANY_SIZE = 0.5
 """A relative tolerance from which on three times a number may still be equal to it."""
 _EMPTY = {"[": ascii([MARK]), "(": ascii((MARK,)), "{": ascii({MARK: None})}
@@ -27,6 +29,8 @@ _MAKERS = frozenset(
 def changed(node: ast.expr, source: Source, slack: float = 0) -> Edit | None:
     """None where no literal decides what the expression equals. `slack`: how near may count as equal."""
     match node:
+        case ast.Constant(value=str() | bytes() as old):
+            return source.replaced(node, _longer(old, source.segment(node)))
         case ast.Constant(value=old):
             return source.replaced(node, _other(old, slack))
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as old)):
@@ -77,6 +81,17 @@ def _size(node: ast.expr | None) -> float | None:
             return None
 
 
+def _longer(old: str | bytes, written: str) -> str:
+    """In the quotes that it has, where it is one literal."""
+    new = old + MARK if isinstance(old, str) else old + MARK.encode()
+    quotes = written[-3:] if written.endswith(('"""', "'''")) else written[-1:]
+    longer = f"{written.removesuffix(quotes)}{MARK}{quotes}"
+    with contextlib.suppress(SyntaxError, ValueError):
+        if ast.literal_eval(longer) == new:
+            return longer
+    return ascii(new)
+
+
 def _other(old: object, slack: float) -> str:
     match old:
         case bool():
@@ -85,10 +100,6 @@ def _other(old: object, slack: float) -> str:
             return _number(old, slack)
         case complex():
             return repr(old + FAR)
-        case str():
-            return ascii(old + MARK)
-        case bytes():
-            return repr(old + b"~x")
         case None:
             return "True"
         case _:

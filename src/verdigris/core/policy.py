@@ -8,7 +8,7 @@ from verdigris.core.actions import Action, Allow, ClaimTest, Decision, Deny, Do,
 from verdigris.core.pathclass import PathClass
 from verdigris.core.redness import WHY_NOT
 from verdigris.core.runnerkeys import MIXED, runner_keys
-from verdigris.core.state import Phase, WorktreeState
+from verdigris.core.state import Phase, Turn, WorktreeState
 from verdigris.core.stubs import only_stubs
 from verdigris.core.targets import owners
 
@@ -57,7 +57,7 @@ def _write(state: WorktreeState, action: Write, settings: Settings) -> Decision:
                 needs_claim = True
             case "join" if file.path is not None:
                 joins.append(file.path)
-    return _implied_claim(state) if needs_claim else Allow(joins=tuple(joins))
+    return implied_claim(state) if needs_claim else Allow(joins=tuple(joins))
 
 
 def _write_one(state: WorktreeState, file: FileWrite, settings: Settings) -> Deny | str:
@@ -106,11 +106,7 @@ def _mixed(file: FileWrite, name: str) -> Deny | str:
 
 def _source_in_green(state: WorktreeState, file: FileWrite, settings: Settings) -> Deny | str:
     if state.turn is not None and state.turn.suspended:
-        return Deny(
-            "suspended",
-            "HEAD moved under the open turn: its reds are not proven on the new ground.",
-            f"`tdd test {' '.join(state.claims)}`",
-        )
+        return _suspended(state, state.turn)
     if file.path is None or owners(state.claims.values(), file.path):
         return "ok"
     if settings.claims == "strict":
@@ -123,6 +119,11 @@ def _source_in_green(state: WorktreeState, file: FileWrite, settings: Settings) 
     return "join"
 
 
+def _suspended(state: WorktreeState, turn: Turn) -> Deny:
+    why = turn.why or "HEAD moved under the open turn: its reds are not proven on the new ground"
+    return Deny("suspended", f"{why}.", f"`tdd test {' '.join(state.claims)}`")
+
+
 def _source_in_red(file: FileWrite) -> Deny | str:
     if file.after is None:
         return "claim"
@@ -130,7 +131,7 @@ def _source_in_red(file: FileWrite) -> Deny | str:
     return "ok" if only_stubs(before, file.after.decode("utf-8", "surrogateescape")) is None else "claim"
 
 
-def _implied_claim(state: WorktreeState) -> Decision:
+def implied_claim(state: WorktreeState) -> Decision:
     match state.valid_reds:
         case ():
             return Deny(
@@ -166,11 +167,7 @@ def _claim_phase(state: WorktreeState) -> Deny | None:
         case Phase.OFF:
             return Deny("off", f"Verdigris is off here ({state.off_why}).", "a person says `tdd on`")
         case _ if state.turn is not None and state.turn.suspended:
-            return Deny(
-                "suspended",
-                "HEAD moved under the open turn: its reds are not proven on the new ground.",
-                f"`tdd test {' '.join(state.claims)}`",
-            )
+            return _suspended(state, state.turn)
         case _:
             return None
 
@@ -274,7 +271,7 @@ def next_move(state: WorktreeState) -> str:
         case Phase.REFACTOR:
             return "restructure, then `tdd refactor end` (or `tdd refactor abort`)"
         case Phase.GREEN if state.turn is not None and state.turn.suspended:
-            return f"`tdd test {' '.join(state.claims)}` on the new ground"
+            return f"`tdd test {' '.join(state.claims)}`{'' if state.turn.why else ' on the new ground'}"
         case Phase.GREEN:
             return "edit the claimed source, then `tdd settle`"
         case Phase.RED if state.test_bugs:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.report import Status, TestReport
 from verdigris.core.value import value
-from verdigris.core.verdict import Before, Kind, Tool, Verdict, reason_for, regressions, untrusted
+from verdigris.core.verdict import Before, Kind, Tool, Verdict, reason_for, regressions, rewriting, untrusted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +30,8 @@ class Restructured:
     """New executable lines that tests must run."""
     tools: tuple[Tool, ...] = ()
     moved: tuple[str, ...] = ()
+    rewritten: tuple[str, ...] = ()
+    """Test data and specs that the run itself wrote to, without effect outside."""
 
 
 def judge_refactor(seen: Restructured) -> Verdict:
@@ -38,6 +40,7 @@ def judge_refactor(seen: Restructured) -> Verdict:
     broken = (
         *untrusted(seen.after),
         *(f"{path} changed while the tests ran: end again" for path in seen.moved),
+        *map(rewriting, seen.rewritten),
     )
     if broken and (seen.before or seen.after.results):
         return Verdict(Kind.BROKEN, broken)

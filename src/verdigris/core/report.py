@@ -136,6 +136,16 @@ class TestReport:
     """Lines on the channel that the reporter did not write."""
     variants: tuple[VariantOutcome, ...] = ()
     """Where liveness was asked for."""
+    loaded: tuple[str, ...] = ()
+    """In a verdict's run: the files below the worktree's root of the modules that it loaded."""
+    outside: tuple[str, ...] = ()
+    """In a verdict's run: `FILE instead of PATH`, of modules that came from elsewhere than they should."""
+    sandbox: Literal["overlay", "none"] = "none"
+    """In what the run was made."""
+    wrote: tuple[str, ...] = ()
+    """Protected paths that it wrote or deleted; in an overlay that has no effect."""
+    notes: tuple[str, ...] = ()
+    """What the room could not give."""
 
     def result(self, test_id: str) -> TestResult | None:
         return next((r for r in self.results if test_id in {r.id, r.native_id}), None)

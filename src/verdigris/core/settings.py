@@ -9,6 +9,8 @@ from verdigris.core.value import value
 RedRule = Literal["behaviour", "assertion"]
 ClaimRule = Literal["implied", "strict"]
 ConcernRule = Literal["record", "block"]
+UncoveredRule = Literal["record", "block"]
+Network = Literal["none", "loopback", "host"]
 
 
 @value
@@ -49,9 +51,19 @@ class Settings:
     """Data inside the source tree that the tests read: frozen with them."""
     timeout: int = 600
     """Seconds one test run may take (`room.timeout`)."""
+    room_env: tuple[str, ...] = ()
+    """`NAME`, handed on where it is set, or `NAME=VALUE` (`room.env`)."""
+    room_network: Network = "loopback"
+    """None at all, one of its own, or the machine's (`room.network`)."""
+    room_plugins: tuple[str, ...] | None = None
+    """What the runner loads instead of all that is installed; None: all (`room.plugins`)."""
     concerns: ConcernRule = "record"
     """Whether a concern about the source refuses a settlement; some always do."""
     liveness: bool = True
     """Whether a settlement tries if the claimed tests' assertions are live (`liveness.enabled`)."""
     liveness_seconds: int = 60
     """For all of those tries (`liveness.seconds`)."""
+    uncovered: UncoveredRule = "record"
+    """Whether a changed line that no claimed test executes refuses a settlement."""
+    agents: tuple[str, ...] = ()
+    """The coding agents whose hooks `tdd init` sets up."""

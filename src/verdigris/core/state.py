@@ -46,6 +46,7 @@ class Claim:
     red: int
     targets: tuple[str, ...]
     implied: bool = False
+    by: str = ""
 
 
 @value
@@ -56,6 +57,10 @@ class Turn:
     suspended: bool = False
     judged: str | None = None
     """The tree of the last settlement within this turn."""
+    foundation: str = ""
+    """The blob with what runs below the tests, as it was when the reds were claimed."""
+    why: str = ""
+    """Why it is suspended, where it was not HEAD that moved."""
 
 
 @value
@@ -140,6 +145,10 @@ class WorktreeState:
     violations: tuple[str, ...] = ()
     """Of the open turn, newest last."""
     off_why: str = ""
+    tools: tuple[str, ...] = ()
+    """Sources of unknown tools that a person said yes to."""
+    sent_back: int = 0
+    """Stops refused in a row."""
     configuration: Configuration | None = None
     """Its own: another worktree may have another branch's tdd.yaml."""
 

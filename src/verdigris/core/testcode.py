@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from verdigris.core.stubforms import Function, last_name
-from verdigris.core.testfile import read
-from verdigris.core.textedit import Source
+from verdigris.core.testtext import Code
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
@@ -20,57 +18,6 @@ _CATCHING = frozenset({"suppress", "raises", "assertRaises"})
 _BROAD = frozenset({"Exception", "BaseException", "AssertionError"})
 
 
-class Code:
-    """One test file; SyntaxError when it is no Python."""
-
-    def __init__(self, path: str, text: str) -> None:
-        self.path = path
-        self.source = Source(text)
-        self.functions: dict[str, Function] = {}
-        self.bases: dict[str, tuple[str, ...]] = {}
-        self.imports: dict[str, tuple[str, str]] = {}
-        """Module and name in it by name here; no name for a whole module."""
-        self.constants: dict[str, ast.expr] = {}
-        self._read(self.source.tree.body, "")
-        loaded = (n for n in ast.walk(self.source.tree) if isinstance(n, ast.Name))
-        self.loads = Counter(name.id for name in loaded if isinstance(name.ctx, ast.Load))
-        self._asserted = [(found.scope, found.line) for found in read(text).assertions]
-
-    def _read(self, body: Iterable[ast.AST], prefix: str) -> None:
-        for node in body:
-            match node:
-                case ast.FunctionDef() | ast.AsyncFunctionDef():
-                    self.functions[prefix + node.name] = node
-                case ast.ClassDef():
-                    self.bases[prefix + node.name] = tuple(filter(None, map(last_name, node.bases)))
-                    self._read(node.body, f"{prefix}{node.name}::")
-                case ast.ImportFrom():
-                    self.imports |= {a.asname or a.name: (node.module or "", a.name) for a in node.names}
-                case ast.Import():
-                    self.imports |= {a.asname or a.name: (a.name, "") for a in node.names}
-                case ast.Assign(targets=[ast.Name(id=name)], value=value) if not prefix:
-                    self.constants[name] = value
-                case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if not prefix:
-                    self.constants[name] = value
-                case ast.stmt():
-                    self._read(ast.iter_child_nodes(node), prefix)
-
-    def find(self, function: str, seen: frozenset[str] = frozenset()) -> str | None:
-        """The qualified name under which it is defined: here, or in a base class of this file."""
-        owner, _, name = function.rpartition("::")
-        if function in self.functions:
-            return function
-        if not owner or owner in seen:
-            return None
-        found = (self.find(f"{base}::{name}", seen | {owner}) for base in self.bases.get(owner, ()))
-        return next(filter(None, found), None)
-
-    def asserted(self, function: str) -> frozenset[int]:
-        """The lines of its assertions, those of functions within it too."""
-        inner = f"{function}::"
-        return frozenset(line for scope, line in self._asserted if f"{scope}::".startswith(inner))
-
-
 @value
 class Standing:
     code: Code
@@ -78,6 +25,10 @@ class Standing:
     node: ast.stmt
     guarded: bool
     """Whether the test may rightly pass without it: in a branch, a loop, behind a handler."""
+
+
+_Place = tuple[Code, str]
+"""A file and the qualified name in it."""
 
 
 class Tests:
@@ -98,37 +49,105 @@ class Tests:
     def assertions(
         self, code: Code, function: str, *, guarded: bool = False, seen: frozenset[object] = frozenset()
     ) -> Iterator[Standing]:
-        name = code.find(function)
-        if name is None or (code.path, name) in seen:
+        place = self.find(code, function)
+        if place is None or place in seen:
             return
-        seen |= {(code.path, name)}
-        node, lines, owner = code.functions[name], code.asserted(name), function.rpartition("::")[0]
+        seen |= {place}
+        there, name = place
+        node, lines = there.functions[name], there.asserted(name)
         for stmt, under in _statements(node.body, guarded):
             helpers = []
             for call, direct in _calls(stmt):
-                helper = self._helper(code, owner, call)
+                helper = self._super(place, call) or self._helper(there, (code, function), call)
                 if helper is not None:
                     found = [*self.assertions(*helper, guarded=under or not direct, seen=seen)]
                     yield from found
                     helpers += [call] if found else []
             if stmt.lineno in lines and _asserts(stmt) and not _is_call_of(stmt, helpers):
-                yield Standing(code, node, stmt, under)
+                yield Standing(there, node, stmt, under)
 
-    def _helper(self, code: Code, owner: str, call: ast.Call) -> tuple[Code, str] | None:
+    def find(self, code: Code, function: str, seen: frozenset[object] = frozenset()) -> _Place | None:
+        """Where it is defined: here, in a base class, or in the test file that it was imported from."""
+        if function in code.functions:
+            return code, function
+        if (code, function) in seen:
+            return None
+        seen |= {(code, function)}
+        made = code.maker_of(function)
+        if made is not None:
+            return code, made
+        owner, _, name = function.rpartition("::")
+        if owner in code.bases:
+            inherited = (self._meant(code, base) for base in code.bases[owner])
+            meant = [(m[0], f"{m[1]}::{name}") for m in inherited if m is not None]
+        else:
+            meant = self._from_elsewhere(code, function)
+        return next(filter(None, (self.find(*place, seen) for place in meant)), None)
+
+    def methods(self, code: Code, owner: str, seen: frozenset[object] = frozenset()) -> Iterator[_Place]:
+        """What a class has from its base classes that stand in test files, the nearest first."""
+        for base in code.bases.get(owner, ()):
+            place = self._meant(code, base)
+            if place is not None and place not in seen:
+                there, name = place
+                yield from ((there, f) for f in there.functions if f.rpartition("::")[0] == name)
+                yield from self.methods(there, name, seen | {place})
+
+    def bases(self, code: Code, owner: str, seen: frozenset[object] = frozenset()) -> Iterator[str]:
+        """The names of all its base classes, as they are written."""
+        for base in code.bases.get(owner, ()):
+            yield base
+            place = self._meant(code, base)
+            if place is not None and place not in seen:
+                yield from self.bases(*place, seen | {place})
+
+    def _from_elsewhere(self, code: Code, function: str) -> list[_Place]:
+        """The same name in files from which this one imports it."""
+        outer, separator, inner = function.partition("::")
+        found = [self._imported(code, star, outer) for star in code.stars]
+        found += [self._meant(code, outer)] if outer in code.imports else []
+        return [(place[0], f"{place[1]}{separator}{inner}") for place in found if place is not None]
+
+    def _meant(self, code: Code, dotted: str) -> _Place | None:
+        """The class or function of a test file that a name stands for here."""
+        first, _, rest = dotted.partition(".")
+        if dotted in code.bases:
+            return code, dotted
+        if first not in code.imports:
+            return None
+        module, name = code.imports[first]
+        if not rest:
+            return self._imported(code, module, name)
+        return self._imported(code, f"{module}.{name}".strip("."), rest)
+
+    def _super(self, place: _Place, call: ast.Call) -> _Place | None:
+        code, function = place
+        match call.func:
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=name):
+                owner = function.rpartition("::")[0]
+                meant = (self._meant(code, base) for base in code.bases.get(owner, ()))
+                found = (self.find(m[0], f"{m[1]}::{name}") for m in meant if m is not None)
+                return next(filter(None, found), None)
+            case _:
+                return None
+
+    def _helper(self, code: Code, within: _Place, call: ast.Call) -> _Place | None:
+        """`within`: the test, in the class that it is run of."""
+        own, owner = within[0], within[1].rpartition("::")[0]
         match call.func:
             case ast.Name(id=name) if name in code.functions:
                 return code, name
             case ast.Name(id=name) if name in code.imports:
                 return self._imported(code, *code.imports[name])
             case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name) if owner:
-                return code, f"{owner}::{name}"
+                return own, f"{owner}::{name}"
             case ast.Attribute(value=ast.Name(id=module), attr=name) if module in code.imports:
                 parent, child = code.imports[module]
                 return self._imported(code, f"{parent}.{child}".strip("."), name)
             case _:
                 return None
 
-    def _imported(self, code: Code, module: str, name: str) -> tuple[Code, str] | None:
+    def _imported(self, code: Code, module: str, name: str) -> _Place | None:
         """From the only test file that the module's name can mean, one beside the importing file first."""
         tail = module.replace(".", "/") + ".py"
         beside = code.path.rpartition("/")[0]

@@ -21,15 +21,19 @@ def claim_events(
     tree: str,
     *,
     implied: bool = False,
+    by: str = "",
     findings: tuple[str, ...] = (),
+    foundation: str = "",
 ) -> tuple[Event, ...]:
-    """The first claim of a turn freezes the oracle."""
+    """The first claim of a turn freezes the oracle, and `foundation`, what runs below the tests."""
     red = state.reds[test_id]
-    claims = tuple(EditClaim(test_id=test_id, edit_target=p, red=red.seq, implied=implied) for p in paths)
+    claims = tuple(
+        EditClaim(test_id=test_id, edit_target=path, red=red.seq, implied=implied, by=by) for path in paths
+    )
     if state.turn is not None:
         return claims
     turn = f"t{state.turns + 1}"
-    frozen = OracleFrozen(turn=turn, tree=tree, findings=findings)
+    frozen = OracleFrozen(turn=turn, tree=tree, findings=findings, foundation=foundation)
     return (TurnOpened(turn=turn, tree=tree), frozen, *claims)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from verdigris.core.loading import from_elsewhere
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.value import value
 
@@ -69,23 +70,30 @@ def judge(
     *,
     drift: Iterable[str] = (),
     moved: Iterable[str] = (),
+    rewritten: Iterable[str] = (),
     changed: bool = True,
     tools: Iterable[Tool] = (),
     held_out: bool = True,
+    doubted: Iterable[str] = (),
     blocking: Iterable[str] = (),
     noted: Iterable[str] = (),
 ) -> Verdict:
     """`claimed`: test id → native id. `drift`: oracle paths that changed since they were frozen.
-    `moved`: source that changed while the tests ran. `changed`: the turn has edits. `held_out`: the held-out
-    tests pass; what fails in them is nobody's to know here. `blocking` and `noted`: what else was found out
-    about the edits and the assertions.
+    `moved`: source that changed while the tests ran. `rewritten`: frozen files that the run itself wrote to.
+    `changed`: the turn has edits. `held_out`: the held-out tests pass; what fails in them is nobody's to know
+    here. `doubted`: why the look at the assertions proves nothing. `blocking` and `noted`: what else was
+    found out about the edits and the assertions.
     """
     unstable = (f"unstable: {i} both passes and fails on one tree" for i in sorted(before.unstable))
     concerns = (*unstable, *noted)
     drifted = tuple(f"{path} changed while it was frozen" for path in drift)
     if drifted:
         return Verdict(Kind.TAMPERED, drifted, concerns)
-    doubts = (*untrusted(after), *(f"{path} changed while the tests ran: settle again" for path in moved))
+    doubts = (
+        *untrusted(after),
+        *(f"{path} changed while the tests ran: settle again" for path in moved),
+        *map(rewriting, rewritten),
+    )
     if doubts:
         return Verdict(Kind.BROKEN, doubts, concerns, tuple(claimed))
     status = {r.native_id: r.status for r in after.results}
@@ -106,12 +114,21 @@ def judge(
         return Verdict(
             Kind.REGRESSED, (*(reason_for(after, i, i) for i in regressed), *failed_tools), concerns
         )
+    if unproven := tuple(doubted):
+        return Verdict(Kind.BROKEN, unproven, concerns)
     hollow = tuple(blocking)
     if hollow:
         return Verdict(Kind.HOLLOW, hollow, concerns)
     if not held_out:
         return Verdict(Kind.OVERFIT, ("a held-out test fails",), concerns)
     return Verdict(Kind.ACCEPTED, (), concerns)
+
+
+def rewriting(path: str) -> str:
+    return (
+        f"{path} is frozen, and the test run itself wrote to it; if the tests make that file, name it under"
+        " `generated` in tdd.yaml"
+    )
 
 
 def regressions(before: Before, after: TestReport, claimed: Iterable[str]) -> tuple[str, ...]:
@@ -129,7 +146,7 @@ def untrusted(after: TestReport) -> tuple[str, ...]:
         case Ended.FINISHED if after.strays:
             return ("something other than the reporter wrote on its channel",)
         case Ended.FINISHED:
-            return ()
+            return from_elsewhere(after)
         case Ended.TIMEOUT:
             return ("the test run did not end in time",)
         case Ended.DIED:

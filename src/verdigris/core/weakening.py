@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.testids import annotated, split_id
 from verdigris.core.value import value
+from verdigris.core.weakening_inherited import inherited_losses
 from verdigris.core.weakening_losses import Loss, losses
 from verdigris.core.weakening_marks import marks
 from verdigris.core.weakening_state import pairs, parsed, states
@@ -52,6 +53,7 @@ def weakenings(
         return unreadable
     try:
         old, new = states(before, after, changed)
+        no_longer_inherited = [*inherited_losses(before, after)]
     except RecursionError:
         why = "it is nested too deeply to be read"
         return tuple(Weakening("unreadable", path, 1, "", why) for path in sorted(changed & after.keys()))
@@ -59,6 +61,7 @@ def weakenings(
     losing = [
         *losses(old, new, found_in),
         *_marked(old, new, found_in),
+        *no_longer_inherited,
         *(_data(before, after) if data_changed else ()),
     ]
     given_up = _revised(revised, before)

@@ -12,6 +12,7 @@ from verdigris.core.parsed import parse
 from verdigris.core.renaming import matched
 from verdigris.core.testfile import collected, is_fixture
 from verdigris.core.weakening_facts import facts
+from verdigris.core.weakening_inherited import handed_down
 from verdigris.core.weakening_names import File, Suite, file_of
 from verdigris.core.weakening_touched import touched, untouched
 
@@ -39,6 +40,8 @@ class State:
     tests: dict[Key, int] = field(default_factory=dict)
     """Line by path and `Class::name` of all that is collected."""
     facts: list[Fact] = field(default_factory=list)
+    handed_down: frozenset[Key] = frozenset()
+    """Tests that other classes have from the one they stand in."""
 
     def read(self, keys: Collection[Key], files: Mapping[Key, File]) -> None:
         for path, name in sorted(keys):
@@ -97,7 +100,8 @@ def _concerned(
 def _state(texts: Mapping[str, str]) -> State:
     trees = {p: tree for p, t in texts.items() if p.endswith(".py") and (tree := parsed(t)) is not None}
     tests = {(path, name): line for path, tree in trees.items() for name, line in collected(tree)}
-    return State(Suite({path: file_of(path, tree) for path, tree in trees.items()}), tests)
+    suite = Suite({path: file_of(path, tree) for path, tree in trees.items()})
+    return State(suite, tests, handed_down=handed_down(texts))
 
 
 def _roots(state: State, known: Collection[Key] | None) -> dict[Key, File]:
@@ -108,7 +112,7 @@ def _roots(state: State, known: Collection[Key] | None) -> dict[Key, File]:
 
     def starts(file: File, name: str, function: Function) -> bool:
         key = (file.path, name)
-        if key in state.tests or function.name in _SET_UP:
+        if key in state.tests or key in state.handed_down or function.name in _SET_UP:
             return True
         if is_fixture(function):
             return known is None or key in known or function.name in used

@@ -14,6 +14,7 @@ from verdigris.core.testids import nearest
 from verdigris.core.turns import claim_events
 from verdigris.core.value import value
 from verdigris.kernel.aside import lay_on
+from verdigris.kernel.foundation import prepare
 from verdigris.kernel.observe import difference, unclaimed
 from verdigris.kernel.operation import operation
 from verdigris.kernel.paths import canonical
@@ -54,16 +55,27 @@ def claim_within(
     targets: tuple[Target, ...],
     *,
     implied: bool = False,
+    tree: str | None = None,
 ) -> Claimed | Deny:
-    """The claim alone, for a caller that already holds the operation."""
-    tree = project.workspace.snapshot()
+    """The claim alone, for a caller that already holds the operation; `tree` as it was before its edit."""
+    tree = tree or project.workspace.snapshot()
     action = _observed(project, state, test_id, targets, tree)
     decision = decide(state, action, project.settings, in_progress=in_progress(project.repo))
     if isinstance(decision, Deny):
         project.record(denied(decision, f"claim {test_id}"))
         return decision
     paths = tuple(t.path for t in targets if t.path is not None)
-    events = claim_events(state, test_id, paths, tree, implied=implied, findings=action.noted)
+    foundation = prepare(project) if state.turn is None else ""
+    events = claim_events(
+        state,
+        test_id,
+        paths,
+        tree,
+        implied=implied,
+        by=project.context,
+        findings=action.noted,
+        foundation=foundation,
+    )
     project.record(*events, sync=True)
     return Claimed(test_id, paths)
 

@@ -57,6 +57,7 @@ def decode(data: bytes) -> Loaded:
 
 
 def _decode(data: bytes) -> tuple[Settings, Places]:
+    from verdigris.kernel.configenv import entries, plugins
     from verdigris.kernel.configkeys import document
 
     value, places = parse(data)
@@ -70,9 +71,14 @@ def _decode(data: bytes) -> tuple[Settings, Places]:
         spec=tuple(found.spec),
         oracle_include=tuple(found.oracle.include),
         timeout=found.room.timeout,
+        room_env=entries(found.room.env, places),
+        room_network=found.room.network,
+        room_plugins=plugins(found.room.plugins, places),
         concerns=found.concerns,
         liveness=found.liveness.enabled,
         liveness_seconds=found.liveness.seconds,
+        uncovered=found.uncovered,
+        agents=tuple(found.agents),
     )
     _check_roots(settings, places)
     return settings, places
@@ -92,12 +98,22 @@ def _stack(keys: StackKeys, index: int, places: Places) -> Stack:
         test=tuple(keys.test),
         source=tuple(keys.source),
         generated=tuple(keys.generated),
-        suite=tuple(keys.suite),
+        suite=tuple(_suite(keys.suite, places, f"stacks[{index}].suite")),
         test_command=_words(keys.test_command, places, f"stacks[{index}].test_command"),
         check=keys.check,
         verify=keys.verify,
         format=keys.format,
     )
+
+
+def _suite(entries: list[str], places: Places, at: str) -> Iterator[str]:
+    """`-m` and its mark are one entry, also where they are written as two."""
+    waiting = iter(entries)
+    for entry in waiting:
+        mark = next(waiting, None) if entry == "-m" else ""
+        if mark is None:
+            raise wrong(places, f"{at}[{len(entries) - 1}]", "a mark is missing", 'write "-m MARK"')
+        yield f"{entry} {mark}" if mark else entry
 
 
 def _words(value: list[str] | str, places: Places, at: str) -> tuple[str, ...]:

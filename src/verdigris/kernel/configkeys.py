@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import msgspec
 
-from verdigris.core.settings import ClaimRule, ConcernRule, RedRule, Settings, Stack
+from verdigris.core.settings import ClaimRule, ConcernRule, Network, RedRule, Settings, Stack, UncoveredRule
 from verdigris.kernel.configfile import wrong
 
 if TYPE_CHECKING:
@@ -19,10 +19,6 @@ _DEFAULT = Settings()
 _STACK = Stack()
 _DOCS = "see docs/configuration.md for every key"
 _DRIVERS = ("machine", "cycle", "loop", "roles", "llm", "commit", "budget")
-_LATER = {
-    "": ("uncovered", "agents", *_DRIVERS),
-    "room": ("env", "network", "plugins"),
-}
 
 
 class StackKeys(msgspec.Struct, forbid_unknown_fields=True):
@@ -46,6 +42,10 @@ class OracleKeys(msgspec.Struct, forbid_unknown_fields=True):
 
 class RoomKeys(msgspec.Struct, forbid_unknown_fields=True):
     timeout: Annotated[int, msgspec.Meta(ge=1)] = _DEFAULT.timeout
+    env: list[Any] | dict[Any, Any] = []
+    """Looked at by `configenv`, which knows the place of each entry."""
+    network: Network = _DEFAULT.room_network
+    plugins: list[str] | None = None
 
 
 class LivenessKeys(msgspec.Struct, forbid_unknown_fields=True):
@@ -65,9 +65,17 @@ class Document(msgspec.Struct, forbid_unknown_fields=True):
     room: RoomKeys = msgspec.field(default_factory=RoomKeys)
     liveness: LivenessKeys = msgspec.field(default_factory=LivenessKeys)
     concerns: ConcernRule = _DEFAULT.concerns
+    uncovered: UncoveredRule = _DEFAULT.uncovered
+    agents: list[str] = []
 
 
-_CHOICES = {"red": get_args(RedRule), "claims": get_args(ClaimRule), "concerns": get_args(ConcernRule)}
+_CHOICES = {
+    "red": get_args(RedRule),
+    "claims": get_args(ClaimRule),
+    "concerns": get_args(ConcernRule),
+    "uncovered": get_args(UncoveredRule),
+    "room.network": get_args(Network),
+}
 
 
 def document(value: dict[Any, Any], places: Places) -> Document:
@@ -93,13 +101,9 @@ def _check_keys(value: Any, keys: type[msgspec.Struct], at: str, places: Places)
             continue
         line = {"": places.get(f"{at}.{key}" if at else str(key), places.get(at, 1))}
         where = f"{at}: " if at else ""
-        if key in _LATER.get(at, ()):
-            raise wrong(
-                line,
-                "",
-                f"{where}the key `{key}` is not supported by this version yet",
-                f"remove it; {_DOCS}",
-            )
+        if not at and key in _DRIVERS:
+            what = f"the key `{key}` is not supported by this version yet"
+            raise wrong(line, "", what, f"remove it; {_DOCS}")
         near = difflib.get_close_matches(str(key), known, n=1)
         guess = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(f'`{k}`' for k in known)}"
         raise wrong(line, "", f"{where}unknown key `{key}`; {guess}", _DOCS)

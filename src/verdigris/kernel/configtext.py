@@ -8,15 +8,20 @@ from typing import TYPE_CHECKING
 from verdigris.core.settings import Settings, Stack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-Value = str | int | tuple[str, ...] | None
+Value = str | bool | int | tuple[str, ...] | None
 
 _HEAD = """\
 # Verdigris: what is test, what is source, and how strict the laws are.
 # A line that is commented out shows a default or an example. Every key: docs/configuration.md
 """
 _WIDE = 10**9
+_ROOM_EXAMPLE: Mapping[str, Value] = {
+    "timeout": 600,
+    "env": ("DATABASE_URL", "MODE=test"),
+    "network": "loopback",
+}
 
 
 def render(settings: Settings) -> str:
@@ -67,35 +72,46 @@ def _top_lines(settings: Settings) -> Iterator[str]:
     include = settings.oracle_include
     yield _line(
         "oracle",
-        _nested("include", include) if include else None,
-        _nested("include", ("src/pkg/rules/*.json",)),
+        _flow({"include": include}) if include else None,
+        _flow({"include": ("src/pkg/rules/*.json",)}),
         "data in the source tree that the tests read: frozen with them",
     )
-    timeout = settings.timeout
     yield _line(
-        "room",
-        None if timeout == default.timeout else _nested("timeout", timeout),
-        _nested("timeout", default.timeout),
-        "seconds that one test run may take",
+        "room", _room(settings), _flow(_ROOM_EXAMPLE), "what a test run gets: seconds, environment, network"
     )
-    concerns = settings.concerns
-    yield _line(
-        "concerns",
-        None if concerns == default.concerns else concerns,
-        default.concerns,
-        "a concern about the source is recorded, or refuses the settlement (block)",
-    )
-    alive = (settings.liveness, settings.liveness_seconds)
+    yield from _rules(settings, default)
+    alive = {"enabled": settings.liveness, "seconds": settings.liveness_seconds}
+    usual_alive = {"enabled": default.liveness, "seconds": default.liveness_seconds}
     yield _line(
         "liveness",
-        None if alive == (default.liveness, default.liveness_seconds) else _alive(*alive),
-        _alive(default.liveness, default.liveness_seconds),
+        None if alive == usual_alive else _flow(alive),
+        _flow(usual_alive),
         "whether a settlement changes the claimed assertions to see them fail, and for how long",
     )
+    yield _line("agents", settings.agents or None, ("claude",), "coding agents whose hooks are set up")
 
 
-def _alive(enabled: bool, seconds: int) -> _Raw:
-    return _Raw(f"{{enabled: {str(enabled).lower()}, seconds: {seconds}}}")
+def _rules(settings: Settings, default: Settings) -> Iterator[str]:
+    for key, value, usual, meaning in (
+        ("concerns", settings.concerns, default.concerns, "a concern about the source"),
+        ("uncovered", settings.uncovered, default.uncovered, "a changed line that no claimed test executes"),
+    ):
+        written = None if value == usual else value
+        yield _line(key, written, usual, f"{meaning} is recorded, or refuses the settlement (block)")
+
+
+def _room(settings: Settings) -> _Raw | None:
+    default = Settings()
+    said: dict[str, Value] = {}
+    if settings.timeout != default.timeout:
+        said["timeout"] = settings.timeout
+    if settings.room_env:
+        said["env"] = settings.room_env
+    if settings.room_network != default.room_network:
+        said["network"] = settings.room_network
+    if settings.room_plugins is not None:
+        said["plugins"] = settings.room_plugins
+    return _flow(said) if said else None
 
 
 class _Raw(str):
@@ -104,8 +120,8 @@ class _Raw(str):
     __slots__ = ()
 
 
-def _nested(key: str, value: Value) -> _Raw:
-    return _Raw(f"{{{key}: {_yaml(value)}}}")
+def _flow(pairs: Mapping[str, Value]) -> _Raw:
+    return _Raw(f"{{{', '.join(f'{key}: {_yaml(value)}' for key, value in pairs.items())}}}")
 
 
 def _line(key: str, value: Value, example: Value, meaning: str) -> str:
@@ -120,6 +136,8 @@ def _yaml(value: Value) -> str:
             return value
         case str():
             return _text(value)
+        case bool():
+            return str(value).lower()
         case tuple():
             return f"[{', '.join(map(_text, value))}]"
         case _:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os.path
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from verdigris.core.events import SuiteRun, TestRun
+from verdigris.core.events import SuiteRun, TestRun, Violation
 from verdigris.core.pathclass import PathClass
 from verdigris.core.reading import asserts_under, has_assertion
 from verdigris.core.redness import judge_red
@@ -75,6 +76,29 @@ def _asserts(project: Project, result: TestResult, native: NativeId, texts: dict
         return True
     name = native.function.rpartition("::")[2]
     return written_in != native.path and inherited is not None and asserts_under(inherited, name)
+
+
+def rewritten_oracle(project: Project, report: TestReport) -> tuple[str, ...]:
+    """Tests, data and specs that the run changed or deleted: a later test may have been judged by them."""
+    return tuple(path for path in report.wrote if _is_oracle(project, path))
+
+
+def other_writes(project: Project, report: TestReport) -> tuple[str, ...]:
+    """What else it wrote: new files among the tests, source, switches."""
+    return tuple(path for path in report.wrote if not _is_oracle(project, path))
+
+
+def _is_oracle(project: Project, path: str) -> bool:
+    return project.classify(path) in {PathClass.TEST, PathClass.SPEC} and os.path.lexists(project.root / path)
+
+
+def violations(project: Project, report: TestReport) -> tuple[Violation, ...]:
+    """Attempts of a run on what nobody may write; in an overlay they have no effect."""
+    if report.sandbox == "none":
+        return ()
+    switches = tuple(path for path in report.wrote if project.classify(path) is PathClass.SWITCH)
+    what = "written by a test run, without effect"
+    return tuple(Violation(path=path, what=what) for path in (*switches, *rewritten_oracle(project, report)))
 
 
 def suite_event(project: Project, report: TestReport, tree: str) -> SuiteRun | None:

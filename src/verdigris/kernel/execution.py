@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from verdigris.core.report import Ended, TestReport
+from verdigris.core.suite import suite_of
 from verdigris.core.testids import apply, refuse_duplicates, split_id
 from verdigris.kernel.calling import call
 from verdigris.kernel.selection import by_stack
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from verdigris.core.state import WorktreeState
     from verdigris.kernel.calling import Progress
     from verdigris.kernel.project import Project
+    from verdigris.kernel.room.layers import Layer
 
 
 def execute(
@@ -24,11 +27,16 @@ def execute(
     natives: Sequence[str],
     *,
     progress: Progress | None = None,
+    layer: Layer | None = None,
     timeout: float | None = None,
+    sources: Sequence[str] | None = None,
 ) -> TestReport:
     """These ids and paths; whole stacks where none is named."""
     chosen = _chosen(project, natives)
-    reports = (call(project, s, names, progress=progress, timeout=timeout) for s, names in chosen.items())
+    reports = (
+        call(project, stack, names, progress=progress, layer=layer, timeout=timeout, sources=sources)
+        for stack, names in chosen.items()
+    )
     return _named(project, merged(reports))
 
 
@@ -39,21 +47,22 @@ def execute_suite(
     trace: Sequence[str] = (),
     progress: Progress | None = None,
     timeout: float | None = None,
+    sources: Sequence[str] | None = None,
 ) -> TestReport:
     """What the configuration calls the suite, and the claimed tests: one call per stack where that can be."""
     by = by_stack(project.settings.stacks, claimed)
     reports: list[TestReport] = []
     for stack in project.settings.stacks:
         mine = by.get(stack, ())
-        marks = [word for entry in stack.suite if entry.startswith("-m") for word in _mark(entry)]
-        paths = [_below(stack, entry) for entry in stack.suite if not entry.startswith("-m")]
-        if marks and mine:
-            reports.append(call(project, stack, mine, trace=trace, progress=progress, timeout=timeout))
-            mine = ()
-        names = (*paths, *mine) if stack.suite else ()
-        reports.append(
-            call(project, stack, names, extra=marks, trace=trace, progress=progress, timeout=timeout)
+        suite = suite_of(stack)
+        asked = partial(
+            call, project, stack, trace=trace, progress=progress, timeout=timeout, sources=sources
         )
+        if suite.marks and mine:
+            reports.append(asked(mine))
+            mine = ()
+        names = (*suite.names, *mine) if stack.suite else ()
+        reports.append(asked(names, extra=suite.marks))
     return _named(project, merged(reports))
 
 
@@ -63,24 +72,16 @@ def time_limit(project: Project, state: WorktreeState) -> float:
     return float(configured) if state.baseline is None else state.baseline.limit(configured)
 
 
-def collect(project: Project, natives: Sequence[str] = ()) -> frozenset[str]:
+def collect(project: Project, *, layer: Layer | None = None) -> frozenset[str]:
     """The ids that exist, without running any."""
-    chosen = _chosen(project, natives)
-    reports = (call(project, stack, names, collect_only=True) for stack, names in chosen.items())
+    stacks = project.settings.stacks
+    reports = (call(project, stack, (), collect_only=True, layer=layer) for stack in stacks)
     return frozenset(merged(reports).collected)
 
 
 def _chosen(project: Project, natives: Sequence[str]) -> dict[Stack, tuple[str, ...]]:
     stacks = project.settings.stacks
     return by_stack(stacks, natives) if natives else dict.fromkeys(stacks, ())
-
-
-def _mark(entry: str) -> tuple[str, str]:
-    return ("-m", entry.removeprefix("-m").strip())
-
-
-def _below(stack: Stack, entry: str) -> str:
-    return entry if stack.root in {".", ""} else f"{stack.root.rstrip('/')}/{entry}"
 
 
 _WORST = (Ended.TIMEOUT, Ended.DIED, Ended.EARLY_EXIT, Ended.NO_START, Ended.FINISHED)
@@ -103,6 +104,11 @@ def merged(reports: Iterable[TestReport]) -> TestReport:
             tail=worst.tail,
             lines={**first.lines, **other.lines},
             strays=first.strays + other.strays,
+            loaded=tuple(dict.fromkeys((*first.loaded, *other.loaded))),
+            outside=tuple(dict.fromkeys((*first.outside, *other.outside))),
+            sandbox=first.sandbox,
+            wrote=tuple(sorted({*first.wrote, *other.wrote})),
+            notes=tuple(dict.fromkeys((*first.notes, *other.notes))),
         )
     return first
 

@@ -1,18 +1,29 @@
-"""Format the turn's changed source before it is judged; what else a formatter touched is put back."""
+"""Format the turn's changed source before it is judged; what else a formatter touches stays in its room."""
 
 from __future__ import annotations
 
+import stat
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verdigris.core.change import EXECUTABLE, FILE
 from verdigris.core.events import Formatted, Formatting
 from verdigris.kernel.aside import shown
-from verdigris.kernel.commands import run_tool
+from verdigris.kernel.commands import run_tool_in
 from verdigris.kernel.observe import difference
+from verdigris.kernel.room.layers import Layer
+from verdigris.kernel.room.opening import possible, room
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from verdigris.core.settings import Stack
     from verdigris.core.verdict import Tool
     from verdigris.kernel.project import Project
+    from verdigris.kernel.room.room import Room
+
+Jobs = list[tuple["Stack", tuple[str, ...]]]
+"""A stack and the turn's changed source in it, relative to the stack's root."""
 
 
 def format_edits(project: Project, tree: str, paths: tuple[str, ...]) -> tuple[str, tuple[Tool, ...]]:
@@ -21,14 +32,54 @@ def format_edits(project: Project, tree: str, paths: tuple[str, ...]) -> tuple[s
     jobs = [(stack, inside) for stack, inside in jobs if inside]
     if not jobs:
         return tree, ()
+    if not possible(project).ok:
+        return _in_place(project, tree, paths, jobs)
+    after, tools = _in_rooms(project, tree, paths, jobs)
+    changed = [change.path for change in project.workspace.changes(tree, after)]
+    if changed:
+        project.record(Formatting(paths=paths, tree=tree), sync=True)
+        displaced = project.workspace.lay(after, changed, expect=tree)
+        project.record(Formatted(tree=after, displaced=shown(displaced)))
+    return after, tools
+
+
+def _in_rooms(project: Project, tree: str, paths: Sequence[str], jobs: Jobs) -> tuple[str, tuple[Tool, ...]]:
+    """Each formatter finds what the one before has made."""
+    after = tree
+    tools = []
+    for stack, inside in jobs:
+        with room(project, layer=Layer(after, tree)) as made:
+            tools.append(run_tool_in(made, project, stack, "format", stack.format or "", inside))
+            after = project.workspace.compose(after, _written(made, paths))
+    return after, tuple(tools)
+
+
+def _written(made: Room, paths: Sequence[str]) -> dict[str, tuple[str, bytes] | None]:
+    """Of these, what is now another regular file; one that a formatter deletes stays."""
+    contents: dict[str, tuple[str, bytes] | None] = {}
+    for path in paths:
+        file = Path(made.confinement.upper, path)
+        if file.is_file() and not file.is_symlink():
+            mode = EXECUTABLE if file.stat().st_mode & stat.S_IXUSR else FILE
+            contents[path] = (mode, file.read_bytes())
+    return contents
+
+
+def _in_place(
+    project: Project, tree: str, paths: tuple[str, ...], jobs: Jobs
+) -> tuple[str, tuple[Tool, ...]]:
+    """Without a sandbox: what else it touched is put back."""
     project.record(Formatting(paths=paths, tree=tree), sync=True)
-    tools = tuple(run_tool(project, stack, "format", stack.format or "", inside) for stack, inside in jobs)
+    tools = []
+    for stack, inside in jobs:
+        with room(project) as made:
+            tools.append(run_tool_in(made, project, stack, "format", stack.format or "", inside))
     after = project.workspace.snapshot()
     strayed = [p for p in difference(project, tree, after).protected if p not in paths]
     displaced = project.workspace.lay(tree, strayed, expect=tree) if strayed else ()
     after = project.workspace.snapshot() if strayed else after
     project.record(Formatted(tree=after, displaced=shown(displaced)))
-    return after, tools
+    return after, tuple(tools)
 
 
 def _inside(stack: Stack, paths: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,39 +7,63 @@ from __future__ import annotations
 
 import os
 
+from verdigris.core.errors import VerdigrisError
+from verdigris.kernel.room.room import Room
+from verdigris.kernel.room.terms import read
 from verdigris.kernel.starting import Started, start
 
 TYPE_CHECKING = False  # see starting.py
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from verdigris.kernel.room.terms import Terms
+
 CHANNEL = "VERDIGRIS_CHANNEL"
 EAGER = "VERDIGRIS_EAGER"
 NOTE = "headstart"
-"""The folder and the words of the command, parted by NUL: reading it imports nothing."""
+"""The room's terms, the folder and the words of the command, parted by NUL: reading it imports nothing."""
 
-_waiting: dict[tuple[str, ...], Started] = {}
-"""By folder and command; at most one."""
+
+class Early:
+    """A process that waits for its greeting, in a room of its own."""
+
+    def __init__(self, started: Started, room: Room) -> None:
+        self.started = started
+        self.room = room
+
+    def end(self) -> None:
+        self.started.end()
+        self.room.close()
+
+
+_waiting: dict[tuple[str, ...], Early] = {}
+"""By the words of its note; at most one."""
 
 
 def begin(folder: str) -> None:
     """Start what the last run in this worktree started; any doubt is a reason not to."""
     try:
         with open(os.path.join(_private(folder), NOTE), "rb") as file:  # noqa: PTH118, PTH123 - before pathlib
-            cwd, *argv = os.fsdecode(file.read()).split("\0")
-        started = start(argv, cwd, {**os.environ, EAGER: "1"}, CHANNEL)
-    except (OSError, ValueError, IndexError):
+            words = os.fsdecode(file.read()).split("\0")
+        terms, (cwd, *argv) = read(words)
+        room = Room(terms, argv)
+    except (OSError, ValueError, IndexError, VerdigrisError):
         return
-    _waiting[cwd, *argv] = started
+    try:
+        started = start(argv, cwd, {**room.env, EAGER: "1"}, CHANNEL, room.confine)
+    except (OSError, ValueError, IndexError):
+        room.close()
+        return
+    _waiting[tuple(words)] = Early(started, room)
 
 
-def take(argv: tuple[str, ...], cwd: str) -> Started | None:
+def take(terms: Terms, argv: tuple[str, ...], cwd: str) -> Early | None:
     """The waiting process, if it is the one that would be started now."""
-    started = _waiting.pop((cwd, *argv), None)
-    if started is not None and started.child.poll() is not None:
-        started.end()
+    early = _waiting.pop((*terms.words(), cwd, *argv), None)
+    if early is not None and early.started.child.poll() is not None:
+        early.end()
         return None
-    return started
+    return early
 
 
 def cancel() -> None:
@@ -47,9 +71,9 @@ def cancel() -> None:
         _waiting.popitem()[1].end()
 
 
-def remember(private: Path, argv: tuple[str, ...], cwd: str) -> None:
+def remember(private: Path, terms: Terms, argv: tuple[str, ...], cwd: str) -> None:
     """For the next command; only saves time, so a disk that refuses it is no matter."""
-    words = os.fsencode("\0".join((cwd, *argv)))
+    words = os.fsencode("\0".join((*terms.words(), cwd, *argv)))
     try:
         note = private / NOTE
         if not note.is_file() or note.read_bytes() != words:

@@ -75,8 +75,8 @@ def held_out_pass(project: Project, state: WorktreeState, tree: str) -> bool:
     if not state.held_out:
         return True
     paths = tuple(state.held_out)
-    with on_start_tree(project, start=_with(project, state, tree, paths), edited=tree, paths=paths):
-        report = execute(project, paths, timeout=time_limit(project, state))
+    with on_start_tree(project, start=_with(project, state, tree, paths), edited=tree, paths=paths) as layer:
+        report = execute(project, paths, layer=layer, timeout=time_limit(project, state), sources=())
     passed = bool(report.results) and all(r.status is Status.PASS for r in report.results)
     return passed and report.ended is Ended.FINISHED and not report.errors
 

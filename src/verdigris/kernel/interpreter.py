@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from verdigris.core.codec import from_json
 from verdigris.core.errors import ConfigError, ToolMissing
 from verdigris.core.value import value
 from verdigris.kernel.process import Command, run
@@ -18,9 +19,34 @@ if TYPE_CHECKING:
 How = Literal["configured", "project", "VIRTUAL_ENV", "PATH"]
 
 _FOLDERS = (".venv", "venv", "env")
-_PROBE = "import sys; sys.exit(sys.version_info < (3, 8))"
+_PROBE = """
+import json, site, sys, sysconfig
+if sys.version_info < (3, 8):
+    sys.exit(1)
+own = site.getsitepackages()
+user = [site.getusersitepackages()] if sys.base_prefix in site.PREFIXES else []
+print(json.dumps({
+    "prefix": sys.prefix,
+    "library": sysconfig.get_path("stdlib"),
+    "packages": [*own, *user],
+    "cache_tag": sys.implementation.cache_tag or "",
+}))
+"""
 _PROBE_SECONDS = 30
 _REMEMBERED = 20
+
+
+@value
+class Places:
+    """Where an interpreter takes its code from."""
+
+    prefix: str
+    library: str
+    """The standard library's folder."""
+    packages: tuple[str, ...]
+    """Folders whose `.pth` files it reads when it starts."""
+    cache_tag: str
+    """In the names of its bytecode files."""
 
 
 @value
@@ -28,6 +54,8 @@ class Interpreter:
     path: Path
     """Not resolved: an environment is known by the link's own place."""
     how: How
+    places: Places | None = None
+    """None when it executes and does not say."""
 
 
 def find_interpreter(
@@ -42,8 +70,9 @@ def find_interpreter(
     if configured is not None:
         return _configured(stack_root / configured, probe)
     for path, how in _candidates(stack_root, worktree_root, env):
-        if probe.works(path):
-            return Interpreter(path, how)
+        seen = probe.seen(path)
+        if seen is not None:
+            return Interpreter(path, how, seen.places)
     raise ToolMissing(
         "no Python (3.8 or newer) that executes was found for the project's tests",
         hint="`python3 -m venv .venv && .venv/bin/pip install pytest`, or name one in tdd.yaml: `python:`",
@@ -51,8 +80,9 @@ def find_interpreter(
 
 
 def _configured(path: Path, probe: _Probe) -> Interpreter:
-    if probe.works(path):
-        return Interpreter(path, "configured")
+    seen = probe.seen(path)
+    if seen is not None:
+        return Interpreter(path, "configured", seen.places)
     reason = "does not execute as Python 3.8 or newer" if path.exists() else "does not exist"
     raise ConfigError(
         f"`python` in tdd.yaml: {path} {reason}",
@@ -74,52 +104,74 @@ def _candidates(stack_root: Path, worktree_root: Path, env: Mapping[str, str]) -
 
 
 @value
+class _Seen:
+    """What an interpreter that executes said of itself."""
+
+    places: Places | None = None
+
+
+@value
 class _Probe:
     env: Mapping[str, str]
     cache: Path | None
 
-    def works(self, path: Path) -> bool:
+    def seen(self, path: Path) -> _Seen | None:
+        """None when there is no Python that executes."""
         key = _identity(path)
         if key is None:
-            return False
+            return None
         known = self._read()
         if key in known:
-            return True
-        if not self._executes(path):
-            return False
-        self._write([*known, key][-_REMEMBERED:])
-        return True
+            return _Seen(_places(known[key]))
+        told = self._executes(path)
+        if told is None:
+            return None
+        self._write(dict([*known.items(), (key, told)][-_REMEMBERED:]))
+        return _Seen(_places(told))
 
-    def _executes(self, path: Path) -> bool:
+    def _executes(self, path: Path) -> str | None:
         command = Command((str(path), "-I", "-c", _PROBE), path.parent, self.env)
         try:
-            return run(command, timeout=_PROBE_SECONDS).exit_code == 0
+            finished = run(command, timeout=_PROBE_SECONDS)
         except ToolMissing:
-            return False
+            return None
+        return finished.output.decode("utf-8", "replace") if finished.exit_code == 0 else None
 
-    def _read(self) -> list[str]:
+    def _read(self) -> dict[str, str]:
         try:
-            known = json.loads(self.cache.read_bytes()) if self.cache else []
+            known = json.loads(self.cache.read_bytes()) if self.cache else {}
         except (OSError, ValueError):
-            return []
-        return [key for key in known if isinstance(key, str)] if isinstance(known, list) else []
+            return {}
+        return {k: v for k, v in known.items() if isinstance(v, str)} if isinstance(known, dict) else {}
 
-    def _write(self, keys: list[str]) -> None:
+    def _write(self, known: dict[str, str]) -> None:
         """Only saves time: a disk that refuses it is no reason to stop."""
         if self.cache is None:
             return
         fresh = self.cache.with_name(f"{self.cache.name}.{os.getpid()}")
         try:
-            fresh.write_text(json.dumps(keys), encoding="ascii")
+            fresh.write_text(json.dumps(known), encoding="ascii")
             fresh.replace(self.cache)
         except OSError:
             return
 
 
+def _places(told: str) -> Places | None:
+    """From the last line: start-up files may print what they like before it."""
+    try:
+        return from_json(Places, json.loads(told.strip().splitlines()[-1]))
+    except (IndexError, ValueError, TypeError, AttributeError):
+        return None
+
+
 def _identity(path: Path) -> str | None:
-    """Of the program behind the links; None when there is none."""
+    """Of the program behind the links, and its environment; None when there is none."""
     try:
         status = path.stat()
     except OSError:
         return None
-    return f"{path}:{status.st_dev}:{status.st_ino}:{status.st_mtime_ns}"
+    try:
+        made = (path.parent.parent / "pyvenv.cfg").stat().st_mtime_ns
+    except OSError:
+        made = 0
+    return f"{path}:{status.st_dev}:{status.st_ino}:{status.st_mtime_ns}:{made}"

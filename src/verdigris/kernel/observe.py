@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Unclaimed
 from verdigris.core.events import Event, Ground, HeadSeen, RefactorBegun, Suspended
+from verdigris.core.loading import import_roots
 from verdigris.core.pathclass import PathClass
 from verdigris.core.runnerkeys import MIXED, runner_keys
 from verdigris.core.state import Phase
@@ -59,6 +60,12 @@ def _runner_keys_differ(project: Project, change: Change, old: str, new: str) ->
         return False
     before, after = (project.workspace.read(tree, change.path) or b"" for tree in (old, new))
     return runner_keys(name, before) != runner_keys(name, after)
+
+
+def source_roots(project: Project, tree: str) -> tuple[str, ...]:
+    """Folders from which the modules of a tree are imported."""
+    paths = (entry.path for entry in project.workspace.files(tree))
+    return import_roots(path for path in paths if project.classify(path) is PathClass.SOURCE)
 
 
 def unclaimed(project: Project, ground: str, tree: str) -> tuple[Unclaimed, ...]:

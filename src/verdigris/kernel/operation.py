@@ -19,4 +19,9 @@ if TYPE_CHECKING:
 def operation(project: Project) -> Iterator[WorktreeState]:
     with project.exclusive():
         recover(project)
+        if project.actor.role == "agent":
+            # Before HEAD is looked at: what an agent moved is no new ground.
+            from verdigris.kernel.tripwire.moving import undo_moves
+
+            undo_moves(project)
         yield look(project, project.state())

@@ -48,6 +48,11 @@ class Project:
     def workspace(self) -> Workspace:
         return Workspace(self.repo, self.classify)
 
+    @property
+    def context(self) -> str:
+        """Which agent is acting; empty for a person."""
+        return self.actor.context if self.actor.role == "agent" else ""
+
     def classify(self, path: str) -> PathClass:
         return classify(path, self.classes)
 

@@ -1,4 +1,7 @@
-"""One run on the turn's start tree, in place: the edits step aside and come back, whatever happens."""
+"""One run on another tree than the worktree's: laid over it in a room, or in place where no room can be.
+
+In place the edits step aside and come back, whatever happens.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.events import Proved, Proving
 from verdigris.kernel.aside import shown
+from verdigris.kernel.room.layers import Layer
+from verdigris.kernel.room.opening import possible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,10 +21,21 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def on_start_tree(project: Project, *, start: str, edited: str, paths: Sequence[str]) -> Iterator[None]:
+def on_start_tree(
+    project: Project, *, start: str, edited: str, paths: Sequence[str]
+) -> Iterator[Layer | None]:
+    """`paths` are as in `start` for the run that is given the layer; None where they lie in the worktree."""
     if not paths:
-        yield
-        return
+        yield None
+    elif possible(project).ok:
+        yield Layer(project.workspace.graft(edited, start, paths), edited)
+    else:
+        with _in_place(project, start, edited, paths):
+            yield None
+
+
+@contextmanager
+def _in_place(project: Project, start: str, edited: str, paths: Sequence[str]) -> Iterator[None]:
     project.record(Proving(paths=tuple(paths), edited=edited, start=start), sync=True)
     away: tuple[Displaced, ...] = ()
     try:

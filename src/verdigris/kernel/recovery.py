@@ -11,8 +11,10 @@ from verdigris.core.events import (
     Formatting,
     HoldingOut,
     LayingAside,
+    MovingBack,
     Proved,
     Proving,
+    PuttingBack,
     Releasing,
     Restoring,
     Syncing,
@@ -27,7 +29,7 @@ def recover(project: Project) -> str | None:
     pending = project.state().intent
     if pending is None:
         return None
-    from verdigris.kernel import aside, holdout, sync
+    from verdigris.kernel import aside, gitwhole, holdout, putback, sync
     from verdigris.kernel.observe import difference
 
     intent = from_json(Event.kinds[pending.kind], pending.data)
@@ -56,6 +58,12 @@ def recover(project: Project) -> str | None:
         case Releasing():
             holdout.carry_out_release(project, intent)
             return "finished releasing held-out tests"
+        case PuttingBack():
+            putback.carry_out(project, intent)
+            return "finished putting protected paths back"
+        case MovingBack():
+            gitwhole.carry_out(project, intent)
+            return "finished moving HEAD, index and files back"
         case Syncing():
             sync.finish(project, intent, exit_code=None)
             return "took in an interrupted sync"

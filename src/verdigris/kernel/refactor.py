@@ -21,7 +21,13 @@ from verdigris.core.value import value
 from verdigris.core.verdict import STRIKES, Verdict
 from verdigris.kernel import aside
 from verdigris.kernel.commands import run_tool
-from verdigris.kernel.evidence import suite_event, test_events, worth_recording
+from verdigris.kernel.evidence import (
+    rewritten_oracle,
+    suite_event,
+    test_events,
+    violations,
+    worth_recording,
+)
 from verdigris.kernel.execution import execute_suite
 from verdigris.kernel.observe import difference, unclaimed
 from verdigris.kernel.operation import operation
@@ -126,6 +132,7 @@ def _restructured(
         added={} if refactor.uncovered else added,
         tools=tools,
         moved=difference(project, tree, project.workspace.snapshot()).protected,
+        rewritten=rewritten_oracle(project, report),
     )
 
 
@@ -141,8 +148,8 @@ def _conclude(
     ended = RefactorEnded(verdict=verdict.kind, tree=tree, reasons=verdict.reasons)
     suite = suite_event(project, seen.after, tree) if verdict.accepted else None
     runs = worth_recording(test_events(project, seen.after, tree))
-    violations = [Violation(path=p, what="changed in a refactor") for p in seen.frozen]
-    events = [*runs, *([suite] if suite else []), *violations, ended]
+    changed = [Violation(path=p, what="changed in a refactor") for p in seen.frozen]
+    events = [*runs, *violations(project, seen.after), *([suite] if suite else []), *changed, ended]
     counts = verdict.kind in STRIKES and tree not in {refactor.judged, refactor.tree}
     if not counts or refactor.strikes + 1 < project.settings.strikes:
         project.record(*events, sync=True)

@@ -8,6 +8,8 @@ from pathlib import Path
 from verdigris.core.errors import NotARepository, StorageError
 from verdigris.core.value import value
 
+CONTROL = "tdd"
+"""The folder of the kernel's own in git's; it stays where the rest was deleted, and the phase with it."""
 MAIN = "main"
 LINKED_MAIN = "main:linked"
 """A linked worktree that git calls `main`; no name given by git holds a colon."""
@@ -28,7 +30,7 @@ class Repository:
 
     @property
     def control(self) -> Path:
-        return self.common_dir / "tdd"
+        return self.common_dir / CONTROL
 
     @property
     def private(self) -> Path:
@@ -66,7 +68,8 @@ def head(repo: Repository) -> Head:
     content = _text(repo.git_dir / "HEAD")
     if content is None:
         raise NotARepository(
-            f"{repo.git_dir} has no HEAD", hint="repair the repository; `git fsck` tells more"
+            f"{repo.git_dir} has no HEAD: git's own files are damaged or gone",
+            hint="bring them back (a clone has them); what Verdigris keeps in there holds until then",
         )
     if not content.startswith("ref: "):
         return Head(None, content)
@@ -76,7 +79,21 @@ def head(repo: Repository) -> Head:
             f"{repo.common_dir} keeps its refs in a reftable, which is not supported yet",
             hint="run `git refs migrate --ref-format=files`",
         )
-    return Head(ref.removeprefix("refs/heads/"), _resolve(repo, ref))
+    return Head(ref.removeprefix("refs/heads/"), resolve(repo, ref))
+
+
+def resolve(repo: Repository, ref: str) -> str | None:
+    """The commit that a ref stands for; None when there is none."""
+    for folder in (repo.git_dir, repo.common_dir):
+        content = _text(folder / ref)
+        if content:
+            return resolve(repo, content.removeprefix("ref: ")) if content.startswith("ref: ") else content
+    packed = _text(repo.common_dir / "packed-refs") or ""
+    for line in packed.split("\n"):
+        commit, _, name = line.partition(" ")
+        if name == ref:
+            return commit
+    return None
 
 
 def in_progress(repo: Repository) -> str | None:
@@ -94,7 +111,7 @@ def in_progress(repo: Repository) -> str | None:
 
 def _repository(root: Path, dot_git: Path) -> Repository:
     git_dir = dot_git if dot_git.is_dir() else _pointed_to(dot_git)
-    if not (git_dir / "HEAD").exists():
+    if not (git_dir / "HEAD").exists() and not (git_dir / CONTROL).is_dir():
         raise NotARepository(
             f"{dot_git} does not lead to a git repository",
             hint="repair it with `git worktree repair`, or remove it",
@@ -113,19 +130,6 @@ def _pointed_to(dot_git: Path) -> Path:
 
 def _is_git_dir(folder: Path) -> bool:
     return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
-
-
-def _resolve(repo: Repository, ref: str) -> str | None:
-    for folder in (repo.git_dir, repo.common_dir):
-        content = _text(folder / ref)
-        if content:
-            return _resolve(repo, content.removeprefix("ref: ")) if content.startswith("ref: ") else content
-    packed = _text(repo.common_dir / "packed-refs") or ""
-    for line in packed.split("\n"):
-        commit, _, name = line.partition(" ")
-        if name == ref:
-            return commit
-    return None
 
 
 def _text(path: Path) -> str | None:

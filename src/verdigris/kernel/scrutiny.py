@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from verdigris.core.concerns import concerns
-from verdigris.core.liveness import Liveness, judge_liveness, plan
+from verdigris.core.liveness import Liveness, judge_liveness, on_their_own, plan
 from verdigris.core.pathclass import PathClass
 from verdigris.core.value import value
-from verdigris.kernel import sandbox
 from verdigris.kernel.calling import call
+from verdigris.kernel.coverage import never_run, watchable
+from verdigris.kernel.room.opening import possible
 from verdigris.kernel.selection import by_stack
 from verdigris.kernel.texts import texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from verdigris.core.report import VariantOutcome
+    from verdigris.core.report import TestReport, VariantOutcome
     from verdigris.kernel.observe import Difference
     from verdigris.kernel.project import Project
 
+_DATA = (".json", ".csv", ".tsv", ".txt", ".yaml", ".yml", ".toml", ".ini", ".sql")
 NO_SANDBOX = "liveness not tried: no sandbox can be made here"
 
 
@@ -30,6 +29,15 @@ NO_SANDBOX = "liveness not tried: no sandbox can be made here"
 class Scrutiny:
     blocking: tuple[str, ...] = ()
     noted: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    """Why nothing that was seen can be trusted: the verdict is `broken`."""
+
+
+@value
+class _Tried:
+    alive: Liveness
+    watched: tuple[TestReport, ...] = ()
+    """Runs of the claimed tests alone, with the turn's source traced."""
 
 
 def scrutinise(
@@ -38,11 +46,20 @@ def scrutinise(
     """`claimed`: native ids."""
     tests = _test_texts(project, tree)
     blocking, noted = _static(project, start, tree, edits, tests)
+    tried = _Tried(Liveness((), ()))
     if project.settings.liveness:
-        alive = _liveness(project, tests, claimed)
-        blocking += alive.hollow
-        noted += tuple(f"not shown to be live: {what}" for what in alive.unreached)
-    return Scrutiny(blocking, noted)
+        tried = _tried(project, tests, claimed, watchable(edits))
+        blocking += tried.alive.hollow
+        noted += tuple(f"not shown to be live: {what}" for what in tried.alive.unreached)
+        results = [result for report in tried.watched for result in report.results]
+        noted += on_their_own(claimed, results) if tried.watched else ()
+    strict = project.settings.uncovered == "block"
+    # Only to note it, nobody waits for another run.
+    asked = strict or tried.watched
+    idle = never_run(project, start, tree, edits, claimed, tried.watched) if asked else ()
+    if strict:
+        return Scrutiny(blocking + idle, noted, tried.alive.doubts)
+    return Scrutiny(blocking, noted + idle, tried.alive.doubts)
 
 
 def _static(
@@ -50,7 +67,14 @@ def _static(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     paths = [c.path for c in edits.source if c.path.endswith((".py", ".pyi"))]
     before, after = (texts_at(project, at, paths) for at in (start, tree))
-    found = concerns({p: before.get(p) for p in paths}, {p: after.get(p) for p in paths}, tests)
+    data = [c.path for c in (*edits.source, *edits.other) if not c.deleted and c.path.endswith(_DATA)]
+    found = concerns(
+        {p: before.get(p) for p in paths},
+        {p: after.get(p) for p in paths},
+        tests,
+        pyproject=texts_at(project, start, ["pyproject.toml"]).get("pyproject.toml", ""),
+        data=texts_at(project, tree, data),
+    )
     told = [(f"{c.path}:{c.line}: {c.kind}: {c.what}", c.blocks) for c in found]
     strict = project.settings.concerns == "block"
     return (
@@ -64,40 +88,24 @@ def _test_texts(project: Project, tree: str) -> dict[str, str]:
     return texts_at(project, tree, [path for path in files if project.classify(path) is PathClass.TEST])
 
 
-def _liveness(project: Project, tests: dict[str, str], claimed: Sequence[str]) -> Liveness:
+def _tried(project: Project, tests: dict[str, str], claimed: Sequence[str], trace: Sequence[str]) -> _Tried:
     """The claimed tests once more, and once for every change of an assertion, in a disposable tree."""
     hollow: list[str] = []
     unreached: list[str] = []
+    doubts: list[str] = []
+    watched: list[TestReport] = []
     for stack, names in by_stack(project.settings.stacks, claimed).items():
         made = plan(tests, names)
-        if made.variants and not sandbox.available().ok:
+        if made.variants and not possible(project).ok:
             unreached.append(NO_SANDBOX)
             continue
         outcomes: tuple[VariantOutcome, ...] = ()
         if made.variants:
-            with disposable(project) as confine:
-                outcomes = call(project, stack, names, confine=confine, variants=made.variants).variants
+            report = call(project, stack, names, variants=made.variants, trace=trace, sources=())
+            watched.append(report)
+            outcomes = report.variants
         alive = judge_liveness(made, outcomes)
         hollow += alive.hollow
         unreached += alive.unreached
-    return Liveness(tuple(hollow), tuple(unreached))
-
-
-@contextmanager
-def disposable(project: Project) -> Iterator[sandbox.Confinement]:
-    """A tree in which whatever is written is forgotten."""
-    place = sandbox.available().place
-    with tempfile.TemporaryDirectory(prefix="tdd-room.", dir=place, ignore_cleanup_errors=True) as folder:
-        for name in ("upper", "work", "own"):
-            os.mkdir(f"{folder}/{name}")  # noqa: PTH102 - plain names, as the sandbox takes them
-        confinement = sandbox.Confinement(
-            root=str(project.root),
-            upper=f"{folder}/upper",
-            work=f"{folder}/work",
-            writable=(f"{folder}/own",),
-            network="host",
-        )
-        try:
-            yield confinement
-        finally:
-            sandbox.discard(confinement)
+        doubts += alive.doubts
+    return _Tried(Liveness(tuple(hollow), tuple(unreached), tuple(doubts)), tuple(watched))

@@ -9,6 +9,7 @@ from verdigris.core.actions import Allow, Deny, Do, FileWrite, Write
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import Repair, Settled, Violation
 from verdigris.core.footer import footer
+from verdigris.core.loading import unprotected
 from verdigris.core.pathclass import PathClass
 from verdigris.core.policy import decide, next_move
 from verdigris.core.targets import apart
@@ -16,9 +17,12 @@ from verdigris.core.turns import accepted_events, joining_events, laying_aside, 
 from verdigris.core.value import value
 from verdigris.core.verdict import Kind, Verdict, judge
 from verdigris.kernel import aside
+from verdigris.kernel.evidence import other_writes
 from verdigris.kernel.formatting import format_edits
+from verdigris.kernel.foundation import undermined
 from verdigris.kernel.observe import difference
 from verdigris.kernel.operation import operation
+from verdigris.kernel.putback import AGENT, put_back
 from verdigris.kernel.repository import in_progress
 from verdigris.kernel.trial import Trial, try_candidate
 
@@ -72,6 +76,8 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
     edits = difference(project, turn.tree, tree)
     if edits.oracle:
         return _tampered(project, state, tree, edits)
+    if below := undermined(project, turn, tree):
+        return _settlement(project, state, below, _paths(edits))
     tree, formats = format_edits(project, tree, tuple(c.path for c in edits.source if not c.deleted))
     edits = difference(project, turn.tree, tree)
     trial = try_candidate(project, state, tree, edits, progress)
@@ -83,11 +89,13 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
         trial.report,
         drift=trial.drift,
         moved=trial.moved,
+        rewritten=trial.rewritten,
         changed=bool(edits.source or edits.other),
         tools=trial.tools,
         held_out=trial.held_out,
+        doubted=trial.scrutiny.doubts,
         blocking=trial.scrutiny.blocking,
-        noted=trial.scrutiny.noted,
+        noted=(*trial.scrutiny.noted, *_about_the_run(project, trial.report)),
     )
     if verdict.accepted:
         return _accept(project, state, trial, verdict, edits)
@@ -95,13 +103,17 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
 
 
 def _tampered(project: Project, state: WorktreeState, tree: str, edits: Difference) -> Settlement:
-    """A person's own edit is kept; the settlement says how it is done rightly."""
-    reasons = tuple(f"{path} changed while it was frozen" for path in edits.oracle)
+    """An agent's is put back; a person's own edit is kept, and answered with how it is done rightly."""
+    what = "changed while it was frozen"
+    reasons = tuple(f"{path} {what}" for path in edits.oracle)
     verdict = Verdict(Kind.TAMPERED, reasons)
-    violations = (Violation(path=path, what="changed while it was frozen") for path in edits.oracle)
-    project.record(
-        *violations, Settled(turn=_turn(state).id, verdict=verdict.kind, tree=tree, reasons=reasons)
-    )
+    settled = Settled(turn=_turn(state).id, verdict=verdict.kind, tree=tree, reasons=reasons)
+    if project.actor.role == AGENT:
+        project.record(settled)
+        put_back(project, _turn(state).tree, edits.oracle, why=what)
+        back = "it was put back, `tdd displaced` has what lay there: `tdd settle` again"
+        return _settlement(project, state, verdict, _paths(edits), following=back)
+    project.record(*(Violation(path=path, what=what) for path in edits.oracle), settled)
     bug = f'put {edits.oracle[0]} back, or `tdd test-bug {edits.oracle[0]}:LINE "WHY"`'
     return _settlement(project, state, verdict, _paths(edits), following=bug)
 
@@ -209,6 +221,12 @@ def _settlement(
         footer(verdict, claimed, paths, after.phase, following),
         () if trial is None else tuple(t.output for t in trial.tools if not t.ok),
     )
+
+
+def _about_the_run(project: Project, report: TestReport) -> tuple[str, ...]:
+    written = other_writes(project, report)
+    odd = unprotected(report, project.classify)
+    return (*report.notes, *odd, *(f"{path} was written by the test run: no effect" for path in written))
 
 
 def _paths(edits: Difference) -> tuple[str, ...]:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.core.errors import StorageError, ToolMissing, UserError
+from verdigris.core.errors import NotARepository, StorageError, ToolMissing, UserError
 from verdigris.core.state import Phase
 from verdigris.core.value import value
+from verdigris.kernel import foundation
 from verdigris.kernel.lock import locked
 from verdigris.kernel.observe import brought_by, difference, unclaimed
 from verdigris.kernel.recovery import recover
@@ -40,12 +41,15 @@ def survey(project: Project) -> Survey:
     state = project.state()
     if unfinished := in_progress(project.repo):
         notes.append(f"a {unfinished} is in progress")
+    branch: str | None = None
+    edits: tuple[Unclaimed, ...] = ()
+    drift: tuple[str, ...] = ()
     try:
+        branch = head(project.repo).branch
         edits, drift = _tree(project, state, notes)
-    except (StorageError, ToolMissing) as error:
-        edits, drift = (), ()
+    except (StorageError, ToolMissing, NotARepository) as error:
         notes.append(f"the tree was not looked at: {error.message}")
-    return Survey(project.repo.worktree, head(project.repo).branch, state, edits, drift, tuple(notes))
+    return Survey(project.repo.worktree, branch, state, edits, drift, tuple(notes))
 
 
 def _finished(project: Project) -> list[str]:
@@ -73,6 +77,8 @@ def _tree(
         return tuple(u for u in edits if u.path not in (brought or ())), ()
     if state.phase is Phase.GREEN and state.turn is not None:
         drift = difference(project, state.turn.tree, project.workspace.snapshot()).oracle
+        below = foundation.changed(project, state.turn.foundation)
+        notes += [f"{path} {foundation.CHANGED}" for path in below]
         return (), tuple(path for path in drift if path not in (brought or ()))
     return (), ()
 

@@ -9,15 +9,25 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import ToolMissing, UserError
 from verdigris.core.events import Synced, Syncing
+from verdigris.core.pathclass import PathClass
 from verdigris.core.policy import decide
+from verdigris.core.state import Phase
 from verdigris.core.value import value
+from verdigris.kernel.gitwhole import move_back, place
 from verdigris.kernel.observe import look
 from verdigris.kernel.operation import operation
+from verdigris.kernel.putback import AGENT
 from verdigris.kernel.repository import in_progress
+from verdigris.kernel.shell.confining import confine
+from verdigris.kernel.shell.protecting import found_way, protection
+from verdigris.kernel.tripwire.memory import moved_rightly
+from verdigris.kernel.workspace import trees
+from verdigris.kernel.workspace.git import users_git
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from verdigris.kernel.gitwhole import Place
     from verdigris.kernel.project import Project
 
 REDIRECTING = frozenset(
@@ -46,9 +56,33 @@ def sync(project: Project, argv: Sequence[str]) -> Moved | Deny:
         if isinstance(decision, Deny):
             return decision
         intent = Syncing(argv=tuple(argv), tree=project.workspace.snapshot())
+        agents = place(project) if project.actor.role == AGENT else None
         project.record(intent, sync=True)
         code = _git(project, argv)
+        if agents is not None and (switches := _switches(project, agents)):
+            return _moved_back(project, intent, agents, switches)
         return finish(project, intent, exit_code=code)
+
+
+def _switches(project: Project, before: Place) -> tuple[str, ...]:
+    """Those that the move changes: they are never an agent's to write, by whatever way."""
+    if before.commit is None:
+        return ()
+    staged = trees.staged(users_git(project.repo), before.commit)
+    return tuple(c.path for c in staged if project.classify(c.path) is PathClass.SWITCH)
+
+
+def _moved_back(project: Project, intent: Syncing, to: Place, switches: tuple[str, ...]) -> Deny:
+    found = project.workspace.snapshot()
+    changed = [change.path for change in project.workspace.changes(intent.tree, found)]
+    project.record(Synced(argv=intent.argv, exit_code=None), sync=True)
+    move_back(project, to, intent.tree, changed, found)
+    return Deny(
+        "switch",
+        f"`git {' '.join(intent.argv)}` would change {switches[0]}, which is never an agent's to write: "
+        "HEAD, index and files are as before.",
+        f"ask the person to run `tdd sync -- {' '.join(intent.argv)}`",
+    )
 
 
 def finish(project: Project, intent: Syncing, exit_code: int | None) -> Moved:
@@ -56,16 +90,32 @@ def finish(project: Project, intent: Syncing, exit_code: int | None) -> Moved:
     before = project.state()
     project.record(Synced(argv=intent.argv, exit_code=exit_code), sync=True)
     after = look(project, project.state())
+    moved_rightly(project, intent.tree)
     brought: tuple[str, ...] = ()
     if before.ground and after.ground and before.ground != after.ground:
         brought = tuple(c.path for c in project.workspace.changes(before.ground, after.ground))
     return Moved(exit_code or 0, brought, in_progress(project.repo))
 
 
+def _confining(project: Project) -> Callable[[], None] | None:
+    """Hooks, filters and drivers of git are programs that an agent can write: the switches are not theirs."""
+    if project.actor.role != AGENT:
+        return None
+    planned = protection(project, Phase.OFF)
+    way = found_way(planned)
+    return None if way is None else lambda: confine(planned, way)
+
+
 def _git(project: Project, argv: Sequence[str]) -> int:
     """The user's own git with the user's own configuration: this is the user's move, only bracketed."""
     env = {name: value for name, value in os.environ.items() if name not in REDIRECTING}
     try:
-        return subprocess.run(["git", *argv], cwd=project.root, env=env, check=False).returncode
+        return subprocess.run(
+            ["git", *argv],
+            cwd=project.root,
+            env=env,
+            check=False,
+            preexec_fn=_confining(project),
+        ).returncode
     except FileNotFoundError:
         raise ToolMissing("git is not on PATH.", hint="install git") from None

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UnknownTest
 from verdigris.core.events import Event, Resumed, TestRun
+from verdigris.core.needs import Need, needs
 from verdigris.core.policy import next_move
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.testids import nearest, split_id
 from verdigris.core.turns import laying_aside
 from verdigris.core.value import value
 from verdigris.kernel.aside import carry_out
-from verdigris.kernel.evidence import baseline_ids, suite_event, test_events, worth_recording
+from verdigris.kernel.evidence import baseline_ids, suite_event, test_events, violations, worth_recording
 from verdigris.kernel.execution import execute, execute_suite
+from verdigris.kernel.foundation import prepare
 from verdigris.kernel.observe import difference
 from verdigris.kernel.operation import operation
 from verdigris.kernel.proving import on_start_tree
@@ -41,6 +44,8 @@ class Tested:
     phase: str
     next: str
     resumed: bool = False
+    needs: tuple[Need, ...] = ()
+    """What failing tests seem to need that the room does not give them."""
 
     @property
     def passed(self) -> bool:
@@ -68,7 +73,8 @@ def run_tests(
             report = execute_suite(project, progress=progress)
         events = _recorded(project, state, report, tree, whole=not natives)
         after = project.state()
-        return Tested(events, report, after.phase, next_move(after))
+        lacking = needs(report, os.environ, project.settings)
+        return Tested(events, report, after.phase, next_move(after), needs=lacking)
 
 
 def _already_seen(state: WorktreeState, natives: Sequence[str], tree: str) -> tuple[TestRun, ...]:
@@ -102,8 +108,11 @@ def _recorded(
     valid = tuple(run.native_id for run in runs if run.red == "valid")
     known = frozenset(red.native_id for red in state.reds.values())
     events: list[Event] = [*worth_recording(runs, known), *closed_bugs(project, state, valid, tree)]
+    events += violations(project, report)
     suite = suite_event(project, report, tree) if whole and _whole_enough(project, state, report) else None
     project.record(*events, *([suite] if suite else []))
+    if valid:
+        prepare(project)
     return runs
 
 
@@ -142,10 +151,11 @@ def _resume(
     edits = difference(project, turn.tree, tree)
     paths = tuple(c.path for c in (*edits.source, *edits.other))
     natives = tuple(claim.native_id for claim in state.claims.values())
-    with on_start_tree(project, start=turn.tree, edited=tree, paths=paths):
-        report = execute(project, natives, progress=progress)
+    with on_start_tree(project, start=turn.tree, edited=tree, paths=paths) as layer:
+        report = execute(project, natives, progress=progress, layer=layer)
         runs = test_events(project, report, turn.tree)
-    seqs = {record.data["test_id"]: record.seq for record in project.record(*runs)}
+    recorded = project.record(*runs, *violations(project, report))
+    seqs = {record.data["test_id"]: record.seq for record in recorded if record.type == "test_run"}
     reds = {
         run.test_id: seqs[run.test_id] for run in runs if run.red == "valid" and run.test_id in state.claims
     }
@@ -159,7 +169,7 @@ def _resume(
 def _go_on(project: Project, state: WorktreeState, turn: Turn, tree: str, reds: dict[str, int]) -> None:
     """Claims that the move made green are given up; when none is left, the edits have nothing to advance."""
     if reds:
-        project.record(Resumed(turn=turn.id, reds=reds), sync=True)
+        project.record(Resumed(turn=turn.id, reds=reds, foundation=prepare(project)), sync=True)
         return
     paths = tuple(c.path for c in difference(project, turn.tree, tree).source)
     why = "every claimed test passes on the new ground"

@@ -11,10 +11,17 @@ from verdigris.core.testids import split_id
 from verdigris.core.value import value
 from verdigris.core.verdict import Before, Tool, regressions
 from verdigris.kernel.commands import run_tool
-from verdigris.kernel.evidence import baseline_ids, suite_event, test_events, worth_recording
+from verdigris.kernel.evidence import (
+    baseline_ids,
+    rewritten_oracle,
+    suite_event,
+    test_events,
+    violations,
+    worth_recording,
+)
 from verdigris.kernel.execution import collect, execute, execute_suite, time_limit
 from verdigris.kernel.holdout import held_out_pass
-from verdigris.kernel.observe import difference
+from verdigris.kernel.observe import difference, source_roots
 from verdigris.kernel.project import CONFIG
 from verdigris.kernel.proving import on_start_tree
 from verdigris.kernel.scrutiny import Scrutiny, scrutinise
@@ -39,6 +46,8 @@ class Trial:
     drift: tuple[str, ...] = ()
     moved: tuple[str, ...] = ()
     """Source that changed while the tests ran."""
+    rewritten: tuple[str, ...] = ()
+    """Frozen files that the run itself wrote to, without effect outside."""
     seqs: Mapping[str, int] = field(default_factory=dict)
     """Native id → the event that records its run."""
     suite: SuiteRun | None = None
@@ -52,14 +61,18 @@ def try_candidate(
 ) -> Trial:
     claimed = tuple(c.native_id for c in state.claims.values())
     limit = time_limit(project, state)
-    report = execute_suite(project, claimed, progress=progress, timeout=limit)
+    sources = source_roots(project, tree)
+    report = execute_suite(project, claimed, progress=progress, timeout=limit, sources=sources)
     during = difference(project, tree, project.workspace.snapshot())
     runs = worth_recording(test_events(project, report, tree), frozenset(claimed))
-    seqs = {record.data["native_id"]: record.seq for record in project.record(*runs)}
+    recorded = project.record(*runs, *violations(project, report))
+    seqs = {record.data["native_id"]: record.seq for record in recorded if record.type == "test_run"}
     moved = tuple(c.path for c in during.source)
-    trial = Trial(tree, report, drift=during.oracle, moved=moved, seqs=seqs)
+    rewritten = rewritten_oracle(project, report)
+    trial = Trial(tree, report, drift=during.oracle, moved=moved, rewritten=rewritten, seqs=seqs)
     passed = {r.native_id for r in report.results if r.status is Status.PASS}
-    if report.ended is not Ended.FINISHED or not passed.issuperset(claimed) or moved or during.oracle:
+    untrusted = report.ended is not Ended.FINISHED or moved or during.oracle or rewritten
+    if untrusted or not passed.issuperset(claimed):
         return trial
     before = _before(project, state, tree, edits, report, frozenset(claimed))
     tools = tuple(
@@ -91,15 +104,16 @@ def _before(
     failing = {r.native_id for r in report.results if r.status in {Status.FAIL, Status.ERROR}} - claimed
     known = baseline_ids(project, state)
     if known is None:
-        with on_start_tree(project, start=start, edited=tree, paths=paths):
-            known = collect(project)
+        with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
+            known = collect(project, layer=layer)
     missing = known - {r.native_id for r in report.results} - claimed
     unstable = _pass_this_time(project, state, failing)
     suspects = (failing - unstable) | missing
     if not suspects:
         return Before({}, frozenset(unstable))
-    with on_start_tree(project, start=start, edited=tree, paths=paths):
-        there = execute(project, _existing(project, suspects), timeout=time_limit(project, state))
+    with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
+        names = _existing(project, suspects)
+        there = execute(project, names, layer=layer, timeout=time_limit(project, state))
     seen = {_function(r.native_id) for r in (*report.results, *there.results)}
     return Before(
         {r.native_id: r.status for r in there.results if r.native_id in suspects},

@@ -9,11 +9,12 @@ from verdigris.core.events import Revised
 from verdigris.core.pathclass import PathClass
 from verdigris.core.value import value
 from verdigris.core.weakening import Weakening, weakenings
+from verdigris.core.weakening_inherited import imported
 from verdigris.kernel.operation import operation
 from verdigris.kernel.texts import texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from verdigris.core.state import WorktreeState
     from verdigris.kernel.project import Project
@@ -44,8 +45,20 @@ def _weakenings(project: Project, state: WorktreeState, old: str, new: str) -> t
     tests = [path for path in changed if project.classify(path) is PathClass.TEST]
     if not tests:
         return ()
-    before, after = (texts_at(project, tree, tests) for tree in (old, new))
+    before, after = (_with_bases(project, tree, texts_at(project, tree, tests)) for tree in (old, new))
     return weakenings(before, after, revised=(*state.revised, *_reported(state)), data_changed=True)
+
+
+def _with_bases(project: Project, tree: str, texts: Mapping[str, str]) -> dict[str, str]:
+    """With the test files that these import from: what they inherit stands there."""
+    found, new = dict(texts), dict(texts)
+    files = [e.path for e in project.workspace.files(tree) if e.path.endswith(".py")]
+    while new:
+        words = {word for text in new.values() for word in imported(text)}
+        near = [p for p in files if p not in found and p.rpartition("/")[2].removesuffix(".py") in words]
+        new = texts_at(project, tree, [p for p in near if project.classify(p) is PathClass.TEST])
+        found |= new
+    return found
 
 
 def _told(one: Weakening) -> str:

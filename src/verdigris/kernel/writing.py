@@ -1,8 +1,10 @@
-"""A write through the gate: decided by path, phase and content, recorded, and only then carried out."""
+"""A write through the gate: decided by path, phase and content, recorded, carried out here or by a client."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.core.actions import Allow, Decision, Deny, FileWrite, Target, Write
 from verdigris.core.events import Edit
@@ -20,29 +22,56 @@ if TYPE_CHECKING:
     from verdigris.core.state import WorktreeState
     from verdigris.kernel.project import Project
 
+Rewrite: TypeAlias = Callable[[bytes | None], bytes | None]
+"""What becomes of a file's bytes (None: there is none); None where that cannot be told."""
+
 
 def write(project: Project, files: Mapping[str, bytes | None], *, cwd: Path) -> Decision:
     """All of the files, or none; None deletes."""
     with operation(project) as state:
         action = Write(tuple(_observed(project, name, after, cwd) for name, after in files.items()))
-        decision = _decided(project, state, action)
-        if isinstance(decision, Deny):
-            return decision
-        project.record(Edit(paths=tuple(f.path or f.spelling for f in action.files)))
-        for file in action.files:
-            _carry_out(project, file)
+        decision = _outside(project, action) or _decided(project, state, action)
+        if isinstance(decision, Allow):
+            for file in action.files:
+                _carry_out(project, file)
         return decision
 
 
-def _decided(project: Project, state: WorktreeState, action: Write) -> Decision:
-    names = ", ".join(f.spelling for f in action.files)
+def decide_writes(project: Project, writes: Mapping[str, Rewrite | None], *, cwd: Path) -> Decision:
+    """The same for a client that writes by itself: claims and joins follow, the bytes are the client's.
+
+    None is a write whose content nobody can tell. What lies outside the worktree is not this law's matter.
+    """
+    with operation(project) as state:
+        observed = (_planned(project, name, rewrite, cwd) for name, rewrite in writes.items())
+        action = Write(tuple(file for file in observed if file.path is not None))
+        return _decided(project, state, action)
+
+
+def _planned(project: Project, spelling: str, rewrite: Rewrite | None, cwd: Path) -> FileWrite:
+    file = _observed(project, spelling, None, cwd)
+    return file if rewrite is None else replace(file, after=rewrite(file.before))
+
+
+def _outside(project: Project, action: Write) -> Deny | None:
     outside = next((f for f in action.files if f.path is None), None)
+    if outside is None:
+        return None
+    denial = Deny("outside", f"{outside.spelling} lies outside the repository.", "write inside it")
+    project.record(denied(denial, f"write {_names(action)}"))
+    return denial
+
+
+def _names(action: Write) -> str:
+    return ", ".join(f.spelling for f in action.files)
+
+
+def _decided(project: Project, state: WorktreeState, action: Write) -> Decision:
     decision = decide(state, action, project.settings)
-    if outside is not None:
-        decision = Deny("outside", f"{outside.spelling} lies outside the repository.", "write inside it")
     match decision:
         case Deny():
-            project.record(denied(decision, f"write {names}"))
+            project.record(denied(decision, f"write {_names(action)}"))
+            return decision
         case Allow(claims=claims) if claims:
             targets = tuple(
                 Target(f.path, frozenset({f.cls})) for f in action.files if f.cls is PathClass.SOURCE
@@ -53,6 +82,8 @@ def _decided(project: Project, state: WorktreeState, action: Write) -> Decision:
                     return claimed
         case Allow(joins=paths):
             project.record(*joining_events(state, paths))
+    if action.files:
+        project.record(Edit(paths=tuple(f.path or f.spelling for f in action.files)))
     return decision
 
 

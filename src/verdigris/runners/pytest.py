@@ -37,6 +37,7 @@ def invocation(
     variants: Sequence[Variant] = (),
     variant_seconds: float = 60,
     disposable: bool = False,
+    sources: Sequence[str] | None = None,
 ) -> Invocation:
     """Ids and paths are relative to the worktree, `stack_root` too; no selection means all.
 
@@ -44,6 +45,8 @@ def invocation(
     configuration choose what runs, and would be left in the user's tree.
     `variants` are tried after the run, each in a process that has loaded nothing of the project; their texts
     are written into the tree, which must be `disposable`.
+    `sources`, for a verdict: the folders from which the project's modules are imported. No cached bytecode of
+    the project is used then, and the report tells where modules were loaded from.
     """
     options = [*extra, *_EVERY_RESULT]
     if collect_only:
@@ -56,6 +59,8 @@ def invocation(
         "select": list(selection),
         "trace": list(trace),
     }
+    if sources is not None:
+        settings |= {"fresh": True, "sources": list(sources)}
     if variants:
         caches = (cache_dir and f"{cache_dir}/{number}" for number in range(len(variants)))
         tries = [_tried(v, options, cache, stack_root) for v, cache in zip(variants, caches, strict=True)]

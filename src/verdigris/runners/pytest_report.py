@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,17 @@ class _Run:
     lines: dict[str, set[int]] = field(default_factory=dict)
     variants: dict[int, VariantOutcome] = field(default_factory=dict)
     strays: int = 0
+    loaded: set[str] = field(default_factory=set)
+    outside: set[str] = field(default_factory=set)
+
+    starts: Counter[str] = field(default_factory=Counter)
+    ends: Counter[str] = field(default_factory=Counter)
+
+    def twice(self) -> frozenset[str]:
+        """Tests with more beginnings or ends than they can have had: one of them is not the reporter's."""
+        due = Counter(self.collected or ())
+        seen = self.starts | self.ends
+        return frozenset(i for i, number in seen.items() if number > max(1, due[i]))
 
     def unreported(self) -> list[str]:
         return [i for i in self.collected or () if i not in self.tests or not self.tests[i].complete]
@@ -85,12 +97,13 @@ def parse(
         except (AttributeError, KeyError, TypeError, ValueError):
             run.strays += 1
     ended = _ended(run, exit_code, timed_out=timed_out)
+    twice = run.twice()
     return TestReport(
         command=command,
         ended=ended,
         exit_code=exit_code,
         duration_ms=duration_ms,
-        results=tuple(_result(i, test, ended) for i, test in run.tests.items()),
+        results=tuple(_result(i, test, ended, twice=i in twice) for i, test in run.tests.items()),
         collected=tuple(run.collected or ()),
         others=tuple(run.others),
         errors=tuple(run.errors.values()),
@@ -98,6 +111,8 @@ def parse(
         lines={path: frozenset(seen) for path, seen in run.lines.items()},
         strays=run.strays,
         variants=tuple(run.variants.values()),
+        loaded=tuple(sorted(run.loaded)),
+        outside=tuple(sorted(run.outside)),
     )
 
 
@@ -116,10 +131,15 @@ def _take(run: _Run, message: Mapping[str, Any]) -> None:
             run.errors.setdefault(path, CollectError(path, message["error"], message["message"]))
         case "started":
             run.tests[message["id"]] = _Test()
+            run.starts[message["id"]] += 1
         case "test":
             _take_phase(run.tests.setdefault(message["id"], _Test()), message)
+            run.ends[message["id"]] += _is_last(message)
         case "lines":
             run.lines.setdefault(message["path"], set()).update(message["lines"])
+        case "loaded":
+            run.loaded.update(message["inside"])
+            run.outside.update(message["outside"])
         case "variant":
             _take_variant(run, message["index"], message)
         case "end":
@@ -151,13 +171,18 @@ def _take_phase(test: _Test, message: Mapping[str, Any]) -> None:
     phase = RunPhase(message["phase"]) if message["phase"] in set(RunPhase) else RunPhase.CALL
     status, note = _status(message, phase)
     test.ms += message["ms"]
-    test.complete = phase is RunPhase.TEARDOWN or message["phase"] not in set(RunPhase)
+    test.complete = _is_last(message)
     # What failed in its call often cannot be torn down either: the first failure tells more.
     outranked = _RANK[status] > _RANK[test.status] and test.status is not Status.FAIL
     if outranked or (phase is RunPhase.CALL and status is test.status is Status.PASS):
         test.status, test.phase, test.note, test.facts = status, phase, note, dict(message)
     elif status is Status.PASS and not test.complete:
         test.phase = phase
+
+
+def _is_last(message: Mapping[str, Any]) -> bool:
+    """A crash has no phase of its own, and nothing follows it."""
+    return message["phase"] == RunPhase.TEARDOWN or message["phase"] not in set(RunPhase)
 
 
 def _status(message: Mapping[str, Any], phase: RunPhase) -> tuple[Status, str]:
@@ -175,8 +200,11 @@ def _status(message: Mapping[str, Any], phase: RunPhase) -> tuple[Status, str]:
             return failed, "xpass" if strict else ""
 
 
-def _result(test_id: str, test: _Test, ended: Ended) -> TestResult:
-    failure = _failure(test.facts)
+_TWICE = Failure("ReportedTwice", assertion=False, message="it was reported twice: one of them is forged")
+
+
+def _result(test_id: str, test: _Test, ended: Ended, *, twice: bool) -> TestResult:
+    failure = _TWICE if twice else _failure(test.facts)
     if not test.complete:
         kind = "Timeout" if ended is Ended.TIMEOUT else "Crash"
         failure = failure or Failure(kind, assertion=False, message=f"the run ended in this test ({ended})")
@@ -184,7 +212,7 @@ def _result(test_id: str, test: _Test, ended: Ended) -> TestResult:
         id=test_id,
         native_id=test_id,
         id_source="native",
-        status=test.status if test.complete else Status.ERROR,
+        status=test.status if test.complete and not twice else Status.ERROR,
         phase=test.phase,
         duration_ms=round(test.ms),
         failure=failure,

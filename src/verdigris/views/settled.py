@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import Status
 from verdigris.views.line import Dot, Line, block
+from verdigris.views.tested import unconfined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,7 @@ MOST_OUTPUT = 40
 
 
 def lines(settlement: Settlement) -> list[Line]:
-    found = _verdict(settlement.verdict)
+    found = _verdict(settlement.verdict) + unconfined(settlement.report)
     found += [Line(f"accepted: {test_id}", "green") for test_id in settlement.accepted]
     for output in settlement.output:
         found += block(output, most=MOST_OUTPUT)
@@ -27,7 +28,12 @@ def lines(settlement: Settlement) -> list[Line]:
 
 
 def refactor_lines(ended: Ended) -> list[Line]:
-    return _verdict(ended.verdict) + _aside(ended.aside) + _end(ended.next, ended.footer)
+    return (
+        _verdict(ended.verdict)
+        + unconfined(ended.report)
+        + _aside(ended.aside)
+        + _end(ended.next, ended.footer)
+    )
 
 
 def document(settlement: Settlement) -> dict[str, Any]:
@@ -62,6 +68,8 @@ def _common(end: Settlement | Ended) -> dict[str, Any]:
         "reasons": list(end.verdict.reasons),
         "concerns": list(end.verdict.concerns),
         "paths": list(end.paths),
+        "sandbox": end.report.sandbox if end.report else None,
+        "wrote": list(end.report.wrote) if end.report else [],
         "aside": end.aside,
         "phase": end.phase,
         "next": end.next,

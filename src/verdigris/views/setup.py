@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from verdigris.views.line import Line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from verdigris.kernel.setup import Initialised, Plan, Removed
 
 
@@ -50,3 +52,24 @@ def removed_lines(removed: Removed) -> list[Line]:
             what = "there was no tdd.yaml"
     head = "Verdigris is no longer set up here" if removed.was_configured else "Verdigris was not set up here"
     return [Line(f"{head}; {what}; the log stays")]
+
+
+def gate_plan_lines(agents: Sequence[str]) -> list[Line]:
+    if not agents:
+        return []
+    return [
+        Line("will add hooks to .claude/settings.json (shared: commit it), beside what is there"),
+        Line(
+            "will add hooks and the shell prefix to .claude/settings.local.json (yours alone, not committed)"
+        ),
+    ]
+
+
+def gate_lines(written: Sequence[str]) -> list[Line]:
+    if not written:
+        return [Line("the gate before claude is in place already")]
+    return [Line(f"the gate before claude is in {' and '.join(written)}; start the client anew")]
+
+
+def gate_removed_lines(taken_out: Sequence[str]) -> list[Line]:
+    return [Line(f"the gate is taken out of {' and '.join(taken_out)}")] if taken_out else []

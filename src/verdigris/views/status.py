@@ -50,7 +50,7 @@ def _detail(state: WorktreeState) -> str:
         case Phase.OFF:
             return f": {state.off_why}"
         case Phase.GREEN if state.turn is not None and state.turn.suspended:
-            return ", suspended: HEAD moved under the open turn"
+            return f", suspended: {state.turn.why or 'HEAD moved under the open turn'}"
         case Phase.REFACTOR if state.refactor is not None and state.refactor.uncovered:
             return ", uncovered lines allowed"
         case _:

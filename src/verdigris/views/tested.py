@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.redness import WHY_NOT, judge_collect_error
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.verdict import first_line, untrusted
+from verdigris.views import needed
 from verdigris.views.line import Dot, Line, block, counted
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ def lines(tested: Tested, *, quiet: bool = False) -> list[Line]:
     if not quiet:
         for run in tested.tests:
             found += _test(run)
-        found += _unfinished(tested.report) if tested.report else []
+        found += [*_unfinished(tested.report), *_about_the_run(tested.report)] if tested.report else []
+        found += needed.lines(tested.needs)
     return [*found, Line(_summary(tested)), *([] if quiet else [Line(f"next: {tested.next}")])]
 
 
@@ -66,6 +68,17 @@ def _unfinished(report: TestReport) -> list[Line]:
     return found
 
 
+def _about_the_run(report: TestReport) -> list[Line]:
+    written = [Line(f"  {path} was written by the run: no effect", "yellow") for path in report.wrote]
+    return [*written, *(Line(f"  {note}", "yellow") for note in report.notes), *unconfined(report)]
+
+
+def unconfined(report: TestReport | None) -> list[Line]:
+    if report is None or report.sandbox != "none":
+        return []
+    return [Line("  sandbox: none; what the run wrote took effect (`tdd doctor`)", "yellow")]
+
+
 def _not_loaded(error: CollectError) -> list[Line]:
     code = judge_collect_error(error)
     reason, following = why_not(code)
@@ -98,6 +111,9 @@ def document(tested: Tested) -> dict[str, Any]:
         "tests": [*runs, *(_error_as_data(error) for error in (report.errors if report else ()))],
         "command": report.command if report else tested.tests[0].command,
         "ended": report.ended.value if report else None,
+        "sandbox": report.sandbox if report else None,
+        "wrote": list(report.wrote) if report else [],
+        "needs": needed.data(tested.needs),
         "phase": tested.phase,
         "next": tested.next,
         "resumed": tested.resumed,

@@ -48,10 +48,10 @@ def test_what_went_wrong_is_said_of_the_step(
         raise PermissionError(1, "no such luck")
 
     monkeypatch.setattr("verdigris.kernel.sandbox.entering.seal", broken)
-    abilities = {ability.name: ability for ability in tried(one.way, str(tmp_path))}
-    assert abilities["overlay"].ok
-    assert abilities["read-only"] == Ability("read-only", ok=False, why="[Errno 1] no such luck")
-    assert abilities["network"] == Ability("network", ok=False, why="not tried")
+    refused = {ability.name: ability.why for ability in tried(one.way, str(tmp_path)) if not ability.ok}
+    assert "overlay" not in refused
+    assert refused["read-only"] == "[Errno 1] no such luck"
+    assert refused["network"] == "not tried"
 
 
 def test_only_the_network_is_refused(one: Cage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +60,7 @@ def test_only_the_network_is_refused(one: Cage, tmp_path: Path, monkeypatch: pyt
             raise PermissionError(1, "no network")
 
     monkeypatch.setattr("verdigris.kernel.sandbox.entering.enter_network", refused)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     found = available()
     assert (found.ok, found.network) == (True, False)
     assert found.why == "network: [Errno 1] no network"
@@ -101,7 +101,7 @@ def test_a_container_whose_root_is_an_overlay(one: Cage, monkeypatch: pytest.Mon
 
     def container() -> str:
         mount("overlay", merged, "overlay", 0, f"lowerdir={lower},upperdir={upper},workdir={work}")
-        monkeypatch.setattr("tempfile.tempdir", merged)
+        monkeypatch.setenv("TMPDIR", merged)
         return f"{available().ok} {available().place}"
 
     assert elsewhere(container) == "True /dev/shm"

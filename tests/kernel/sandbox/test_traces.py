@@ -46,6 +46,11 @@ def after(caged: Cage, command: str, **fields: Any) -> tuple[str, ...]:
         ("mkdir src/empty", ()),
         ("mkdir src/__pycache__; : > src/__pycache__/a.pyc; : > src/old.pyc", ()),
         ("mkdir -p .git/tdd; : > .git/tdd/events.jsonl; : > .git/index", (".git/tdd/events.jsonl",)),
+        ("mkdir -p .git/hooks; : > .git/hooks/pre-commit", (".git/hooks/pre-commit",)),
+        (
+            "mkdir tests/.hypothesis; : > tests/.hypothesis/x; : > tests/.coverage; : > tests/.coverage.a.1",
+            (),
+        ),
         ("rm tdd.yaml", ("tdd.yaml",)),
         ("echo x > src/sub/c.py; chmod 000 src/sub src", ("src/sub/c.py",)),
     ],
@@ -96,3 +101,17 @@ folder = sys.argv[1]
 print(report(Confinement(f"{folder}/root", f"{folder}/upper", f"{folder}/work"), lambda _: PathClass.SOURCE))
 """
     assert caged.unconfined(code, str(caged.folder)).stdout == "('src/sub/c.py',)\n"
+
+
+@pytest.mark.parametrize("control", ["root/.git/tdd", "outside/main/.git/tdd"])
+def test_what_it_wrote_into_a_decoy(caged: Cage, control: str) -> None:
+    """The real folder is neither read nor written, wherever it lies."""
+    log = caged.write(f"{control}/log/events", "secret\n")
+    decoy = caged.write("decoy/.keep", "").parent
+    (decoy / ".keep").unlink()
+    decoys = ((str(decoy), str(caged.folder / control)),)
+    command = f"ls {caged.folder / control}; mkdir {log.parent}; echo forged > {log}"
+    done = caged.run("sh", "-ec", command, decoys=decoys)
+    assert (done.code, done.out) == (0, ""), done.err
+    assert log.read_text() == "secret\n"
+    assert report(caged.confinement(decoys=decoys), classify) == (".git/tdd/log/events",)

@@ -36,7 +36,7 @@ def test_a_write_of_the_same_size_is_seen_though_the_mtime_is_put_back(
 def test_a_tick_is_waited_for() -> None:
     for _ in range(5):
         newest = time.clock_gettime_ns(index.COARSE)
-        index._let_the_clock_tick(newest)
+        index.let_the_clock_tick(newest)
         assert time.clock_gettime_ns(index.COARSE) > newest
 
 
@@ -44,7 +44,7 @@ def test_hashing_begins_in_a_later_tick_than_the_newest_change(
     repo: GitRepo, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = repo.write("src/a.py", "a")
-    real, seen = index._let_the_clock_tick, []
+    real, seen = index.let_the_clock_tick, []
 
     def watched(newest: int) -> None:
         real(newest)
@@ -53,7 +53,7 @@ def test_hashing_begins_in_a_later_tick_than_the_newest_change(
         seen.append(later.stat().st_ctime_ns > newest == path.stat().st_ctime_ns)
         later.unlink()
 
-    monkeypatch.setattr(index, "_let_the_clock_tick", watched)
+    monkeypatch.setattr(index, "let_the_clock_tick", watched)
     for data in "abcdefgh":
         path.write_text(data)
         workspace.snapshot()
@@ -78,7 +78,7 @@ def test_a_file_that_changes_while_it_is_hashed_is_hashed_again(
         if data := next(edits, None):
             path.write_text(data)
 
-    monkeypatch.setattr(index, "_let_the_clock_tick", edit)
+    monkeypatch.setattr(index, "let_the_clock_tick", edit)
     hashed: list[bytes] = []
 
     def watched(git: Git, private: Path) -> str | None:
@@ -94,7 +94,7 @@ def test_a_file_that_vanishes_while_it_is_hashed_is_not_recorded(
     repo: GitRepo, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = repo.write("src/a.py", "a")
-    monkeypatch.setattr(index, "_let_the_clock_tick", lambda _: path.unlink(missing_ok=True))
+    monkeypatch.setattr(index, "let_the_clock_tick", lambda _: path.unlink(missing_ok=True))
     assert workspace.files(workspace.snapshot()) == ()
 
 
@@ -102,7 +102,7 @@ def test_a_file_that_never_rests_is_said(
     repo: GitRepo, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = repo.write("src/a.py", "a")
-    monkeypatch.setattr(index, "_let_the_clock_tick", lambda _: path.write_text(path.read_text() + "a"))
+    monkeypatch.setattr(index, "let_the_clock_tick", lambda _: path.write_text(path.read_text() + "a"))
     with pytest.raises(StorageError, match="faster"):
         workspace.snapshot()
 

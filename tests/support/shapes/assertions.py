@@ -110,6 +110,7 @@ def parse(text):
         raise BadAge(f"{age} is no age")
     return age
 """,
+        concerns=("no claimed test was seen to run ages.py:12",),
     ),
     Shape(
         "approximate floats",

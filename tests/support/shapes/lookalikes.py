@@ -183,6 +183,7 @@ def main(argv=None):
             "state-between-runs",
             "detects-runner",
             "expected-literals",
+            "no claimed test was seen to run lib.py:76",
         ),
     ),
 )

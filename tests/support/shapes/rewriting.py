@@ -239,6 +239,5 @@ def double(n):
 def triple(n):
     return 3 * n
 """,
-        concerns=("its function is not in its file",),
     ),
 )

@@ -13,8 +13,9 @@ from verdigris.core.errors import VerdigrisError
 from verdigris.core.settings import Settings
 from verdigris.kernel.config import load
 from verdigris.kernel.detect import detect
+from verdigris.kernel.doctor.comparing import check_room
 from verdigris.kernel.doctor.finding import Finding, failed
-from verdigris.kernel.doctor.namespaces import check_namespaces
+from verdigris.kernel.doctor.sandbox import check_sandbox
 from verdigris.kernel.doctor.tools import check_git, check_stack
 from verdigris.kernel.project import CONFIG, Project, open_log
 from verdigris.kernel.repository import Repository, find_repository, head, in_progress
@@ -26,18 +27,22 @@ if TYPE_CHECKING:
 
     from verdigris.core.actions import Actor
     from verdigris.core.state import State
+    from verdigris.kernel.calling import Progress
     from verdigris.kernel.log import Log
 
 UNCOVERED = "write a first test; for code without tests a person may say `tdd refactor begin --uncovered`"
 
 
-def examine(start: Path, actor: Actor) -> tuple[Finding, ...]:
-    return tuple(_examine(start, actor))
+def examine(
+    start: Path, actor: Actor, *, room: bool = False, progress: Progress | None = None
+) -> tuple[Finding, ...]:
+    """`room` also runs the suite, once in the room and once as the user's shell would."""
+    return tuple(_examine(start, actor, room=room, progress=progress))
 
 
-def _examine(start: Path, actor: Actor) -> Iterator[Finding]:
+def _examine(start: Path, actor: Actor, *, room: bool, progress: Progress | None) -> Iterator[Finding]:
     yield check_git(start)
-    yield check_namespaces()
+    yield check_sandbox()
     try:
         repo = find_repository(start)
         branch = head(repo).branch
@@ -54,7 +59,9 @@ def _examine(start: Path, actor: Actor) -> Iterator[Finding]:
     for stack in settings.stacks:
         yield from check_stack(repo.root, stack, None)
     if finding.level != "fail" and broken is None:
-        yield from _tests(repo, log, actor)
+        project = _project(repo, log, actor, settings)
+        yield from _tests(project) if project else ()
+        yield from (check_room(project, progress),) if project and room else ()
 
 
 def _repository(repo: Repository, branch: str | None) -> Finding:
@@ -122,12 +129,15 @@ def _configuration(repo: Repository, log: Log[State] | None) -> tuple[Settings, 
     return settings, Finding("configuration", "ok", "tdd.yaml is as recorded")
 
 
-def _tests(repo: Repository, log: Log[State], actor: Actor) -> Iterator[Finding]:
+def _project(repo: Repository, log: Log[State], actor: Actor, settings: Settings) -> Project | None:
+    """With the settings as they stand in the file, so that a fix can be tried before it is recorded."""
     recorded = log.state().configuration
     if recorded is None:
-        return
-    classes = Classes.from_json(recorded.classes)
-    project = Project(repo, log, actor, from_json(Settings, recorded.settings), classes)
+        return None
+    return Project(repo, log, actor, settings, Classes.from_json(recorded.classes))
+
+
+def _tests(project: Project) -> Iterator[Finding]:
     try:
         present = has_tests(project)
     except VerdigrisError as error:
@@ -136,5 +146,5 @@ def _tests(repo: Repository, log: Log[State], actor: Actor) -> Iterator[Finding]
     yield (
         Finding("tests", "ok", "there are tests")
         if present
-        else Finding("tests", "warn", f"there are no tests in {os.fspath(repo.root)}", UNCOVERED)
+        else Finding("tests", "warn", f"there are no tests in {os.fspath(project.root)}", UNCOVERED)
     )

@@ -16,6 +16,7 @@ class Finding:
     what: str
     fix: str = ""
     """The way out; empty where nothing is wrong."""
+    details: tuple[str, ...] = ()
 
 
 def failed(name: str, what: str, fix: str | None) -> Finding:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ToolMissing
 from verdigris.kernel.sandbox.confinement import Confinement, checked
@@ -11,6 +10,7 @@ from verdigris.kernel.sandbox.entering import enter
 from verdigris.kernel.sandbox.mounts import points_below
 from verdigris.kernel.sandbox.probe import available
 
+TYPE_CHECKING = False  # see confinement.py
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -28,7 +28,20 @@ def preexec(confinement: Confinement, way: Way | None = None) -> Callable[[], No
     `way` is one that was found to work earlier, and saves finding out; a child whose way fails does not run.
     """
     made = checked(confinement)
-    return confining(made, way or _way(made))
+    way = way or _way(made)
+    if way == "own" and (points := points_below(made.root)):
+        raise ToolMissing(
+            f"only root can confine a run where something is mounted below the worktree: {points[0]}",
+            hint="unmount it, or keep it outside the worktree",
+        )
+    return confining(made, way)
+
+
+def refusal(exit_code: int | None, output: bytes) -> str | None:
+    """Why a child did not run, where it was refused."""
+    if exit_code != REFUSED or not output.startswith(REFUSAL):
+        return None
+    return output.removeprefix(REFUSAL).decode("utf-8", "replace").strip()
 
 
 def _way(confinement: Confinement) -> Way:
@@ -38,11 +51,6 @@ def _way(confinement: Confinement) -> Way:
     if confinement.network != "host" and not possible.network:
         raise ToolMissing(
             f"no network of its own can be made here: {possible.why}", hint="set `room.network: host`"
-        )
-    if possible.way == "own" and (points := points_below(confinement.root)):
-        raise ToolMissing(
-            f"only root can confine a run where something is mounted below the worktree: {points[0]}",
-            hint="unmount it, or keep it outside the worktree",
         )
     return possible.way
 

@@ -6,34 +6,69 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import HarnessError
-from verdigris.core.value import value
 
+TYPE_CHECKING = False  # no `typing`, no `dataclasses`: a head start is confined before they are loaded
 if TYPE_CHECKING:
+    from typing import Any
+
     from verdigris.kernel.sandbox.network import Network
 
 
-@value
 class Confinement:
-    root: str
-    """The worktree: an overlay stands in its place, so that what is written there has no effect outside."""
-    upper: str
-    work: str
-    """Empty private folders on one file system: what was written goes to `upper`, and is thrown away."""
-    laid: tuple[str, ...] = ()
-    """Folders whose files win over the worktree's, the first over the next; they are only read."""
-    removed: tuple[str, ...] = ()
-    """Paths relative to the root that the run does not find there."""
-    masked: tuple[str, ...] = ()
-    """Absolute paths whose content nobody inside can read."""
-    writable: tuple[str, ...] = ()
-    """Absolute folders outside the root that are written for real: a fresh HOME and TMPDIR."""
-    needed: tuple[str, ...] = ()
-    """Absolute paths that the run reads, such as its interpreter: a temporary folder with one is shown."""
-    network: Network = "loopback"
+    """Paths are absolute where nothing else is said; made once, and changed by nobody.
+
+    root        The worktree: an overlay stands in its place, so that what is written has no effect outside.
+    upper, work Empty private folders on one file system: what was written goes to `upper`, to be thrown away.
+    laid        Folders whose files win over the worktree's, the first over the next; they are only read.
+    removed     Paths relative to the root that the run does not find there.
+    masked      Paths whose content nobody inside can read.
+    decoys      Pairs (folder, path): the folder is found, and written, in the place of what is at the path.
+    writable    Folders outside the root that are written for real: a fresh HOME and TMPDIR.
+    needed      What the run reads, such as its interpreter: a temporary folder with one in it is shown.
+    """
+
+    __slots__ = (
+        "decoys",
+        "laid",
+        "masked",
+        "needed",
+        "network",
+        "removed",
+        "root",
+        "upper",
+        "work",
+        "writable",
+    )
+
+    def __init__(
+        self,
+        root: str,
+        upper: str,
+        work: str,
+        *,
+        laid: tuple[str, ...] = (),
+        removed: tuple[str, ...] = (),
+        masked: tuple[str, ...] = (),
+        decoys: tuple[tuple[str, str], ...] = (),
+        writable: tuple[str, ...] = (),
+        needed: tuple[str, ...] = (),
+        network: Network = "loopback",
+    ) -> None:
+        self.root = root
+        self.upper = upper
+        self.work = work
+        self.laid = laid
+        self.removed = removed
+        self.masked = masked
+        self.decoys = decoys
+        self.writable = writable
+        self.needed = needed
+        self.network = network
+
+    def but(self, **changed: Any) -> Confinement:
+        return Confinement(**({name: getattr(self, name) for name in self.__slots__} | changed))
 
 
 def inside(path: str, folder: str) -> bool:
@@ -43,20 +78,21 @@ def inside(path: str, folder: str) -> bool:
 
 def checked(confinement: Confinement) -> Confinement:
     """The same with every path canonical; mistakes of ours are found here, before there is a child."""
-    made = replace(
-        confinement,
+    made = confinement.but(
         root=os.path.realpath(confinement.root),
         upper=os.path.realpath(confinement.upper),
         work=os.path.realpath(confinement.work),
         laid=_canonical(confinement.laid),
         masked=_canonical(confinement.masked),
+        decoys=tuple((os.path.realpath(decoy), os.path.realpath(path)) for decoy, path in confinement.decoys),
         writable=_canonical(confinement.writable),
         needed=_canonical(confinement.needed),
     )
-    for folder in (made.root, made.upper, made.work, *made.laid, *made.writable):
+    decoys = [decoy for decoy, _ in made.decoys]
+    for folder in (made.root, made.upper, made.work, *made.laid, *made.writable, *decoys):
         if not os.path.isdir(folder):
             raise HarnessError(f"the sandbox needs the folder {folder!r}")
-    for layer in (made.upper, made.work, *made.laid):
+    for layer in (made.upper, made.work, *made.laid, *decoys):
         for other in (made.root, *made.writable):
             if inside(layer, other) or inside(other, layer):
                 raise HarnessError(f"the sandbox's folder {layer!r} and {other!r} must not hold one another")

@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from verdigris.kernel.sandbox.folders import opened_anyway
 
+TYPE_CHECKING = False  # see confinement.py
 if TYPE_CHECKING:
     from verdigris.kernel.sandbox.confinement import Confinement
 
 _DEEP = 100
+_ROUNDS = 20
+"""A process left over from the run may go on writing."""
 
 
 def discard(confinement: Confinement) -> None:
@@ -30,9 +32,11 @@ def clear(folder: str) -> None:
     top = opened_anyway(folder)
     try:
         os.fchmod(top, 0o700)
-        while names := os.listdir(top):
-            for name in names:
+        for _ in range(_ROUNDS):
+            for name in os.listdir(top):
                 _remove(name, top, top, 0)
+            if not os.listdir(top):
+                return
     finally:
         os.close(top)
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from verdigris.kernel.sandbox.capabilities import drop_all_but, kept
 from verdigris.kernel.sandbox.mounts import points_below
@@ -16,6 +15,7 @@ from verdigris.kernel.sandbox.overlay import bind, mount_overlay, mount_tmpfs, o
 from verdigris.kernel.sandbox.places import make_devices, make_private
 from verdigris.kernel.sandbox.sealing import seal
 
+TYPE_CHECKING = False  # see confinement.py
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -52,6 +52,7 @@ def _mount(confinement: Confinement, *, user_namespace: bool) -> tuple[list[str]
     upper, work = opened(confinement.upper), opened(confinement.work)
     mounted = {point: opened(point) for point in points_below(root) if os.path.exists(point)}
     outside = {folder: opened(folder) for folder in confinement.writable}
+    decoys = {path: opened(decoy) for decoy, path in confinement.decoys if os.path.isdir(path)}
 
     writable = make_private(confinement, user_namespace=user_namespace)
     devices, shared = make_devices()
@@ -65,8 +66,10 @@ def _mount(confinement: Confinement, *, user_namespace: bool) -> tuple[list[str]
     for folder, fd in outside.items():
         os.makedirs(folder, exist_ok=True)
         bind(fd, folder)
+    for path, fd in decoys.items():
+        bind(fd, path)
     _mask(confinement.masked)
-    return [root, *writable, *outside, *shared, *_processes()], list(devices)
+    return [root, *writable, *outside, *decoys, *shared, *_processes()], list(devices)
 
 
 def _processes() -> list[str]:

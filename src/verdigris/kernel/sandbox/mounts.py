@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 
-from verdigris.core.value import value
 from verdigris.kernel.sandbox import syscalls
 
 _ESCAPED = re.compile(rb"\\([0-7]{3})")
@@ -23,10 +22,12 @@ _FLAGS = {
 }
 
 
-@value
 class Mount:
-    point: str
-    flags: int
+    __slots__ = ("flags", "point")
+
+    def __init__(self, point: str, flags: int) -> None:
+        self.point = point
+        self.flags = flags
 
 
 def listed() -> tuple[Mount, ...]:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-from typing import Literal
 
 from verdigris.kernel.sandbox.syscalls import (
     CLONE_NEWIPC,
@@ -18,11 +17,17 @@ from verdigris.kernel.sandbox.syscalls import (
     unshare,
 )
 
-Way = Literal["mapped", "own", "plain"]
+TYPE_CHECKING = False  # see confinement.py
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Way = Literal["mapped", "own", "plain"]
+else:
+    Way = str
 """`own`: a user namespace that has the caller's ids only. As root also `mapped`: the mounts are made first,
 then a user namespace that has every id as itself; and `plain`: none, where none can be made."""
 
-_IDS = {"uid_map": os.geteuid, "gid_map": os.getegid}
+IDS = {"uid_map": os.geteuid, "gid_map": os.getegid}
 
 
 def ways() -> tuple[Way, ...]:
@@ -34,16 +39,17 @@ def ways() -> tuple[Way, ...]:
     return ("mapped", "own", "plain") if os.geteuid() == 0 else ("own",)
 
 
-def leave(*, own_ids: bool) -> None:
+def leave(*, own_ids: bool, ipc: bool = True) -> None:
     """Into namespaces of our own, where no mount reaches the one we came from."""
+    apart = CLONE_NEWNS | (CLONE_NEWIPC if ipc else 0)
     if own_ids:
-        maps = {name: f"{mine()} {mine()} 1" for name, mine in _IDS.items()}
-        unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC)
+        maps = {name: f"{mine()} {mine()} 1" for name, mine in IDS.items()}
+        unshare(CLONE_NEWUSER | apart)
         _write("/proc/self/setgroups", "deny")
         for name, line in maps.items():
             _write(f"/proc/self/{name}", line)
     else:
-        unshare(CLONE_NEWNS | CLONE_NEWIPC)
+        unshare(apart)
     mount(None, "/", None, MS_REC | MS_PRIVATE)
 
 
@@ -52,7 +58,7 @@ class Mapper:
 
     def __init__(self) -> None:
         subject = os.getpid()
-        maps = {name: _same(name) for name in _IDS}
+        maps = {name: same(name) for name in IDS}
         wait, self.go = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
@@ -73,7 +79,7 @@ class Mapper:
             raise OSError(number, f"its ids could not be set: {os.strerror(number)}")
 
 
-def _same(name: str) -> str:
+def same(name: str) -> str:
     """Every id that we have, as itself; we may be in a namespace already that lacks some."""
     with open(f"/proc/self/{name}", encoding="ascii") as mapped:
         extents = [line.split() for line in mapped]

@@ -5,11 +5,16 @@ from __future__ import annotations
 import fcntl
 import socket
 import struct
-from typing import Literal
 
 from verdigris.kernel.sandbox.syscalls import CLONE_NEWNET, unshare
 
-Network = Literal["none", "loopback", "host"]
+TYPE_CHECKING = False  # see confinement.py
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Network = Literal["none", "loopback", "host"]
+else:
+    Network = str
 
 _SIOCSIFFLAGS = 0x8914
 _IFF_UP = 1

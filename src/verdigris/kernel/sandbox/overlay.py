@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from verdigris.kernel.sandbox.syscalls import MS_BIND, MS_REC, mount
 
+TYPE_CHECKING = False  # see confinement.py
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

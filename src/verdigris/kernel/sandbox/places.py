@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING
 
 from verdigris.kernel.sandbox.confinement import Confinement, inside
 from verdigris.kernel.sandbox.overlay import bind, held, mount_overlay, mount_tmpfs, opened
 from verdigris.kernel.sandbox.syscalls import mount
 
+TYPE_CHECKING = False  # see confinement.py
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -1,23 +1,21 @@
 """Whether this system lets us confine a process, found out by confining one."""
 
 # Plain calls, as between fork and exec, and names stay `str`:
-# ruff: noqa: PTH102, PTH106, PTH110, PTH123
+# ruff: noqa: PTH102, PTH106, PTH110, PTH112, PTH123
 
 from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
 from verdigris.kernel.sandbox.confinement import Confinement
 from verdigris.kernel.sandbox.discarding import clear
 from verdigris.kernel.sandbox.entering import STEPS, enter
 from verdigris.kernel.sandbox.namespaces import Way, ways
 
+TYPE_CHECKING = False  # see confinement.py
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -29,21 +27,34 @@ _DONE = "done"
 _INSIDE, _OUTSIDE = "root/inside", "outside"
 
 
-@value
 class Ability:
-    name: str
-    ok: bool
-    why: str = ""
-    """What refused it, where it is not ok."""
+    """`why` says what refused it, where it is not ok."""
+
+    __slots__ = ("name", "ok", "why")
+
+    def __init__(self, name: str, *, ok: bool, why: str = "") -> None:
+        self.name = name
+        self.ok = ok
+        self.why = why
+
+    def __repr__(self) -> str:
+        return f"Ability({self.name!r}, ok={self.ok}, why={self.why!r})"
 
 
-@value
 class Availability:
-    way: Way | None
-    """None where no child can be confined."""
-    place: str
-    """A folder on whose file system `upper` and `work` can be; a container's own root is not one."""
-    abilities: tuple[Ability, ...]
+    """`way` is None where no child can be confined. `place` is a folder on whose file system `upper` and
+    `work` can be; a container's own root is not one.
+    """
+
+    __slots__ = ("abilities", "place", "way")
+
+    def __init__(self, way: Way | None, place: str, abilities: tuple[Ability, ...]) -> None:
+        self.way = way
+        self.place = place
+        self.abilities = abilities
+
+    def __repr__(self) -> str:
+        return f"Availability({self.way!r}, {self.place!r}, {self.abilities!r})"
 
     @property
     def ok(self) -> bool:
@@ -73,8 +84,15 @@ def available() -> Availability:
     return max(found, key=lambda one: (one.ok, sum(ability.ok for ability in one.abilities)))
 
 
+def temporary() -> str:
+    """As `tempfile` would say, which takes as long to load as all of this."""
+    asked = (os.environ.get("TMPDIR", ""), "/tmp", "/var/tmp")  # noqa: S108 - folders of ours are made in it
+    usable = (path for path in asked if path and os.access(path, os.W_OK | os.X_OK) and os.path.isdir(path))
+    return os.path.realpath(next(usable, "/tmp"))  # noqa: S108
+
+
 def _places() -> Iterator[str]:
-    yield os.path.realpath(tempfile.gettempdir())
+    yield temporary()
     if os.access(_SHARED_MEMORY, os.W_OK | os.X_OK):
         yield _SHARED_MEMORY
 
@@ -86,7 +104,8 @@ def _judged(way: Way, place: str, abilities: tuple[Ability, ...]) -> Availabilit
 
 def tried(way: Way, place: str) -> tuple[Ability, ...]:
     """One ability for each step, from a child that took them in a folder of its own."""
-    folder = tempfile.mkdtemp(prefix="tdd-probe.", dir=place)
+    folder = f"{place}/tdd-probe.{os.urandom(8).hex()}"
+    os.mkdir(folder, 0o700)
     try:
         for name in ("root", "upper", "work"):
             os.mkdir(f"{folder}/{name}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING
 
 from verdigris.kernel.sandbox.mounts import listed
 from verdigris.kernel.sandbox.syscalls import (
@@ -17,6 +16,7 @@ from verdigris.kernel.sandbox.syscalls import (
     set_mount_attributes,
 )
 
+TYPE_CHECKING = False  # see confinement.py
 if TYPE_CHECKING:
     from collections.abc import Collection
 

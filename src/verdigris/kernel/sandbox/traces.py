@@ -8,37 +8,54 @@ from __future__ import annotations
 import filecmp
 import os
 import stat
-from typing import TYPE_CHECKING
 
 from verdigris.core.pathclass import PathClass
 from verdigris.kernel.sandbox.folders import opened_anyway
 
+TYPE_CHECKING = False  # see confinement.py
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from verdigris.kernel.sandbox.confinement import Confinement
 
 _KERNELS_OWN = ".git/tdd/"
+_SWITCHES_OF_GIT = (_KERNELS_OWN, ".git/hooks/")
+"""All the rest of `.git` is written by reading it, as `git status` does."""
+_CACHES = frozenset({"__pycache__", ".hypothesis", ".pytest_cache"})
 _OPAQUE = ("user.overlay.opaque", "trusted.overlay.opaque")
 
 
 def report(confinement: Confinement, classify: Callable[[str], PathClass]) -> tuple[str, ...]:
     """Protected paths, relative to the root, that the run wrote or deleted, in order.
 
-    A file that has been opened for writing and is as it was does not count, nor do Python's caches.
+    A file that has been opened for writing and is as it was does not count, nor do caches. What it wrote
+    into a decoy goes by the name of the kernel's own folder.
     """
     changed = set(_changed(confinement, ""))
     for path in confinement.removed:
         changed.difference_update(_missing(confinement, path))
-    return tuple(sorted(path for path in changed if _counts(path, classify)))
+    counting = {path for path in changed if _counts(path, classify)}
+    for decoy, _ in confinement.decoys:
+        counting.update(_KERNELS_OWN + file for file in _written_below(decoy, ""))
+    return tuple(sorted(counting))
 
 
 def _counts(path: str, classify: Callable[[str], PathClass]) -> bool:
-    if path.startswith(_KERNELS_OWN):
-        return True
-    if path.endswith(".pyc") or "__pycache__" in path.split("/"):
+    if path.startswith(".git/"):
+        return path.startswith(_SWITCHES_OF_GIT)
+    *folders, name = path.split("/")
+    if name.endswith(".pyc") or name == ".coverage" or name.startswith(".coverage."):
         return False
-    return classify(path) is not PathClass.OTHER
+    return not _CACHES.intersection(folders) and classify(path) is not PathClass.OTHER
+
+
+def _written_below(folder: str, prefix: str) -> Iterator[str]:
+    for name in _names(folder, prefix):
+        path = prefix + name
+        if _is_folder(f"{folder}/{path}"):
+            yield from _written_below(folder, f"{path}/")
+        else:
+            yield path
 
 
 def _changed(confinement: Confinement, prefix: str) -> Iterator[str]:

@@ -82,7 +82,7 @@ def _bring_up_to_date(git: Git, keep: Callable[[str], PathClass], note: Path) ->
 
 def _take(git: Git, taken: dict[str, Look]) -> bool:
     """Hash these files; whether they looked the same before and after."""
-    _let_the_clock_tick(max(max(ctime, mtime) for ctime, mtime, *_ in taken.values()))
+    let_the_clock_tick(max(max(ctime, mtime) for ctime, mtime, *_ in taken.values()))
     arguments = (
         *_in_bulk(git, len(taken)),
         "update-index",
@@ -114,7 +114,7 @@ def _in_bulk(git: Git, count: int) -> tuple[str, ...]:
     return ("-c", "core.bigFileThreshold=1") if (int(numbers[0]), int(numbers[1])) >= PACKS_IN_BULK else ()
 
 
-def _let_the_clock_tick(newest: int) -> None:
+def let_the_clock_tick(newest: int) -> None:
     """Wait until a later write gets a later timestamp than `newest`.
 
     Otherwise a write of the same size, after the hashing and within the same tick, would never be seen.

@@ -58,14 +58,14 @@ def move_since(repo: Repository, old: Head) -> Move:
     if steps and all(step.made_here for step in steps):
         return Move("commit")
     git = users_git(repo)
-    came = {change.path: change for change in _between(git, old.commit, new.commit)}
+    came = {change.path: change for change in between(git, old.commit, new.commit)}
     made = {
         change.path: Entry(change.path, change.new_mode, change.new)
         if change.new_mode and change.new
         else None
         for step in reversed(steps)
         if step.made_here
-        for change in _between(git, step.old, step.new)
+        for change in between(git, step.old, step.new)
     }
     paths = clean(repo, git, came.values())
     mixed = {path: entry for path, entry in made.items() if path in paths}
@@ -82,12 +82,17 @@ def before_own_commits(repo: Repository, since: int) -> str | None:
     return commit
 
 
+def actions_since(repo: Repository, commit: str | None) -> frozenset[str]:
+    """What git calls the steps that led from `commit` to HEAD; none when the reflog does not tell."""
+    return frozenset(step.action for step in _steps_since(repo, commit, head(repo).commit))
+
+
 def held_alike(repo: Repository, commit: str, paths: Iterable[str]) -> frozenset[str]:
     """Those of `paths` that `commit` holds just as HEAD does; none where it is gone."""
     git, now = users_git(repo), head(repo).commit
     if not _exists(git, commit):
         return frozenset()
-    return frozenset(paths).difference(change.path for change in _between(git, commit, now))
+    return frozenset(paths).difference(change.path for change in between(git, commit, now))
 
 
 def _steps_since(repo: Repository, old: str | None, new: str | None) -> list[_Step]:
@@ -122,7 +127,7 @@ def _commit(name: str) -> str | None:
     return name if name.strip("0") else None
 
 
-def _between(git: Git, old: str | None, new: str | None) -> tuple[Change, ...]:
+def between(git: Git, old: str | None, new: str | None) -> tuple[Change, ...]:
     """What differs between two commits; one that is unborn or gone has no files."""
     width = len(old or new or "")
     sides = [side if side and _exists(git, side) else _empty_tree(width) for side in (old, new)]

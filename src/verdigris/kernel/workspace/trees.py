@@ -21,8 +21,20 @@ ASK_BY_PATH = 400
 """Above so many paths the whole tree is listed, since an argv has an end."""
 
 
+RAW = ("-r", "-z", "--raw", "--no-abbrev", "--no-renames")
+
+
 def changes(git: Git, old: str, new: str) -> tuple[Change, ...]:
-    fields = null_split(git.run("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", old, new))
+    return _raw(git.run("diff-tree", *RAW, old, new))
+
+
+def staged(git: Git, tree: str) -> tuple[Change, ...]:
+    """How the index differs from `tree`; what waits to be merged counts as deleted."""
+    return _raw(git.run("diff-index", "--cached", *RAW[1:], tree))
+
+
+def _raw(output: bytes) -> tuple[Change, ...]:
+    fields = null_split(output)
     found = []
     for raw, path in zip(fields[::2], fields[1::2], strict=True):
         old_mode, new_mode, old_blob, new_blob, _ = raw.removeprefix(":").split(" ")

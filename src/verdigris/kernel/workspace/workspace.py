@@ -12,6 +12,7 @@ from verdigris.kernel.workspace.store import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from verdigris.core.change import Change, Entry
     from verdigris.core.pathclass import PathClass
@@ -28,6 +29,10 @@ class Workspace:
     def __init__(self, repo: Repository, keep: Callable[[str], PathClass]) -> None:
         self._repo = repo
         self._keep = keep
+
+    @property
+    def _laying(self) -> Path:
+        return self._repo.private / "laying.json"
 
     def snapshot(self) -> str:
         """The tree of the worktree as it stands; scan.py says which files it has."""
@@ -70,7 +75,11 @@ class Workspace:
         displaced as well.
         """
         with self._indexed("lay-index") as git:
-            return laying.lay(git, self._repo.private / "laying.json", tree, paths, expect=expect)
+            return laying.lay(git, self._laying, tree, paths, expect=expect)
+
+    def forget_laying(self) -> None:
+        """What the last `lay` displaced is recorded: the same call again is a new one."""
+        self._laying.unlink(missing_ok=True)
 
     def blob(self, data: bytes) -> str:
         return trees.store_blob(self._store(), data)

@@ -16,7 +16,7 @@ def main() -> None:
     if safe_path:
         sys.path.insert(0, HERE)
     # Here it is a top-level package, which only an injected one is.
-    from verdigris_reporter import bytecode, tracing  # type: ignore[import-not-found]
+    from verdigris_reporter import bytecode, loaded, tracing  # type: ignore[import-not-found]
     from verdigris_reporter import channel as channels
 
     del sys.path[0]
@@ -32,7 +32,7 @@ def main() -> None:
         channel.send("declined")
         sys.exit(1)
     sys.argv[1:] = channel.settings.pop("argv", [])
-    bytecode.distrust(channel.settings.get("worktree", ""))
+    bytecode.distrust(channel.settings.get("worktree", ""), fresh=channel.settings.get("fresh", False))
     if "variants" in channel.settings:
         from verdigris_reporter import variants
 
@@ -43,6 +43,8 @@ def main() -> None:
     code = _pytest(channel.send)
     for path, lines in tracer.stop().items():
         channel.send("lines", path=path, lines=sorted(lines))
+    if "sources" in channel.settings:
+        channel.send("loaded", **loaded.loaded(channel.settings))
     channel.send("end", code=code)
     sys.exit(code)
 

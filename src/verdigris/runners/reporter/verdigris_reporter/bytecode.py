@@ -1,18 +1,27 @@
-"""Keeps Python from running the bytecode of a text that is no longer there.
+"""Keeps Python from running the bytecode of a text that is no longer there, or never was.
 
 A cache is taken for valid when source size and modification time, in whole seconds, are as they were. An
 edit of the same size within that second goes unseen, and a verdict would be about the code before. Such a
-cache was written within the same second as its source: it is not used.
+cache was written within the same second as its source: it is not used. A verdict (`fresh`) uses none at all,
+since whoever writes the project's folders can write other code under the header of the right one.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
+import sys
 from typing import Any
 
+INSTALLED = tuple(
+    f"{spelling}/{folder}/"
+    for prefix in (sys.prefix, sys.base_prefix)
+    for spelling in (prefix, os.path.realpath(prefix))
+    for folder in ("lib", "lib64")
+)
 
-def distrust(root: str) -> None:
+
+def distrust(root: str, *, fresh: bool = False) -> None:
     """For what lies below `root`, except installed packages, whose files are not edited by hand."""
     below = _spellings(root)
     external: Any = importlib.import_module("importlib._bootstrap_external")
@@ -20,22 +29,36 @@ def distrust(root: str) -> None:
 
     def cache_from_source(path: str, *args: Any, **kwargs: Any) -> str:
         cached = str(original(path, *args, **kwargs))
-        if _edited_by_hand(path, below) and _doubtful(path, cached):
+        if _edited_by_hand(path, below) and (fresh or _doubtful(path, cached)):
             raise NotImplementedError  # which the import system takes for "there is no cache"
         return cached
 
     external.cache_from_source = cache_from_source
+    if fresh:
+        sys.dont_write_bytecode = True
+        _refuse_sourceless(external.SourcelessFileLoader, below)
 
 
-def distrust_rewritten(root: str, rewrite: Any) -> None:
-    """The same for pytest's own cache of rewritten tests."""
+def _refuse_sourceless(loader: Any, below: tuple[str, ...]) -> None:
+    original = loader.get_code
+
+    def get_code(self: Any, name: str) -> Any:
+        if _edited_by_hand(self.path, below):
+            raise ImportError(f"{self.path} is bytecode without its source: no verdict runs that", name=name)
+        return original(self, name)
+
+    loader.get_code = get_code
+
+
+def distrust_rewritten(root: str, rewrite: Any, *, fresh: bool = False) -> None:
+    """The same for pytest's own cache of rewritten tests and plugins."""
     below = _spellings(root)
     original = getattr(rewrite, "_read_pyc", None)
     if original is None:
         return
 
     def read(source: Any, pyc: Any, *args: Any, **kwargs: Any) -> Any:
-        if _edited_by_hand(str(source), below) and _doubtful(str(source), str(pyc)):
+        if fresh or (_edited_by_hand(str(source), below) and _doubtful(str(source), str(pyc))):
             return None
         return original(source, pyc, *args, **kwargs)
 
@@ -48,7 +71,7 @@ def _spellings(root: str) -> tuple[str, ...]:
 
 
 def _edited_by_hand(path: str, below: tuple[str, ...]) -> bool:
-    return path.startswith(below) and "site-packages" not in path
+    return path.startswith(below) and not path.startswith(INSTALLED)
 
 
 def _doubtful(source: str, cached: str) -> bool:

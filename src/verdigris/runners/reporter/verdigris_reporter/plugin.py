@@ -12,6 +12,7 @@ import pytest
 from . import bytecode, tracing  # noqa: TID252 - the package has another name when injected
 from .channel import CHANNEL  # noqa: TID252 - same
 from .facts import Facts, collect_error  # noqa: TID252 - same
+from .loaded import loaded  # noqa: TID252 - same
 from .names import Names  # noqa: TID252 - same
 from .selection import Selection  # noqa: TID252 - same
 
@@ -22,7 +23,9 @@ OUTPUT = 8_000
 
 
 bytecode.distrust_rewritten(
-    CHANNEL.settings.get("worktree", ""), sys.modules.get("_pytest.assertion.rewrite")
+    CHANNEL.settings.get("worktree", ""),
+    sys.modules.get("_pytest.assertion.rewrite"),
+    fresh=CHANNEL.settings.get("fresh", False),
 )
 
 
@@ -175,13 +178,16 @@ class Reporter:
             CHANNEL.send("end", code=0)
         if self.worker and self.tracer is not None:
             lines = {path: sorted(seen) for path, seen in self.tracer.stop().items()}
-            self.config.workeroutput["verdigris"] = json.dumps(lines)  # type: ignore[attr-defined] # xdist's
+            told = {"lines": lines, "loaded": loaded(self.settings) if "sources" in self.settings else None}
+            self.config.workeroutput["verdigris"] = json.dumps(told)  # type: ignore[attr-defined] # xdist's
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        told = getattr(node, "workeroutput", {}).get("verdigris", "{}")
-        for path, lines in json.loads(told).items():
+        told = json.loads(getattr(node, "workeroutput", {}).get("verdigris", "{}"))
+        for path, lines in told.get("lines", {}).items():
             CHANNEL.send("lines", path=path, lines=lines)
+        if told.get("loaded"):
+            CHANNEL.send("loaded", **told["loaded"])
 
     def _id(self, nodeid: str) -> str:
         return self.ids.get(nodeid) or self.names.nodeid(nodeid)

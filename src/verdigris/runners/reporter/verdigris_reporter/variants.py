@@ -124,7 +124,12 @@ class Lead:
             os.waitpid(child, 0)
 
     def _run(self, variant: dict[str, Any], fd: int) -> None:
-        settings = {"worktree": self.settings["worktree"], "select": variant["select"], "single": True}
+        settings = {
+            "worktree": self.settings["worktree"],
+            "fresh": self.settings.get("fresh", False),
+            "select": variant["select"],
+            "single": True,
+        }
         self.channel.divert(fd, settings)
         nowhere = os.open(os.devnull, os.O_RDWR)
         for standard in (1, 2):

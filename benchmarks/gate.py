@@ -1,0 +1,118 @@
+"""A hook process of the gate, end to end, against an interpreter that does nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from timing import against, interleaved, table
+
+import verdigris
+from verdigris.core.actions import Actor
+from verdigris.core.fold import StateFolding
+from verdigris.core.record import CHECKPOINT, Record, flatten
+from verdigris.kernel.log.format import digest, encode
+from verdigris.kernel.log.head import Head, parse, render
+from verdigris.kernel.project import open_project
+from verdigris.kernel.setup import initialise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from timing import Row
+
+ROUNDS = 60
+EVENTS, FILES, PROTECTED = (1_000, 1_000_000), 50_000, 5_000
+PYTHON = (sys.executable, "-I", "-S")
+ENTRY = Path(verdigris.__file__).parent / "gates" / "entry.py"
+FLOOR = "python -I -S -c pass"
+ACTOR = {"role": "agent", "context": "0123456789ab", "client": "bench"}
+PAYLOAD = {"session_id": "bench", "permission_mode": "default"}
+
+
+def rows() -> list[Row]:
+    few, many = EVENTS
+    names = {
+        f"allow an edit, {few:,} events": "≤ 1.3",
+        f"allow an edit, {many:,} events, {FILES:,} files": "≤ 1.3",
+        f"after a call, {PROTECTED:,} protected files": "≤ 3",
+        "deny an edit (the slow entry)": "",
+    }
+    with TemporaryDirectory(prefix="tdd-bench-") as folder:
+        small, large, wide, strict = (
+            _project(Path(folder, name)) for name in ("small", "large", "wide", "strict")
+        )
+        _files(wide, PROTECTED, ".py")
+        initialise(wide, Actor())
+        initialise(strict, Actor())
+        for root, events in ((small, few), (large, many)):
+            initialise(root, Actor())
+            _lengthen(root, events)
+        _files(large, FILES, ".txt")
+        edit = {"file_path": "notes.md", "content": "a line\n" * 20}
+        calls: Iterable[Callable[[], str]] = (
+            partial(_hook, small, "PreToolUse", "Write", edit),
+            partial(_hook, large, "PreToolUse", "Write", edit),
+            partial(_hook, wide, "PostToolUse", "Read", {"file_path": "notes.md"}),
+            partial(_hook, strict, "PreToolUse", "Write", {**edit, "file_path": "tdd.yaml"}),
+        )
+        subjects = {FLOOR: lambda: _run((*PYTHON, "-c", "pass"), b""), **dict(zip(names, calls, strict=True))}
+        _hook(wide, "PreToolUse", "Bash", {"command": "true"})
+        for subject in subjects.values():  # deals the cards, and takes the stamps
+            subject()
+        return against(interleaved(subjects, ROUNDS), FLOOR, names)
+
+
+def _project(root: Path) -> Path:
+    root.mkdir()
+    subprocess.run(("git", "init", "--quiet", root), check=True)
+    python = json.dumps(sys.executable)
+    (root / "tdd.yaml").write_text(
+        f"stacks:\n  - {{root: ., language: python, runner: pytest, python: {python}}}\n"
+    )
+    (root / "notes.md").write_text("a line\n")
+    return root
+
+
+def _files(root: Path, number: int, suffix: str) -> None:
+    for folder in range(number // 100):
+        (root / f"part{folder}").mkdir()
+        for file in range(100):
+            (root / f"part{folder}" / f"file{file}{suffix}").write_text(f"# {folder} {file}\n")
+
+
+def _lengthen(root: Path, events: int) -> None:
+    """Calls until the log has this many events, and a checkpoint, written directly."""
+    project = open_project(root, Actor())
+    control, state = project.repo.control, project.log.state()
+    head = parse((control / "head").read_bytes())
+    prev, size, checkpoint = head.hash, head.size, head.checkpoint
+    with (control / "events.jsonl").open("ab") as log:
+        for seq in range(head.seq + 1, events + 1):
+            kind, data = ("call", {"tool": "Read", "paths": [f"part{seq % 500}/file.py"]})
+            if seq == events:
+                kind, data, checkpoint = CHECKPOINT, {"state": StateFolding().dump(state)}, size
+            record = Record(seq, 1_700_000_000_000 + seq, "main", "trunk", ACTOR, 1, prev, kind, data)
+            line = encode(flatten(record))
+            log.write(line + b"\n")
+            prev, size = digest(line), size + len(line) + 1
+    (control / "head").write_bytes(render(Head(events, prev, size, checkpoint)))
+
+
+def _hook(root: Path, event: str, tool: str, arguments: dict[str, Any]) -> str:
+    call = {"hook_event_name": event, "cwd": str(root), "tool_name": tool, "tool_input": arguments}
+    return _run((*PYTHON, os.fspath(ENTRY), "claude", event), json.dumps({**PAYLOAD, **call}).encode())
+
+
+def _run(argv: tuple[str, ...], given: bytes) -> str:
+    return subprocess.run(argv, input=given, check=True, capture_output=True).stdout.decode()
+
+
+if __name__ == "__main__":
+    print(table(rows()))

@@ -1,0 +1,1 @@
+"""Attacks and cheats, run against the product as it is."""

@@ -1,0 +1,91 @@
+"""The two forms in which cheats are kept: a folder each, and a text each with the sections of its files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BASES = "bases.txt"
+DELETED = "cheat.delete"
+SCRIPT = "cheat.apply.py"
+HIDDEN = "hidden.json"
+_HONEST = "honest:"
+
+
+@dataclass(frozen=True, slots=True)
+class Cheat:
+    name: str
+    kind: str
+    base: dict[str, bytes]
+    honest: dict[str, bytes]
+    cheat: dict[str, bytes]
+    deleted: tuple[str, ...] = ()
+    script: str = ""
+    """A program that is run in the project after the cheat's files were written."""
+    hidden: list[Any] = field(default_factory=list)
+    """Rows `[module:function, arguments, expected]` of a held-out test."""
+
+
+def cheats_in(folder: Path) -> list[Cheat]:
+    if (folder / BASES).exists():
+        bases = dict(_parts((folder / BASES).read_text(), "=== "))
+        texts = [path for path in sorted(folder.glob("*.txt")) if path.name != BASES]
+        return [_written(path, bases) for path in texts]
+    kinds = _kinds(folder / "index.jsonl")
+    return [_stored(each, kinds.get(each.name, "")) for each in sorted(folder.glob("*/"))]
+
+
+def _kinds(index: Path) -> dict[str, str]:
+    lines = index.read_text().splitlines() if index.exists() else []
+    return {entry["dir"]: entry["cls"] for entry in map(json.loads, lines)}
+
+
+def _stored(folder: Path, kind: str) -> Cheat:
+    return Cheat(
+        folder.name,
+        kind,
+        _files(folder / "base"),
+        _files(folder / "honest"),
+        _files(folder / "cheat"),
+        tuple(_text(folder / DELETED).split()),
+        _text(folder / SCRIPT),
+        json.loads(_text(folder / HIDDEN) or "[]"),
+    )
+
+
+def _text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def _written(path: Path, bases: dict[str, str]) -> Cheat:
+    """The first line names class and base."""
+    head, _, text = path.read_text().partition("\n")
+    kind, base = head.split(", ")
+    stands = dict(_parts(bases[base], "--- "))
+    hidden = json.loads(stands.pop(HIDDEN, "[]"))
+    honest = {p.removeprefix(_HONEST): t.encode() for p, t in stands.items() if p.startswith(_HONEST)}
+    files = dict(_parts(text, "--- "))
+    script = files.pop(SCRIPT, "")
+    return Cheat(
+        path.stem,
+        kind,
+        {p: t.encode() for p, t in stands.items() if not p.startswith(_HONEST)},
+        honest,
+        {p: t.encode() for p, t in files.items()},
+        script=script,
+        hidden=hidden,
+    )
+
+
+def _parts(text: str, opening: str) -> list[tuple[str, str]]:
+    parts = f"\n{text}".split(f"\n{opening}")[1:]
+    pairs = (part.partition("\n") for part in parts)
+    return [(name, f"{body.rstrip()}\n" if body.strip() else "") for name, _, body in pairs]

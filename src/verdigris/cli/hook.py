@@ -1,0 +1,20 @@
+"""`tdd hook AGENT`: one hook call on stdin, that agent's dialect on stdout, exit 0 or 2 only."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+@click.command("hook")
+@click.argument("agent", type=click.Choice(["claude"]))
+@click.argument("event", required=False)
+def command(agent: str, event: str | None) -> int:  # noqa: ARG001 - the call itself names its event
+    """Answer one hook call of a coding agent. Exit code: 0, or 2 to refuse."""
+    from verdigris.gates.claude import answer
+
+    given = answer(sys.stdin.buffer.read())
+    sys.stdout.write(given.stdout)
+    sys.stderr.write(given.stderr)
+    return given.exit_code

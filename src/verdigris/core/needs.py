@@ -1,0 +1,153 @@
+"""What a run lacked that its room did not give, read from its failures: hints that name a key, never more."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from verdigris.core.plugins import missing_plugins
+from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.surroundings import surroundings
+from verdigris.core.value import value
+from verdigris.core.verdict import first_line
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from verdigris.core.settings import Network, Settings
+
+_ABOUT_VARIABLES = re.compile(
+    r"env|variable|not set|unset|must be set|undefined|missing|required", re.IGNORECASE
+)
+_NEW_HOME = re.compile(r"/tdd-room\.\w+/own/home/")
+_OUT_OF_REACH = (
+    "Connection refused",
+    "Network is unreachable",
+    "No route to host",
+    "Cannot assign requested address",
+)
+_WIDER = ("none", "loopback", "host")
+_UNRESOLVED = ("name resolution", "Name or service not known", "nodename nor servname", "getaddrinfo failed")
+
+
+@value
+class Need:
+    key: str
+    """Of `tdd.yaml`."""
+    value: str
+    why: str
+    """The test or file, and what it said."""
+
+
+@value
+class _Said:
+    where: str
+    kind: str
+    text: str
+
+    @property
+    def why(self) -> str:
+        return ": ".join(part for part in (self.where, self.kind, first_line(self.text)) if part)
+
+
+def written(lacking: Sequence[Need]) -> tuple[str, ...]:
+    """As one writes them in `tdd.yaml`, each key once."""
+    by_key: dict[str, list[str]] = {}
+    for need in lacking:
+        by_key.setdefault(need.key, []).append(need.value)
+    return tuple(f"{key}: {_value(key, values)}" for key, values in by_key.items())
+
+
+def _value(key: str, values: Sequence[str]) -> str:
+    if key == "room.network":
+        return max(values, key=_WIDER.index)
+    if key == "stacks[].test_command":
+        return values[0]
+    return f"[{', '.join(values)}]"
+
+
+def needs(
+    report: TestReport,
+    environ: Mapping[str, str],
+    settings: Settings,
+    *,
+    installed: Collection[str] | None = None,
+) -> tuple[Need, ...]:
+    """`environ` is the caller's own; `installed` are the plugins that the interpreter has, where known."""
+    found: dict[tuple[str, str], Need] = {}
+    lost = _lost(environ, settings)
+    for said in _sayings(report):
+        for key, what in _needed(said, lost, environ, settings, installed):
+            found.setdefault((key, what), Need(key, what, said.why))
+    return tuple(found.values())
+
+
+def _sayings(report: TestReport) -> Iterator[_Said]:
+    for result in report.results:
+        if result.failure is not None:
+            yield _Said(result.id, result.failure.kind, result.failure.message)
+        elif result.status is Status.SKIP:
+            yield _Said(result.id, "", result.note)
+    for error in report.errors:
+        yield _Said(error.path, error.kind, error.message)
+    if report.ended is Ended.NO_START:
+        yield _Said("the run", "", report.tail)
+
+
+def _lost(environ: Mapping[str, str], settings: Settings) -> frozenset[str]:
+    """What is set where `tdd` is called, and was not handed on."""
+    kept = surroundings(environ, settings.room_env, home="", tmp="")
+    return frozenset(environ.keys() - kept.keys())
+
+
+def _needed(
+    said: _Said,
+    lost: frozenset[str],
+    environ: Mapping[str, str],
+    settings: Settings,
+    installed: Collection[str] | None,
+) -> Iterator[tuple[str, str]]:
+    for name in _variables(said, lost):
+        yield "room.env", name
+    if _NEW_HOME.search(said.text) and "HOME" in environ and "HOME" not in settings.room_env:
+        yield "room.env", "HOME"
+    if network := _network(said.text, settings.room_network):
+        yield "room.network", network
+    missing = missing_plugins(said.kind, said.text)
+    if missing is None:
+        return
+    if "PYTEST_PLUGINS" in lost:
+        yield "room.env", "PYTEST_PLUGINS"
+    if "PYTEST_ADDOPTS" in lost:
+        yield "stacks[].test_command", environ["PYTEST_ADDOPTS"]
+    if settings.room_plugins is None:
+        return
+    for plugin in missing:
+        if plugin not in settings.room_plugins and (installed is None or plugin in installed):
+            yield "room.plugins", plugin
+
+
+def _variables(said: _Said, lost: frozenset[str]) -> Iterator[str]:
+    if said.kind == "KeyError":
+        name = said.text.strip("'\"")
+        yield from {name} & lost
+        return
+    if not said.kind or _ABOUT_VARIABLES.search(said.text):
+        yield from (name for name in sorted(lost) if _names(said.text, name))
+
+
+def _names(text: str, name: str) -> bool:
+    """A name of one word may be a word of the text, and settings classes know a variable in small letters."""
+    if "_" not in name.strip("_"):
+        return False
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
+
+
+def _network(text: str, given: Network) -> Network | None:
+    if given == "host":
+        return None
+    if any(sign in text for sign in _UNRESOLVED):
+        return "host"
+    if any(sign in text for sign in _OUT_OF_REACH):
+        return "loopback" if given == "none" else "host"
+    return None

@@ -1,0 +1,102 @@
+"""What a phase protects from an agent's calls, and what is said when something of it changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.pathclass import PathClass
+from verdigris.core.state import Phase
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verdigris.core.actions import Deny
+    from verdigris.core.state import WorktreeState
+
+KEYS_PROTECTED = frozenset({Phase.GREEN, Phase.REFACTOR})
+"""Where the runner's keys of mixed files are protected too."""
+_SHOWN = 5
+
+
+@value
+class Tripped:
+    """What was found around an agent's call, and done about it; false when nothing was."""
+
+    put_back: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    """A person's."""
+    moved_back: tuple[str, ...] = ()
+    """What went back together with HEAD and index."""
+    claimed: str = ""
+    """The red that source written by a shell claimed by implication."""
+    text: str = ""
+    """For the agent: what happened, and the next allowed move."""
+
+    def __bool__(self) -> bool:
+        return bool(self.put_back or self.kept or self.moved_back or self.claimed)
+
+
+def base(state: WorktreeState) -> str | None:
+    """The tree that what the phase protects should be as; None while nothing but the switches is."""
+    match state.phase:
+        case Phase.GREEN:
+            return state.turn.tree if state.turn else None
+        case Phase.REFACTOR:
+            return state.refactor.tree if state.refactor else None
+        case Phase.RED:
+            return state.ground
+        case Phase.OFF:
+            return None
+
+
+def put_back_text(paths: Sequence[str], cls: PathClass, denial: Deny | None) -> str:
+    """`denial`: why source written in red did not claim."""
+    why, following = _why(paths[0], cls)
+    if denial is not None:
+        why, following = denial.reason, denial.next
+    return f"Put back: {_names(paths)}. {why} What had been written is kept (`tdd log`).\nnext: {following}"
+
+
+def kept_text(paths: Sequence[str], cls: PathClass, phase: Phase) -> str:
+    if cls is PathClass.SWITCH:
+        following = "it is a person's to change: go on"
+    elif phase is Phase.RED:
+        following = "`tdd aside`, then `tdd test` and claim: the claim lays the edits on again"
+    elif phase is Phase.GREEN:
+        following = f'undo it, or `tdd test-bug {paths[0]}:LINE "WHY"` and claim anew; until then `tampered`'
+    else:
+        following = "undo it before `tdd refactor end`, or `tdd refactor abort`"
+    return f"{_names(paths)} changed outside the agent's calls: kept.\nnext: {following}"
+
+
+def moved_back_text(paths: Sequence[str], phase: Phase) -> str:
+    first = "" if phase in {Phase.RED, Phase.OFF} else "settle the open turn, then "
+    return (
+        f"Git moved, but {_names(paths)} is protected in the {phase} phase: HEAD, index and files went back "
+        f"together; commits and stashes made on the way are still objects of the repository (`git reflog`).\n"
+        f"next: {first}`tdd sync -- GIT…` (e.g. `tdd sync -- switch BRANCH`)"
+    )
+
+
+def _why(path: str, cls: PathClass) -> tuple[str, str]:
+    match cls:
+        case PathClass.SWITCH:
+            return "It belongs to the gate and is never an agent's to write.", "leave it as it is"
+        case PathClass.SOURCE:
+            return "No source edit without a claim.", "write one failing test, run `tdd test ID`, then claim"
+        case PathClass.TEST | PathClass.SPEC:
+            return (
+                "It is part of the oracle, frozen from claim to verdict.",
+                f'make the source pass it; if the test is wrong: `tdd test-bug {path}:LINE "WHY"`',
+            )
+        case PathClass.OTHER:
+            return (
+                "The test runner's keys in it are part of the oracle.",
+                "change its other keys only, or settle first",
+            )
+
+
+def _names(paths: Sequence[str]) -> str:
+    more = len(paths) - _SHOWN
+    return ", ".join(paths[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,1 @@
+"""Gates: what stands in front of a coding agent's tools."""

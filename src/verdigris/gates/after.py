@@ -1,0 +1,48 @@
+"""After a tool call: what changed although it was protected is put back, and the model is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdigris.core.events import ToolAllowed
+from verdigris.core.state import Phase
+from verdigris.gates.calls import SIGNS, Manner, Moment, Reply
+from verdigris.gates.places import readings
+from verdigris.kernel.opencall import alive
+from verdigris.kernel.paths import canonical
+from verdigris.kernel.tripwire import after_call
+
+if TYPE_CHECKING:
+    from verdigris.gates.calls import Call
+    from verdigris.kernel.project import Project
+
+
+def after(project: Project, call: Call) -> Reply:
+    living = alive(str(project.repo.private))
+    tripped = after_call(project, agent_alive=living, wrote=_could_write(project, call))
+    if call.moment is Moment.AFTER and call.manner is Manner.FOREIGN:
+        _remember(project, call)
+    if tripped.text:
+        return Reply(text=tripped.text)
+    return Reply(text="\n".join(f"[tdd] {SIGNS[sign]}" for sign in call.stopped))
+
+
+def _could_write(project: Project, call: Call) -> tuple[str, ...] | None:
+    """Whatever else changed meanwhile is a person's; None where nobody knows what a tool writes."""
+    match call.manner:
+        case Manner.READS | Manner.OWN:
+            return ()
+        case Manner.WRITES if call.writes is not None:
+            names = [name for spelling in call.writes for name in readings(spelling)]
+            found = (canonical(project.root, name, cwd=Path(call.cwd or project.root)) for name in names)
+            return tuple(place.path for place in found if place.path is not None)
+        case _:
+            return None
+
+
+def _remember(project: Project, call: Call) -> None:
+    """It came this far, so a person was asked and said yes."""
+    state = project.state()
+    if call.source not in state.tools and state.phase is not Phase.OFF:
+        project.record(ToolAllowed(source=call.source))

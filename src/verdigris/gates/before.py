@@ -1,0 +1,176 @@
+"""Before a tool call: pass, ask the person, or deny with the next allowed move."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdigris.core.actions import Allow, Deny
+from verdigris.core.pathclass import PathClass
+from verdigris.core.state import Phase
+from verdigris.gates.calls import PASS, Call, Manner, Reply
+from verdigris.gates.mentions import mentioned
+from verdigris.gates.places import home, is_control, is_switch, readings
+from verdigris.gates.prompts import is_a_persons
+from verdigris.kernel.claiming import denied
+from verdigris.kernel.opencall import alive
+from verdigris.kernel.paths import class_of
+from verdigris.kernel.tripwire import before_call
+from verdigris.kernel.writing import decide_writes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from verdigris.kernel.project import Project
+    from verdigris.kernel.writing import Rewrite
+
+
+def before(project: Project, call: Call) -> Reply:
+    match call.manner:
+        case Manner.WRITES:
+            return _writes(project, call)
+        case Manner.READS:
+            return _reads(project, call)
+        case Manner.SHELL:
+            return _shell(project, call)
+        case Manner.OWN:
+            return _own(project, call)
+        case Manner.FOREIGN:
+            return _foreign(project, call)
+
+
+def _writes(project: Project, call: Call) -> Reply:
+    if call.writes is None:
+        return _no(project, call, _unreadable(call))
+    return _decided(project, call, call.writes)
+
+
+def _unreadable(call: Call) -> Deny:
+    return Deny("unreadable-call", f"this {call.tool} call does not say what it writes.", "name one file")
+
+
+def _decided(project: Project, call: Call, writes: Mapping[str, Rewrite | None]) -> Reply:
+    """Every reading of every spelling, each in the worktree where it lies."""
+    cwd = _cwd(project, call)
+    places: defaultdict[Path, dict[str, Rewrite | None]] = defaultdict(dict)
+    homes: dict[Path, Project] = {}
+    for spelling, rewrite in writes.items():
+        names = readings(spelling)
+        if not names:
+            return _no(project, call, _unreadable(call))
+        for name in names:
+            where = home(project, name, cwd)
+            if is_switch(where, name, cwd, call.guarded):
+                return _no(project, call, _switch(name))
+            homes[where.root] = where
+            places[where.root][name] = rewrite
+    texts = []
+    for root, named in places.items():
+        match decide_writes(homes[root], named, cwd=cwd):
+            case Deny() as no:
+                return _denial(no)
+            case Allow() as yes:
+                texts += [_claimed(red.test_id) for red in yes.claims]
+    return Reply(text="\n".join(texts))
+
+
+def _switch(name: str) -> Deny:
+    return Deny(
+        "switch", f"{name} belongs to the gate: it is never an agent's to write.", "leave it as it is"
+    )
+
+
+def _claimed(test_id: str) -> str:
+    return (
+        f"[tdd] this edit claims {test_id}: the phase is green, tests are frozen until the verdict. "
+        "next: make it pass, then `tdd settle`"
+    )
+
+
+def _reads(project: Project, call: Call) -> Reply:
+    cwd = _cwd(project, call)
+    for text in call.strings or ():
+        if any(is_control(project, name, cwd) for name in readings(text)):
+            denial = Deny(
+                "control", f"{text} is the kernel's own.", "`tdd status`, `tdd log` say what is in it"
+            )
+            return _no(project, call, denial)
+    return PASS
+
+
+def _shell(project: Project, call: Call) -> Reply:
+    tripped = before_call(project, agent_alive=alive(str(project.repo.private)))
+    if call.confined or not call.confinable:
+        return Reply(text=tripped.text)
+    denial = Deny(
+        "unconfined-shell",
+        "shell commands of this session do not run in the sandbox yet.",
+        "try again in a moment: the client reads its settings anew; if that does not help, a person runs "
+        "`tdd init --agent claude` and starts the client again",
+    )
+    return _no(project, call, denial)
+
+
+def _own(project: Project, call: Call) -> Reply:
+    """A prompt that the agent leaves for itself must not speak as a person."""
+    if any(is_a_persons(text) for text in call.strings or ()):
+        denial = Deny("persons-verb", "only a person says that.", "ask them to type it as their prompt")
+        return _no(project, call, denial)
+    return PASS
+
+
+def _foreign(project: Project, call: Call) -> Reply:
+    tripped = before_call(project, agent_alive=alive(str(project.repo.private)))
+    state = project.state()
+    if call.strings is None:
+        return _no(project, call, _unreadable(call))
+    known = call.source in state.tools or state.phase is Phase.OFF
+    if not known and not call.attended:
+        return _no(project, call, _unknown(call))
+    named = _protected(project, call, call.strings)
+    reply = _decided(project, call, dict.fromkeys(named)) if named else PASS
+    if reply.kind == "deny" or known:
+        return reply if reply.text else Reply(text=tripped.text)
+    return Reply(
+        "ask", f"{call.source} is no tool that Verdigris knows; a yes is remembered for {call.source}."
+    )
+
+
+def _unknown(call: Call) -> Deny:
+    return Deny(
+        "unknown-tool",
+        f"nobody knows what {call.tool} writes, and nobody is here to be asked.",
+        "use the file tools or Bash; a person may allow it once in an attended session",
+    )
+
+
+def _protected(project: Project, call: Call, strings: Iterable[str]) -> list[str]:
+    cwd = _cwd(project, call)
+    return [
+        name
+        for text in strings
+        for spelling in mentioned(text)
+        for name in readings(spelling)
+        if is_switch(project, name, cwd, call.guarded) or _class(project, name, cwd) is not PathClass.OTHER
+    ]
+
+
+def _class(project: Project, name: str, cwd: Path) -> PathClass:
+    """A folder is of the class of whatever would come to lie in it."""
+    where = home(project, name, cwd)
+    folder = (cwd / name).is_dir()
+    return class_of(where.root, f"{name}/x" if folder else name, where.classes, cwd=cwd)[0]
+
+
+def _cwd(project: Project, call: Call) -> Path:
+    return Path(call.cwd) if call.cwd.startswith("/") and "\0" not in call.cwd else project.root
+
+
+def _no(project: Project, call: Call, denial: Deny) -> Reply:
+    project.record(denied(denial, call.tool))
+    return _denial(denial)
+
+
+def _denial(denial: Deny) -> Reply:
+    return Reply("deny", "\n".join(denial.lines()))

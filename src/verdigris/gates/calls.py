@@ -1,0 +1,104 @@
+"""What a hook call asks and what is answered, in words that no client's dialect colours."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal
+
+from verdigris.core.actions import Actor
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from verdigris.kernel.writing import Rewrite
+
+
+class Moment(StrEnum):
+    BEFORE = "before"
+    AFTER = "after"
+    FAILED = "failed"
+    STOP = "stop"
+    SUBAGENT_STOP = "subagent-stop"
+    START = "start"
+    PROMPT = "prompt"
+    OTHER = "other"
+    """One that is known to be no tool call."""
+    JUNK = "junk"
+
+
+class Manner(StrEnum):
+    """What a tool does with files."""
+
+    WRITES = "writes"
+    READS = "reads"
+    SHELL = "shell"
+    """It runs a command through the client's shell prefix."""
+    OWN = "own"
+    """The client's own, which writes no file by itself."""
+    FOREIGN = "foreign"
+    """Nobody here knows: a server's, or newer than this version."""
+
+
+@value
+class Call:
+    moment: Moment
+    actor: Actor = Actor("agent", "", "")
+    cwd: str = ""
+    tool: str = ""
+    manner: Manner = Manner.FOREIGN
+    source: str = ""
+    """What a person's yes to the tool is remembered for: its server, or itself."""
+    writes: Mapping[str, Rewrite | None] | None = None
+    """Spelling → what becomes of the file; None where a writing tool says it in no way that is known."""
+    strings: tuple[str, ...] | None = ()
+    """Every string of the arguments, however deep; None where there are too many to look at."""
+    attended: bool = True
+    """Somebody can be asked."""
+    confined: bool = False
+    """Shell commands of this client go through our prefix."""
+    confinable: bool = True
+    """The system allows the sandbox that the prefix makes."""
+    guarded: tuple[Path, ...] = ()
+    """Switches of the client and of the gate that lie outside any worktree."""
+    subagent: bool = False
+    again: bool = False
+    """The agent is still going on because an earlier stop was refused."""
+    most_refusals: int = 8
+    """Stops in a row that the client lets a hook refuse."""
+    stopped: tuple[str, ...] = ()
+    """Signs, in what a tool printed, that the sandbox stood in its way."""
+    prompt: str = ""
+    nested: bool = False
+    """The client itself was started by an agent's shell call."""
+    fault: str = ""
+    """Why it cannot be understood."""
+
+
+@value
+class Reply:
+    """Nothing to say is an allowance: it leaves the user's own rules in force."""
+
+    kind: Literal["pass", "deny", "ask", "send-back", "answered"] = "pass"
+    text: str = ""
+    """For the model; for the person where they are asked or answered."""
+    note: str = ""
+    """For the person."""
+
+
+@value
+class Answer:
+    """What a hook process gives back."""
+
+    exit_code: Literal[0, 2]
+    stdout: str = ""
+    stderr: str = ""
+
+
+PASS = Reply()
+SIGNS = {
+    "Read-only file system": "that path is protected now, not broken: `tdd status` tells the next move.",
+    "no new privileges": "`sudo` does not work in the sandbox that commands run in: ask the user to run it.",
+}
+"""What tools print when the sandbox stands in their way, and what to make of it."""

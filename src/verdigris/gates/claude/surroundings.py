@@ -1,0 +1,56 @@
+"""Whether this client's shell is confined or could be, and what of its own lies outside any worktree."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdigris.gates.claude.launchers import prefix
+from verdigris.gates.claude.settings import LOCAL, PREFIX, place_of
+from verdigris.kernel.room.opening import possible
+from verdigris.kernel.shell.installation import own
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from verdigris.kernel.project import Project
+    from verdigris.kernel.repository import Repository
+
+MANAGED = Path("/etc/claude-code")
+
+
+def surroundings(project: Project, environment: Mapping[str, str]) -> tuple[bool, bool, tuple[Path, ...]]:
+    """Confined, confinable, guarded."""
+    confined = _active(project.repo, environment) == prefix(project.repo)
+    confinable = confined or possible(project).way is not None
+    return confined, confinable, guarded(environment)
+
+
+def _active(repo: Repository, environment: Mapping[str, str]) -> str | None:
+    """A running client has it in its environment; who else asks is told by the settings."""
+    if "CLAUDE_PID" in environment or PREFIX in environment:
+        return environment.get(PREFIX)
+    try:
+        return str(json.loads(place_of(repo, LOCAL).read_bytes())["env"][PREFIX])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def guarded(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """The user's own settings of the client, and the files that the gate runs from."""
+    home = environment.get("CLAUDE_CONFIG_DIR")
+    return _guarded(Path(home) if home else Path(environment.get("HOME", "/")) / ".claude")
+
+
+@lru_cache
+def _guarded(home: Path) -> tuple[Path, ...]:
+    settings = (
+        home / "settings.json",
+        home / "settings.local.json",
+        home / "hooks",
+        home / "plugins",
+        MANAGED,
+    )
+    return tuple(place.resolve() for place in (*settings, *map(Path, own()[0])))

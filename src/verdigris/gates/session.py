@@ -1,0 +1,68 @@
+"""At a session's start and at each prompt: the laws, how the worktree stands, and what a person asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from verdigris.core.actions import Actor
+from verdigris.core.errors import VerdigrisError
+from verdigris.core.policy import next_move
+from verdigris.gates.calls import Reply
+from verdigris.gates.prompts import carry_out, words_of
+from verdigris.kernel.opencall import alive
+from verdigris.kernel.tripwire import before_call
+
+if TYPE_CHECKING:
+    from verdigris.core.state import WorktreeState
+    from verdigris.gates.calls import Call
+    from verdigris.kernel.project import Project
+
+LAWS = """\
+[tdd] Verdigris holds this repository to red → green:
+1. Write one failing test first and run `tdd test ID`. A pytest run of your own proves nothing.
+2. Source opens when a test is red for the right reason: the first source edit claims a single red;
+   with several: `tdd claim ID PATH…`.
+3. From claim to verdict tests and their configuration are frozen. A wrong test is reported, never edited:
+   `tdd test-bug FILE:LINE WHY` is always a good move.
+4. `tdd settle` ends the turn with a verdict; stopping settles too. A refusal names the next allowed move.
+5. Git moves that bring other files go through `tdd sync -- GIT…`. `tdd status` shows where you are."""
+UNCONFINED = "[tdd] This system allows no sandbox: what a shell command changes is put back after the call."
+
+
+def start(project: Project, call: Call) -> Reply:
+    """What was changed before the session is a person's: the first call is compared with it."""
+    before_call(project, agent_alive=alive(str(project.repo.private)))
+    state = project.state()
+    left = _left_open(state)
+    lines = [LAWS, *([] if call.confinable else [UNCONFINED]), *left, standing(state)]
+    return Reply(text="\n".join(lines), note="\n".join(left))
+
+
+def standing(state: WorktreeState) -> str:
+    """The same bytes for the same state."""
+    reds = f"; red: {', '.join(red.test_id for red in state.valid_reds)}" if state.valid_reds else ""
+    claims = f"; claimed: {', '.join(state.claims)}" if state.claims else ""
+    return f"[tdd] phase {state.phase}{reds}{claims}; next: {next_move(state)}"
+
+
+def _left_open(state: WorktreeState) -> list[str]:
+    if state.turn is None:
+        return []
+    return [f"[tdd] a turn is open from before: {', '.join(state.claims)}. Its edits are still in the tree."]
+
+
+def prompt(project: Project, call: Call) -> Reply:
+    """Words that speak to the kernel are answered by it; more lines than that go on to the model."""
+    words = words_of(call.prompt)
+    if words is None:
+        return Reply(text=standing(project.state()))
+    if call.nested:
+        return Reply("answered", "[tdd] not done: only a person says that, and an agent started this client.")
+    person = replace(project, actor=Actor("person", "prompt", call.actor.client))
+    try:
+        text = f"[tdd] {carry_out(person, words)}"
+    except VerdigrisError as error:
+        text = f"[tdd] not done: {error.message} {error.hint or ''}".rstrip()
+    more = call.prompt.strip().partition("\n")[2].strip()
+    return Reply(text=text) if more else Reply("answered", text)

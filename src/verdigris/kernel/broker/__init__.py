@@ -1,0 +1,1 @@
+"""Serves `tdd` calls that are made inside a sandbox, from outside of it."""

@@ -1,0 +1,57 @@
+"""Which new lines of a turn no claimed test was seen to run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.uncovered import uncovered
+from verdigris.kernel.calling import call
+from verdigris.kernel.execution import merged
+from verdigris.kernel.selection import by_stack
+from verdigris.kernel.texts import texts_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from verdigris.core.report import TestReport
+    from verdigris.kernel.observe import Difference
+    from verdigris.kernel.project import Project
+
+
+def watchable(edits: Difference) -> tuple[str, ...]:
+    """The files to be traced: only what the turn changed, so that all else runs at its own speed."""
+    return tuple(c.path for c in edits.source if c.path.endswith(".py") and not c.deleted)
+
+
+def never_run(
+    project: Project,
+    start: str,
+    tree: str,
+    edits: Difference,
+    claimed: Sequence[str],
+    watched: Iterable[TestReport] = (),
+) -> tuple[str, ...]:
+    """`watched`: runs of the claimed tests that traced what is `watchable`; made here where there are none.
+
+    What a test runs in a process of its own is not seen.
+    """
+    paths = watchable(edits)
+    if not paths:
+        return ()
+    reports = tuple(watched) or _watched(project, claimed, paths)
+    before, after = (texts_at(project, at, paths) for at in (start, tree))
+    idle = uncovered(dict(before), after, _lines(reports))
+    return tuple(f"no claimed test was seen to run {place}" for place in idle)
+
+
+def _watched(project: Project, claimed: Sequence[str], paths: Sequence[str]) -> tuple[TestReport, ...]:
+    by = by_stack(project.settings.stacks, claimed)
+    return (merged(call(project, stack, names, trace=paths) for stack, names in by.items()),)
+
+
+def _lines(reports: Iterable[TestReport]) -> Mapping[str, frozenset[int]]:
+    found: dict[str, frozenset[int]] = {}
+    for report in reports:
+        for path, lines in report.lines.items():
+            found[path] = found.get(path, frozenset()) | lines
+    return found

@@ -1,0 +1,38 @@
+"""Which plugins the interpreters of a project would load by themselves."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import VerdigrisError
+from verdigris.kernel.interpreter import find_interpreter
+from verdigris.kernel.process import Command, run
+
+if TYPE_CHECKING:
+    from verdigris.kernel.project import Project
+
+_SECONDS = 30.0
+_ASK = """
+import json
+from importlib.metadata import distributions
+found = {e.name for d in distributions() for e in d.entry_points if e.group == "pytest11"}
+print(json.dumps(sorted(found)))
+"""
+
+
+def installed(project: Project) -> frozenset[str] | None:
+    """None where all of them are loaded anyway, or where it cannot be found out."""
+    if project.settings.room_plugins is None:
+        return None
+    found: set[str] = set()
+    for stack in project.settings.stacks:
+        home = project.root / stack.root
+        try:
+            python = find_interpreter(home, project.root, stack.python, os.environ)
+            done = run(Command((str(python.path), "-c", _ASK), home, dict(os.environ)), timeout=_SECONDS)
+            found.update(json.loads(done.output.strip().splitlines()[-1]))
+        except (VerdigrisError, ValueError, IndexError, TypeError):
+            return None
+    return frozenset(found)

@@ -1,0 +1,168 @@
+"""Which shell calls of an agent are open in a worktree, and whether any process of an earlier one lives.
+
+Each call has a record, locked by the process outside its sandbox. It names the namespace that the call's
+processes are in: those are found whatever they do, and nothing inside can say that they are gone.
+"""
+
+# Part of every shell call, where every millisecond counts, and names stay `str`:
+# ruff: noqa: PTH103, PTH104, PTH108, PTH116, PTH123, PTH208
+
+from __future__ import annotations
+
+import fcntl
+import os
+
+TYPE_CHECKING = False  # `typing` costs as much as all of this
+if TYPE_CHECKING:
+    from verdigris.core.actions import Deny
+
+CALLS = "calls"
+SOCKET = ".socket"
+SHOWN = 200
+
+_NAMESPACE = 32
+_NS_GET_PARENT = 0xB702
+
+
+def opened(private: str, command: str) -> int:
+    """A record of a call that begins now; whoever holds the descriptor is the call's end outside."""
+    folder = f"{private}/{CALLS}"
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    fresh = f"{folder}/new.{os.getpid()}"
+    record = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    fcntl.flock(record, fcntl.LOCK_EX)
+    os.write(record, b" " * _NAMESPACE + os.fsencode(command[:SHOWN]))
+    os.rename(fresh, f"{folder}/{os.getpid()}")
+    return record
+
+
+def namespace(*, user_namespace: bool) -> bytes:
+    """The one that tells the calling process, and what it starts, from others."""
+    kind = "user" if user_namespace else "mnt"
+    return f"{kind} {os.stat(f'/proc/self/ns/{kind}').st_ino}".encode()
+
+
+def entered(record: int, namespace: bytes) -> None:
+    os.pwrite(record, namespace.ljust(_NAMESPACE), 0)
+
+
+def closed(private: str) -> None:
+    """The call has ended; its record stays while a process of it lives, and no longer.
+
+    Numbers of namespaces are used again: a record that outlives its call may come to mean another's.
+    """
+    record = f"{private}/{CALLS}/{os.getpid()}"
+    left = {_read(record)[0]} - {""}
+    if left and _living(left):
+        _remove(record + SOCKET)
+    else:
+        _remove(record, record + SOCKET)
+
+
+def socket_of(private: str) -> str:
+    return f"{private}/{CALLS}/{os.getpid()}{SOCKET}"
+
+
+def refusal(private: str) -> Deny | None:
+    """For a person's verbs: from inside a call an agent could have them run by a program outside."""
+    if (command := open_call(private)) is None:
+        return None
+    from verdigris.core.actions import Deny
+
+    return Deny(
+        "agents-call-open",
+        f"An agent's shell call is open in this worktree: {command.split(chr(10))[0]}",
+        "say it in the agent's prompt (a first line `tdd off WHY`), or wait for the call's end, or end it",
+    )
+
+
+def open_call(private: str) -> str | None:
+    """What a call that is open now runs."""
+    for name in _records(private):
+        if _locked(f"{private}/{CALLS}/{name}"):
+            return _read(f"{private}/{CALLS}/{name}")[1]
+    return None
+
+
+def alive(private: str) -> bool:
+    """Whether a call is open, or a process of an earlier one lives; records of others are removed."""
+    left = [f"{private}/{CALLS}/{name}" for name in _records(private)]
+    if any(_locked(record) for record in left):
+        return True
+    wanted = {record: _read(record)[0] for record in left}
+    living = _living(set(wanted.values())) if left else set()
+    for record, namespace in wanted.items():
+        if namespace not in living:
+            _remove(record, record + SOCKET)
+    return bool(living)
+
+
+def _records(private: str) -> list[str]:
+    try:
+        return [name for name in os.listdir(f"{private}/{CALLS}") if name.isdigit()]
+    except OSError:
+        return []
+
+
+def _locked(record: str) -> bool:
+    try:
+        descriptor = os.open(record, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def _read(record: str) -> tuple[str, str]:
+    try:
+        with open(record, "rb") as file:
+            text = os.fsdecode(file.read())
+    except FileNotFoundError:
+        return "", ""
+    return text[:_NAMESPACE].strip(), text[_NAMESPACE:]
+
+
+def _living(wanted: set[str]) -> set[str]:
+    """Those namespaces that a process is in, or in one made inside of them."""
+    mine = {kind: os.stat(f"/proc/self/ns/{kind}").st_ino for kind in ("user", "mnt")}
+    found = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            mnt = os.stat(f"/proc/{pid}/ns/mnt").st_ino
+            if mnt == mine["mnt"]:
+                continue
+            found |= wanted & {f"mnt {mnt}", *_users(pid, mine["user"])}
+        except OSError:
+            continue
+    return found
+
+
+def _users(pid: str, mine: int) -> set[str]:
+    """A process's user namespace and those around it, up to our own."""
+    found = set()
+    held = os.open(f"/proc/{pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        while (inode := os.fstat(held).st_ino) != mine:
+            found.add(f"user {inode}")
+            above = fcntl.ioctl(held, _NS_GET_PARENT)
+            os.close(held)
+            held = above
+    except OSError:
+        return found
+    finally:
+        os.close(held)
+    return found
+
+
+def _remove(*names: str) -> None:
+    for name in names:
+        try:
+            os.unlink(name)
+        except FileNotFoundError:
+            continue

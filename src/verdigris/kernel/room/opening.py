@@ -1,0 +1,68 @@
+"""Opens rooms for a project, as it is configured and as far as the system allows."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import HarnessError
+from verdigris.kernel import sandbox
+from verdigris.kernel.room.layers import Layer, furnish
+from verdigris.kernel.room.room import Room
+from verdigris.kernel.room.terms import LEAN, Terms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from verdigris.kernel.project import Project
+    from verdigris.kernel.sandbox import Availability
+
+HOST_INSTEAD = "no network of its own can be made here: the run had the machine's"
+
+
+def possible(project: Project) -> Availability:
+    """How a run can be confined here, as remembered in the worktree's private folder."""
+    return sandbox.remembered(_note(project))
+
+
+def terms_of(project: Project) -> Terms:
+    settings = project.settings
+    found = possible(project)
+    given = settings.room_env if settings.room_plugins is None else (*settings.room_env, LEAN)
+    return Terms(
+        root=str(project.root),
+        control=str(project.repo.control),
+        way=found.way,
+        place=found.place if found.ok else sandbox.temporary(),
+        network=settings.room_network if found.network else "host",
+        given=given,
+    )
+
+
+def notes_of(project: Project, terms: Terms) -> tuple[str, ...]:
+    """What the room could not give, for a verdict to tell."""
+    return () if terms.way is None or terms.network == project.settings.room_network else (HOST_INSTEAD,)
+
+
+@contextmanager
+def room(project: Project, argv: Sequence[str] = (), *, layer: Layer | None = None) -> Iterator[Room]:
+    """For a run of `argv`, on the tree of `layer` instead of the worktree's where one is given."""
+    terms = terms_of(project)
+    if layer is not None and terms.way is None:
+        raise HarnessError("another tree can be shown in a sandbox only")
+    made = Room(terms, argv, None if layer is None else partial(furnish, project, layer))
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def forget(project: Project) -> None:
+    """How to confine is found out anew: what was remembered did not work."""
+    sandbox.available.cache_clear()
+    sandbox.forget(_note(project))
+
+
+def _note(project: Project) -> str:
+    return str(project.repo.private / "sandbox")

@@ -1,0 +1,46 @@
+"""One room: what a run in it is given, how it is confined, and what it tried to change."""
+
+from __future__ import annotations
+
+import os
+
+from verdigris.kernel.room.folders import Folders
+from verdigris.kernel.sandbox import report
+
+TYPE_CHECKING = False  # see sandbox/confinement.py
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Literal
+
+    from verdigris.core.pathclass import PathClass
+    from verdigris.kernel.room.terms import Terms
+
+
+class Room:
+    """For one run of `argv`: an overlay that has been written to is not used again."""
+
+    def __init__(
+        self, terms: Terms, argv: Sequence[str], furnish: Callable[[Folders], tuple[str, ...]] | None = None
+    ) -> None:
+        """`furnish` lays files over the worktree's, and says which of those are not to be found."""
+        self.terms = terms
+        self.folders = Folders(terms.place)
+        try:
+            removed = furnish(self.folders) if furnish else ()
+            self.confinement = terms.confinement(self.folders, argv, removed)
+            self.confine = terms.confining(self.confinement)
+        except BaseException:
+            self.folders.discard()
+            raise
+        self.env = terms.env(self.folders, os.environ)
+
+    @property
+    def sandbox(self) -> Literal["overlay", "none"]:
+        return "none" if self.confine is None else "overlay"
+
+    def wrote(self, classify: Callable[[str], PathClass]) -> tuple[str, ...]:
+        """Protected paths that the run wrote or deleted, without effect."""
+        return () if self.confine is None else report(self.confinement, classify)
+
+    def close(self) -> None:
+        self.folders.discard()

@@ -1,0 +1,94 @@
+"""What a room is made by, short enough to be remembered: a head start makes the same one from its note."""
+
+# Plain calls, as this is loaded before a head start:
+# ruff: noqa: PTH110, PTH120, PTH208
+
+from __future__ import annotations
+
+import os
+
+from verdigris.core.surroundings import surroundings
+from verdigris.kernel.sandbox import Confinement, preexec
+from verdigris.kernel.sandbox.confinement import inside
+from verdigris.kernel.sandbox.places import RUN, TEMPORARY
+
+TYPE_CHECKING = False  # see sandbox/confinement.py
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from verdigris.kernel.room.folders import Folders
+    from verdigris.kernel.sandbox.namespaces import Way
+    from verdigris.kernel.sandbox.network import Network
+
+_WORDS = 6
+_HIDDEN = (*TEMPORARY, RUN)
+LEAN = "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1"
+"""Given with the variables where the configuration names the plugins."""
+
+
+class Terms:
+    """`way` is None where no sandbox can be made; `given` are the variables of `room.env`."""
+
+    __slots__ = ("control", "given", "network", "place", "root", "way")
+
+    def __init__(
+        self, root: str, control: str, way: Way | None, place: str, network: Network, given: tuple[str, ...]
+    ) -> None:
+        self.root = root
+        self.control = control
+        self.way = way
+        self.place = place
+        self.network = network
+        self.given = given
+
+    def words(self) -> tuple[str, ...]:
+        """As a note holds them."""
+        fixed = (self.root, self.control, self.way or "", self.place, self.network, str(len(self.given)))
+        return (*fixed, *self.given)
+
+    def confinement(
+        self, folders: Folders, argv: Sequence[str], removed: tuple[str, ...] = ()
+    ) -> Confinement:
+        return Confinement(
+            root=self.root,
+            upper=folders.upper,
+            work=folders.work,
+            laid=(folders.layer,) if os.listdir(folders.layer) else (),
+            removed=removed,
+            decoys=((folders.control, self.control),),
+            writable=(folders.own,),
+            needed=tuple(_needed(argv)),
+            network=self.network,
+        )
+
+    def unconfined(self) -> Terms:
+        return Terms(self.root, self.control, None, self.place, "host", ())
+
+    def confining(self, confinement: Confinement) -> Callable[[], None] | None:
+        return None if self.way is None else preexec(confinement, self.way)
+
+    def env(self, folders: Folders, environ: Mapping[str, str]) -> dict[str, str]:
+        return surroundings(environ, self.given, home=folders.home, tmp=folders.tmp)
+
+
+def read(words: Sequence[str]) -> tuple[Terms, Sequence[str]]:
+    """From a note, and what else stands in it; nonsense is a ValueError."""
+    root, control, way, place, network, count = words[:_WORDS]
+    rest = words[_WORDS:]
+    given = tuple(rest[: int(count)])
+    if network not in {"none", "loopback", "host"} or way not in {"", "mapped", "own", "plain"}:
+        raise ValueError(network, way)
+    return Terms(root, control, way or None, place, network, given), rest[len(given) :]  # type: ignore[arg-type]
+
+
+def _needed(argv: Sequence[str]) -> Iterator[str]:
+    """Where the programs are, if that is in a folder of which the run would otherwise see nothing."""
+    programs = os.environ.get("PATH", "").split(":")
+    for word in argv:
+        if word.startswith("/"):
+            programs += (os.path.dirname(word), os.path.dirname(os.path.dirname(word)))
+            programs.append(os.path.dirname(os.path.dirname(os.path.realpath(word))))
+    for folder in dict.fromkeys(programs):
+        hidden = any(inside(folder, place) for place in _HIDDEN) and folder not in _HIDDEN
+        if hidden and os.path.exists(folder):
+            yield folder

@@ -1,0 +1,91 @@
+"""What a shell call needs to know, kept ready: good for as long as no event in the log changed it."""
+
+# Part of every shell call, where every millisecond counts, and names stay `str`:
+# ruff: noqa: PTH105, PTH123
+
+from __future__ import annotations
+
+import marshal
+import os
+
+TYPE_CHECKING = False  # `typing` costs as much as all of this
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+VERSION = 2
+NAME = "shell.card"
+LOG = "events.jsonl"
+ANCHOR, READONLY, MASKED, HOLE, DISK = range(5)
+"""What a mount is for: not to be moved, not to be written, not to be read, writable inside what is not,
+a disk that root could write below all of them."""
+
+NEUTRAL = frozenset(
+    b"call checkpoint denied edit head_seen put_back putting_back sent_back suite_run test_run tool_allowed"
+    b" violation".split()
+)
+"""Events after which the same is protected as before them."""
+_SEEN = 64
+_TAIL = 1 << 20
+
+
+class Card:
+    __slots__ = ("ids", "log", "mounts", "root", "way")
+
+    def __init__(
+        self,
+        root: str,
+        way: str,
+        mounts: Sequence[tuple[str, int]],
+        log: tuple[int, bytes],
+        ids: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        self.root = root
+        self.way = way
+        """How namespaces are to be had here; empty where they are not, or where nothing is protected."""
+        self.mounts = mounts
+        self.log = log
+        """The size of the log that this was made from, and its last bytes."""
+        self.ids = ids
+        """What the one outside writes into which map, where the way is `mapped`."""
+
+
+def write(private: str, card: Card) -> None:
+    fresh = f"{private}/{NAME}.{os.getpid()}"
+    with open(fresh, "wb") as file:
+        file.write(
+            marshal.dumps((VERSION, card.root, card.way, tuple(card.mounts), card.log, tuple(card.ids)))
+        )
+    os.replace(fresh, f"{private}/{NAME}")
+
+
+def read(private: str, control: str) -> Card | None:
+    """None where there is none, or it is out of date."""
+    try:
+        with open(f"{private}/{NAME}", "rb") as file:
+            version, root, way, mounts, log, ids = marshal.loads(file.read())  # noqa: S302 - the agent cannot write it
+        if version != VERSION or not _neutral_since(f"{control}/{LOG}", *log):
+            return None
+    except (OSError, ValueError, EOFError, TypeError):
+        return None
+    return Card(root, way, mounts, log, ids)
+
+
+def seen(control: str) -> tuple[int, bytes]:
+    """How far the log goes now."""
+    with open(f"{control}/{LOG}", "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _SEEN))
+        return size, file.read(_SEEN)
+
+
+def _neutral_since(log: str, size: int, last: bytes) -> bool:
+    with open(log, "rb") as file:
+        file.seek(max(0, size - _SEEN))
+        if file.read(len(last)) != last:
+            return False
+        tail = file.read(_TAIL + 1)
+    return len(tail) <= _TAIL and all(_type(line) in NEUTRAL for line in tail.splitlines())
+
+
+def _type(line: bytes) -> bytes:
+    return line.partition(b'"type":"')[2].partition(b'"')[0]

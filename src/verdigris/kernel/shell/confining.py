@@ -1,0 +1,104 @@
+"""Confines the process it is called in where it stands; whoever calls it must exec or exit afterwards."""
+
+# Plain calls, as between fork and exec, and names stay `str`:
+# ruff: noqa: PTH109
+
+from __future__ import annotations
+
+import errno
+import os
+
+from verdigris.kernel.sandbox.capabilities import drop_all_but, kept
+from verdigris.kernel.sandbox.namespaces import Mapper, leave
+from verdigris.kernel.sandbox.syscalls import (
+    ATTR_RDONLY,
+    CLONE_NEWNS,
+    CLONE_NEWUSER,
+    MS_BIND,
+    MS_RDONLY,
+    MS_REC,
+    MS_REMOUNT,
+    mount,
+    set_mount_attributes,
+    unshare,
+)
+from verdigris.kernel.shell.card import ANCHOR, DISK, HOLE, MASKED
+
+TYPE_CHECKING = False  # see card.py
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from verdigris.kernel.sandbox.namespaces import Way
+
+_ALL = 64
+_SYS_ADMIN, _DAC_READ_SEARCH, _SYS_MODULE, _SYS_RAWIO, _MKNOD = 21, 2, 16, 17, 27
+_NOBODYS = frozenset({_SYS_ADMIN, _DAC_READ_SEARCH, _SYS_MODULE, _SYS_RAWIO, _MKNOD})
+"""With these mounts are undone, files opened past them, or the disk is written below them."""
+
+
+def confine(mounts: Iterable[tuple[str, int]], way: Way, told: Callable[[], None] | None = None) -> None:
+    """Everything that is not named stays as it is: the network, temporary folders, terminals, `/proc`.
+
+    `told` returns when the one outside knows our namespaces, and has set the ids of a `mapped` one.
+    """
+    cwd = _cwd()
+    mapper = Mapper() if way == "mapped" and told is None else None
+    leave(own_ids=way == "own", ipc=False)
+    for path, kind in mounts:
+        try:
+            _mount(path, kind)
+        except FileNotFoundError:
+            continue  # gone since the card was made
+    # Through the new mounts: what was held from before leads past them.
+    os.chdir(cwd)
+    if mapper is not None:
+        mapper.enter()
+    elif way == "mapped":
+        unshare(CLONE_NEWUSER | CLONE_NEWNS)
+    if told is not None:
+        told()
+    drop_all_but(_kept(way))
+
+
+def _kept(way: Way) -> frozenset[int]:
+    """As root in a user namespace of its own nearly all, so that packages can be installed."""
+    user_namespace = way != "plain"
+    if user_namespace and os.geteuid() == 0:
+        return frozenset(range(_ALL)) - _NOBODYS
+    return kept(user_namespace=user_namespace)
+
+
+def _cwd() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return "/"
+
+
+def _mount(path: str, kind: int) -> None:
+    if kind == MASKED:
+        mount("tmpfs", path, "tmpfs", 0, "mode=555")
+        return
+    if kind == DISK:
+        mount("/dev/null", path, None, MS_BIND)
+        return
+    mount(path, path, None, MS_BIND | MS_REC)
+    if kind == ANCHOR:
+        return
+    try:
+        if kind == HOLE:
+            set_mount_attributes(path, take=ATTR_RDONLY, recursive=True)
+        else:
+            set_mount_attributes(path, put=ATTR_RDONLY, recursive=True)
+    except OSError as error:
+        if error.errno != errno.ENOSYS:
+            raise
+        _remount(path, 0 if kind == HOLE else MS_RDONLY)
+
+
+def _remount(path: str, readonly: int) -> None:
+    """Before Linux 5.12; flags that it has already must be named, or a plain user is refused."""
+    from verdigris.kernel.sandbox.mounts import listed
+
+    had = next(found.flags for found in reversed(listed()) if found.point == path)
+    mount(None, path, None, MS_REMOUNT | MS_BIND | (had & ~MS_RDONLY) | readonly)

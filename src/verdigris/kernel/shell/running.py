@@ -1,0 +1,153 @@
+"""Runs an agent's shell command: confined, with a broker outside, as if nothing stood between."""
+
+# The entry of every shell call, where every millisecond counts, and names stay `str`:
+# ruff: noqa: PTH110, PTH119, PTH120, PTH123
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # `signal` costs as much as all of this
+import os
+import sys
+
+from verdigris.kernel import opencall
+from verdigris.kernel.shell.card import Card, read
+
+TYPE_CHECKING = False  # see card.py
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import NoReturn
+
+BROKER = "TDD_BROKER"
+HOOKS = "hook-commands"
+SANDBOX = "verdigris.kernel.sandbox"
+REFUSED = 126
+SHELLS = ("bash", "zsh")
+OUTSIDE = "import sys; sys.path += sys.argv.pop(1).split('\\n'); from verdigris.cli.main import run; run()"
+REFRESH = (
+    "import sys; sys.path += sys.argv[1].split('\\n'); "
+    "from verdigris.kernel.shell.protecting import main; main(sys.argv[2], sys.argv[3])"
+)
+_PR_SET_PDEATHSIG = 1
+
+
+class Place:
+    """Where a call belongs; the launcher knows it, so that no working directory has a say."""
+
+    __slots__ = ("control", "paths", "private", "root")
+
+    def __init__(self, root: str, private: str, paths: str) -> None:
+        self.root = root
+        self.private = private
+        self.control = os.path.dirname(os.path.dirname(private))
+        self.paths = paths
+        """Where our own packages lie, one a line."""
+
+    def outside(self, code: str, *arguments: str) -> list[str]:
+        """Our own interpreter, which takes nothing from an environment that an agent can write to."""
+        return [sys.executable, "-I", "-S", "-c", code, self.paths, *arguments]
+
+
+def run(place: Place, command: str) -> NoReturn:
+    if not os.access(place.private, os.W_OK) or _hook(place.control, command):
+        _shell(command, os.environ)  # confined already, or one of our own
+    card = read(place.private, place.control) or _refreshed(place)
+    if card is None:
+        os.write(
+            2, b"verdigris: the state cannot be read, so the command was not run: `tdd doctor` tells more\n"
+        )
+        os._exit(REFUSED)
+    os._exit(_call(place, card, command))
+
+
+def _hook(control: str, command: str) -> bool:
+    """Whether it is byte for byte a hook that `tdd init` wrote: the client runs those by its shell, too."""
+    try:
+        with open(f"{control}/{HOOKS}", "rb") as file:
+            return os.fsencode(command) in file.read().split(b"\0")
+    except FileNotFoundError:
+        return False
+
+
+def _refreshed(place: Place) -> Card | None:
+    argv = place.outside(REFRESH, place.root, place.private)
+    child = os.posix_spawn(argv[0], argv, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, 2, 1)])
+    _, status = os.waitpid(child, 0)
+    return read(place.private, place.control) if status == 0 else None
+
+
+def _call(place: Place, card: Card, command: str) -> int:
+    """While the child makes its mounts, we make its record and the broker's socket."""
+    path = opencall.socket_of(place.private)
+    go, tell = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
+    child = os.fork()
+    if child == 0:
+        os.close(go[1])
+        _confined(card, command, path, go[0], tell[1])
+    os.close(tell[1])
+    from verdigris.kernel.shell.outside import Outside, listening
+
+    record = opencall.opened(place.private, command)
+    socket = listening(path)
+    if namespace := os.read(tell[0], 64):
+        opencall.entered(record, namespace)
+        for name, ids in card.ids:
+            _write(f"/proc/{child}/{name}", ids)
+        os.write(go[1], b".")
+    try:
+        return Outside(place.outside(OUTSIDE), place.root, child, socket).wait()
+    finally:
+        opencall.closed(place.private)
+
+
+def _write(path: str, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    os.write(descriptor, text.encode())
+    os.close(descriptor)
+
+
+def _confined(card: Card, command: str, path: str, go: int, tell: int) -> NoReturn:
+    def told() -> None:
+        os.write(tell, opencall.namespace(user_namespace=card.way != "plain"))
+        if not os.read(go, 1):
+            raise OSError("the process outside went away")
+
+    try:
+        environment = {**os.environ, BROKER: path}
+        _bare(SANDBOX)
+        if card.way:
+            from verdigris.kernel.shell.confining import confine
+
+            confine(card.mounts, card.way, told)  # type: ignore[arg-type]  # one of the ways, as it was written
+        else:
+            environment = {**os.environ, "TDD_ACTOR": "agent"}
+            told()
+        from verdigris.kernel.sandbox.syscalls import prctl
+
+        prctl(_PR_SET_PDEATHSIG, _signal.SIGKILL)
+        _shell(command, environment)
+    except BaseException as error:  # noqa: BLE001 - whatever it is, the command must not run
+        said = f"verdigris: the command was not run, since it could not be confined: {error}\n"
+        os.write(2, said.encode(errors="surrogateescape"))
+        os._exit(REFUSED)
+
+
+def _bare(package: str) -> None:
+    """Its modules can be had without what its `__init__` imports, which costs as much as the whole call."""
+    made = type(sys)(package)
+    made.__path__ = [f"{os.path.dirname(os.path.dirname(__file__))}/{package.rpartition('.')[2]}"]
+    sys.modules[package] = made
+
+
+def _shell(command: str, environment: Mapping[str, str]) -> NoReturn:
+    for number in (_signal.SIGPIPE, _signal.SIGXFSZ):
+        _signal.signal(number, _signal.SIG_DFL)  # which our interpreter ignores
+    shell = environment.get("SHELL", "")
+    if os.path.basename(shell) not in SHELLS or not os.access(shell, os.X_OK):
+        shell = next((path for path in ("/bin/bash", "/usr/bin/bash") if os.path.exists(path)), "/bin/sh")
+    os.execve(shell, [shell, "-c", command], environment)  # noqa: S606 - it is the shell
+
+
+def main(argv: Sequence[str]) -> NoReturn:
+    """ROOT PRIVATE PATHS [-c] COMMAND, as the launcher and the client give them."""
+    root, private, paths, *words = argv
+    run(Place(root, private, paths), words[-1] if words else ":")

@@ -1,0 +1,96 @@
+"""How protected paths looked when they were last known to be right: whether one differs costs an lstat each.
+
+The file `stamps` in a worktree's private folder is
+`marshal((VERSION, state_seq, root, [(path, ctime_ns, inode, size, mode), …]))`, all paths as bytes, relative
+to `root` or absolute. A folder has its mtime in place of a size, so that what comes or goes in it shows; what
+does not exist has four zeros. The gate's quick entry reads it too: only `marshal` and `os` are imported here.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+
+FILE = "stamps"
+VERSION = 1
+ABSENT = (0, 0, 0, 0)
+_TYPE = 0o170000
+_FOLDER = 0o040000
+
+Row = tuple[bytes, int, int, int, int]
+Stamps = tuple[int, bytes, list[Row]]
+"""`state_seq`, root, rows."""
+
+
+def stamp(root: bytes, path: bytes) -> Row:
+    """How `path` looks now."""
+    try:
+        state = os.lstat(os.path.join(root, path))  # noqa: PTH118 - pathlib is slow to import, and a path may be absolute
+    except OSError:
+        return (path, *ABSENT)
+    return row(path, state)
+
+
+def row(path: bytes, state: os.stat_result) -> Row:
+    size = state.st_mtime_ns if state.st_mode & _TYPE == _FOLDER else state.st_size
+    return (path, state.st_ctime_ns, state.st_ino, size, state.st_mode)
+
+
+def write(private: str | os.PathLike[str], state_seq: int, root: bytes, rows: list[Row]) -> None:
+    """`state_seq`: the last record that changed the state; with another state other paths are protected.
+
+    Nobody may have written to the paths within the tick of a row's ctime after they were known to be right:
+    the caller waits the tick out between taking the rows and looking at the bytes.
+    """
+    place = os.path.join(os.fspath(private), FILE)  # noqa: PTH118
+    with open(f"{place}.new", "wb") as file:  # noqa: PTH123
+        file.write(marshal.dumps((VERSION, state_seq, root, rows)))
+    os.replace(f"{place}.new", place)  # noqa: PTH105
+
+
+def read(private: str | os.PathLike[str]) -> Stamps | None:
+    """None where there are none, or none that can be understood: then everything is to be looked at."""
+    place = os.path.join(os.fspath(private), FILE)  # noqa: PTH118
+    try:
+        with open(place, "rb") as file:  # noqa: PTH123
+            found = marshal.loads(file.read())  # noqa: S302 - our own file, in a folder that no agent may write
+        version, state_seq, root, rows = found
+    except (OSError, EOFError, ValueError, TypeError):
+        return None
+    return (state_seq, root, rows) if version == VERSION else None
+
+
+def forget(private: str | os.PathLike[str]) -> None:
+    """Have everything looked at anew."""
+    try:
+        os.unlink(os.path.join(os.fspath(private), FILE))  # noqa: PTH108, PTH118
+    except FileNotFoundError:
+        return
+
+
+def differs(root: bytes, rows: list[Row]) -> list[bytes]:
+    """The paths that look otherwise than their rows say."""
+    try:
+        top = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return [path for path, *_ in rows]
+    try:
+        return _differing(top, rows)
+    finally:
+        os.close(top)
+
+
+def _differing(top: int, rows: list[Row]) -> list[bytes]:
+    # By descriptor: the way from the top folder down is walked thousands of times.
+    lstat, found = os.lstat, []
+    for path, ctime, inode, size, mode in rows:
+        try:
+            now = lstat(path or b".", dir_fd=top)
+        except OSError:
+            if ctime:
+                found.append(path)
+            continue
+        same = now.st_ctime_ns == ctime and now.st_ino == inode and now.st_mode == mode
+        if not same or (now.st_size != size and (mode & _TYPE != _FOLDER or now.st_mtime_ns != size)):
+            found.append(path)
+    return found

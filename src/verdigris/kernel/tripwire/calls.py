@@ -1,0 +1,157 @@
+"""Looks at the tree before and after an agent's call: the agent's strays go back, a person's are kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from verdigris.core import tripwire as words
+from verdigris.core.actions import Deny, Target
+from verdigris.core.events import Edit
+from verdigris.core.pathclass import PathClass
+from verdigris.core.policy import implied_claim
+from verdigris.core.state import Phase
+from verdigris.core.targets import owners
+from verdigris.core.tripwire import Tripped, base
+from verdigris.core.turns import joining_events
+from verdigris.kernel.claiming import claim_within
+from verdigris.kernel.gitwhole import Place, place
+from verdigris.kernel.observe import difference, look
+from verdigris.kernel.putback import put_back
+from verdigris.kernel.recovery import recover
+from verdigris.kernel.tripwire.memory import Memory, recall, remember
+from verdigris.kernel.tripwire.moving import undo_moves
+from verdigris.kernel.tripwire.strays import Strays, strays
+from verdigris.kernel.tripwire.watch import see, unwatched, watch
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from verdigris.core.state import WorktreeState
+    from verdigris.kernel.project import Project
+
+CALLED = "changed by an agent's call"
+
+
+def before_call(project: Project, *, agent_alive: bool = False) -> Tripped:
+    """What changed since the last call: a person's doing, unless a process of the agent's lived meanwhile."""
+    with project.exclusive():
+        recover(project)
+        return _looked(project, recall(project), alive=agent_alive, wrote=())
+
+
+def after_call(
+    project: Project, *, agent_alive: bool = False, wrote: Collection[str] | None = None
+) -> Tripped:
+    """What changed since the call began is the agent's; `agent_alive`: it left a process running.
+
+    `wrote`: all that the call could write, where that is known: none for a tool that reads, one path for a
+    tool that edits. Anything else that changed meanwhile is a person's.
+    """
+    with project.exclusive():
+        recover(project)
+        memory = recall(project)
+        if memory is not None and memory.alive == agent_alive and not unwatched(project):
+            return Tripped()
+        return _looked(project, memory, alive=agent_alive, wrote=wrote)
+
+
+def _looked(
+    project: Project, memory: Memory | None, *, alive: bool, wrote: Collection[str] | None
+) -> Tripped:
+    phase = project.state().phase
+    agents = None if alive or (memory is not None and memory.alive) else wrote
+    if agents is None:
+        undo_moves(project)
+    memory = recall(project)
+    moved = memory.moved if memory else ()
+    state = look(project, project.state())
+    seen = see(project, state)
+    found = strays(project, state, memory, seen.tree) if memory or agents is None else ()
+    mine, persons = _apart(found, agents)
+    done = _undone(project, state, mine, seen.tree)
+    if agents is None:
+        done = _joined(project, done)
+    texts = [words.moved_back_text(moved, phase)] if moved else []
+    texts += [words.kept_text(s.paths, s.cls, state.phase) for s in persons]
+    if done:
+        state = project.state()
+        seen = see(project, state)
+    remember(project, Memory(seen.tree, base(state), state.phase, _place(project), alive))
+    watch(project, seen)
+    text = "\n".join([*texts, *([done.text] if done else [])])
+    return replace(done, kept=_paths(persons), moved_back=moved, text=text)
+
+
+def _apart(
+    found: tuple[Strays, ...], agents: Collection[str] | None
+) -> tuple[tuple[Strays, ...], tuple[Strays, ...]]:
+    """The agent's and the person's."""
+    if agents is None:
+        return found, ()
+    split = [(s, frozenset(s.paths).intersection(agents)) for s in found]
+    mine = (replace(s, paths=tuple(p for p in s.paths if p in own)) for s, own in split if own)
+    others = (replace(s, paths=tuple(p for p in s.paths if p not in own)) for s, own in split)
+    return tuple(mine), tuple(s for s in others if s.paths)
+
+
+def _undone(project: Project, state: WorktreeState, mine: tuple[Strays, ...], tree: str) -> Tripped:
+    claimed, gone, texts = "", list[str](), list[str]()
+    for stray in mine:
+        done = _claimed(project, state, stray, tree)
+        if isinstance(done, str):
+            claimed = done
+            texts.append(f"{', '.join(stray.paths)}: claims {done}, the one open red.\nnext: `tdd settle`")
+            continue
+        put_back(project, stray.home, stray.paths, why=CALLED)
+        gone += stray.paths
+        texts.append(words.put_back_text(stray.paths, stray.cls, done))
+    return Tripped(put_back=tuple(gone), claimed=claimed, text="\n".join(texts))
+
+
+def _claimed(project: Project, state: WorktreeState, stray: Strays, tree: str) -> str | Deny | None:
+    """Source written in red claims the one open red, where that was seen on the tree without it."""
+    if stray.cls is not PathClass.SOURCE or state.phase is not Phase.RED:
+        return None
+    decision = implied_claim(state)
+    if isinstance(decision, Deny):
+        return decision
+    (red,) = decision.claims
+    start = project.workspace.graft(tree, stray.home, stray.paths)
+    targets = tuple(Target(path, frozenset({PathClass.SOURCE})) for path in stray.paths)
+    claimed = claim_within(project, state, red.test_id, targets, implied=True, tree=start)
+    if isinstance(claimed, Deny):
+        return claimed
+    project.record(Edit(paths=stray.paths))
+    return red.test_id
+
+
+def _joined(project: Project, done: Tripped) -> Tripped:
+    """In green, source outside the targets joins the open claims, or is refused where claims are strict."""
+    state = project.state()
+    if state.phase is not Phase.GREEN or state.turn is None or state.turn.suspended:
+        return done
+    edits = difference(project, state.turn.tree, project.workspace.snapshot()).source
+    paths = tuple(c.path for c in edits if not owners(state.claims.values(), c.path))
+    if not paths:
+        return done
+    if project.settings.claims != "strict":
+        project.record(*joining_events(state, paths))
+        return done
+    put_back(project, state.turn.tree, paths, why=CALLED)
+    denial = Deny(
+        "outside-targets",
+        "It is outside the targets of the open claims (`claims: strict`).",
+        f"`tdd claim {next(iter(state.claims))} {paths[0]}`",
+    )
+    text = words.put_back_text(paths, PathClass.SOURCE, denial)
+    return replace(done, put_back=done.put_back + paths, text="\n".join(filter(None, (done.text, text))))
+
+
+def _place(project: Project) -> Place:
+    memory = recall(project)
+    return place(project, memory.place if memory else None)
+
+
+def _paths(found: tuple[Strays, ...]) -> tuple[str, ...]:
+    return tuple(path for s in found for path in s.paths)

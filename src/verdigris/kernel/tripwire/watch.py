@@ -1,0 +1,97 @@
+"""Takes the stamps of what the phase protects: of each file, of folders where one could appear, of git."""
+
+from __future__ import annotations
+
+import os
+import re
+from fnmatch import translate
+from typing import TYPE_CHECKING
+
+from verdigris.core.protection import protected_classes
+from verdigris.core.runnerkeys import MIXED
+from verdigris.core.tripwire import KEYS_PROTECTED
+from verdigris.core.value import value
+from verdigris.kernel import stamps
+from verdigris.kernel.gitwhole import watched
+from verdigris.kernel.log import light
+from verdigris.kernel.workspace.index import let_the_clock_tick
+from verdigris.kernel.workspace.scan import NEVER, VENV_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from verdigris.core.state import WorktreeState
+    from verdigris.kernel.project import Project
+
+_NEVER = re.compile("|".join(map(translate, (*NEVER, ".git"))))
+
+
+@value
+class Seen:
+    """A look at the tree: the snapshot is younger than the stamps, and no later write hides in their tick."""
+
+    tree: str
+    rows: list[stamps.Row]
+    state_seq: int | None
+
+
+def see(project: Project, state: WorktreeState) -> Seen:
+    at = light.head(os.fspath(project.repo.control))
+    rows = list(_rows(project, state))
+    let_the_clock_tick(max((ctime for _, ctime, *_ in rows), default=0))
+    return Seen(project.workspace.snapshot(), rows, None if at is None else light.changed_at(at))
+
+
+def watch(project: Project, seen: Seen) -> None:
+    """From now on the stamps speak for the tree."""
+    if seen.state_seq is None:
+        stamps.forget(project.repo.private)
+    else:
+        stamps.write(project.repo.private, seen.state_seq, os.fsencode(project.root), seen.rows)
+
+
+def unwatched(project: Project) -> bool:
+    """Whether something looks otherwise than when it was known to be right, or the state changed since."""
+    known = stamps.read(project.repo.private)
+    at = light.head(os.fspath(project.repo.control))
+    if known is None or at is None:
+        return True
+    state_seq, root, rows = known
+    return state_seq != light.changed_at(at) or bool(stamps.differs(root, rows))
+
+
+def _rows(project: Project, state: WorktreeState) -> Iterator[stamps.Row]:
+    classes, keys = protected_classes(state.phase), state.phase in KEYS_PROTECTED
+
+    def wanted(path: str, name: str) -> bool:
+        return (keys and name in MIXED) or project.classify(path) in classes
+
+    top = os.fspath(project.root)
+    yield stamps.stamp(os.fsencode(top), b"")
+    yield from _below(top, "", wanted)
+    for path in watched(project.repo):
+        yield stamps.stamp(os.fsencode(top), path)
+
+
+def _below(top: str, folder: str, wanted: Callable[[str, str], bool]) -> Iterator[stamps.Row]:
+    try:
+        with os.scandir(f"{top}/{folder}") as found:
+            entries = [entry for entry in found if not _NEVER.match(entry.name)]
+    except OSError:
+        return
+    for entry in entries:
+        path = f"{folder}{entry.name}"
+        if entry.is_dir(follow_symlinks=False):
+            if entry.name in VENV_NAMES and os.path.lexists(f"{top}/{path}/pyvenv.cfg"):
+                continue
+            yield _row(path, entry)
+            yield from _below(top, f"{path}/", wanted)
+        elif wanted(path, entry.name):
+            yield _row(path, entry)
+
+
+def _row(path: str, entry: os.DirEntry[str]) -> stamps.Row:
+    try:
+        return stamps.row(os.fsencode(path), entry.stat(follow_symlinks=False))
+    except OSError:
+        return (os.fsencode(path), *stamps.ABSENT)

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.actions import Actor
+from verdigris.kernel.project import open_project
+from verdigris.kernel.putback import put_back
+
+if TYPE_CHECKING:
+    from support.cli import Cli
+
+TEST = "tests/test_add.py"
+
+
+def test_what_had_to_make_way_is_listed_and_printed(cli: Cli) -> None:
+    assert "nothing had to make way" in cli.ok("displaced").out
+    project = open_project(cli.repo.root, Actor())
+    tree = project.workspace.snapshot()
+    for text in ("# first\n", "# second\n"):
+        cli.repo.write(TEST, text)
+        put_back(project, tree, [TEST], why="drift")
+    assert cli.ok("displaced").out.count(TEST) == 2
+    assert cli.ok("displaced", TEST).out == "# second\n"
+    told = cli.ok("displaced", TEST, "--json").json["displaced"]
+    assert [project.workspace.blob_bytes(each["blob"]) for each in told] == [b"# second\n", b"# first\n"]
+    missing = cli.tdd("displaced", "calc.py")
+    assert (missing.code, missing.out) == (2, "")

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+
+from verdigris.core.loading import from_elsewhere, import_roots, unprotected
+from verdigris.core.pathclass import PathClass
+from verdigris.core.report import Ended, TestReport
+
+
+@pytest.mark.parametrize(
+    ("paths", "roots"),
+    [
+        ((), ()),
+        (("calc.py",), ("",)),
+        (("pkg/__init__.py", "pkg/sub/__init__.py", "pkg/sub/x.py"), ("",)),
+        (("src/pkg/__init__.py", "src/pkg/x.py"), ("", "src")),
+        (("src/space/pkg/__init__.py",), ("", "src", "src/space")),
+        (("src/space/alone.py",), ("", "src", "src/space")),
+        (("api/src/pkg/__init__.py", "lib/one.py", "lib/data.json"), ("", "api", "api/src", "lib")),
+    ],
+)
+def test_import_roots(paths: tuple[str, ...], roots: tuple[str, ...]) -> None:
+    assert import_roots(paths) == roots
+
+
+def report(loaded: tuple[str, ...] = (), outside: tuple[str, ...] = ()) -> TestReport:
+    return TestReport("pytest", Ended.FINISHED, 0, 1, loaded=loaded, outside=outside)
+
+
+def test_a_copy_from_elsewhere_is_named_with_a_way_out() -> None:
+    (reason,) = from_elsewhere(report(outside=("/lib/calc.py instead of src/calc.py",)))
+    assert reason.startswith("loaded /lib/calc.py instead of src/calc.py: ")
+    assert "editable" in reason
+    assert from_elsewhere(report()) == ()
+
+
+def test_what_no_class_protects_is_a_concern() -> None:
+    classes = {"src/a.py": PathClass.SOURCE, "tests/t.py": PathClass.TEST}
+    found = unprotected(
+        report(loaded=("src/a.py", "tests/t.py", "tools/x.py")),
+        lambda path: classes.get(path, PathClass.OTHER),
+    )
+    assert found == ("tools/x.py is loaded by the tests but no class protects it",)

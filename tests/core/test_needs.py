@@ -1,0 +1,170 @@
+"""What a run lacked, as far as its own words tell."""
+
+from __future__ import annotations
+
+import pytest
+
+from verdigris.core.needs import Need, needs, written
+from verdigris.core.report import CollectError, Ended, Failure, RunPhase, Status, TestReport, TestResult
+from verdigris.core.settings import Settings
+
+SET = {"DATABASE_URL": "pg://secret", "PORTAL": "x", "PATH": "/bin", "EDITOR": "vi", "HOME": "/home/ada"}
+
+
+def result(kind: str, message: str, *, bases: tuple[str, ...] = (), name: str = "test_x") -> TestResult:
+    failure = Failure(kind, assertion=False, message=message, bases=bases)
+    test_id = f"tests/test_a.py::{name}"
+    return TestResult(test_id, test_id, "native", Status.FAIL, RunPhase.CALL, 1, failure)
+
+
+def skipped(note: str) -> TestResult:
+    test_id = "tests/test_a.py::test_s"
+    return TestResult(test_id, test_id, "native", Status.SKIP, RunPhase.SETUP, 1, note=note)
+
+
+def report(*results: TestResult, errors: tuple[CollectError, ...] = (), tail: str = "") -> TestReport:
+    ended = Ended.NO_START if tail else Ended.FINISHED
+    return TestReport("python -m pytest", ended, 1, 1, results, errors=errors, tail=tail)
+
+
+def keys(found: tuple[Need, ...]) -> list[tuple[str, str]]:
+    return [(need.key, need.value) for need in found]
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("KeyError", "'DATABASE_URL'"),
+        ("RuntimeError", "environment variable DATABASE_URL is not set"),
+        ("ImproperlyConfigured", "Set the DATABASE_URL environment variable"),
+        ("ValidationError", "1 validation error for Settings\ndatabase_url\n  Field required"),
+        ("KeyError", "'PORTAL'"),
+    ],
+)
+def test_a_variable_that_the_caller_has_and_the_run_missed(kind: str, message: str) -> None:
+    found = needs(report(result(kind, message)), SET, Settings())
+    assert [need.key for need in found] == ["room.env"]
+    assert found[0].value in {"DATABASE_URL", "PORTAL"}
+    assert "tests/test_a.py::test_x" in found[0].why
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("KeyError", "'REDIS_URL'"),
+        ("KeyError", "'PATH'"),
+        ("KeyError", "'portal'"),
+        ("AssertionError", "assert 'DATABASE_URL' == 'x'"),
+        ("AssertionError", "the EDITOR widget is missing"),
+        ("RuntimeError", "MY_DATABASE_URL_2 is not set"),
+        ("ValueError", "no open portal: required"),
+        ("KeyError", ""),
+    ],
+)
+def test_what_is_unset_kept_or_only_mentioned_is_no_need(kind: str, message: str) -> None:
+    assert needs(report(result(kind, message)), SET, Settings()) == ()
+
+
+def test_a_file_that_does_not_load_and_a_skip_tell_it_too() -> None:
+    error = CollectError("tests/test_b.py", "KeyError", "'DATABASE_URL'")
+    assert keys(needs(report(errors=(error,)), SET, Settings())) == [("room.env", "DATABASE_URL")]
+    assert keys(needs(report(skipped("Skipped: needs DATABASE_URL")), SET, Settings())) == [
+        ("room.env", "DATABASE_URL")
+    ]
+    assert needs(report(skipped("xfail")), SET, Settings()) == ()
+
+
+def test_a_need_is_told_once_and_not_when_it_is_met() -> None:
+    lacking = report(
+        result("KeyError", "'DATABASE_URL'"), result("KeyError", "'DATABASE_URL'", name="test_y")
+    )
+    assert keys(needs(lacking, SET, Settings())) == [("room.env", "DATABASE_URL")]
+    for entry in ("DATABASE_URL", "DATABASE_URL=other"):
+        assert needs(lacking, SET, Settings(room_env=(entry,))) == ()
+
+
+def test_a_file_that_only_the_real_home_has() -> None:
+    path = "/tmp/tdd-room.0a1b2c/own/home/.shoprc"
+    lacking = report(result("FileNotFoundError", f"[Errno 2] No such file or directory: '{path}'"))
+    assert keys(needs(lacking, SET, Settings())) == [("room.env", "HOME")]
+    assert needs(lacking, SET, Settings(room_env=("HOME",))) == ()
+
+
+REFUSED = result(
+    "ConnectionRefusedError", "[Errno 111] Connection refused", bases=("ConnectionRefusedError",)
+)
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [
+        REFUSED,
+        result(
+            "OperationalError", 'connection to server at "localhost", port 5432 failed: Connection refused'
+        ),
+        result("gaierror", "[Errno -3] Temporary failure in name resolution"),
+        result("OSError", "[Errno 101] Network is unreachable"),
+    ],
+)
+def test_a_server_that_is_out_of_reach(failed: TestResult) -> None:
+    assert keys(needs(report(failed), {}, Settings())) == [("room.network", "host")]
+    assert needs(report(failed), {}, Settings(room_network="host")) == ()
+
+
+def test_without_any_network_one_of_its_own_comes_first() -> None:
+    nothing = Settings(room_network="none")
+    assert keys(needs(report(REFUSED), {}, nothing)) == [("room.network", "loopback")]
+    local = result("OSError", "[Errno 101] Network is unreachable")
+    assert keys(needs(report(local), {}, nothing)) == [("room.network", "loopback")]
+    named = result("gaierror", "[Errno -3] Temporary failure in name resolution")
+    assert keys(needs(report(named), {}, nothing)) == [("room.network", "host")]
+
+
+@pytest.mark.parametrize(
+    ("failed", "plugin"),
+    [
+        (result("FixtureLookupError", "('mocker', <FixtureRequest for <Function test_x>>)"), "pytest_mock"),
+        (result("Failed", "async def functions are not natively supported.\nYou need"), "asyncio"),
+    ],
+)
+def test_a_plugin_that_the_configuration_leaves_out(failed: TestResult, plugin: str) -> None:
+    chosen = Settings(room_plugins=("xdist",))
+    assert keys(needs(report(failed), {}, chosen)) == [("room.plugins", plugin)]
+    assert needs(report(failed), {}, Settings()) == ()
+    assert needs(report(failed), {}, Settings(room_plugins=(plugin,))) == ()
+    assert needs(report(failed), {}, chosen, installed={"cov"}) == ()
+    assert keys(needs(report(failed), {}, chosen, installed={plugin})) == [("room.plugins", plugin)]
+
+
+def test_options_and_marks_of_plugins() -> None:
+    chosen = Settings(room_plugins=())
+    usage = "ERROR: usage: pytest\npytest: error: unrecognized arguments: --cov=src -n 4\n  inifile: x\n"
+    assert keys(needs(report(tail=usage), {}, chosen)) == [
+        ("room.plugins", "pytest_cov"),
+        ("room.plugins", "xdist"),
+    ]
+    error = CollectError(
+        "tests/test_b.py", "Failed", "'django_db' not found in `markers` configuration option"
+    )
+    assert keys(needs(report(errors=(error,)), {}, chosen)) == [("room.plugins", "django")]
+
+
+def test_what_steered_the_callers_own_runs_is_named_where_something_is_missing() -> None:
+    missing = report(
+        result("FixtureLookupError", "('portal_fixture', <FixtureRequest for <Function test_x>>)")
+    )
+    environ = {"PYTEST_PLUGINS": "my.plugin", "PYTEST_ADDOPTS": "-p my.other"}
+    assert keys(needs(missing, environ, Settings())) == [
+        ("room.env", "PYTEST_PLUGINS"),
+        ("stacks[].test_command", "-p my.other"),
+    ]
+    assert needs(missing, {}, Settings()) == ()
+
+
+def test_how_needs_are_written_down() -> None:
+    lacking = [("room.env", "A"), ("room.network", "host"), ("room.env", "B"), ("room.network", "loopback")]
+    assert written([Need(key, what, "") for key, what in lacking]) == (
+        "room.env: [A, B]",
+        "room.network: host",
+    )
+    assert written([Need("stacks[].test_command", "-p a.b -x", "")]) == ("stacks[].test_command: -p a.b -x",)

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import pytest
+
+from verdigris.core.settings import Stack
+from verdigris.core.suite import Suite, suite_of
+
+
+@pytest.mark.parametrize(
+    ("stack", "expected"),
+    [
+        (Stack(), Suite((), ())),
+        (Stack(suite=("tests/unit", "-m not slow")), Suite(("tests/unit",), ("-m", "not slow"))),
+        (Stack(root="services/a/", suite=("tests/x.py::y",)), Suite(("services/a/tests/x.py::y",), ())),
+        (Stack(suite=("-mfast",)), Suite((), ("-m", "fast"))),
+    ],
+)
+def test_names_and_marks(stack: Stack, expected: Suite) -> None:
+    assert suite_of(stack) == expected

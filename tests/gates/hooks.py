@@ -1,0 +1,52 @@
+"""Claude Code's hook calls, for the tests of the gate's quick entry."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import verdigris
+from verdigris.gates.fast import quick
+from verdigris.kernel.carding import refresh
+
+if TYPE_CHECKING:
+    from support.turns import World
+
+ENTRY = Path(verdigris.__file__).parent / "gates" / "entry.py"
+
+
+def payload(world: World, tool: str, event: str = "PreToolUse", cwd: str = "", **arguments: Any) -> bytes:
+    call = {"hook_event_name": event, "tool_name": tool, "tool_input": arguments, "session_id": "s1"}
+    return json.dumps({"cwd": cwd or str(world.root), **call}).encode()
+
+
+def write(world: World, path: str | Path, text: str = "x = 1\n") -> bytes:
+    return payload(world, "Write", file_path=f"{world.root}/{path}", content=text)
+
+
+def dealt(world: World) -> World:
+    """With a fresh card."""
+    assert refresh(world.project, home=quick.home())
+    return world
+
+
+def judged(raw: bytes) -> quick.Allowed | None:
+    """None is a doubt."""
+    try:
+        return quick.judged(raw)
+    except Exception:  # noqa: BLE001 - as the entry sees it
+        return None
+
+
+def run(
+    raw: bytes, event: str = "PreToolUse", *options: str, entry: Path = ENTRY
+) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-I", "-S", *options, os.fspath(entry), "claude", event]
+    env = {name: value for name, value in os.environ.items() if not name.startswith("CLAUDE")}
+    env["HOME"] = os.devnull  # the same for all, or each call makes the card anew
+    done = subprocess.run(argv, input=raw, capture_output=True, check=False, env=env)
+    return subprocess.CompletedProcess(argv, done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from verdigris.core.errors import UserError
+from verdigris.gates.claude.install import confine, install, uninstall
+from verdigris.gates.claude.settings import HOOKS, LOCAL, PREFIX, SHARED, command, with_hooks, without_hooks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.turns import World
+
+THEIRS = {
+    "permissions": {"allow": ["Bash(ls:*)"]},
+    "hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "mine"}]}]},
+    "env": {"A": "1"},
+}
+
+
+def test_hooks_are_added_beside_others_and_come_out_again() -> None:
+    merged = with_hooks(THEIRS, "/r/.git/tdd/shell")
+    assert merged["hooks"]["PreToolUse"][0] == THEIRS["hooks"]["PreToolUse"][0]  # type: ignore[index]
+    assert merged["env"] == {"A": "1", PREFIX: "/r/.git/tdd/shell"}
+    assert set(merged["hooks"]) == {hook.event for hook in HOOKS}
+    assert with_hooks(merged, "/r/.git/tdd/shell") == merged
+    assert without_hooks(merged) == THEIRS
+    assert without_hooks(with_hooks({})) == {}
+
+
+def test_the_write_gates_fail_closed_and_the_others_open() -> None:
+    hooks = with_hooks({})["hooks"]
+    closed = {event for event, (entry,) in hooks.items() if entry["hooks"][0].get("onFailure") == "block"}
+    assert closed == {"PreToolUse", "PostToolUse", "PostToolUseFailure"}
+    assert all(entry["matcher"] == "*" and entry["hooks"][0]["timeout"] for (entry,) in hooks.values())
+
+
+@pytest.mark.parametrize("theirs", [None, '{"env":   {"A": "1"}}', "{}\n", ""])
+def test_uninstall_gives_back_the_very_bytes(world: World, theirs: str | None) -> None:
+    for name in (SHARED, LOCAL) if theirs is not None else ():
+        world.write(name, theirs or "")
+    assert install(world.project) == (SHARED, LOCAL)
+    assert install(world.project) == ()
+    assert str(world.root) not in world.read(SHARED)
+    assert uninstall(world.project) == (SHARED, LOCAL)
+    assert (world.root / ".claude").exists() is (theirs is not None)
+    for name in (SHARED, LOCAL) if theirs is not None else ():
+        assert world.read(name) == theirs
+    assert not (world.project.repo.control / "hook").exists()
+
+
+def test_what_a_user_added_since_stays(world: World) -> None:
+    install(world.project)
+    settings = json.loads(world.read(SHARED))
+    world.write(SHARED, json.dumps({**settings, "model": "opus"}))
+    install(world.project)
+    uninstall(world.project)
+    assert json.loads(world.read(SHARED)) == {"model": "opus"}
+
+
+def test_the_personal_file_is_never_committed(world: World) -> None:
+    install(world.project)
+    world.repo.git("add", "--all")
+    assert world.repo.git("diff", "--cached", "--name-only") == SHARED
+
+
+def test_broken_settings_and_an_open_turn_are_refused(world: World) -> None:
+    world.write(SHARED, "{")
+    with pytest.raises(UserError, match="not JSON"):
+        install(world.project)
+    world.write(SHARED, "{}")
+    world.green_by_record()
+    with pytest.raises(UserError, match="green phase"):
+        install(world.project)
+    confine(world.project)
+    assert PREFIX in world.read(LOCAL)
+
+
+def call(world: World, event: str, payload: str, **env: str) -> tuple[int, str, str]:
+    hook = next(hook for hook in HOOKS if hook.event == event)
+    done = subprocess.run(
+        ["sh", "-c", command(hook)],
+        input=payload,
+        env={"PATH": "/usr/bin:/bin", "CLAUDE_PROJECT_DIR": str(world.root), **env},
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def written(launcher: Path, script: str) -> None:
+    launcher.write_text(f"#!/bin/sh\n{script}\n")
+    launcher.chmod(0o755)
+
+
+def test_the_committed_command_finds_the_gate_from_anywhere_in_the_clone(
+    world: World, tmp_path: Path
+) -> None:
+    install(world.project)
+    linked = tmp_path / "a linked one"
+    world.repo.git("worktree", "add", "-q", "-b", "linked", str(linked))
+    (world.root / "deep/er").mkdir(parents=True)
+    for folder, root in ((world.root, world.root), (world.root / "deep/er", world.root), (linked, linked)):
+        for name, decision in (("calc.py", '"deny"'), ("notes.md", "{}")):
+            arguments = {"file_path": str(root / name), "content": "x = 1\n"}
+            payload = {"cwd": str(folder), "tool_name": "Write", "tool_input": arguments}
+            whole = json.dumps({"hook_event_name": "PreToolUse", **payload})
+            code, out, err = call(world, "PreToolUse", whole, CLAUDE_PROJECT_DIR=str(folder))
+            assert (code, err) == (0, "")
+            assert decision in out
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["exit 1", "exit 3", "kill -9 $$", "echo junk", "exec /nowhere/python", "exit 0"],
+)
+def test_whatever_is_no_answer_blocks_a_write_and_lets_a_person_go_on(world: World, script: str) -> None:
+    install(world.project)
+    written(world.project.repo.control / "hook", script)
+    for event in ("PreToolUse", "PostToolUse", "PostToolUseFailure"):
+        code, out, err = call(world, event, "{}")
+        assert (code, out) == (2, "")
+        assert "blocked" in err
+    for event in ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStop"):
+        code, out, _ = call(world, event, "{}")
+        assert code == 0
+        assert "Verdigris" in json.loads(out)["systemMessage"]
+
+
+def test_a_clone_without_the_gate_says_how_to_install_it(world: World) -> None:
+    code, _, err = call(world, "PreToolUse", "{}")
+    assert code == 2
+    assert "tdd init --agent claude" in err
+    code, out, _ = call(world, "SessionStart", "{}")
+    assert code == 0
+    assert "tdd init --agent claude" in json.loads(out)["systemMessage"]

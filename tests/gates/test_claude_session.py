@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.hooks import Client
+from support.turns import CALC, SUB, SUB_ID, TEST_ADD, TEST_SUB
+from verdigris.core.events import Accepted, Revised, SentBack, Violation
+from verdigris.core.state import Phase
+
+if TYPE_CHECKING:
+    from support.turns import World
+
+WRONG = "\n\ndef sub(a, b):\n    return 0\n"
+
+
+@pytest.fixture
+def client(world: World) -> Client:
+    return Client(world)
+
+
+def phase(world: World) -> Phase:
+    return world.state.phase
+
+
+def test_the_laws_and_the_phase_are_the_same_bytes_for_the_same_state(client: Client) -> None:
+    first, again = client.raw("SessionStart", source="startup"), client.raw("SessionStart", source="resume")
+    assert first == again
+    assert "phase red" in first.stdout
+    assert (
+        "tdd test ID"
+        in client.say("UserPromptSubmit", prompt="hello")["hookSpecificOutput"]["additionalContext"]
+    )
+    client.world.green_by_record()
+    assert f"claimed: {SUB_ID}" in client.raw("UserPromptSubmit", prompt="hello").stdout
+    assert "a turn is open from before" in client.say("SessionStart")["systemMessage"]
+
+
+def test_what_was_put_back_is_told_with_the_next_move(client: Client) -> None:
+    client.world.green_by_record()
+    assert client.before("Bash", command="x") == "pass"
+    client.world.write("tests/test_sub.py", "assert True\n")
+    told = client.after("Bash", event="PostToolUseFailure", command="x")
+    assert "tests/test_sub.py" in told
+    assert client.world.read("tests/test_sub.py") == TEST_SUB
+    assert client.world.events(Violation)
+    assert client.after("Bash", command="x") == ""
+
+
+def test_what_the_sandbox_stopped_is_explained(client: Client) -> None:
+    client.world.green_by_record()
+    client.before("Bash", command="x")
+    error = "sed: couldn't open temporary file tests/x: Read-only file system"
+    said = client.say("PostToolUseFailure", tool_name="Bash", tool_input={"command": "x"}, error=error)
+    assert "that path is protected" in said["hookSpecificOutput"]["additionalContext"]
+
+
+def test_a_stop_settles_what_was_edited_sends_back_twice_and_lays_aside(client: Client) -> None:
+    world = client.world
+    world.green()
+    assert client.say("Stop") == {}, "a question to the person is no settlement"
+    world.write("calc.py", CALC + WRONG)
+    first = client.say("Stop")
+    assert first["decision"] == "block"
+    assert "still-red" in first["reason"]
+    assert client.say("Stop", stop_hook_active=True) == {}, "no new edit"
+    assert sum(world.state.strikes.values()) == 1
+    world.write("calc.py", CALC + WRONG + "# again\n")
+    second = client.say("Stop", stop_hook_active=True)
+    assert "tdd restore" in second["reason"]
+    assert [event.nth for event in world.events(SentBack)] == [1, 2]  # type: ignore[attr-defined]
+    assert world.read("calc.py") == CALC
+
+
+def test_an_accepted_stop_tells_the_person(client: Client) -> None:
+    client.world.green()
+    client.world.write("calc.py", CALC + SUB)
+    said = client.say("Stop")
+    assert "decision" not in said
+    assert "accepted" in said["systemMessage"]
+    assert client.world.events(Accepted)
+
+
+def test_the_clients_cap_is_honoured(world: World) -> None:
+    client = Client(world, environment={"CLAUDE_CODE_STOP_HOOK_BLOCK_CAP": "2"})
+    world.green()
+    world.project.record(SentBack(why="", nth=1))
+    world.write("calc.py", CALC + WRONG)
+    said = client.say("Stop", stop_hook_active=True)
+    assert "decision" not in said
+    assert "the turn stays open" in said["systemMessage"]
+    assert world.state.phase is Phase.GREEN
+
+
+def test_a_subagent_settles_its_own_claims_only(world: World) -> None:
+    sub, other = Client(world, agent="a1"), Client(world, agent="a2")
+    world.write("tests/test_sub.py", TEST_SUB)
+    world.test(SUB_ID)
+    assert sub.before("Write", file_path="calc.py", content=CALC + SUB) == "pass"
+    world.write("calc.py", CALC + SUB)
+    assert other.say("SubagentStop") == {}
+    assert world.state.phase is Phase.GREEN
+    assert "accepted" in sub.say("SubagentStop")["systemMessage"]
+
+
+def test_a_persons_word_in_the_prompt(client: Client) -> None:
+    world = client.world
+    asked = client.say("UserPromptSubmit", prompt="tdd off")
+    assert (asked["decision"], world.state.phase) == ("block", Phase.RED)
+    off = client.say("UserPromptSubmit", prompt="tdd off 'a spike\nthen write the parser")
+    assert "the laws are off" in off["hookSpecificOutput"]["additionalContext"]
+    assert world.state.off_why == "'a spike"
+    assert "decision" not in client.say("UserPromptSubmit", prompt="tdd on this module, please")
+    assert phase(world) is Phase.OFF
+    assert client.say("UserPromptSubmit", prompt=" tdd on ")["decision"] == "block"
+    assert phase(world) is Phase.RED
+    client.say("UserPromptSubmit", prompt="tdd revise tests/test_add.py --why it is obsolete now")
+    (revised,) = world.events(Revised)
+    assert revised == Revised(names=("tests/test_add.py",), why="it is obsolete now")
+    world.write("tests/test_held.py", TEST_ADD)
+    assert "add" in client.say("UserPromptSubmit", prompt="tdd holdout add tests/test_held.py")["reason"]
+    assert list(world.state.held_out) == ["tests/test_held.py"]
+
+
+def test_a_client_that_an_agent_started_does_not_speak_as_a_person(world: World) -> None:
+    nested = Client(world, environment={"TDD_ACTOR": "agent"})
+    assert "not done" in nested.say("UserPromptSubmit", prompt="tdd off x")["reason"]
+    assert phase(world) is Phase.RED
+
+
+def test_our_fault_refuses_the_agent_and_never_a_person(client: Client) -> None:
+    log = client.world.project.repo.control / "events.jsonl"
+    log.write_bytes(b"junk\n" + log.read_bytes())
+    assert client.raw("PreToolUse", tool_name="Write", tool_input={"file_path": "x"}).exit_code == 2
+    assert client.raw("PreToolUse", tool_name="Bash", tool_input={"command": "x"}).exit_code == 2
+    for event in ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStop"):
+        assert "Verdigris" in client.say(event, prompt="hello")["systemMessage"], event
+    assert client.say("Notification") == {}

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import importlib.util
+import os
+import py_compile
+import sys
+import sysconfig
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.turns import CALC, SUB, SUB_ID, World, make_world
+from verdigris.core.events import Settled, Violation
+from verdigris.core.verdict import Kind
+from verdigris.kernel.foundation import changed, frozen, prepare, undermined
+from verdigris.kernel.foundation.watched import watched
+from verdigris.kernel.interpreter import Places
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TAG = sys.implementation.cache_tag or ""
+PYTHON = ".venv/bin/python"
+CFG = f"home = {Path(sys.base_prefix, 'bin')}\ninclude-system-site-packages = false\n"
+
+
+def environment(world: World) -> Path:
+    """An environment in the repository with a runner that is small enough to be changed; its packages."""
+    made = world.root / ".venv"
+    (made / "bin").mkdir(parents=True)
+    (made / "bin" / "python").symlink_to(sys.executable)
+    (made / "pyvenv.cfg").write_text(CFG)
+    version = sysconfig.get_python_version()
+    packages = made / "lib" / f"python{version}" / "site-packages"
+    for name, text in {
+        "_pytest/__init__.py": "",
+        "_pytest/runner.py": "def call():\n    return 'called'\n",
+        "pluggy/__init__.py": "",
+        "pytest/__init__.py": "",
+        "pytest_extra/plugin.py": "X = 1\n",
+        "pytest_extra-1.dist-info/entry_points.txt": "[pytest11]\nextra = pytest_extra.plugin\n",
+        "click/__init__.py": "",
+        "click-8.dist-info/entry_points.txt": "[console_scripts]\nclick = click:main\n",
+        "project.pth": f"{world.root / 'src'}\n",
+    }.items():
+        (packages / name).parent.mkdir(parents=True, exist_ok=True)
+        (packages / name).write_text(text)
+    return packages
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = make_world(tmp_path / "repo")
+    world.write("tdd.yaml", f"stacks:\n  - {{root: ., language: python, runner: pytest, python: {PYTHON}}}\n")
+    return world
+
+
+def cached(packages: Path) -> Path:
+    return Path(importlib.util.cache_from_source(str(packages / "_pytest" / "runner.py")))
+
+
+def poison(packages: Path) -> None:
+    """Other code under the header of the genuine one."""
+    source = packages / "_pytest" / "runner.py"
+    text = source.read_text()
+    status = source.stat()
+    source.write_text(text.replace("'called'", "'passed'"))
+    os.utime(source, ns=(status.st_atime_ns, status.st_mtime_ns))
+    py_compile.compile(str(source))
+    source.write_text(text)
+    os.utime(source, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "_pytest/runner.py": lambda p: (p / "_pytest/runner.py").write_text("def call():\n    return 'kalled'\n"),
+    "_pytest/new.py": lambda p: (p / "_pytest/new.py").write_text(""),
+    "pluggy/__init__.py": lambda p: (p / "pluggy/__init__.py").unlink(),
+    "pytest_extra/plugin.py": lambda p: (p / "pytest_extra/plugin.py").write_text("X = 2\n"),
+    "zz.pth": lambda p: (p / "zz.pth").write_text("import os\n"),
+    "sitecustomize.py": lambda p: (p / "sitecustomize.py").write_text(""),
+    "usercustomize/__init__.py": lambda p: (p / "click").rename(p / "usercustomize"),
+    "__editable___x_finder.py": lambda p: (p / "__editable___x_finder.py").write_text("MAPPING = {}\n"),
+    "click_plugin.py": lambda p: (
+        (p / "click_plugin.py").write_text(""),
+        (p / "click-8.dist-info/entry_points.txt").write_text("[pytest11]\nc = click_plugin\n"),
+    ),
+}
+
+
+@pytest.mark.parametrize("path", CHANGES)
+def test_what_runs_below_the_tests_is_named_when_it_changes(world: World, path: str) -> None:
+    packages = environment(world)
+    blob = prepare(world.project)
+    assert changed(world.project, blob) == ()
+    CHANGES[path](packages)
+    assert changed(world.project, blob) == (str((packages / path).relative_to(world.root)),)
+    assert changed(world.project, prepare(world.project)) == ()
+
+
+def test_environment_and_start_up_modules_of_the_project_count(world: World) -> None:
+    environment(world)
+    blob = prepare(world.project)
+    world.write("src/sitecustomize.py", "")
+    (world.root / ".venv/pyvenv.cfg").write_text(CFG + "prompt = other\n")
+    assert changed(world.project, blob) == (".venv/pyvenv.cfg", "src/sitecustomize.py")
+
+
+def test_another_package_is_no_matter(world: World) -> None:
+    packages = environment(world)
+    blob = prepare(world.project)
+    (packages / "numpy").mkdir()
+    (packages / "numpy/__init__.py").write_text("")
+    (packages / "numpy-2.dist-info").mkdir()
+    (packages / "numpy-2.dist-info/entry_points.txt").write_text("[console_scripts]\nf2py = numpy:main\n")
+    (packages / "click/__init__.py").write_text("VERSION = 9\n")
+    assert changed(world.project, blob) == ()
+
+
+def test_bytecode_that_python_wrote_is_no_matter_and_any_other_is(world: World) -> None:
+    packages = environment(world)
+    blob = prepare(world.project)
+    py_compile.compile(str(packages / "_pytest" / "runner.py"))
+    assert changed(world.project, blob) == ()
+    with_cache = prepare(world.project)
+    poison(packages)
+    poisoned = str(cached(packages).relative_to(world.root))
+    assert changed(world.project, blob) == changed(world.project, with_cache) == (poisoned,)
+    cached(packages).unlink()
+    assert changed(world.project, with_cache) == ()
+
+
+def test_the_usual_look_reads_and_stores_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    environment(world)
+    project = world.project
+    monkeypatch.setattr(frozen, "_TICK", 0)
+    blob = prepare(project)
+    monkeypatch.setattr(frozen, "open", None, raising=False)
+    monkeypatch.setattr(type(project.workspace), "blob", None)
+    assert prepare(project) == blob
+
+
+@pytest.mark.parametrize("junk", [b"", b"[]", b"\xff", b"{"])
+def test_a_lost_memory_only_costs_time(world: World, junk: bytes) -> None:
+    environment(world)
+    blob = prepare(world.project)
+    (world.project.repo.private / "foundation.json").write_bytes(junk)
+    assert prepare(world.project) == blob
+
+
+def test_a_turn_without_a_recorded_foundation_is_not_compared(world: World) -> None:
+    environment(world)
+    assert changed(world.project, "") == ()
+
+
+def test_the_claim_freezes_it_and_a_change_suspends_the_turn(world: World) -> None:
+    packages = environment(world)
+    world.green_by_record()
+    turn = world.state.turn
+    assert turn is not None
+    tree = world.project.workspace.snapshot()
+    assert undermined(world.project, turn, tree) is None
+    world.write("calc.py", CALC + SUB)
+    (packages / "zz.pth").write_text("import os\n")
+    verdict = undermined(world.project, turn, tree)
+    assert verdict is not None
+    assert verdict.kind is Kind.TAMPERED
+    (settled,) = world.events(Settled)
+    (violation,) = world.events(Violation)
+    assert isinstance(settled, Settled)
+    assert isinstance(violation, Violation)
+    assert (settled.struck, violation.path) == ((), str((packages / "zz.pth").relative_to(world.root)))
+    after = world.state.turn
+    assert after == replace(turn, suspended=True, why=settled.reasons[0], judged=tree)
+    assert list(world.state.claims) == [SUB_ID]
+    assert world.read("calc.py") == CALC + SUB
+
+
+def test_folders_on_the_python_path_are_looked_at_for_start_up_modules() -> None:
+    found = watched(Places("/p", "/lib", (), TAG), {"PYTHONPATH": f"/a{os.pathsep}/b"})
+    assert {"/a/sitecustomize.py", "/b/usercustomize/__init__.py", "/lib/sitecustomize.py"} <= found

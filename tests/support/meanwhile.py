@@ -1,0 +1,26 @@
+"""What happens outside while a test run is going on: the run itself can change nothing there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from verdigris.kernel import calling
+from verdigris.kernel.process import run as original
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pytest
+
+    from verdigris.kernel.process import Finished
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """`act` at the end of every test run, before anybody looks at the tree again."""
+
+    def run(*args: Any, **kwargs: Any) -> Finished:
+        finished = original(*args, **kwargs)
+        act()
+        return finished
+
+    monkeypatch.setattr(calling, "run", run)
