@@ -1,0 +1,223 @@
+"""How `cargo test` is called, and what its test binaries and doc tests answered."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import shlex
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.report import CollectError, Ended, TestReport
+from verdigris.core.value import value
+from verdigris.runners.cargo_build import read_build
+from verdigris.runners.doctest_output import doc_listed, doc_results, is_doc_id
+from verdigris.runners.libtest_output import Binary, Heard, hear
+from verdigris.runners.protocol import Answered, Called, Request
+from verdigris.runners.reporter.libtest_wrapper import SETTINGS
+from verdigris.runners.results import is_asked, worst
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from verdigris.core.report import TestResult
+
+WRAPPER = Path(__file__).parent / "reporter" / "libtest_wrapper.py"
+_TAIL = 4_000
+_ALWAYS = ("--no-fail-fast", "--offline", "--message-format=json")
+_NO_LIBRARY = "no library targets found"
+
+
+@value
+class CargoRunner:
+    cargo: str = "cargo"
+    python: str = "python3"
+    """Our own interpreter, for the wrapper around each test binary."""
+
+    def called(self, request: Request) -> tuple[Called, ...]:
+        """Doc tests cannot be run beside others, so they are a call of their own."""
+        tests = [name for name in request.names if not is_doc_id(name)]
+        docs = [name for name in request.names if is_doc_id(name) or _may_hold_docs(name)]
+        calls = []
+        if tests or not request.names:
+            calls.append(self._tests(request, tests))
+        if docs or not request.names:
+            calls.append(self._docs(request, docs))
+        return tuple(calls)
+
+    def _tests(self, request: Request, names: list[str]) -> Called:
+        options, own = _split(request.extra)
+        wrapped = json.dumps([self.python, "-I", "-S", str(WRAPPER)])
+        settings = {
+            "folder": request.report_folder,
+            "worktree": request.worktree,
+            "list": request.collect_only,
+            "options": own,
+        }
+        argv = (
+            *(self.cargo, "test", "--tests", *_ALWAYS),
+            *("--config", f'target."cfg(all())".runner={wrapped}'),
+            *options,
+            *("--", *names),
+        )
+        plain = [test.partition("::")[2] or test for test in names]
+        return Called(
+            argv=argv,
+            cwd=_cwd(request),
+            command=_typed("--tests", options, [*own, *(["--exact", *plain] if plain else [])]),
+            env={SETTINGS: json.dumps(settings)},
+        )
+
+    def _docs(self, request: Request, names: list[str]) -> Called:
+        """Rustdoc splits arguments at blanks: tests are chosen by file here, and by id in the report."""
+        options, own = _split(request.extra)
+        files = dict.fromkeys(_within(name.partition("::")[0], request.stack_root) for name in names)
+        filters = [] if any(" " in file or file == "." for file in files) else [*files]
+        after = [*own, *(["--list"] if request.collect_only else []), *filters]
+        return Called(
+            argv=(self.cargo, "test", "--doc", *_ALWAYS, *options, "--", *after),
+            cwd=_cwd(request),
+            command=_typed("--doc", options, after),
+            env={"RUST_BACKTRACE": "0"},
+        )
+
+    def parsed(self, request: Request, answers: tuple[Answered, ...]) -> TestReport:
+        parts = [
+            _doc_part(request, a) if "--doc" in a.called.argv else _test_part(request, a) for a in answers
+        ]
+        ended = next((e for e in _WORST_FIRST if any(part.ended is e for part in parts)), Ended.FINISHED)
+        codes = [answer.exit_code for answer in answers]
+        return TestReport(
+            command=" && ".join(answer.called.command for answer in answers),
+            ended=ended,
+            exit_code=None if None in codes else max((c for c in codes if c is not None), default=None),
+            duration_ms=sum(answer.duration_ms for answer in answers),
+            results=_merged([result for part in parts for result in part.results]),
+            collected=tuple(dict.fromkeys(i for part in parts for i in part.collected)),
+            others=tuple(dict.fromkeys(i for part in parts for i in part.others)),
+            errors=tuple(dict.fromkeys(error for part in parts for error in part.errors)),
+            tail="\n".join(part.tail for part in parts)[-_TAIL:],
+            strays=sum(part.strays for part in parts),
+        )
+
+
+_WORST_FIRST = (Ended.TIMEOUT, Ended.DIED, Ended.NO_START, Ended.EARLY_EXIT)
+
+
+def _merged(results: list[TestResult]) -> tuple[TestResult, ...]:
+    """A file that two crates hold has its tests in both: the worse result counts."""
+    ordered = sorted(results, key=lambda result: result.id)
+    return tuple(worst(same) for _, same in groupby(ordered, key=lambda result: result.id))
+
+
+def _test_part(request: Request, answer: Answered) -> TestReport:
+    build = read_build(answer.output, request.worktree, request.stack_root)
+    binaries = list(_binaries(answer.reports))
+    ended = _ended(answer, started=bool(binaries or build.errors))
+    heard = [
+        hear(b, request.worktree, Ended.EARLY_EXIT if ended is Ended.FINISHED else ended) for b in binaries
+    ]
+    if ended is Ended.FINISHED and not all(part.whole for part in heard):
+        ended = Ended.EARLY_EXIT
+    errors = build.errors
+    if not errors and len(build.binaries) > len(binaries) and ended is Ended.FINISHED:
+        message = "a test binary ran without our wrapper: does .cargo/config.toml name a runner of its own?"
+        ended, errors = Ended.NO_START, (CollectError("", "NoReport", message),)
+    return _part(answer, ended, heard, binaries, errors, build.text)
+
+
+def _part(
+    answer: Answered,
+    ended: Ended,
+    heard: list[Heard],
+    binaries: list[Binary],
+    errors: tuple[CollectError, ...],
+    text: str,
+) -> TestReport:
+    return TestReport(
+        command=answer.called.command,
+        ended=ended,
+        exit_code=answer.exit_code,
+        duration_ms=answer.duration_ms,
+        results=tuple(result for part in heard for result in part.results),
+        collected=tuple(b.ids[name] for b in binaries for name in b.chosen),
+        others=tuple(b.ids[name] for b in binaries for name in b.ids if name not in b.chosen),
+        errors=errors,
+        tail=text[-_TAIL:],
+        strays=sum(part.strays for part in heard),
+    )
+
+
+def _doc_part(request: Request, answer: Answered) -> TestReport:
+    text = answer.output.decode("utf-8", "replace")
+    build = read_build(answer.output, request.worktree, request.stack_root)
+    ended = _ended(answer, started=bool(build.errors) or "Doc-tests" in text or _NO_LIBRARY in text)
+    where = {"worktree": request.worktree, "folder": request.stack_root}
+    names = request.names
+    listed = doc_listed(text, **where) if request.collect_only else []
+    asked = [i for i in listed if is_asked(i, i.partition("::")[0], names)]
+    results, others, whole = doc_results(text, names, ended=ended, **where)
+    return TestReport(
+        command=answer.called.command,
+        ended=ended if whole or ended is not Ended.FINISHED else Ended.EARLY_EXIT,
+        exit_code=answer.exit_code,
+        duration_ms=answer.duration_ms,
+        results=tuple(results),
+        collected=tuple(asked or (result.id for result in results)),
+        others=(*others, *(i for i in listed if i not in asked)),
+        errors=build.errors,
+        tail=build.text[-_TAIL:],
+    )
+
+
+def _ended(answer: Answered, *, started: bool) -> Ended:
+    if answer.timed_out:
+        return Ended.TIMEOUT
+    if answer.exit_code is None:
+        return Ended.DIED
+    return Ended.FINISHED if started or answer.exit_code == 0 else Ended.NO_START
+
+
+def _binaries(reports: Mapping[str, bytes]) -> Iterator[Binary]:
+    for name in sorted(reports):
+        if not name.endswith(".head"):
+            continue
+        head: dict[str, Any] = json.loads(reports[name])
+        stem = name.removesuffix(".head")
+        end = json.loads(reports.get(f"{stem}.end", b"{}"))
+        yield Binary(
+            ids=head["ids"],
+            chosen=tuple(head["chosen"]),
+            base=head["base"],
+            cwd=head["cwd"],
+            alone=head["alone"],
+            out=reports.get(f"{stem}.out"),
+            code=end.get("code"),
+            texts=end.get("texts", {}),
+        )
+
+
+def _may_hold_docs(name: str) -> bool:
+    """Only a library is documented."""
+    return "::" not in name and not {"tests", "benches", "examples"} & set(name.split("/"))
+
+
+def _split(extra: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Cargo's own arguments, and those for the test binaries."""
+    if "--" not in extra:
+        return [*extra], []
+    at = extra.index("--")
+    return [*extra[:at]], [*extra[at + 1 :]]
+
+
+def _within(path: str, stack_root: str) -> str:
+    return posixpath.relpath(f"/{path}", posixpath.join("/", stack_root))
+
+
+def _cwd(request: Request) -> str:
+    return posixpath.normpath(posixpath.join(request.worktree, request.stack_root))
+
+
+def _typed(kind: str, options: list[str], after: list[str]) -> str:
+    return shlex.join(["cargo", "test", kind, *options, *(["--", *after] if after else [])])

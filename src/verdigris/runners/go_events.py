@@ -1,0 +1,124 @@
+"""What `go test -json` printed, gathered per package and test, and what did not build."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.report import CollectError
+from verdigris.runners.results import relative
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_ENDS = frozenset({"pass", "fail", "skip"})
+_AT = re.compile(r"^(?:vet: )?(\S[^\n:]*\.go):(\d+)(?::\d+)?: (.+)$", re.MULTILINE)
+_UNBUILT = ("[build failed]", "[setup failed]")
+
+
+@dataclass(slots=True)
+class Told:
+    """Of one test."""
+
+    starts: int = 0
+    ends: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    said: list[str] = field(default_factory=list)
+
+    @property
+    def output(self) -> str:
+        return "".join(self.said)
+
+    def confirmed(self, name: str) -> bool:
+        """Go gives a test that was cut short its package's end; only the binary itself says how it ended."""
+        said = [line.lstrip(" ") for line in self.said]
+        return any(line.startswith(f"--- {end.upper()}: {name} (") for end in self.ends for line in said)
+
+
+@dataclass(slots=True)
+class Package:
+    end: str = ""
+    said: list[str] = field(default_factory=list)
+    tests: dict[str, Told] = field(default_factory=dict)
+    unbuilt: bool = False
+
+    @property
+    def output(self) -> str:
+        return "".join(self.said)
+
+
+@dataclass(slots=True)
+class Events:
+    packages: dict[str, Package] = field(default_factory=dict)
+    builds: dict[str, list[str]] = field(default_factory=dict)
+    """What the compiler said, by import path."""
+    plain: list[str] = field(default_factory=list)
+    """Lines that are no events: an older Go tells there what did not build."""
+
+
+def read_events(output: bytes) -> Events:
+    events = Events()
+    for line in output.decode("utf-8", "replace").split("\n"):
+        event = _event(line)
+        match event:
+            case {"Action": "build-output", "ImportPath": str(path), "Output": str(text)}:
+                events.builds.setdefault(path, []).append(text)
+            case {"Action": "build-fail", "ImportPath": str(path)}:
+                events.builds.setdefault(path, [])
+            case {"Action": str(action), "Package": str(name)}:
+                _take(events.packages.setdefault(name, Package()), action, event)
+            case _ if line:
+                events.plain.append(line)
+    return events
+
+
+def _event(line: str) -> Mapping[str, Any]:
+    if not line.startswith("{"):
+        return {}
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return {}
+    return event if isinstance(event, dict) else {}
+
+
+def _take(package: Package, action: str, event: Mapping[str, Any]) -> None:
+    test = event.get("Test")
+    told = package.tests.setdefault(test, Told()) if test else None
+    if action == "output":
+        text = str(event.get("Output", ""))
+        (told or package).said.append(text)
+        package.unbuilt = package.unbuilt or (told is None and text.rstrip().endswith(_UNBUILT))
+    elif told is None:
+        package.end = action if action in _ENDS else package.end
+        package.unbuilt = package.unbuilt or "FailedBuild" in event
+    elif action == "run":
+        told.starts += 1
+    elif action in _ENDS:
+        told.ends.append(action)
+        told.seconds = float(event.get("Elapsed", 0))
+
+
+def build_errors(events: Events, worktree: str, folder: str) -> tuple[CollectError, ...]:
+    """One for each place that the compiler or vet named, relative to `folder`, where go was called."""
+    unbuilt = [name for name, package in events.packages.items() if package.unbuilt]
+    texts = {path: "".join(said) for path, said in events.builds.items()}
+    if unbuilt and not texts:
+        texts = {"": "\n".join(events.plain)}
+    errors: dict[CollectError, None] = {}
+    for path, text in texts.items():
+        found = _AT.findall(text)
+        for file, line, message in found:
+            at = relative(file, worktree, folder)
+            errors[CollectError(at, _kind(message, text), f"{at}:{line}: {message}")] = None
+        if not found:
+            errors[CollectError("", "build failed", f"{path}: {text.strip()}")] = None
+    return tuple(errors)
+
+
+def _kind(message: str, text: str) -> str:
+    if message.startswith("syntax error"):
+        return "syntax error"
+    return "vet" if "\nvet: " in f"\n{text}" else "build failed"

@@ -1,0 +1,217 @@
+"""How `go test` is called, and what its events mean."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.report import Ended, Failure, RunPhase, Status, TestReport, TestResult
+from verdigris.core.value import value
+from verdigris.runners.go_events import Events, Package, Told, build_errors, read_events
+from verdigris.runners.go_failures import go_failure
+from verdigris.runners.protocol import Answered, Called, Request
+from verdigris.runners.reporter.gotest_wrapper import MARK, SETTINGS, pattern
+from verdigris.runners.results import CONTRADICTION, OUTPUT, TWICE, is_asked, tail, unfinished, untrusted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+WRAPPER = Path(__file__).parent / "reporter" / "gotest_wrapper.py"
+_NOTHING_TO_RUN = "testing: warning: no tests to run"
+
+
+@value
+class GoRunner:
+    go: str = "go"
+    python: str = "python3"
+    """Our own interpreter, for the wrapper around each package's binary."""
+
+    def called(self, request: Request) -> tuple[Called, ...]:
+        """One call for all packages: the wrapper selects in each, since `-run` is the same for all."""
+        settings = {
+            "folder": request.report_folder,
+            "worktree": request.worktree,
+            "list": request.collect_only,
+        }
+        wrapped = " ".join(map(_quoted, [self.python, "-I", "-S", str(WRAPPER)]))
+        options, own = _split(request.extra)
+        packages = list(dict.fromkeys(_package(name, request.stack_root) for name in request.names)) or [
+            "./..."
+        ]
+        after = [*own, *([MARK, *request.names] if request.names else [])]
+        argv = (
+            *(self.go, "test", "-json", "-fullpath", "-exec", wrapped, *options, "-count=1", *packages),
+            *(["-args", *after] if after else []),
+        )
+        tests = dict.fromkeys(name.partition(".go::")[2] for name in request.names)
+        run = [] if "" in tests or not tests else ["-run", pattern([*tests])]
+        command = shlex.join(["go", "test", *options, *run, *packages, *(["-args", *own] if own else [])])
+        cwd = posixpath.normpath(posixpath.join(request.worktree, request.stack_root))
+        env = {SETTINGS: json.dumps(settings), "GOPROXY": "off"}
+        return (Called(argv=argv, cwd=cwd, command=command, env=env),)
+
+    def parsed(self, request: Request, answers: tuple[Answered, ...]) -> TestReport:
+        [answer] = answers
+        events = read_events(answer.output)
+        errors = build_errors(events, request.worktree, request.stack_root)
+        records = {record["package"]: record for record in _records(answer.reports)}
+        parts = [
+            _Part(name, package, records.get(name), request) for name, package in events.packages.items()
+        ]
+        built = any(package.end and not package.unbuilt for package in events.packages.values())
+        started = bool(records) or built or any(error.path for error in errors)
+        ended = _ended(answer, started=started)
+        if ended is Ended.FINISHED and not request.collect_only and not all(part.whole() for part in parts):
+            ended = Ended.EARLY_EXIT
+        results = [result for part in parts for result in part.results(ended)]
+        listed = [_id(record, name) for record in records.values() for name in record["tests"]]
+        asked = [i for i in listed if _asked(i, request.names)]
+        run = [result.id for result in results]
+        return TestReport(
+            command=answer.called.command,
+            ended=ended,
+            exit_code=answer.exit_code,
+            duration_ms=answer.duration_ms,
+            results=tuple(results),
+            collected=tuple(dict.fromkeys(run if ended is Ended.FINISHED and run else [*run, *asked])),
+            others=tuple(i for i in listed if i not in asked and i not in run),
+            errors=errors,
+            tail=_shown(events) or tail(answers),
+        )
+
+
+class _Part:
+    """One package."""
+
+    def __init__(
+        self, name: str, package: Package, record: Mapping[str, Any] | None, request: Request
+    ) -> None:
+        self.package = package
+        self.record = record or {"folder": name, "tests": {}, "chosen": None}
+        self.request = request
+
+    def whole(self) -> bool:
+        """Every test that began has ended, and a package that died or that ran nothing had no more to run."""
+        package = self.package
+        if package.unbuilt or package.end == "skip":
+            return True
+        if not package.end or not all(told.confirmed(name) for name, told in package.tests.items()):
+            return False
+        chosen = self.record["chosen"]
+        named = self.record["tests"] if chosen is None else chosen
+        # An example without expected output is only compiled.
+        due = {name.partition("/")[0] for name in named if not name.startswith("Example")}
+        if not package.tests:
+            return not due or _NOTHING_TO_RUN in package.output or chosen == []
+        return not _died(package) or due <= package.tests.keys()
+
+    def results(self, ended: Ended) -> Iterator[TestResult]:
+        failed = any("fail" in told.ends for told in self.package.tests.values())
+        unexplained = self.package.end == "fail" and not failed
+        for name, told in self.package.tests.items():
+            test_id = _id(self.record, name)
+            if not _asked(test_id, self.request.names):
+                continue
+            if told.starts > 1 or len(told.ends) > 1 or not told.starts:
+                yield untrusted(test_id, TWICE)
+            elif not told.confirmed(name):
+                failure = go_failure(name, self.package.tests, self.request.worktree, self.record["folder"])
+                seen = failure if failure.kind in {"panic", "fatal error", "Timeout"} else unfinished(ended)
+                yield untrusted(test_id, seen, output=told.output[-OUTPUT:])
+            elif unexplained and told.ends == ["pass"]:
+                yield untrusted(test_id, CONTRADICTION, output=told.output[-OUTPUT:])
+            else:
+                yield self._result(test_id, name, told)
+
+    def _result(self, test_id: str, name: str, told: Told) -> TestResult:
+        status = {"pass": Status.PASS, "skip": Status.SKIP}.get(told.ends[0], Status.FAIL)
+        failure: Failure | None = None
+        if status is Status.FAIL:
+            failure = go_failure(name, self.package.tests, self.request.worktree, self.record["folder"])
+        line = 0 if "/" in name else self.record["tests"].get(name, ("", 0))[1]
+        return TestResult(
+            id=test_id,
+            native_id=test_id,
+            id_source="native",
+            status=status,
+            phase=RunPhase.CALL,
+            duration_ms=round(told.seconds * 1000),
+            failure=failure,
+            output=told.output[-OUTPUT:],
+            line=line,
+            note=_reason(told.output) if status is Status.SKIP else "",
+        )
+
+
+def _died(package: Package) -> bool:
+    """Whether the binary itself did not come to the end: then Go prints no closing word of its own."""
+    return package.end == "fail" and "FAIL\n" not in package.said
+
+
+def _reason(output: str) -> str:
+    logged = re.findall(r"^ +\S.*\.go:\d+: (.*)$", output, re.MULTILINE)
+    return logged[-1] if logged else ""
+
+
+def _id(record: Mapping[str, Any], name: str) -> str:
+    """The file where the package's source tells it, else the package's folder."""
+    file, _ = record["tests"].get(name.partition("/")[0], (record["folder"], 0))
+    return f"{file}::{name}"
+
+
+def _asked(test_id: str, names: tuple[str, ...]) -> bool:
+    """A named test brings its subtests along."""
+    path = test_id.partition("::")[0]
+    return is_asked(test_id, path, names) or any(
+        ".go::" in name and test_id.startswith(name + "/") for name in names
+    )
+
+
+def _records(reports: Mapping[str, bytes]) -> Iterator[Mapping[str, Any]]:
+    for name in sorted(reports):
+        if name.endswith(".go"):
+            yield json.loads(reports[name])
+
+
+def _ended(answer: Answered, *, started: bool) -> Ended:
+    if answer.timed_out:
+        return Ended.TIMEOUT
+    if answer.exit_code is None:
+        return Ended.DIED
+    return Ended.FINISHED if started or answer.exit_code == 0 else Ended.NO_START
+
+
+def _shown(events: Events) -> str:
+    texts = [text for said in events.builds.values() for text in said]
+    texts += [
+        package.output + "".join(t.output for t in package.tests.values())
+        for package in events.packages.values()
+    ]
+    return "".join([*texts, *(line + "\n" for line in events.plain)])[-4_000:]
+
+
+def _package(name: str, stack_root: str) -> str:
+    path, test, _ = name.partition(".go::")
+    within = posixpath.relpath(f"/{path}", posixpath.join("/", stack_root))
+    if test or name.endswith(".go"):
+        return f"./{posixpath.dirname(within)}"
+    return "./..." if within == "." else f"./{within}/..."
+
+
+def _split(extra: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Go's own arguments, and those for the test binary."""
+    if "-args" not in extra:
+        return [*extra], []
+    at = extra.index("-args")
+    return [*extra[:at]], [*extra[at + 1 :]]
+
+
+def _quoted(argument: str) -> str:
+    """For go, which knows quotes but no escapes."""
+    if not re.search(r"[\s'\"]", argument):
+        return argument
+    return f'"{argument}"' if "'" in argument else f"'{argument}'"

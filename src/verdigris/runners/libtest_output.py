@@ -1,0 +1,208 @@
+"""What one Rust test binary said in libtest's JSON, as results that count or do not."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.report import Ended, Failure, Place, RunPhase, Status, TestResult
+from verdigris.core.value import value
+from verdigris.runners.results import CONTRADICTION, OUTPUT, TWICE, relative, unfinished, untrusted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_FAILED = 101
+_PANIC = re.compile(r"^thread '(.*)' (?:\(\d+\) )?panicked at (.+):(\d+):(\d+):\n", re.MULTILINE)
+_FRAME = re.compile(r"^ +\d+: (.+)\n +at (.+?):(\d+)(?::\d+)?$", re.MULTILINE)
+_STACK = "\nstack backtrace:\n"
+_ASSERTS = re.compile(r"(?:[\w:]*::)?(?:debug_|prop_)?assert\w*!")
+_ASSERTED = re.compile(r"assertion\b.*\bfailed|snapshot assertion|Test failed: assertion", re.DOTALL)
+_CALM = re.compile(r" at (.+):(\d+):\d+$")
+_MACRO = re.compile(r"(?:\w+::)*(\w+!)")
+
+
+@value
+class Binary:
+    """One run of one test binary, as the wrapper kept it."""
+
+    ids: Mapping[str, str]
+    """Of every test it holds, by libtest's name."""
+    chosen: tuple[str, ...]
+    base: str
+    """Relative to the worktree: where the compiler ran."""
+    cwd: str
+    alone: bool = False
+    """A binary that is its own test (`harness = false`)."""
+    out: bytes | None = None
+    """None: it was listed only."""
+    code: int | None = None
+    """Negative for a signal; None when its end was not seen."""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """What stands at `path:line:column` where a test panicked."""
+
+
+@value
+class Heard:
+    results: tuple[TestResult, ...] = ()
+    whole: bool = True
+    """Every chosen test was reported."""
+    strays: int = 0
+
+
+def hear(binary: Binary, worktree: str, ended: Ended) -> Heard:
+    """`ended` is for the tests whose end was not seen."""
+    if binary.out is None:
+        return Heard()
+    if binary.alone:
+        return _hear_alone(binary, ended)
+    return _hear_events(binary, worktree, ended)
+
+
+def _hear_alone(binary: Binary, ended: Ended) -> Heard:
+    [test_id] = binary.ids.values()
+    output = (binary.out or b"").decode("utf-8", "replace")[-OUTPUT:]
+    if binary.code is None or binary.code < 0:
+        return Heard((untrusted(test_id, unfinished(ended), output=output),), whole=False)
+    failure = (
+        Failure("exit", assertion=False, message=f"it exited with {binary.code}") if binary.code else None
+    )
+    status = Status.FAIL if failure else Status.PASS
+    return Heard((TestResult(test_id, test_id, "native", status, RunPhase.CALL, 0, failure, output),))
+
+
+def _hear_events(binary: Binary, worktree: str, ended: Ended) -> Heard:
+    started: Counter[str] = Counter()
+    over: dict[str, list[Mapping[str, Any]]] = {}
+    suites: list[Mapping[str, Any]] = []
+    strays = 0
+    for event in _events(binary.out or b""):
+        match event:
+            case {"type": "suite"}:
+                suites.append(event)
+            case {"type": "test", "event": "timeout"}:
+                continue
+            case {"type": "test", "event": kind, "name": str(name)} if name in binary.chosen:
+                if kind == "started":
+                    started[name] += 1
+                else:
+                    over.setdefault(name, []).append(event)
+            case _:
+                strays += 1
+    results: list[TestResult] = []
+    for name in binary.chosen:
+        test_id, ends = binary.ids[name], over.get(name, [])
+        if started[name] > 1 or len(ends) > 1:
+            results.append(untrusted(test_id, TWICE))
+        elif ends:
+            results.append(_result(binary, name, ends[0], worktree))
+        elif started[name]:
+            results.append(untrusted(test_id, unfinished(ended)))
+    whole = len(over) == len(binary.chosen)
+    if whole and not _agrees(binary, suites, results):
+        results = [_doubted(result) for result in results]
+    return Heard(tuple(results), whole, strays)
+
+
+def _events(out: bytes) -> Iterator[Mapping[str, Any]]:
+    for line in filter(None, out.decode("utf-8", "replace").split("\n")):
+        try:
+            event = json.loads(line)
+        except ValueError:
+            event = None
+        yield event if isinstance(event, dict) else {}
+
+
+def _agrees(binary: Binary, suites: Sequence[Mapping[str, Any]], results: Sequence[TestResult]) -> bool:
+    """The first and last word of the suite, its counts, and the exit code say the same as its tests."""
+    if [suite.get("event") for suite in suites[:1]] != ["started"] or len(suites) != 2:  # noqa: PLR2004 - as said
+        return False
+    counts = Counter(result.status for result in results)
+    failed = counts[Status.FAIL] + counts[Status.ERROR]
+    first, last = suites
+    return (
+        first.get("test_count") == len(binary.chosen)
+        and (last.get("passed"), last.get("failed"), last.get("ignored"))
+        == (counts[Status.PASS], failed, counts[Status.SKIP])
+        and (last.get("event"), binary.code) == (("failed", _FAILED) if failed else ("ok", 0))
+    )
+
+
+def _doubted(result: TestResult) -> TestResult:
+    if result.status is not Status.PASS:
+        return result
+    return replace(result, status=Status.ERROR, failure=CONTRADICTION)
+
+
+def _result(binary: Binary, name: str, event: Mapping[str, Any], worktree: str) -> TestResult:
+    test_id = binary.ids[name]
+    output, message = str(event.get("stdout", "")), str(event.get("message", ""))
+    status = {"ok": Status.PASS, "ignored": Status.SKIP}.get(str(event["event"]), Status.FAIL)
+    failure = None
+    if status is Status.FAIL:
+        failure = _failure(binary, name, output, message, worktree)
+    return TestResult(
+        id=test_id,
+        native_id=test_id,
+        id_source="native",
+        status=status,
+        phase=RunPhase.CALL,
+        duration_ms=round(float(event.get("exec_time", 0)) * 1000),
+        failure=failure,
+        output=output[-OUTPUT:],
+        note=message if status is Status.SKIP else "",
+    )
+
+
+def _failure(binary: Binary, name: str, output: str, message: str, worktree: str) -> Failure:
+    panics = list(_PANIC.finditer(output))
+    own = [panic for panic in panics if panic[1] == name]
+    if not (own or panics):
+        return _without_panic(binary, output, message, worktree)
+    panic = (own or panics)[-1]
+    said, _, stack = output[panic.end() :].partition(_STACK)
+    place = Place(relative(panic[2], worktree, binary.base), int(panic[3]))
+    text = binary.texts.get(f"{panic[2]}:{panic[3]}:{panic[4]}", "")
+    kind, assertion = ("should_panic", True) if message else panic_kind(said, text)
+    return Failure(
+        kind=kind,
+        assertion=assertion,
+        message=message or said.rstrip(),
+        place=place,
+        frames=_frames(binary, name, stack, place, worktree),
+    )
+
+
+def _without_panic(binary: Binary, output: str, message: str, worktree: str) -> Failure:
+    """A `should_panic` that did not, or a test that returned an error."""
+    if not message:
+        return Failure("Err", assertion=False, message=output.strip())
+    at = _CALM.search(message)
+    place = Place(relative(at[1], worktree, binary.base), int(at[2])) if at else None
+    return Failure(
+        "should_panic", assertion=True, message=message, place=place, frames=(place,) if place else ()
+    )
+
+
+def panic_kind(said: str, text: str) -> tuple[str, bool]:
+    """Its name, and whether it is an assertion; `text` is what stands where it happened."""
+    if _ASSERTS.match(text) or _ASSERTED.match(said):
+        return "assertion", True
+    macro = _MACRO.match(text)
+    return (macro[1] if macro else "panic"), False
+
+
+def _frames(binary: Binary, name: str, stack: str, place: Place, worktree: str) -> tuple[Place, ...]:
+    """Those of the project, from the test's own; without debug information only the ends are known."""
+    frames = []
+    for function, path, line in _FRAME.findall(stack):
+        at = relative(path, worktree, binary.cwd)
+        if not at.startswith("/") and not function.endswith(f"{name}::{{{{closure}}}}"):
+            frames.append(Place(at, int(line)))
+    if frames:
+        return tuple(reversed(frames))
+    own = binary.ids[name].partition("::")[0]
+    return (place,) if own == place.path else (Place(own, 0), place)

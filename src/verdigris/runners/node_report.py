@@ -1,0 +1,249 @@
+"""From the lines of our reporters in Node's test tools, and the end of the process, to a TestReport: pure."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.nodeids import node_id
+from verdigris.core.report import CollectError, Ended, Place, RunPhase, Status, TestReport, TestResult
+from verdigris.runners.node_failure import collect_error, failure, is_of_hook
+from verdigris.runners.node_selection import by_path, is_chosen
+from verdigris.runners.results import OUTPUT, TWICE, relative, tail, unfinished, untrusted, worst
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from verdigris.runners.protocol import Answered, Request
+
+REPORT = "VERDIGRIS_REPORT"
+"""The variable in which a reporter finds the path of its file."""
+_STATUS = {"pass": Status.PASS, "fail": Status.FAIL, "skip": Status.SKIP, "todo": Status.SKIP}
+_NO_FILES = re.compile(rb"^No tests? ?(?:files )?found, exiting with code 1", re.MULTILINE)
+"""Jest says so before it loads a reporter, vitest 2 instead of an end. It is no pass in any case."""
+_Test = tuple[str, tuple[str, ...]]
+"""The path of its file, and its names."""
+
+
+@dataclass(slots=True)
+class _Run:
+    """What the report of one call says."""
+
+    request: Request
+    roots: tuple[str, ...]
+    """The worktree, as it is called and as the tool sees it through links."""
+    started: bool = False
+    ended: bool = False
+    due: Counter[_Test] = field(default_factory=Counter)
+    files: set[tuple[str, str]] = field(default_factory=set)
+    begun: dict[_Test, None] = field(default_factory=dict)
+    told: dict[_Test, list[TestResult | None]] = field(default_factory=dict)
+    """None for a test that was to run and has no result."""
+    listed: list[str] = field(default_factory=list)
+    errors: list[CollectError] = field(default_factory=list)
+    early: bool = False
+    strays: int = 0
+
+    def located(self, path: str) -> str:
+        for root in self.roots:
+            found = relative(path, root)
+            if not found.startswith("/"):
+                return found
+        return posixpath.normpath(path)
+
+
+def parse(request: Request, answers: tuple[Answered, ...]) -> TestReport:
+    """Of all calls of one request. What ran without being asked for counts among the others."""
+    runs = [_read(request, answer) for answer in answers]
+    ends = [_ended(run, answer) for run, answer in zip(runs, answers, strict=True)]
+    asked = by_path(request.names)
+    results: dict[str, TestResult] = {}
+    seen: dict[str, bool] = {}
+    for run, ended in zip(runs, ends, strict=True):
+        seen |= dict.fromkeys(run.listed, True)
+        for (path, names), result in _results(run, ended).items():
+            chosen = is_chosen(asked, path, names)
+            test_id = node_id(path, names)
+            seen[test_id] = chosen
+            if chosen and result is not None and not request.collect_only:
+                results[test_id] = worst([result, results[test_id]]) if test_id in results else result
+    codes = [answer.exit_code for answer in answers]
+    return TestReport(
+        command=" && ".join(answer.called.command for answer in answers),
+        ended=max(ends, key=_WORSE.index),
+        exit_code=None if None in codes else next((code for code in codes if code), 0),
+        duration_ms=sum(answer.duration_ms for answer in answers),
+        results=tuple(results.values()),
+        collected=tuple(test_id for test_id, chosen in seen.items() if chosen),
+        others=tuple(test_id for test_id, chosen in seen.items() if not chosen),
+        errors=tuple(e for run, a in zip(runs, answers, strict=True) for e in _errors(run, a)),
+        tail=tail(answers),
+        strays=sum(run.strays for run in runs),
+    )
+
+
+_WORSE = (Ended.FINISHED, Ended.EARLY_EXIT, Ended.NO_START, Ended.DIED, Ended.TIMEOUT)
+
+
+def _read(request: Request, answer: Answered) -> _Run:
+    run = _Run(request, (posixpath.normpath(request.worktree),))
+    name = posixpath.relpath(answer.called.env[REPORT], request.report_folder)
+    lines = answer.reports.get(name, b"").split(b"\n")
+    for number, line in enumerate(lines):
+        try:
+            if line:
+                _take(run, number, json.loads(line))
+        except (AttributeError, KeyError, TypeError, ValueError):
+            run.strays += 1
+    return run
+
+
+def _take(run: _Run, number: int, message: Mapping[str, Any]) -> None:
+    kind = message["kind"]
+    if message["n"] != number or run.ended or run.started is (kind == "start"):
+        raise ValueError(kind)
+    path = run.located(message["file"]) if message.get("file") else ""
+    match kind:
+        case "start":
+            run.started = True
+            run.roots += _seen_root(run.request, message["cwd"])
+        case "end":
+            run.ended = True
+        case "started" | "left" | "test":
+            _take_test(run, kind, (path, tuple(message["names"])), message)
+        case _:
+            _take_file(run, kind, path, message)
+
+
+def _take_test(run: _Run, kind: str, test: _Test, message: Mapping[str, Any]) -> None:
+    match kind:
+        case "started":
+            run.begun[test] = None
+        case "left":
+            run.begun.pop(test, None)
+        case _:
+            run.told.setdefault(test, []).append(_result(run, test, message))
+
+
+def _take_file(run: _Run, kind: str, path: str, message: Mapping[str, Any]) -> None:
+    match kind:
+        case "listed":
+            run.listed.append(path)
+        case "collected":
+            key = (message["project"], path)
+            if key in run.files:
+                run.errors.append(CollectError(path, "ReportedTwice", "the file was reported twice"))
+            run.files.add(key)
+            run.due.update((path, tuple(names)) for names in message["tests"])
+        case "again":
+            run.begun = {test: None for test in run.begun if test[0] != path}
+            run.told = {test: told for test, told in run.told.items() if test[0] != path}
+        case "file-error" | "unhandled":
+            unhandled = kind == "unhandled"
+            run.errors += (collect_error(path, error, unhandled=unhandled) for error in message["errors"])
+        case "file-end":
+            run.early = run.early or not message["whole"] or message["signal"] is not None
+        case _:
+            raise ValueError(kind)
+
+
+def _seen_root(request: Request, cwd: str) -> tuple[str, ...]:
+    """The worktree's root as the tool calls it, where that differs."""
+    below = posixpath.normpath(request.stack_root)
+    if below == ".":
+        return (cwd,)
+    return (cwd.removesuffix(f"/{below}"),) if cwd.endswith(f"/{below}") else ()
+
+
+def _result(run: _Run, test: _Test, message: Mapping[str, Any]) -> TestResult | None:
+    path, names = test
+    state, errors = message["state"], message.get("errors") or []
+    if state == "none":
+        return None
+    line = int(message.get("line") or 0)
+    phase = RunPhase(message.get("phase") or "call")
+    status = _STATUS[state]
+    if status is Status.FAIL and phase is RunPhase.CALL and is_of_hook(errors):
+        phase = RunPhase.SETUP
+    failed = failure(errors, run.located, Place(path, line) if line else None) if state == "fail" else None
+    status, note = _noted(Status.ERROR if failed and phase is not RunPhase.CALL else status, message)
+    defined = message.get("defined")
+    return TestResult(
+        id=node_id(path, names),
+        native_id=node_id(path, names),
+        id_source="native",
+        status=status,
+        phase=phase,
+        duration_ms=round(float(message.get("ms") or 0)),
+        failure=failed,
+        output=str(message.get("output") or "")[:OUTPUT],
+        line=line,
+        defined_in=run.located(defined) if defined else path,
+        note=note,
+    )
+
+
+def _noted(status: Status, message: Mapping[str, Any]) -> tuple[Status, str]:
+    """A test that is expected to fail shows nothing when it does."""
+    if message.get("xfail"):
+        return (Status.SKIP, "xfail") if status is Status.PASS else (status, "xpass")
+    if message["state"] == "todo":
+        return status, message.get("why") or "todo"
+    retries = message.get("retries") or 0
+    return status, f"passed after {retries} retries" if retries and status is Status.PASS else message.get(
+        "why"
+    ) or ""
+
+
+def _results(run: _Run, ended: Ended) -> Mapping[_Test, TestResult | None]:
+    """In the order of collection; None for what never began."""
+    found: dict[_Test, TestResult | None] = dict.fromkeys(run.due)
+    for test in _open(run) or _cut_off(run, ended):
+        found[test] = untrusted(node_id(*test), unfinished(ended))
+    for test, told in run.told.items():
+        results = [result for result in told if result is not None]
+        if run.due and len(told) > max(1, run.due[test]):
+            found[test] = untrusted(node_id(*test), TWICE)
+        elif len(results) < len(told):
+            found[test] = untrusted(node_id(*test), unfinished(ended))
+        else:
+            found[test] = worst(results)
+    return found
+
+
+def _open(run: _Run) -> Iterable[_Test]:
+    """Begun and not ended. What other tests are inside of is a suite, which node does not always say."""
+    known = {(path, names[:end]) for path, names in (*run.begun, *run.told) for end in range(1, len(names))}
+    return [test for test in run.begun if test not in run.told and test not in known]
+
+
+def _cut_off(run: _Run, ended: Ended) -> Iterable[_Test]:
+    """Of a test that never yields, vitest cannot tell that it began."""
+    return () if ended is Ended.FINISHED else [test for test in run.due if test not in run.told]
+
+
+def _ended(run: _Run, answer: Answered) -> Ended:
+    if answer.timed_out:
+        return Ended.TIMEOUT
+    if answer.exit_code is None:
+        return Ended.DIED
+    if not (run.due or run.told or run.errors) and _NO_FILES.search(answer.output):
+        return Ended.FINISHED
+    if not run.started:
+        return Ended.NO_START
+    lost = any(None in told for told in run.told.values()) or any(test not in run.told for test in run.due)
+    if run.ended:
+        return Ended.EARLY_EXIT if run.early or lost else Ended.FINISHED
+    return Ended.EARLY_EXIT if answer.exit_code == 0 or lost or _open(run) else Ended.DIED
+
+
+def _errors(run: _Run, answer: Answered) -> Iterable[CollectError]:
+    yield from run.errors
+    results = [result for told in run.told.values() for result in told]
+    clean = run.ended and results and not run.errors and not run.early
+    if clean and answer.exit_code and all(r and r.failure is None for r in results):
+        yield CollectError("", "ExitCode", f"it exited with {answer.exit_code} although no test failed")

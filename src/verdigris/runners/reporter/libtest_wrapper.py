@@ -1,0 +1,177 @@
+"""Stands between cargo and one test binary: lists its tests, runs those asked for, and keeps its words.
+
+Cargo starts it as a target's `runner`. It uses the standard library alone, and nothing of ours.
+"""
+
+# ruff: noqa: PTH109, PTH113, PTH118, PTH120, PTH123 - one start per binary; pathlib would be half of it
+from __future__ import annotations
+
+import json
+import os
+import os.path as paths
+import re
+import select
+import sys
+import threading
+
+TYPE_CHECKING = False  # importing typing would cost as much as all the rest
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+SETTINGS = "VERDIGRIS_LIBTEST"
+ALONE = "main"
+"""The name of a binary that has no tests of its own to list (`harness = false`)."""
+_LISTED = re.compile(r"(.+): (test|benchmark)")
+_COUNTED = re.compile(r"\d+ tests?, \d+ benchmarks?")
+_PANICKED = re.compile(r" panicked at (.+):(\d+):(\d+):$", re.MULTILINE)
+_FAILED = 101
+_JSON = ("--format", "json", "-Zunstable-options", "--report-time")
+_SHOWN = 80
+
+
+def main(arguments: Sequence[str]) -> int:
+    settings = json.loads(os.environ.pop(SETTINGS))
+    executable, *asked = [paths.join(os.getcwd(), arguments[0]), *arguments[1:]]
+    worktree = paths.realpath(settings["worktree"])
+    base, files = _sources(executable, worktree)
+    tests = _listed(executable) if _may_hold(base, files, worktree, asked) else []
+    ids = {name: _named(name, base, files, worktree) for name in ([ALONE] if tests is None else tests)}
+    chosen = [name for name in ids if not asked or _is_asked(ids[name], asked)]
+    place = paths.join(settings["folder"], os.urandom(8).hex())
+    head = {
+        "executable": executable,
+        "base": paths.relpath(base, worktree),
+        "cwd": paths.relpath(os.getcwd(), worktree),
+        "ids": ids,
+        "chosen": chosen,
+        "alone": tests is None,
+    }
+    _keep(f"{place}.head", head)
+    if settings["list"] or not chosen:
+        return 0
+    options = [*settings["options"]] if tests is None else [*settings["options"], *_JSON]
+    names = ["--exact", *chosen] if tests is not None and len(chosen) < len(ids) else []
+    with open(f"{place}.out", "wb", buffering=0) as out:
+        status = _run([executable, *options, *names], out.write)
+    code = os.waitstatus_to_exitcode(status)
+    _keep(f"{place}.end", {"code": code, "texts": _texts(f"{place}.out", base)})
+    return code if code >= 0 else _FAILED
+
+
+def holder(name: str, root: str, files: Iterable[str]) -> str:
+    """The file of the innermost module of a test's name that has one; `root` is the crate's own."""
+    known = frozenset(files)
+    modules = [module.removeprefix("r#") for module in name.split("::")[:-1]]
+    folder = paths.dirname(root)
+    for depth in range(len(modules), 0, -1):
+        stem = paths.join(folder, *modules[:depth])
+        for path in (f"{stem}.rs", f"{stem}/mod.rs"):
+            if path in known:
+                return path
+    return root
+
+
+def _named(name: str, base: str, files: Sequence[str], worktree: str) -> str:
+    path = paths.normpath(paths.join(base, holder(name, files[0], files)))
+    within = path.startswith(worktree + "/")
+    return f"{paths.relpath(path, worktree) if within else path}::{name}"
+
+
+def _is_asked(test_id: str, asked: Iterable[str]) -> bool:
+    path = test_id[: test_id.index(".rs::") + len(".rs")] if ".rs::" in test_id else test_id
+    return any(a in {test_id, path, ".", ""} or path.startswith(a.rstrip("/") + "/") for a in asked)
+
+
+def _may_hold(base: str, files: Iterable[str], worktree: str, asked: Sequence[str]) -> bool:
+    """Starting a binary to list what nobody asked for would cost more than a short test."""
+    held = [_named("", base, [file], worktree) for file in files]
+    return not asked or any(
+        _is_asked(one, [name.partition(".rs::")[0] + ".rs", name]) for one in held for name in asked
+    )
+
+
+def _sources(executable: str, worktree: str) -> tuple[str, list[str]]:
+    """The folder in which the compiler ran, and the files it read, the crate's root first."""
+    with open(f"{executable}.d", encoding="utf-8", errors="surrogateescape") as told:
+        line = told.readline().rstrip("\n").partition(".d: ")[2]
+    files = [name.replace("\\ ", " ") for name in re.split(r"(?<!\\) ", line)]
+    base = os.getcwd()
+    while not paths.isfile(paths.join(base, files[0])) and base.startswith(worktree + "/"):
+        base = paths.dirname(base)
+    return base, files
+
+
+def _listed(executable: str) -> list[str] | None:
+    """None for a binary that is its own test."""
+    said = bytearray()
+    code = os.waitstatus_to_exitcode(_run([executable, "--list"], said.extend))
+    lines = said.decode("utf-8", "replace").rstrip("\n").split("\n")
+    counted = _COUNTED.fullmatch(lines[-1])
+    found = [_LISTED.fullmatch(line) for line in lines if line and not _COUNTED.fullmatch(line)]
+    if code or not all(found) or not (found or counted):
+        return None
+    return [one[1] for one in found if one and one[2] == "test"]
+
+
+def _run(command: list[str], sink: Callable[[bytes], object]) -> int:
+    """Its wait status. What it left running may hold the pipe for ever, so its own end is awaited."""
+    reading, writing = os.pipe()
+    over, closing = os.pipe()
+    # The unstable flag opens libtest's JSON on a stable toolchain; what was compiled is not touched by it.
+    environment = os.environ | {"RUSTC_BOOTSTRAP": "1", "RUST_BACKTRACE": "1", "RUST_LIB_BACKTRACE": "0"}
+    process = os.posix_spawn(
+        command[0], command, environment, file_actions=[(os.POSIX_SPAWN_DUP2, writing, 1)]
+    )
+    os.close(writing)
+    status: list[int] = []
+
+    def wait() -> None:
+        status.append(os.waitpid(process, 0)[1])
+        os.close(closing)
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    while True:
+        ready = select.select([reading, over], [], [])[0]
+        chunk = os.read(reading, 65_536) if reading in ready else b""
+        if not chunk:
+            break
+        sink(chunk)
+    waiting.join()
+    return status[0]
+
+
+def _texts(out: str, base: str) -> dict[str, str]:
+    """What stands where a test panicked: `assert!` with a message of its own prints only that."""
+    texts: dict[str, str] = {}
+    with open(out, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            for path, row, column in _PANICKED.findall(_stdout(line)):
+                texts[f"{path}:{row}:{column}"] = _text(paths.join(base, path), int(row), int(column))
+    return texts
+
+
+def _stdout(line: str) -> str:
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return ""
+    return str(message.get("stdout", "")) if isinstance(message, dict) else ""
+
+
+def _text(path: str, row: int, column: int) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as source:
+            line = source.read().split("\n")[row - 1]
+    except (OSError, IndexError):
+        return ""
+    return line[column - 1 :][:_SHOWN]
+
+
+def _keep(path: str, what: object) -> None:
+    with open(path, "x", encoding="ascii") as file:
+        json.dump(what, file)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+const x = require("../src/nothere"); it("x", () => {});

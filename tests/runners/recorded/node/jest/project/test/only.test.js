@@ -1,0 +1,1 @@
+it("hidden", () => {}); it.only("seen", () => {});

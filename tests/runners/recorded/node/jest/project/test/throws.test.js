@@ -1,0 +1,1 @@
+it("x", () => {}); throw new Error("at top");

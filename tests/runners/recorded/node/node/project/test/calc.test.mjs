@@ -1,0 +1,35 @@
+import { describe, it, test, before, after, beforeEach, afterEach } from "node:test";
+import assert from "node:assert";
+import calc, { add, boom, later, parse } from "../src/calc.mjs";
+describe("sums", () => {
+  it("adds", () => { assert.strictEqual(add(1, 2), 3); });
+  it("adds more", () => { assert.strictEqual(add(1, 0), 1); });
+  describe("nested", () => {
+    for (const [a, b] of [[1, 2], [3, 4]]) it(`pair ${a} and ${b}`, () => { assert.notEqual(a, 3); });
+  });
+  it.skip("skipped", () => {});
+  it.todo("todo");
+  it("todo failing", { todo: true }, () => { assert.ok(false); });
+});
+test("thrown in source", () => { boom(null); });
+test("thrown in source async", async () => { await later(); });
+test("json", () => { parse("{"); });
+test("missing export", () => { assert.equal(calc.missing(1), 1); });
+test("missing name", () => { nothere(1); });
+test("assert.throws", () => { assert.throws(() => {}); });
+test("rejects", async () => { await assert.doesNotReject(later()); });
+test("times out", { timeout: 50 }, async () => { await new Promise((r) => setTimeout(r, 400)); });
+test("throws a string", () => { throw "a string"; });
+test("plain error in test", () => { throw new Error("plain"); });
+test("dynamic import", async () => { await import("./nothere.mjs"); });
+test("subtests", async (t) => { await t.test("good sub", () => {}); await t.test("bad sub", () => { assert.ok(false); }); });
+test("runtime skip", (t) => { t.skip("why not"); });
+describe("bad setup", () => { beforeEach(() => { throw new Error("setup"); }); it("in bad setup", () => {}); });
+describe("bad teardown", () => { afterEach(() => { throw new Error("teardown"); }); it("in bad teardown", () => {}); });
+describe("bad setup all", () => { before(() => { throw new Error("setupall"); }); it("in bad setup all", () => {}); });
+describe("bad teardown all", () => { after(() => { throw new Error("teardownall"); }); it("in bad teardown all", () => {}); it("two", () => {}); });
+test("dup", () => {});
+test("dup", () => { assert.equal(1, 2); });
+test("logs", () => { console.log("hello log"); });
+test("leaks", () => { Promise.reject(new Error("unhandled one")); });
+test("after leak", async () => { await new Promise((r) => setTimeout(r, 20)); });

@@ -1,0 +1,1 @@
+import { test } from "node:test"; import { nope } from "../src/calc.mjs"; test("x", () => {});

@@ -1,0 +1,3 @@
+import { it } from "vitest";
+import { x } from "../src/nothere";
+it("x", () => { x(); });

@@ -1,0 +1,2 @@
+import { it } from "vitest";
+it("leaks", () => { Promise.reject(new Error("unhandled one")); });

@@ -1,0 +1,226 @@
+"""`cargo test`, from recorded output and with the real tool."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.recordings import asked, replayed
+from support.tool_projects import BROKEN_CARGO, CARGO, lay_out
+from support.tools import run_tool
+from verdigris.core.report import Ended, Place, RunPhase, Status
+from verdigris.runners.cargo import CargoRunner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verdigris.core.report import TestReport
+
+RUNNER = CargoRunner(python=sys.executable)
+live = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed on this machine"),
+]
+
+
+def read(case: str, *names: str) -> TestReport:
+    return RUNNER.parsed(asked(*names), replayed("cargo", case))
+
+
+@pytest.mark.parametrize(
+    ("test", "kind", "assertion", "message", "frames"),
+    [
+        ("src/lib.rs::tests::wrong", "assertion", True, "assertion `left == right`", ["src/lib.rs:39"]),
+        ("src/lib.rs::tests::told", "assertion", True, "three is not four", ["src/lib.rs:43"]),
+        ("src/lib.rs::tests::plain", "panic!", False, "assertion? no", ["src/lib.rs:47"]),
+        ("src/lib.rs::tests::index", "panic", False, "index out of", ["src/lib.rs:51", "src/lib.rs:22"]),
+        ("src/lib.rs::tests::calm", "should_panic", True, "test did not panic", ["src/lib.rs:60"]),
+        ("src/lib.rs::tests::result", "Err", False, "Error: ParseIntError", []),
+        ("tests/it.rs::panics", "panic", False, "index out of bounds", ["tests/it.rs:3", "src/lib.rs:22"]),
+        ("tests/it.rs::unwraps", "panic", False, "called `Option::unwrap()`", ["tests/it.rs:5"]),
+        ("src/lib.rs::add (line 6)", "assertion", True, "assertion `left == right`", ["src/lib.rs:6"]),
+    ],
+)
+def test_ways_to_fail(test: str, kind: str, assertion: bool, message: str, frames: list[str]) -> None:
+    result = read("all").result(test)
+    assert result
+    assert (result.status, result.phase) == (Status.FAIL, RunPhase.CALL)
+    assert result.failure
+    assert (result.failure.kind, result.failure.assertion) == (kind, assertion)
+    assert result.failure.message.startswith(message)
+    assert [f"{f.path}:{f.line}" for f in result.failure.frames] == frames
+    assert result.failure.place == (result.failure.frames[-1] if frames else None)
+
+
+@pytest.mark.parametrize(
+    ("test", "status", "note"),
+    [
+        ("src/lib.rs::tests::adds", Status.PASS, ""),
+        ("src/a/b.rs::a::b::tests::größe", Status.PASS, ""),
+        ("src/type.rs::r#type::r#fn", Status.PASS, ""),
+        ("tests/common/mod.rs::common::shared", Status.PASS, ""),
+        ("tests/it.rs::tests::adds", Status.PASS, ""),
+        ("src/lib.rs::tests::later", Status.SKIP, "slow"),
+        ("src/lib.rs::add (line 10)", Status.PASS, ""),
+        ("src/lib.rs::add (line 14)", Status.ERROR, ""),
+    ],
+)
+def test_the_file_that_holds_a_test_is_in_its_id(test: str, status: Status, note: str) -> None:
+    result = read("all").result(test)
+    assert result
+    assert (result.status, result.note) == (status, note)
+
+
+@pytest.mark.parametrize(
+    ("case", "test"), [("exit", "tests/exits.rs::b_exits"), ("abort", "tests/aborts.rs::aborts")]
+)
+def test_a_binary_that_ends_in_a_test(case: str, test: str) -> None:
+    report = read(case)
+    result = report.result(test)
+    assert report.ended is Ended.EARLY_EXIT
+    assert result
+    assert result.failure
+    assert (result.status, result.failure.kind) == (Status.ERROR, "Crash")
+
+
+def test_a_forged_line_makes_an_error() -> None:
+    [result] = read("forged").results
+    assert result.failure
+    assert (result.status, result.failure.kind) == (Status.ERROR, "ReportedTwice")
+
+
+@pytest.mark.parametrize(
+    ("case", "path", "kind", "message"),
+    [
+        ("broken", "tests/it.rs", "E0425", "tests/it.rs:2: cannot find function `two` in module `demo::a`"),
+        ("syntax", "src/a.rs", "error", "src/a.rs:1: "),
+    ],
+)
+def test_what_does_not_compile(case: str, path: str, kind: str, message: str) -> None:
+    report = read(case)
+    assert (report.ended, report.results) == (Ended.FINISHED, ())
+    assert (report.errors[0].path, report.errors[0].kind) == (path, kind)
+    assert report.errors[0].message.startswith(message)
+    assert not any("aborting" in error.message for error in report.errors)
+
+
+def test_cargo_that_does_not_start() -> None:
+    report = read("no_manifest")
+    assert (report.ended, report.results) == (Ended.NO_START, ())
+    assert "could not find `Cargo.toml`" in report.tail
+
+
+def changed(old: str, new: str) -> TestReport:
+    """The recorded run of all, with one thing said otherwise."""
+    tests, docs = replayed("cargo", "all")
+    reports = {name: text.replace(old.encode(), new.encode()) for name, text in tests.reports.items()}
+    assert reports != tests.reports
+    return RUNNER.parsed(asked(), (replace(tests, reports=reports), docs))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"passed": 4, "failed": 6', '"passed": 5, "failed": 5'),
+        ('"event": "started", "test_count": 11', '"event": "started", "test_count": 12'),
+        ('"event": "failed", "passed": 4', '"event": "ok", "passed": 4'),
+        ('"event": "failed", "exec_time": 0.0', '"event": "ok", "exec_time": 0.0'),
+    ],
+)
+def test_nothing_passes_where_report_and_end_contradict(old: str, new: str) -> None:
+    result = changed(old, new).result("src/lib.rs::tests::adds")
+    assert result
+    assert result.failure
+    assert (result.status, result.failure.kind) == (Status.ERROR, "Contradiction")
+
+
+def test_a_binary_that_ran_without_the_wrapper() -> None:
+    tests, docs = replayed("cargo", "all")
+    report = RUNNER.parsed(asked(), (replace(tests, reports={}, exit_code=0), docs))
+    assert (report.ended, report.errors[0].kind) == (Ended.NO_START, "NoReport")
+
+
+def test_a_run_out_of_time_keeps_what_was_told() -> None:
+    [tests] = replayed("cargo", "exit")
+    report = RUNNER.parsed(asked(), (replace(tests, timed_out=True, exit_code=None),))
+    [result] = report.results
+    assert report.ended is Ended.TIMEOUT
+    assert result.failure
+    assert result.failure.kind == "Timeout"
+
+
+def test_doc_tests_are_a_call_of_their_own() -> None:
+    doc, unit = "src/lib.rs::add (line 6)", "src/lib.rs::tests::adds"
+    assert len(RUNNER.called(asked())) == 2
+    [only_doc] = RUNNER.called(asked(doc))
+    [only_unit] = RUNNER.called(asked(unit))
+    assert ("--doc" in only_doc.argv, "--tests" in only_unit.argv) == (True, True)
+    assert [r.id for r in read("all", doc).results if "(line" in r.id] == [doc]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return lay_out(CARGO, tmp_path_factory.mktemp("cargo") / "with blank")
+
+
+class TestLive:
+    pytestmark = live
+
+    def test_the_named_tests_alone_in_one_call(self, project: Path, tmp_path: Path) -> None:
+        names = (
+            "src/lib.rs::tests::adds",
+            "src/a/b.rs::a::b::tests::größe",
+            "src/type.rs::r#type::r#fn",
+            "tests/it.rs::panics",
+            "tests/common/mod.rs::common::shared",
+        )
+        report = run_tool(RUNNER, project, names, reports=tmp_path)
+        assert {r.id: r.status.value for r in report.results} == dict.fromkeys(names, "pass") | {
+            "tests/it.rs::panics": "fail"
+        }
+        assert report.ended is Ended.FINISHED
+        assert {"src/lib.rs::tests::adds_more", "tests/it.rs::tests::adds"} <= set(report.others)
+
+    def test_a_wrong_file_is_not_collected(self, project: Path, tmp_path: Path) -> None:
+        report = run_tool(RUNNER, project, ("src/lib.rs::a::b::tests::größe",), reports=tmp_path)
+        assert (report.results, report.collected) == ((), ())
+        assert "src/a/b.rs::a::b::tests::größe" in report.others
+
+    def test_doc_tests_of_one_id(self, project: Path, tmp_path: Path) -> None:
+        report = run_tool(RUNNER, project, ("src/lib.rs::add (line 6)",), reports=tmp_path)
+        [result] = report.results
+        assert (result.id, result.status, result.line) == ("src/lib.rs::add (line 6)", Status.FAIL, 6)
+
+    def test_collection_runs_nothing(self, project: Path, tmp_path: Path) -> None:
+        report = run_tool(RUNNER, project, ("src", "tests/it.rs"), reports=tmp_path, collect_only=True)
+        assert report.results == ()
+        assert {"src/lib.rs::add (line 6)", "src/a/b.rs::a::b::tests::größe", "tests/it.rs::panics"} <= set(
+            report.collected
+        )
+
+    def test_forging_and_early_ends(self, project: Path, tmp_path: Path) -> None:
+        names = ("tests/forges.rs", "tests/exits.rs", "tests/aborts.rs")
+        report = run_tool(RUNNER, project, names, reports=tmp_path)
+        assert report.ended is Ended.EARLY_EXIT
+        assert {r.id: r.status for r in report.results if "a_passes" not in r.id} == dict.fromkeys(
+            ("tests/aborts.rs::aborts", "tests/exits.rs::b_exits", "tests/forges.rs::forged"), Status.ERROR
+        )
+
+    def test_a_member_of_a_workspace_below_the_root(self, tmp_path: Path) -> None:
+        member = {f"rust/crates/one/{name}": text for name, text in BROKEN_CARGO.items()}
+        member["rust/crates/one/src/a.rs"] += "pub fn two() -> i32 { todo!() }\n"
+        tree = {"rust/Cargo.toml": '[workspace]\nmembers = ["crates/*"]\n', **member}
+        root = lay_out(tree, tmp_path / "tree")
+        report = run_tool(RUNNER, root, reports=tmp_path / "reports", stack_root="rust")
+        [result] = report.results
+        assert result.id == "rust/crates/one/tests/it.rs::x"
+        assert result.failure
+        assert result.failure.kind == "todo!"
+        assert result.failure.frames == (
+            Place("rust/crates/one/tests/it.rs", 2),
+            Place("rust/crates/one/src/a.rs", 2),
+        )

@@ -1,0 +1,197 @@
+"""`go test -json`, from recorded output and with the real tool."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.recordings import asked, replayed
+from support.tool_projects import GO, lay_out
+from support.tools import run_tool
+from verdigris.core.report import Ended, RunPhase, Status
+from verdigris.runners.gotest import GoRunner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verdigris.core.report import TestReport
+
+RUNNER = GoRunner(python=sys.executable)
+
+
+def read(case: str, *names: str) -> TestReport:
+    return RUNNER.parsed(asked(*names), replayed("go", case))
+
+
+@pytest.mark.parametrize(
+    ("case", "test", "kind", "assertion", "message", "frames"),
+    [
+        ("all", "calc/calc_test.go::TestWrong", "t.Error", True, "got 3", ["calc/calc_test.go:17"]),
+        ("all", "calc/calc_test.go::TestFatal", "t.Error", True, "stop", ["calc/calc_test.go:20"]),
+        ("all", "calc/calc_test.go::TestSilent", "t.Fail", True, "it failed", []),
+        ("all", "calc/calc_test.go::TestSubs/two_words", "t.Error", True, "bad", ["calc/calc_test.go:30"]),
+        ("all", "calc/calc_test.go::TestSubs", "t.Error", True, "TestSubs/two_w", ["calc/calc_test.go:30"]),
+        ("all", "calc/calc_test.go::ExampleAdd", "Example", True, "got:\n3\nwant:\n4", []),
+        (
+            *("all", "boom/boom_test.go::TestBoom", "panic", False, "runtime error: index out of range [3]"),
+            ["boom/boom_test.go:6", "boom/boom.go:3"],
+        ),
+        ("testify", "t_test.go::TestEqual", "testify", True, "Error Trace:", ["t_test.go:13"]),
+        ("testify", "t_test.go::TestRequired", "testify", True, "Error Trace:", ["t_test.go:18"]),
+    ],
+)
+def test_ways_to_fail(
+    case: str, test: str, kind: str, assertion: bool, message: str, frames: list[str]
+) -> None:
+    result = read(case).result(test)
+    assert result
+    assert (result.status, result.phase) == (Status.FAIL, RunPhase.CALL)
+    assert result.failure
+    assert (result.failure.kind, result.failure.assertion) == (kind, assertion)
+    assert result.failure.message.startswith(message)
+    assert [f"{f.path}:{f.line}" for f in result.failure.frames] == frames
+
+
+@pytest.mark.parametrize(
+    ("test", "status", "line", "note"),
+    [
+        ("calc/calc_test.go::TestAdd", Status.PASS, 8, ""),
+        ("calc/more_test.go::TestAdd2", Status.PASS, 5, ""),
+        ("calc/calc_test.go::TestSkip", Status.SKIP, 22, "not here"),
+        ("calc/calc_test.go::FuzzAdd/seed#0", Status.PASS, 0, ""),
+        ("boom/boom_test.go::TestAdd", Status.PASS, 5, ""),
+    ],
+)
+def test_the_file_is_in_the_id(test: str, status: Status, line: int, note: str) -> None:
+    result = read("all").result(test)
+    assert result
+    assert (result.status, result.line, result.note) == (status, line, note)
+
+
+@pytest.mark.parametrize(
+    ("case", "test", "kind"),
+    [
+        ("all", "forges/f_test.go::TestForged", "ReportedTwice"),
+        ("all", "leaks/l_test.go::TestFine", "Contradiction"),
+        ("all", "exits/e_test.go::TestExit", "Crash"),
+        ("testify", "t_test.go::TestGoroutine", "panic"),
+        ("timeout", "s_test.go::TestSlow", "Timeout"),
+    ],
+)
+def test_what_is_never_a_pass_nor_a_red(case: str, test: str, kind: str) -> None:
+    result = read(case).result(test)
+    assert result
+    assert result.failure
+    assert (result.status, result.failure.kind) == (Status.ERROR, kind)
+
+
+@pytest.mark.parametrize(
+    ("case", "ended"),
+    [
+        ("all", Ended.EARLY_EXIT),
+        ("main_exits", Ended.EARLY_EXIT),
+        ("old_build_failure", Ended.FINISHED),
+        ("setup_failed", Ended.FINISHED),
+        ("no_module", Ended.NO_START),
+    ],
+)
+def test_how_a_run_ended(case: str, ended: Ended) -> None:
+    assert read(case).ended is ended
+
+
+@pytest.mark.parametrize(
+    ("case", "errors"),
+    [
+        ("all", {("broken/b_test.go", "build failed", "broken/b_test.go:5: undefined: Missing")}),
+        (
+            "old_build_failure",
+            {("broken/b_test.go", "build failed", "broken/b_test.go:5: undefined: Missing")},
+        ),
+    ],
+)
+def test_what_does_not_build(case: str, errors: set[tuple[str, str, str]]) -> None:
+    assert {(e.path, e.kind, e.message) for e in read(case).errors} == errors
+    assert not any(r.id.startswith("broken") for r in read(case).results)
+
+
+def test_imports_and_syntax_that_stop_a_package() -> None:
+    errors = read("setup_failed").errors
+    assert {error.path for error in errors} == {"a/a_test.go", "b/b_test.go"}
+
+
+def test_a_package_that_died_with_more_to_run_is_not_finished() -> None:
+    [answer] = replayed("go", "all")
+    boom = [line for line in answer.output.split(b"\n") if b"example.com/demo/boom" in line]
+    report = RUNNER.parsed(asked(), (replace(answer, output=b"\n".join(boom)),))
+    assert report.ended is Ended.EARLY_EXIT
+    assert "boom/boom_test.go::TestAfter" in report.collected
+
+
+@pytest.mark.parametrize(
+    ("timed_out", "code", "ended"), [(True, None, Ended.TIMEOUT), (False, None, Ended.DIED)]
+)
+def test_a_run_that_was_killed(timed_out: bool, code: int | None, ended: Ended) -> None:
+    [answer] = replayed("go", "all")
+    cut = answer.output[: answer.output.index(b'"Action":"fail"')]
+    report = RUNNER.parsed(asked(), (replace(answer, timed_out=timed_out, exit_code=code, output=cut),))
+    assert report.ended is ended
+
+
+def test_one_call_for_several_packages_and_binary_arguments() -> None:
+    request = replace(asked("a/x_test.go::TestA/b", "c"), extra=("-short", "-args", "-v"))
+    [called] = RUNNER.called(request)
+    own = ("-args", "-v", "--verdigris-select", "a/x_test.go::TestA/b", "c")
+    assert called.argv[-7:] == ("./a", "./c/...", *own)
+    assert called.command == "go test -short ./a ./c/... -args -v"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return lay_out(GO, tmp_path_factory.mktemp("go") / "with blank")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed on this machine")
+class TestLive:
+    def test_the_named_tests_alone_in_one_call(self, project: Path, tmp_path: Path) -> None:
+        subs = ["a/b", "x|y$(z)", "\"'", "ünï", "[1]", "a\\b", "#00", "plain"]
+        names = (
+            *(f"calc/calc_test.go::TestSubs/{name}" for name in subs),
+            "calc/calc_test.go::TestOther/plain",
+            "calc/more_test.go::TestAdd2",
+            "boom/boom_test.go::TestAdd",
+        )
+        report = run_tool(RUNNER, project, names, reports=tmp_path)
+        assert {result.id: result.status.value for result in report.results} == dict.fromkeys(names, "pass")
+        assert report.ended is Ended.FINISHED
+        assert "TestOther/[1]" not in report.tail
+
+    def test_a_panic_alone_is_a_finished_failure(self, project: Path, tmp_path: Path) -> None:
+        report = run_tool(RUNNER, project, ("boom/boom_test.go::TestBoom",), reports=tmp_path)
+        [result] = report.results
+        assert (report.ended, result.status) == (Ended.FINISHED, Status.FAIL)
+
+    def test_a_file_and_what_does_not_build(self, project: Path, tmp_path: Path) -> None:
+        report = run_tool(RUNNER, project, ("calc/more_test.go", "broken"), reports=tmp_path)
+        assert [result.id for result in report.results] == ["calc/more_test.go::TestAdd2"]
+        assert [error.path for error in report.errors] == ["broken/b_test.go"]
+
+    def test_a_wrong_file_runs_nothing(self, project: Path, tmp_path: Path) -> None:
+        report = run_tool(RUNNER, project, ("calc/more_test.go::TestAdd",), reports=tmp_path)
+        assert (report.results, report.ended) == ((), Ended.FINISHED)
+        assert "calc/calc_test.go::TestAdd" in report.others
+
+    def test_collection_runs_nothing(self, project: Path, tmp_path: Path) -> None:
+        report = run_tool(RUNNER, project, ("boom",), reports=tmp_path, collect_only=True)
+        assert report.results == ()
+        assert report.collected == tuple(f"boom/boom_test.go::Test{n}" for n in ("Add", "Boom", "After"))
+
+    def test_exits_that_claim_success(self, project: Path, tmp_path: Path) -> None:
+        early = run_tool(RUNNER, project, ("exits",), reports=tmp_path, env={"EARLY": "1"})
+        late = run_tool(RUNNER, project, ("exits",), reports=tmp_path)
+        assert (early.ended, early.results) == (Ended.EARLY_EXIT, ())
+        assert (late.ended, late.results[0].status) == (Ended.EARLY_EXIT, Status.ERROR)

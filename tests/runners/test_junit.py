@@ -1,0 +1,266 @@
+"""JUnit XML: recorded reports of real tools, reports that cannot be trusted, and Maven itself."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.recordings import HERE, asked
+from support.tool_projects import MAVEN, lay_out
+from support.tools import run_tool
+from verdigris.core.report import Ended, Place, Status
+from verdigris.runners.junit import JUnitRunner, JUnitTool
+from verdigris.runners.junit_presets import PHPUNIT, RSPEC, SUREFIRE
+from verdigris.runners.protocol import Answered, Called
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verdigris.core.report import TestReport
+
+PYTEST = JUnitTool(
+    command=(
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "--junitxml={report}/out.xml",
+        "{paths}",
+    ),
+    pattern=r"(?P<class>[\w.]+?)(?:\.[A-Z].*)?",
+    path="{class}.py",
+    errors="setup",
+)
+JAVA = "src/test/java/com/x/CalcTest.java"
+
+
+def parsed(
+    tool: JUnitTool,
+    *reports: bytes,
+    names: tuple[str, ...] = (),
+    code: int | None = 1,
+    timed_out: bool = False,
+    output: bytes = b"",
+) -> TestReport:
+    called = Called(("tool",), "/w", "tool")
+    given = {f"{i}.xml": text for i, text in enumerate(reports)}
+    return JUnitRunner(tool).parsed(asked(*names), (Answered(called, code, timed_out, 1, output, given),))
+
+
+def recorded(name: str) -> bytes:
+    return (HERE / "junit" / f"{name}.xml").read_bytes()
+
+
+def wrapped(inside: str, tests: int) -> bytes:
+    return f'<testsuite tests="{tests}">{inside}</testsuite>'.encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "tool", "test", "status", "kind", "assertion", "frames"),
+    [
+        (
+            *("surefire", SUREFIRE, f"{JAVA}::com.x.CalcTest::wrong", Status.FAIL),
+            *("org.opentest4j.AssertionFailedError", True, [Place(JAVA, 8)]),
+        ),
+        (
+            *("surefire", SUREFIRE, f"{JAVA}::com.x.CalcTest::byZero", Status.FAIL),
+            *("java.lang.ArithmeticException", False),
+            [Place(JAVA, 9), Place("src/main/java/com/x/Calc.java", 4)],
+        ),
+        (
+            *("phpunit", PHPUNIT, "tests/CalcTest.php::CalcTest::testWrong", Status.FAIL),
+            *("PHPUnit\\Framework\\ExpectationFailedException", True, [Place("tests/CalcTest.php", 5)]),
+        ),
+        (
+            *("phpunit", PHPUNIT, "tests/CalcTest.php::CalcTest::testThrows", Status.FAIL),
+            *("RuntimeException", False, [Place("tests/CalcTest.php", 6)]),
+        ),
+        (
+            *("rspec", RSPEC, "spec/calc_spec.rb::spec.calc_spec::Calc is wrong", Status.FAIL),
+            *("RSpec::Expectations::ExpectationNotMetError", True, [Place("spec/calc_spec.rb", 4)]),
+        ),
+        (
+            *("rspec", RSPEC, "spec/calc_spec.rb::spec.calc_spec::Calc divides", Status.FAIL),
+            *("ZeroDivisionError", False, [Place("spec/calc_spec.rb", 5), Place("lib/calc.rb", 2)]),
+        ),
+        (
+            "pytest",
+            PYTEST,
+            "test_a.py::test_a::test_wrong",
+            Status.FAIL,
+            "failure",
+            True,
+            [Place("test_a.py", 3)],
+        ),
+        (
+            *("pytest", PYTEST, "test_a.py::test_a::test_div", Status.FAIL, "ZeroDivisionError", False),
+            [Place("test_a.py", 4)],
+        ),
+        (
+            "pytest",
+            PYTEST,
+            "test_a.py::test_a::test_setup",
+            Status.ERROR,
+            "error",
+            False,
+            [Place("test_a.py", 6)],
+        ),
+    ],
+)
+def test_ways_to_fail(
+    name: str, tool: JUnitTool, test: str, status: Status, kind: str, assertion: bool, frames: list[Place]
+) -> None:
+    result = parsed(tool, recorded(name)).result(test)
+    assert result
+    assert result.status is status
+    assert result.failure
+    assert (result.failure.kind, result.failure.assertion) == (kind, assertion)
+    assert list(result.failure.frames) == frames
+
+
+@pytest.mark.parametrize(
+    ("name", "tool", "test", "status", "note"),
+    [
+        ("surefire", SUREFIRE, f"{JAVA}::com.x.CalcTest::divides", Status.PASS, ""),
+        ("surefire", SUREFIRE, f"{JAVA}::com.x.CalcTest$Inner::inside", Status.PASS, ""),
+        ("surefire", SUREFIRE, f"{JAVA}::com.x.CalcTest::off", Status.SKIP, "later"),
+        ("phpunit", PHPUNIT, "tests/CalcTest.php::CalcTest::testLater", Status.SKIP, ""),
+        (
+            *("phpunit", PHPUNIT, 'tests/CalcTest.php::CalcTest::testPairs with data set "one and/or $"'),
+            *(Status.PASS, ""),
+        ),
+        ("rspec", RSPEC, "spec/calc_spec.rb::spec.calc_spec::Calc later", Status.SKIP, ""),
+        ("pytest", PYTEST, "test_a.py::test_a.TestX::test_p[a::b]", Status.PASS, ""),
+        ("pytest", PYTEST, "test_a.py::test_a::test_later", Status.SKIP, "later"),
+    ],
+)
+def test_passes_and_skips(name: str, tool: JUnitTool, test: str, status: Status, note: str) -> None:
+    report = parsed(tool, recorded(name))
+    result = report.result(test)
+    assert result
+    assert (result.status, result.note) == (status, note)
+    assert (report.ended, report.errors) == (Ended.FINISHED, ())
+
+
+BOMB = b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><testsuite><testcase name="&b;"/></testsuite>'
+DEEP = b"<testsuite>" * 100 + b"</testsuite>" * 100
+
+
+@pytest.mark.parametrize(
+    ("reports", "ended"),
+    [
+        ((), Ended.NO_START),
+        ((b"",), Ended.DIED),
+        ((recorded("rspec")[:900],), Ended.DIED),
+        ((BOMB,), Ended.DIED),
+        ((DEEP,), Ended.DIED),
+        ((b"<html/>",), Ended.DIED),
+        ((recorded("rspec"), recorded("rspec")[:900]), Ended.DIED),
+        ((b'<!DOCTYPE x SYSTEM "file:///etc/passwd"><testsuite/>',), Ended.DIED),
+    ],
+)
+def test_reports_that_tell_nothing(reports: tuple[bytes, ...], ended: Ended) -> None:
+    report = parsed(RSPEC, *reports, code=0)
+    assert report.ended is ended
+    assert len(report.errors) == (ended is Ended.DIED)
+
+
+def test_time_and_signals_win() -> None:
+    assert parsed(RSPEC, recorded("rspec"), timed_out=True, code=None).ended is Ended.TIMEOUT
+    assert parsed(RSPEC, recorded("rspec"), code=None).ended is Ended.DIED
+
+
+def test_a_test_told_twice_is_an_error() -> None:
+    case = '<testcase classname="c" name="n" file="a.rb"/>'
+    [result] = parsed(RSPEC, wrapped(case, 1), wrapped(case, 1), code=0).results
+    assert result.failure
+    assert (result.status, result.failure.kind) == (Status.ERROR, "ReportedTwice")
+
+
+def test_a_failed_process_without_a_failed_test_contradicts() -> None:
+    case = '<testcase classname="c" name="n" file="a.rb"/>'
+    [failed] = parsed(RSPEC, wrapped(case, 1), code=1).results
+    [passed] = parsed(RSPEC, wrapped(case, 1), code=0).results
+    assert (failed.status, passed.status) == (Status.ERROR, Status.PASS)
+
+
+@pytest.mark.parametrize(("announced", "kinds"), [(1, []), (2, ["Miscounted"]), (0, ["Miscounted"])])
+def test_a_report_holds_what_it_announces(announced: int, kinds: list[str]) -> None:
+    report = parsed(RSPEC, wrapped('<testcase classname="c" name="n" file="a.rb"/>', announced), code=0)
+    assert [error.kind for error in report.errors] == kinds
+
+
+def test_a_case_without_a_file_is_no_result() -> None:
+    report = parsed(RSPEC, wrapped('<testcase classname="c" name="n"/>', 1), code=0)
+    assert (report.results, [e.kind for e in report.errors]) == ((), ["UnmappedTest"])
+
+
+def test_what_did_not_compile() -> None:
+    said = b"[INFO] x\n[ERROR] /w/src/test/java/A.java:[5,3] cannot find symbol\n"
+    report = parsed(SUREFIRE, output=said)
+    assert report.ended is Ended.FINISHED
+    assert [(e.path, e.message) for e in report.errors] == [
+        ("src/test/java/A.java", "src/test/java/A.java:5: cannot find symbol")
+    ]
+
+
+def test_templates_are_filled() -> None:
+    names = (f"{JAVA}::com.x.CalcTest::wrong", f"{JAVA}::com.x.CalcTest$Inner::inside")
+    [java] = JUnitRunner(SUREFIRE).called(asked(*names))
+    assert "-Dtest=com.x.CalcTest#wrong,com.x.CalcTest$Inner#inside" in java.argv
+    [ruby] = JUnitRunner(RSPEC).called(
+        asked("spec/a_spec.rb::spec.a_spec::A (b)", "spec/a_spec.rb::spec.a_spec::c")
+    )
+    assert ruby.argv[4:] == (
+        "/reports/junit.xml",
+        *("--example-matches=^A\\ \\(b\\)$", "--example-matches=^c$", "spec/a_spec.rb"),
+    )
+    [every] = JUnitRunner(PHPUNIT).called(asked())
+    assert every.argv == ("phpunit", "--log-junit", "/reports/junit.xml")
+
+
+def test_others_of_a_tool_that_cannot_select(tmp_path: Path) -> None:
+    text = "def test_a(): pass\ndef test_b(): assert 0\n"
+    root = lay_out({"sub/test_it.py": text}, tmp_path / "tree")
+    name = "sub/test_it.py::test_it::test_a"
+    report = run_tool(JUnitRunner(PYTEST), root, (name,), reports=tmp_path / "r", stack_root="sub")
+    assert [(r.id, r.status) for r in report.results] == [(name, Status.PASS)]
+    assert report.others == ("sub/test_it.py::test_it::test_b",)
+
+
+def _maven() -> str | None:
+    """Why it cannot be had; the plugins and JUnit come from the registry once, into the user's own cache."""
+    if shutil.which("mvn") is None:
+        return "mvn is not installed on this machine"
+    return None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(_maven() is not None, reason=_maven() or "")
+@pytest.mark.timeout(600)
+def test_maven_itself(tmp_path: Path) -> None:
+    root = lay_out(MAVEN, tmp_path / "tree")
+    stale = root / "target/surefire-reports/TEST-old.xml"
+    stale.parent.mkdir(parents=True)
+    stale.write_bytes(wrapped('<testcase classname="com.x.CalcTest" name="wrong"/>', 1))
+    names = (f"{JAVA}::com.x.CalcTest::wrong", f"{JAVA}::com.x.CalcTest$Inner::inside")
+    report = run_tool(JUnitRunner(SUREFIRE), root, names, reports=tmp_path / "reports")
+    if "offline" in report.tail:
+        fetched = subprocess.run(
+            ["mvn", "-B", "-q", "test", "-Dtest=com.x.CalcTest#divides"],
+            cwd=root,
+            check=False,
+            capture_output=True,
+            env=os.environ,
+        )
+        if fetched.returncode:
+            pytest.skip("Surefire and JUnit are neither in Maven's cache nor to be had from a registry")
+        report = run_tool(JUnitRunner(SUREFIRE), root, names, reports=tmp_path / "reports")
+    assert {r.id: r.status for r in report.results} == {names[0]: Status.FAIL, names[1]: Status.PASS}
+    assert report.ended is Ended.FINISHED

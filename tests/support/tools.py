@@ -1,0 +1,107 @@
+"""Executes what a runner says, with the real tool, and gives it back what came of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+from verdigris.runners.protocol import Answered, Called, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from verdigris.core.report import TestReport
+    from verdigris.runners.protocol import Runner
+
+
+def execute(
+    called: Called, report_folder: Path, *, timeout: float = 100, env: Mapping[str, str] | None = None
+) -> Answered:
+    """In a process group of its own, as the kernel does it."""
+    began = time.monotonic()
+    process = subprocess.Popen(
+        called.argv,
+        cwd=called.cwd,
+        env={**os.environ, **(env or {}), **called.env},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    timed_out = False
+    try:
+        output, _ = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        timed_out = True
+        os.killpg(process.pid, 9)
+        output, _ = process.communicate()
+    code: int | None = process.returncode
+    return Answered(
+        called=called,
+        exit_code=None if code is None or code < 0 else code,
+        timed_out=timed_out,
+        duration_ms=round((time.monotonic() - began) * 1000),
+        output=output,
+        reports={
+            str(file.relative_to(report_folder)): file.read_bytes()
+            for file in sorted(report_folder.rglob("*"))
+            if file.is_file()
+        },
+    )
+
+
+def run_tool(
+    runner: Runner,
+    worktree: Path,
+    names: tuple[str, ...] = (),
+    *,
+    reports: Path,
+    stack_root: str = "",
+    extra: tuple[str, ...] = (),
+    collect_only: bool = False,
+    timeout: float = 100,
+    env: Mapping[str, str] | None = None,
+) -> TestReport:
+    """One request, all its calls, each with an empty report folder of its own below `reports`."""
+    return runner.parsed(
+        *answered(
+            runner,
+            worktree,
+            names,
+            reports=reports,
+            stack_root=stack_root,
+            extra=extra,
+            collect_only=collect_only,
+            timeout=timeout,
+            env=env,
+        )
+    )
+
+
+def answered(
+    runner: Runner,
+    worktree: Path,
+    names: tuple[str, ...] = (),
+    *,
+    reports: Path,
+    stack_root: str = "",
+    extra: tuple[str, ...] = (),
+    collect_only: bool = False,
+    timeout: float = 100,
+    env: Mapping[str, str] | None = None,
+) -> tuple[Request, tuple[Answered, ...]]:
+    folder = reports / f"run-{len(list(reports.iterdir())) if reports.exists() else 0}"
+    folder.mkdir(parents=True)
+    request = Request(
+        names=names,
+        worktree=str(worktree),
+        stack_root=stack_root,
+        report_folder=str(folder),
+        extra=extra,
+        collect_only=collect_only,
+    )
+    calls = runner.called(request)
+    return request, tuple(execute(called, folder, timeout=timeout, env=env) for called in calls)
