@@ -7,15 +7,19 @@ import sys
 import gate
 import log_state
 import one_id
+import room
 import sandbox
 import shell
 import snapshot
+import verdict
 from timing import table
 
 BENCHMARKS = {
     "log": log_state.rows,
     "snapshot": snapshot.rows,
     "test": one_id.rows,
+    "room": room.rows,
+    "verdict": verdict.rows,
     "sandbox": sandbox.rows,
     "shell": shell.rows,
     "gate": gate.rows,

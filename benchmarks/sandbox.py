@@ -9,15 +9,18 @@ import tempfile
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from timing import Row, against, interleaved
 
-from verdigris.kernel.sandbox import Confinement, Network, available, discard, preexec
+from verdigris.kernel.sandbox import Confinement, available, discard, preexec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from verdigris.kernel.sandbox import Network
+
+NETWORKS: tuple[Network, ...] = ("none", "loopback", "host")
 ROUNDS = 50
 PYTEST_ROUNDS = 15
 TRUE, PYTEST = ("true",), (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
@@ -41,7 +44,7 @@ def _measure(what: str, argv: Sequence[str], folder: Path, rounds: int, target: 
     numbers = count()
     bare = f"{what}, bare"
     subjects: dict[str, Callable[[], object]] = {bare: lambda: _run(argv, folder, None)}
-    for network in get_args(Network):
+    for network in NETWORKS:
         confined = partial(_confined, argv, folder, numbers, network)
         subjects[f"{what}, confined, network {network}"] = confined
     # One without a preparation in the child tells what the fork itself costs.

@@ -30,7 +30,7 @@ def rows(sizes: Sequence[int] = SIZES) -> list[Row]:
 def _measure(size: int) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="tdd-bench-") as name:
         root = Path(name)
-        _tree(root, size)
+        make_tree(root, size)
         workspace = Workspace(find_repository(root), lambda _: PathClass.SOURCE)
         workspace.snapshot()
         versions = count()
@@ -50,7 +50,7 @@ def _measure(size: int) -> list[Row]:
         return against(medians, reference, {subject: "≤ 2 × git status" if size == max(SIZES) else ""})
 
 
-def _tree(root: Path, size: int) -> None:
+def make_tree(root: Path, size: int) -> None:
     for n in range(size):
         folder = root / "src" / f"d{n // FOLDER}"
         if n % FOLDER == 0:

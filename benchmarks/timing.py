@@ -21,14 +21,23 @@ class Row:
     target: str = ""
 
 
-def interleaved(subjects: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Median milliseconds of each; one round runs every subject once."""
+def interleaved(
+    subjects: Mapping[str, Callable[[], object]], rounds: int, before: Callable[[], object] | None = None
+) -> dict[str, float]:
+    """Median milliseconds of each; one round runs every subject once.
+
+    What is not measured: `before`, once a round, and what a subject returns to be called after it.
+    """
     taken: dict[str, list[float]] = {name: [] for name in subjects}
     for _ in range(rounds):
+        if before is not None:
+            before()
         for name, subject in subjects.items():
             begun = time.perf_counter()
-            subject()
+            after = subject()
             taken[name].append((time.perf_counter() - begun) * 1000)
+            if callable(after):
+                after()
     return {name: statistics.median(times) for name, times in taken.items()}
 
 

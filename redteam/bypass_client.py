@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from redteam import bypass_project as project
+from verdigris.gates.claude.settings import HOOKS, command
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 REFUSED = 2
+COMMANDS = {hook.event: command(hook) for hook in HOOKS}
+"""As `tdd init` writes them into the client's settings, which it reads once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,8 @@ class Said:
 
 def hooked(root: Path, payload: dict[str, Any]) -> Said:
     """One hook call; whoever would be asked is not there."""
-    done = project.tdd(root, "hook", "claude", given=json.dumps(payload))
+    command = COMMANDS[payload["hook_event_name"]]
+    done = project.run(root, "/bin/sh", "-c", command, given=json.dumps(payload))
     if done.returncode == REFUSED:
         return Said(denied=True, reason=done.stderr.strip())
     if done.returncode != 0:

@@ -1,4 +1,4 @@
-"""The project that the bypass attacks are aimed at: red, claimed, in the green phase, full of side doors."""
+"""The project that the bypass attacks are aimed at, in any phase, full of side doors."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+
+from verdigris.core.actions import Actor
+from verdigris.core.errors import VerdigrisError
+from verdigris.kernel.project import open_project
 
 TEST = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
 WEAK = "def test_add():\n    assert True\n"
@@ -26,6 +30,8 @@ FILES = {
     ".gitignore": "__pycache__/\n.pytest_cache/\n",
 }
 ORACLE = ("tests/test_calc.py", "tests/helpers.py", "tests/golden/out.txt", "pyproject.toml", "tdd.yaml")
+TESTS_TOO = ("hard.py", "impl_link.py")
+"""Names below `src` that lead to a test."""
 CONFIGURES = ("conftest.py", "pytest.ini", "setup.cfg", "tox.ini")
 PATCH = """--- a/tests/test_calc.py
 +++ b/tests/test_calc.py
@@ -38,8 +44,8 @@ PATCH = """--- a/tests/test_calc.py
 """
 
 
-def build(root: Path) -> None:
-    """At `root`, which does not exist yet: set up for Claude Code, with a claim open."""
+def build(root: Path, phase: str = "green") -> None:
+    """At `root`, which does not exist yet: set up for Claude Code; in green with a claim open."""
     for name, text in FILES.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -56,14 +62,24 @@ def build(root: Path) -> None:
     os.link(root / "tests/test_calc.py", root / "src/hard.py")
     (root / "tdd.yaml").write_text(f"stacks:\n  - root: .\n    python: {sys.executable}\n")
     tdd(root, "init", "--agent", "claude", "--yes")
-    tdd(root, "test", "tests/test_calc.py")
-    tdd(root, "claim", "tests/test_calc.py::test_add", "src/calc.py")
+    if phase == "green":
+        tdd(root, "test", "tests/test_calc.py")
+        tdd(root, "claim", "tests/test_calc.py::test_add", "src/calc.py")
+    if phase == "off":
+        tdd(root, "off", "--why", "as a person said")
+
+
+def phase(root: Path) -> str:
+    try:
+        return str(open_project(root, Actor("person")).state().phase)
+    except VerdigrisError as error:
+        return f"unknown: {error.message}"
 
 
 def inputs(folder: Path) -> None:
     """What the attacks expect to find below /tmp."""
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
+    (folder / "home").mkdir(parents=True)
     (folder / "weak.py").write_text(WEAK)
     (folder / "weaken.patch").write_text(PATCH)
     with zipfile.ZipFile(folder / "weaktests.zip", "w") as archive:
@@ -81,7 +97,14 @@ def tdd(root: Path, *words: str, given: str | None = None) -> subprocess.Complet
 
 
 def run(root: Path, *argv: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "CLAUDE_PROJECT_DIR": str(root)}
+    home = str(root.parent / "inputs" / "home")
+    env = {
+        **os.environ,
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "CLAUDE_PROJECT_DIR": str(root),
+        "HOME": home,
+        "GIT_CONFIG_NOSYSTEM": "1",
+    }
     env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{env['PATH']}"
     return subprocess.run(
         argv, cwd=root, env=env, input=given or "", capture_output=True, text=True, check=False, timeout=120

@@ -34,6 +34,7 @@ def classes(settings: Settings, detected: Mapping[str, Detected] | None = None) 
         ".git/tdd/events.jsonl",
         ".git/hooks/__pycache__/x",
         ".claude/settings.json",
+        ".mcp.json",
         ".claude/settings.local.json",
         "packages/a/.claude/settings.local.json",
         ".claude/hooks/gate.py",

@@ -2,61 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
-from support.anthropic_model import Step, bash, model, use
-from support.claude_code import ClaudeCode, Ran, installed
-from support.cli import Cli, make_cli
+from support.anthropic_model import bash, model
+from support.claude_code import ClaudeCode, installed
+from support.cli import Cli
+from support.gated import SUB_ID, TEST_SUB, Place, edit, make_place, reading, red
 from verdigris.gates.claude.settings import LOCAL, SHARED
 
 if TYPE_CHECKING:
-    from support.anthropic_model import Model
+    from pathlib import Path
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-
-TEST_SUB = "import calc\n\n\ndef test_sub():\n    assert calc.sub(3, 2) == 1\n"
-SUB_ID = "tests/test_sub.py::test_sub"
-SUB = "\n\ndef sub(a, b):\n    return a - b\n"
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    cli: Cli
-    claude: ClaudeCode
-
-    @property
-    def root(self) -> Path:
-        return self.cli.root
-
-    def path(self, name: str) -> str:
-        return str(self.root / name)
-
-    def read(self, name: str) -> str:
-        return (self.root / name).read_text()
-
-    def events(self, kind: str) -> list[Any]:
-        return [event for event in self.cli.ok("log", "--json").json["events"] if event["type"] == kind]
-
-    def phase(self) -> str:
-        return str(self.cli.ok("status", "--json").json["phase"])
-
-    def write(self, name: str, content: str) -> Step:
-        return use("Write", file_path=self.path(name), content=content)
-
-    def append(self, name: str, old: str, new: str) -> Step:
-        return use("Edit", file_path=self.path(name), old_string=old, new_string=new)
-
-    def plays(self, *script: Step, prompt: str = "go", flags: tuple[str, ...] = ()) -> tuple[Model, Ran]:
-        with model(*script) as playing:
-            ran = self.claude.run(playing, prompt, *flags)
-        assert ran.code == 0, ran
-        return playing, ran
 
 
 @pytest.fixture(scope="session")
@@ -69,70 +29,31 @@ def place(tmp_path: Path, program: Path) -> Place:
     return make_place(tmp_path / "repo")
 
 
-def make_place(root: Path) -> Place:
-    cli = make_cli(root)
-    cli.ok("init", "--yes", "--agent", "claude")
-    cli.repo.commit("with the gate")
-    environment = cli.environment()
-    commands = str(Path(sys.executable).parent)
-    environment["PATH"] = f"{commands}{os.pathsep}{environment['PATH']}"
-    return Place(cli, ClaudeCode(root, cli.repo.home, environment))
-
-
-def reading(place: Place, name: str) -> Step:
-    """The client wants a file read before it is edited."""
-    return use("Read", file_path=place.path(name))
-
-
-def red(place: Place) -> tuple[Step, ...]:
-    return (place.write("tests/test_sub.py", TEST_SUB), bash(f"tdd test {SUB_ID}"))
-
-
-def edit(place: Place, new: str = SUB) -> tuple[Step, ...]:
-    old = "    return a + b\n"
-    return (reading(place, "calc.py"), place.append("calc.py", old, old + new))
-
-
-def test_a_source_edit_first_is_denied_and_the_model_sees_the_next_move(place: Place) -> None:
-    before = place.read("calc.py")
-    playing, _ = place.plays(*edit(place))
-    assert "red-first" in playing.results()[-1]
-    assert "tdd test ID" in playing.results()[-1]
-    assert place.read("calc.py") == before
+def test_a_source_edit_first_is_denied_and_after_a_red_it_is_accepted_at_the_stop(place: Place) -> None:
+    playing, _ = place.plays(*edit(place), *red(place), *edit(place))
+    denied = playing.results()[1]
+    assert "red-first" in denied
+    assert "tdd test ID" in denied, "the model sees the next move"
     assert "Verdigris holds this repository" in playing.told()
-
-
-def test_test_red_edit_stop_is_accepted(place: Place) -> None:
-    playing, _ = place.plays(*red(place), *edit(place))
-    assert "sub" in place.read("calc.py"), playing.results()
+    assert place.read("calc.py").count("sub") == 1, playing.results()
     assert [event["test_id"] for event in place.events("accepted")] == [SUB_ID], playing.results()
     assert place.phase() == "red"
 
 
-def test_an_obfuscated_shell_write_to_a_frozen_test_has_no_effect_beside_one_that_has(place: Place) -> None:
+def test_shell_writes_to_a_frozen_test_have_no_effect_and_the_kernel_answers_in_pipelines(
+    place: Place,
+) -> None:
     sneaky = (
         "f=$(printf '%s' tests/test_ sub.py | tr -d ' '); printf 'assert True' > \"$f\"; echo x > notes.md"
     )
-    playing, _ = place.plays(*red(place), *edit(place, "\n\ndef sub(a, b):\n    return 0\n"), bash(sneaky))
+    pipeline = bash("tdd test tests/test_add.py | tail -1; tdd off --why x; echo $?")
+    playing, _ = place.plays(
+        *red(place), *edit(place, "\n\ndef sub(a, b):\n    return 0\n"), bash(sneaky), pipeline
+    )
     assert place.read("tests/test_sub.py") == TEST_SUB
     assert place.read("notes.md") == "x\n", playing.results()
-
-
-def test_the_agent_cannot_switch_the_hooks_off_through_its_shell(place: Place) -> None:
-    before = place.read(".claude/settings.local.json")
-    off = """echo '{"disableAllHooks": true}' > .claude/settings.local.json; sleep 1"""
-    playing, _ = place.plays(bash(off), *edit(place), flags=("--dangerously-skip-permissions",))
-    assert place.read(".claude/settings.local.json") == before
-    assert "red-first" in playing.results()[-1]
-
-
-def test_the_kernel_answers_in_a_pipeline_and_refuses_a_persons_verb(place: Place) -> None:
-    playing, _ = place.plays(
-        *red(place), bash("tdd test tests/test_add.py | tail -1; tdd off --why x; echo $?")
-    )
-    last = playing.results()[-1]
-    assert place.phase() == "red"
-    assert "3" in last.splitlines(), last
+    assert "3" in playing.results()[-1].splitlines(), "refused"
+    assert place.phase() == "green"
 
 
 def test_a_persons_word_comes_through_the_prompt(place: Place) -> None:

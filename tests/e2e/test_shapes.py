@@ -11,6 +11,7 @@ from support.shapes import (
     assertions,
     code,
     frameworks,
+    installed,
     layouts,
     lookalikes,
     naming,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 MODULES = (
-    *(layouts, naming, surroundings, assertions, frameworks),
+    *(layouts, naming, surroundings, assertions, frameworks, installed),
     *(running, rewriting, code, state, lookalikes),
 )
 SHAPES = [shape for module in MODULES for shape in module.SHAPES]

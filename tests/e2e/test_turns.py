@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+import sysconfig
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,8 +14,6 @@ import pytest
 from support.shape import accepted, claim, reds, start, whole, write
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from support.cli import Cli
 
 pytestmark = pytest.mark.slow
@@ -199,6 +202,104 @@ def test_a_person_saves_documents_in_the_middle_of_a_turn(cli: Cli) -> None:
     assert whole(cli)
 
 
+def test_a_person_saves_another_module_in_the_middle_of_a_turn(cli: Cli) -> None:
+    """Before the last edit, and once more with the same text: it joins the claim, and nothing is lost."""
+    write(cli, NET_RED)
+    claim(cli, "shop/prices.py")
+    cli.repo.write("shop/rates.py", "USUAL = 20\n")
+    _edit(cli, "shop/prices.py", "def label", "def net(gross):\n    return gross * 5 // 6\n\n\ndef label")
+    cli.repo.write("shop/rates.py", "USUAL = 20\n")
+    accepted(cli.tdd("settle", "--json"))
+    assert cli.repo.read("shop/rates.py") == b"USUAL = 20\n"
+    assert whole(cli)
+
+
+def test_an_editable_install_in_the_projects_own_environment(tmp_path: Path) -> None:
+    """No path leads to the source but the one that the installation left in site-packages."""
+    cli = start(
+        tmp_path / "repo",
+        """
+--- .gitignore
+.venv/
+--- src/shop/__init__.py
+--- src/shop/prices.py
+def gross(net):
+    return net + net // 5
+--- tests/test_prices.py
+from shop.prices import gross
+
+
+def test_gross():
+    assert gross(100) == 120
+""",
+        python=".venv/bin/python",
+    )
+    made = cli.root / ".venv"
+    packages = made / "lib" / f"python{sysconfig.get_python_version()}" / "site-packages"
+    packages.mkdir(parents=True)
+    (made / "bin").mkdir()
+    (made / "bin/python").symlink_to(sys.executable)
+    (made / "pyvenv.cfg").write_text(f"home = {Path(sys.base_prefix, 'bin')}\n")
+    (packages / "shared.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+    (packages / "__editable__.shop-0.1.pth").write_text(f"{cli.root / 'src'}\n")
+    write(cli, NET_RED)
+    claim(cli, "src/shop/prices.py")
+    _edit(cli, "src/shop/prices.py", "def gross", "def net(gross):\n    return gross * 5 // 6\n\n\ndef gross")
+    assert accepted(cli.tdd("settle", "--json")) == []
+    assert whole(cli)
+
+
+class _Stock(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"7")
+
+    def log_message(self, *_: object) -> None:
+        return
+
+
+def test_a_server_that_runs_on_the_machine_already(tmp_path: Path) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Stock)
+    Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    env = {"SHOP_STOCK": f"http://127.0.0.1:{server.server_port}/"}
+    before = """
+--- stock.py
+import os
+from urllib.request import urlopen
+
+
+def have():
+    with urlopen(os.environ["SHOP_STOCK"]) as answer:
+        return int(answer.read())
+--- tests/test_stock.py
+import stock
+
+
+def test_have():
+    assert stock.have() == 7
+"""
+    red = """
+--- tests/test_left.py
+import stock
+
+
+def test_left():
+    assert stock.left(sold=3) == 4
+"""
+    try:
+        cli = start(tmp_path / "repo", before, env=env, network="host")
+        write(cli, red)
+        claim(cli, "stock.py", env)
+        text = cli.repo.read("stock.py").decode()
+        cli.repo.write("stock.py", text + "\n\ndef left(sold):\n    return have() - sold\n")
+        assert accepted(cli.tdd("settle", "--json", env=env)) == []
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert whole(cli)
+
+
 def test_a_flaky_test_beside_the_work_is_a_concern(tmp_path: Path) -> None:
     """It fails once whenever it finds that something was left for it."""
     flaky = """
@@ -206,7 +307,7 @@ def test_a_flaky_test_beside_the_work_is_a_concern(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 
-LEFT = Path(__file__).parent / "__pycache__" / "left"
+LEFT = Path(__file__).parents[1] / ".pytest_cache" / "left"
 
 
 def test_flaky():
@@ -216,7 +317,7 @@ def test_flaky():
     write(cli, NET_RED)
     claim(cli, "shop/prices.py")
     _edit(cli, "shop/prices.py", "def label", "def net(gross):\n    return gross * 5 // 6\n\n\ndef label")
-    cli.repo.write("tests/__pycache__/left")
+    cli.repo.write(".pytest_cache/left")
     concerns = accepted(cli.tdd("settle", "--json"))
     assert "tests/test_flaky.py::test_flaky" in str(concerns)
     assert whole(cli)

@@ -39,18 +39,37 @@ def test_the_write_gates_fail_closed_and_the_others_open() -> None:
     assert all(entry["matcher"] == "*" and entry["hooks"][0]["timeout"] for (entry,) in hooks.values())
 
 
-@pytest.mark.parametrize("theirs", [None, '{"env":   {"A": "1"}}', "{}\n", ""])
+ODD = (
+    '\ufeff{\r\n\t"//": "a note", "$schema": "x",\r\n\t"env": {"A": "\\u00e9 é", "A": "2"},\r\n'
+    '\t"hooks": {"PostToolUse": [{"hooks": [{"type": "command", "command": "ruff format"}]}]},\r\n'
+    '\t"statusLine": {"type": "command", "command": "x"} }'
+)
+
+
+@pytest.mark.parametrize("theirs", [None, '{"env":   {"A": "1"}}', "{}\n", "", ODD])
 def test_uninstall_gives_back_the_very_bytes(world: World, theirs: str | None) -> None:
     for name in (SHARED, LOCAL) if theirs is not None else ():
-        world.write(name, theirs or "")
+        (world.root / name).parent.mkdir(exist_ok=True)
+        (world.root / name).write_bytes((theirs or "").encode())
     assert install(world.project) == (SHARED, LOCAL)
     assert install(world.project) == ()
     assert str(world.root) not in world.read(SHARED)
     assert uninstall(world.project) == (SHARED, LOCAL)
     assert (world.root / ".claude").exists() is (theirs is not None)
     for name in (SHARED, LOCAL) if theirs is not None else ():
-        assert world.read(name) == theirs
+        assert (world.root / name).read_bytes() == (theirs or "").encode()
     assert not (world.project.repo.control / "hook").exists()
+
+
+def test_what_others_wrote_is_kept_beside_ours(world: World) -> None:
+    (world.root / ".claude").mkdir()
+    (world.root / SHARED).write_bytes(ODD.encode())
+    install(world.project)
+    merged = json.loads(world.read(SHARED))
+    assert merged["//"] == "a note"
+    assert merged["env"] == {"A": "2"}
+    assert merged["hooks"]["PostToolUse"][0]["hooks"][0]["command"] == "ruff format"
+    assert len(merged["hooks"]["PostToolUse"]) == 2
 
 
 def test_what_a_user_added_since_stays(world: World) -> None:

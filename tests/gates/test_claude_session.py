@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from support.hooks import Client
 from support.turns import CALC, SUB, SUB_ID, TEST_ADD, TEST_SUB
+from support.unconfined import without_sandbox
 from verdigris.core.events import Accepted, Revised, SentBack, Violation
 from verdigris.core.state import Phase
+from verdigris.gates.claude.settings import PREFIX
+from verdigris.kernel import opencall
 
 if TYPE_CHECKING:
     from support.turns import World
@@ -48,12 +52,18 @@ def test_what_was_put_back_is_told_with_the_next_move(client: Client) -> None:
     assert client.after("Bash", command="x") == ""
 
 
-def test_what_the_sandbox_stopped_is_explained(client: Client) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        "sed: couldn't open temporary file tests/x: Read-only file system",
+        "sed: cannot rename tests/sedfIEHDS: Device or resource busy",
+    ],
+)
+def test_what_the_sandbox_stopped_is_explained(client: Client, error: str) -> None:
     client.world.green_by_record()
     client.before("Bash", command="x")
-    error = "sed: couldn't open temporary file tests/x: Read-only file system"
     said = client.say("PostToolUseFailure", tool_name="Bash", tool_input={"command": "x"}, error=error)
-    assert "that path is protected" in said["hookSpecificOutput"]["additionalContext"]
+    assert "is protected now" in said["hookSpecificOutput"]["additionalContext"]
 
 
 def test_a_stop_settles_what_was_edited_sends_back_twice_and_lays_aside(client: Client) -> None:
@@ -69,6 +79,7 @@ def test_a_stop_settles_what_was_edited_sends_back_twice_and_lays_aside(client: 
     world.write("calc.py", CALC + WRONG + "# again\n")
     second = client.say("Stop", stop_hook_active=True)
     assert "tdd restore" in second["reason"]
+    assert "laid aside as a1" in second["reason"]
     assert [event.nth for event in world.events(SentBack)] == [1, 2]  # type: ignore[attr-defined]
     assert world.read("calc.py") == CALC
 
@@ -127,6 +138,19 @@ def test_a_client_that_an_agent_started_does_not_speak_as_a_person(world: World)
     nested = Client(world, environment={"TDD_ACTOR": "agent"})
     assert "not done" in nested.say("UserPromptSubmit", prompt="tdd off x")["reason"]
     assert phase(world) is Phase.RED
+
+
+def test_where_nothing_is_confined_a_word_waits_for_the_end_of_the_agents_call(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It could come from inside the call."""
+    without_sandbox(monkeypatch)
+    client = Client(world, environment={PREFIX: "none"})
+    record = opencall.opened(str(world.project.repo.private), "serve")
+    assert "say this again" in client.say("UserPromptSubmit", prompt="tdd off x")["reason"]
+    assert phase(world) is Phase.RED
+    os.close(record)
+    assert "the laws are off" in client.say("UserPromptSubmit", prompt="tdd off x")["reason"]
 
 
 def test_our_fault_refuses_the_agent_and_never_a_person(client: Client) -> None:

@@ -194,6 +194,7 @@ def test_a_stash_that_comes_off_over_frozen_tests_is_on_again(red: World) -> Non
 
 
 def test_in_red_source_of_another_branch_needs_a_sync(red: World) -> None:
+    red.repo.git("update-ref", "refs/remotes/origin/side", "side")
     before = stands(red)
     tripped = call(red, "git switch -q side")
     assert tripped.moved_back == ("calc.py",)
@@ -250,7 +251,7 @@ def test_in_a_linked_worktree(red: World, tmp_path: Path) -> None:
     assert linked.repo.head() == red.repo.head()
 
 
-@pytest.mark.parametrize("step", ["_move_head", "_finish_as_before", "_replace", "_move_stash"])
+@pytest.mark.parametrize("step", ["_move_head", "_finish_as_before", "_put", "_move_stash"])
 def test_cut_short_between_git_and_files(green: World, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
     before_call(agent(green))
     before = stands(green)
@@ -269,6 +270,16 @@ def test_cut_short_between_git_and_files(green: World, step: str, monkeypatch: p
     assert after.pop("files") == {**before.pop("files"), "notes.md": b"ours\ny\n"}  # type: ignore[dict-item]
     assert after.pop("status") == f" M notes.md\n{before.pop('status')}".strip()
     assert after == before
+
+
+def test_links_in_gits_folder_lead_no_byte_of_ours_elsewhere(green: World) -> None:
+    git = green.root / ".git"
+    names = ("index.tdd", "moves-draft", "moves-index", "MERGE_MSG", "sequencer")
+    links = "; ".join(f"ln -s ../aside/{name} .git/{name}" for name in names)
+    tripped = call(green, f"mkdir aside; {links}; git switch -q side")
+    assert tripped.moved_back
+    assert list((green.root / "aside").iterdir()) == []
+    assert not (git / "index").is_symlink()
 
 
 @pytest.mark.slow

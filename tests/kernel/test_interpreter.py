@@ -9,6 +9,7 @@ import pytest
 
 from verdigris.core.errors import ConfigError, ToolMissing
 from verdigris.kernel.interpreter import find_interpreter
+from verdigris.kernel.sandbox import available
 
 
 def fake_environment(folder: Path, *, runs: Path | None = None, code: int = 0) -> Path:
@@ -87,14 +88,26 @@ def test_none_at_all(stack: Path, tmp_path: Path) -> None:
 
 
 def test_the_usual_run_spawns_nothing(stack: Path, tmp_path: Path) -> None:
-    runs, cache = tmp_path / "runs", tmp_path / "cache.json"
-    python = fake_environment(stack / ".venv", runs=runs)
-    for _ in range(3):
-        find_interpreter(stack, stack.parent, None, {}, cache)
-    assert runs.read_text().count("x") == 1
+    cache = tmp_path / "cache.json"
+    python = fake_environment(stack / ".venv")
+    find_interpreter(stack, stack.parent, None, {}, cache)
+    (known,) = json.loads(cache.read_bytes())
+    cache.write_text(json.dumps({known: "remembered"}))
+    assert find_interpreter(stack, stack.parent, None, {}, cache).places is None
+    assert json.loads(cache.read_bytes()) == {known: "remembered"}
     python.write_text(python.read_text() + "# changed\n")
     find_interpreter(stack, stack.parent, None, {}, cache)
-    assert runs.read_text().count("x") == 2
+    assert len(json.loads(cache.read_bytes())) == 2
+
+
+@pytest.mark.skipif(not available().ok, reason="nobody is confined here")
+def test_what_an_agent_put_in_an_environment_writes_nothing_when_it_is_asked(
+    stack: Path, tmp_path: Path
+) -> None:
+    runs = tmp_path / "runs"
+    fake_environment(stack / ".venv", runs=runs)
+    assert find_interpreter(stack, stack.parent, None, {}).how == "project"
+    assert not runs.exists()
 
 
 @pytest.mark.parametrize("junk", [b"\xff", b"{", b'{"a": 1}', b"[1, null]"])

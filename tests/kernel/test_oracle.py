@@ -16,6 +16,7 @@ from verdigris.core.events import PutBack, Violation
 from verdigris.core.pathclass import PathClass
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
+from verdigris.kernel import refactor
 from verdigris.kernel.project import open_project
 from verdigris.kernel.settle import Settlement, settle
 from verdigris.kernel.survey import survey
@@ -73,6 +74,23 @@ def test_a_changed_foundation_is_tampered_until_the_reds_are_proven_anew(tmp_pat
     assert world.test(SUB_ID).resumed
     assert world.read("calc.py") == CALC + SUB
     assert world.settle().verdict.accepted
+
+
+def test_a_foundation_that_changed_in_a_refactor_is_tampered_until_it_is_put_back(tmp_path: Path) -> None:
+    world, packages = in_its_own_environment(tmp_path)
+    assert isinstance(refactor.begin(world.project, uncovered=False), refactor.Begun)
+    world.write("calc.py", CALC.replace("a + b", "b + a"))
+    (packages / "zz.pth").write_text("import os\n")
+    done = refactor.end(world.project)
+    assert isinstance(done, refactor.Ended)
+    assert done.verdict.kind is Kind.TAMPERED
+    assert "zz.pth changed in a refactor" in done.verdict.reasons[0]
+    assert "refactor abort" in done.next
+    assert [event.what for event in world.events(Violation) if isinstance(event, Violation)]
+    (packages / "zz.pth").unlink()
+    again = refactor.end(world.project)
+    assert isinstance(again, refactor.Ended)
+    assert again.verdict.accepted, again.verdict
 
 
 def test_a_poisoned_cache_earns_nothing(world: World) -> None:

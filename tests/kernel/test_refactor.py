@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import py_compile
 import sys
 from typing import TYPE_CHECKING
 
@@ -129,6 +131,36 @@ def test_new_code_that_tests_run_is_fine(world: World) -> None:
     begun(world)
     world.write("calc.py", "def add(a, b):\n    total = sum((a, b))\n    return total\n")
     assert ended(world).verdict.accepted
+
+
+def test_what_is_odd_about_the_run_is_a_concern_as_in_a_settlement(tmp_path: Path) -> None:
+    writes = TEST_ADD + "    open('calc.py', 'a').write('# more')\n"
+    world = make_world(
+        tmp_path / "repo",
+        "    source: [calc.py]\n",
+        **{"tools/script.py": "X = 1\n", "tests/test_add.py": writes},
+    )
+    begun(world)
+    world.write("calc.py", "from tools import script\n\n\n" + CALC)
+    done = ended(world)
+    assert done.verdict.accepted
+    assert "tools/script.py is loaded by the tests but no class protects it" in done.verdict.concerns
+    if done.report is not None and done.report.sandbox == "overlay":
+        assert "calc.py was written by the test run: no effect" in done.verdict.concerns
+    (event,) = world.events(RefactorEnded)
+    assert isinstance(event, RefactorEnded)
+    assert event.concerns == done.verdict.concerns
+
+
+def test_poisoned_bytecode_proves_nothing(world: World) -> None:
+    begun(world)
+    source = world.root / "calc.py"
+    for text in (CALC, CALC.replace("+", "-")):
+        world.write("calc.py", text)
+        os.utime(source, (1_700_000_000, 1_700_000_000))
+        if text == CALC:
+            py_compile.compile(str(source))
+    assert ended(world).verdict.kind is Kind.REGRESSED
 
 
 def test_verify_has_a_say(tmp_path: Path) -> None:

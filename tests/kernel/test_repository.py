@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.gitrepo import GitRepo, make_repo
-from verdigris.core.errors import NotARepository
+from verdigris.core.errors import NotARepository, StorageError
 from verdigris.kernel.repository import Head, find_repository, head, in_progress
 
 if TYPE_CHECKING:
@@ -149,3 +149,11 @@ def test_a_bisection_is_seen(repo: GitRepo) -> None:
     repo.commit()
     repo.git("bisect", "start")
     assert in_progress(find_repository(repo.root)) == "bisect"
+
+
+def test_a_file_that_waits_for_a_writer_holds_nobody_up(repo: GitRepo) -> None:
+    found = find_repository(repo.root)
+    (repo.root / ".git/HEAD").unlink()
+    os.mkfifo(repo.root / ".git/HEAD")
+    with pytest.raises(StorageError, match="no plain file"):
+        head(found)

@@ -67,6 +67,19 @@ def test_a_concern_is_recorded_or_blocks_as_configured(tmp_path: Path, rule: str
     assert any("1747" in text for text in (*done.verdict.concerns, *done.verdict.reasons))
 
 
+@pytest.mark.parametrize(("rule", "kind"), [("record", Kind.ACCEPTED), ("block", Kind.HOLLOW)])
+def test_a_line_that_no_claimed_test_runs_is_recorded_or_blocks_as_configured(
+    tmp_path: Path, rule: str, kind: Kind
+) -> None:
+    world = make_world(tmp_path / "repo", f"uncovered: {rule}\n")
+    world.green()
+    world.write("calc.py", CALC + SUB + "\n\ndef idle(a):\n    return a\n")
+    verdict = world.settle().verdict
+    assert verdict.kind is kind
+    told = verdict.reasons if rule == "block" else verdict.concerns
+    assert "no claimed test was seen to run calc.py:10" in told
+
+
 @needs_sandbox
 def test_liveness_leaves_no_trace_in_the_tree(world: World) -> None:
     world.green()

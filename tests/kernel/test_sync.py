@@ -222,9 +222,65 @@ def test_gits_hooks_run_by_an_agents_sync_cannot_write_what_is_the_kernels(forke
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\necho x >> .git/tdd/head\necho x >> tdd.yaml\necho hi > seen.txt\n")
     hook.chmod(0o755)
+    forked.repo.git("update-ref", "refs/remotes/origin/side", "side")
     config = forked.read("tdd.yaml")
     done = sync(open_project(forked.root, Actor("agent", client="claude")), ["switch", "--quiet", "side"])
     assert isinstance(done, Moved)
     assert forked.read("seen.txt") == "hi\n"
     assert forked.read("tdd.yaml") == config
     assert forked.project.log.verify().whole
+
+
+def agents(world: World, *argv: str) -> Moved | Deny:
+    return sync(open_project(world.root, Actor("agent", client="claude")), argv)
+
+
+def test_source_in_commits_that_only_this_repository_has_is_no_agents_to_bring(forked: World) -> None:
+    before = forked.repo.git("rev-parse", "HEAD"), forked.read("calc.py")
+    for argv in (("switch", "side"), ("merge", "side"), ("cherry-pick", "side"), ("reset", "--hard", "side")):
+        done = agents(forked, *argv)
+        assert isinstance(done, Deny), argv
+        assert (done.rule, "calc.py" in done.reason) == ("unearned-source", True)
+        assert (forked.repo.git("rev-parse", "HEAD"), forked.read("calc.py")) == before
+        assert forked.repo.git("symbolic-ref", "HEAD") == "refs/heads/main"
+        assert forked.repo.git("status", "--porcelain") == ""
+    assert isinstance(sync(forked.project, ("switch", "--quiet", "side")), Moved)
+
+
+def test_what_a_remote_has_an_agent_may_bring(forked: World, tmp_path: Path) -> None:
+    mate = mate_of(forked, tmp_path)
+    forked.repo.git("remote", "add", "origin", str(mate.root))
+    done = agents(forked, "pull", "--quiet", "--ff-only", "origin", "main")
+    assert isinstance(done, Moved)
+    assert done.brought == ("calc.py", "tests/test_add.py", "theirs.py")
+
+
+def test_commits_from_before_the_laws_are_no_agents(forked: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("verdigris.kernel.workspace.moves.stored_at", lambda *_: 0.0)
+    assert isinstance(agents(forked, "switch", "--quiet", "side"), Moved)
+
+
+def test_tests_and_documents_alone_an_agent_may_bring(world: World) -> None:
+    world.repo.git("switch", "--quiet", "--create", "side")
+    world.repo.write("tests/test_more.py", TEST_SUB)
+    world.repo.write("notes.md", "theirs")
+    world.repo.commit("no source")
+    world.repo.git("switch", "--quiet", "main")
+    assert isinstance(agents(world, "switch", "--quiet", "side"), Moved)
+    assert isinstance(agents(world, "switch", "--quiet", "main"), Moved)
+
+
+def test_source_that_a_hook_or_a_filter_of_gits_writes_does_not_stay(forked: World) -> None:
+    forked.repo.git("update-ref", "refs/remotes/origin/side", "side")
+    hook = forked.root / ".git" / "hooks" / "post-checkout"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho 'VALUE = 1' > calc.py\n")
+    hook.chmod(0o755)
+    assert isinstance(agents(forked, "switch", "--quiet", "--create", "other"), Deny)
+    hook.unlink()
+    forked.repo.git("config", "filter.x.smudge", "echo 'VALUE = 1'")
+    forked.repo.git("config", "filter.x.clean", "git show side:%f")
+    forked.repo.write(".git/info/attributes", "theirs.py filter=x\n")
+    assert isinstance(agents(forked, "switch", "--quiet", "side"), Deny)
+    assert not (forked.root / "theirs.py").exists()
+    assert forked.read("calc.py") == CALC

@@ -128,6 +128,52 @@ def test_every_variant_starts_from_nothing_of_the_project(tmp_path: Path) -> Non
     assert runs[0].endswith("] True True")
 
 
+LOADED = """
+    import sys
+    EARLY = "wave" in sys.modules
+    import wave
+    from calc import twice
+
+    def test_x():
+        with open("seen", "a") as seen:
+            print(EARLY, file=seen)
+        {more}
+        assert twice(2) == 4
+"""
+
+
+@pytest.mark.parametrize(
+    ("conftest", "more", "seen"),
+    [
+        ("", "pass", ["False", "True"]),
+        ("import os; os.environ['WAVE'] = '1'", "pass", ["False", "False"]),
+        ("", "sys.exit() if EARLY else None", ["False", "True", "False"]),
+    ],
+    ids=["shared", "not where variables are set first", "tried again where that makes a difference"],
+)
+def test_tries_share_what_the_plain_run_loaded_from_the_environment(
+    tmp_path: Path, conftest: str, more: str, seen: list[str]
+) -> None:
+    project = made(tmp_path, test=LOADED.format(more=more))
+    project.write("conftest.py", conftest)
+    report, live = judged(project, "tests/test_calc.py::test_x")
+    assert report.results[0].status is Status.PASS
+    assert live == Liveness((), ())
+    assert (project.root / "seen").read_text().split() == seen
+
+
+def test_a_plugin_of_the_project_named_in_its_configuration_is_loaded_by_each_try(tmp_path: Path) -> None:
+    """Also where it holds the assertion that is changed."""
+    project = made(tmp_path, test="from tests.checks import check\ndef test_x(): check(4)\n")
+    project.write("pytest.ini", "[pytest]\naddopts = -p tests.checks\npythonpath = .\n")
+    project.write("tests/__init__.py", "")
+    project.write("tests/checks.py", "from calc import twice\ndef check(n):\n    assert twice(2) == n\n")
+    report, live = judged(project, "tests/test_calc.py::test_x")
+    assert (report.results[0].status, live) == (Status.PASS, Liveness((), ()))
+    project.write("calc.py", ANY)
+    assert len(judged(project, "tests/test_calc.py::test_x")[1].hollow) == 1
+
+
 def test_an_old_byte_code_is_never_taken_for_a_variant(tmp_path: Path) -> None:
     """Same size, same second: only the time that we set tells them apart."""
     test_id = "tests/test_calc.py::test_x"
@@ -272,6 +318,7 @@ def test_the_greeting_holds_variants_only_where_they_are_asked_for() -> None:
     assert (sent["files"], sent["select"]) == ({"api/t.py": "x"}, ["api/t.py::test_x"])
     assert sent["argv"][-3:] == ["-o", "cache_dir=/c/0", "t.py"]
     assert "-v" in sent["argv"]
+    assert sent["at"] == {"api/t.py::test_x": [["api/t.py", 1, 1]]}
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verdigris.kernel.sandbox.child import confining
+from verdigris.kernel.sandbox.child import Confining
 from verdigris.kernel.sandbox.confinement import Confinement, checked
 from verdigris.kernel.sandbox.discarding import clear
 from verdigris.kernel.sandbox.namespaces import leave
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 NOBODY = 65534
 CONFINED = """
 import json, os, subprocess, sys
-from verdigris.kernel.sandbox.child import confining
+from verdigris.kernel.sandbox.child import Confining
 from verdigris.kernel.sandbox.confinement import Confinement, checked
 given = json.loads(sys.argv[1])
 fields = {name: tuple(value) if isinstance(value, list) else value for name, value in given["fields"].items()}
-confine = confining(checked(Confinement(**fields)), given["way"])
+confine = Confining(checked(Confinement(**fields)), given["way"])
 done = subprocess.run(given["argv"], cwd=given["cwd"], capture_output=True, preexec_fn=confine)
 show = lambda data: data.decode(errors="surrogateescape")
 print(json.dumps([done.returncode, show(done.stdout), show(done.stderr)]))
@@ -212,7 +212,7 @@ def ran(
     return subprocess.run(
         argv,
         cwd=cwd,
-        preexec_fn=confining(checked(confinement), way),
+        preexec_fn=Confining(checked(confinement), way),
         capture_output=True,
         check=False,
     )

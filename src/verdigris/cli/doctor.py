@@ -15,15 +15,17 @@ from verdigris.cli.progress import live
 @click.option("--room", is_flag=True, help="Also run the suite, unconfined and in the room, and compare.")
 @json_option
 def command(*, room: bool, as_json: bool) -> int:
-    """Check git, interpreters, pytest, sandbox, log and configuration, with a fix for each finding.
+    """Check git, interpreters, pytest, sandbox, log, configuration and gates, with a fix for each finding.
 
     Exit code: 0 nothing fails (warnings allowed), 1 something does.
     """
+    from verdigris.gates.claude.checkup import check
     from verdigris.kernel.doctor import examine
     from verdigris.views import findings as view
 
     with live() if room else nullcontext() as progress:
         found = examine(start(), actor(), room=room, progress=progress)
+    found += tuple(finding for finding in [check(start())] if finding is not None)
     if as_json:
         show_json(view.document(found))
     else:

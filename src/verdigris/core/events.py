@@ -429,6 +429,8 @@ class RefactorBegun(Event):
     record: str
     """Blob with every id and its status before."""
     uncovered: bool = False
+    foundation: str = ""
+    """Blob with what runs below the tests, by content hash."""
 
 
 @value
@@ -436,6 +438,7 @@ class RefactorEnded(Event):
     verdict: str
     tree: str
     reasons: tuple[str, ...] = ()
+    concerns: tuple[str, ...] = ()
 
 
 @value

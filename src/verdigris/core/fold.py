@@ -113,7 +113,7 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
         case e.SwitchedOn():
             return replace(_closed(w), phase=Phase.RED, off_why="", ground=event.tree, reds={}, strikes={})
         case e.RefactorBegun():
-            refactor = Refactor(event.tree, event.record, event.uncovered)
+            refactor = Refactor(event.tree, event.record, event.uncovered, foundation=event.foundation)
             return replace(w, phase=Phase.REFACTOR, refactor=refactor, reds={})
         case e.RefactorEnded():
             return _refactor_ended(w, event)

@@ -32,26 +32,32 @@ class Restructured:
     moved: tuple[str, ...] = ()
     rewritten: tuple[str, ...] = ()
     """Test data and specs that the run itself wrote to, without effect outside."""
+    undermined: tuple[str, ...] = ()
+    """What runs below the tests and is not as it was at the beginning."""
+    noted: tuple[str, ...] = ()
+    """What else was found out about the run."""
 
 
 def judge_refactor(seen: Restructured) -> Verdict:
-    if seen.frozen:
-        return Verdict(Kind.TAMPERED, tuple(f"{path} changed in a refactor" for path in seen.frozen))
+    changed = (*seen.frozen, *seen.undermined)
+    if changed:
+        return Verdict(Kind.TAMPERED, tuple(f"{path} changed in a refactor" for path in changed), seen.noted)
     broken = (
         *untrusted(seen.after),
         *(f"{path} changed while the tests ran: end again" for path in seen.moved),
         *map(rewriting, seen.rewritten),
     )
     if broken and (seen.before or seen.after.results):
-        return Verdict(Kind.BROKEN, broken)
+        return Verdict(Kind.BROKEN, broken, seen.noted)
     if seen.findings:
-        return Verdict(Kind.WEAKENED, tuple(f"{f.path}:{f.line}: {f.what}" for f in seen.findings))
+        weaker = tuple(f"{f.path}:{f.line}: {f.what}" for f in seen.findings)
+        return Verdict(Kind.WEAKENED, weaker, seen.noted)
     lost = _lost(seen)
     tools = tuple(f"{t.name} failed: {t.command}" for t in seen.tools if not t.ok)
     unrun = _unrun(seen)
     if lost or tools or unrun:
-        return Verdict(Kind.REGRESSED, (*lost, *tools, *unrun))
-    return Verdict(Kind.ACCEPTED)
+        return Verdict(Kind.REGRESSED, (*lost, *tools, *unrun), seen.noted)
+    return Verdict(Kind.ACCEPTED, (), seen.noted)
 
 
 def _lost(seen: Restructured) -> tuple[str, ...]:

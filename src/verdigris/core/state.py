@@ -89,6 +89,7 @@ class Refactor:
     uncovered: bool = False
     strikes: int = 0
     judged: str | None = None
+    foundation: str = ""
 
 
 LEAST_LIMIT = 120.0

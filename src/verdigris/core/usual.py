@@ -13,6 +13,7 @@ def _anywhere(*names: str) -> str:
 
 _HOOK_SETTINGS = (
     r"\.claude/(?:settings[^/]*\.json|hooks|plugins)",
+    r"\.mcp\.json",
     r"\.codex",
     r"\.(?:gemini|qwen)/(?:settings\.json|hooks|extensions)",
     r"\.github/hooks",
@@ -26,7 +27,8 @@ _HOOK_SETTINGS = (
 )
 
 SWITCHES = _at_root(r"tdd\.yaml", r"\.git") + "|" + _anywhere(*_HOOK_SETTINGS)
-"""The configuration, the repository's own data, and what turns an agent's hooks on and off.
+"""The configuration, the repository's own data, what turns an agent's hooks on and off, and servers that a
+client starts outside of any sandbox.
 Clients read their settings from the folder they are started in, so those count at any depth."""
 
 TRANSIENT = _anywhere("__pycache__", r"\.pytest_cache", r"\.mypy_cache", r"\.ruff_cache", r"\.hypothesis")

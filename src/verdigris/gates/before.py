@@ -13,6 +13,7 @@ from verdigris.gates.calls import PASS, Call, Manner, Reply
 from verdigris.gates.mentions import mentioned
 from verdigris.gates.places import home, is_control, is_switch, readings
 from verdigris.gates.prompts import is_a_persons
+from verdigris.kernel.callers import begun
 from verdigris.kernel.claiming import denied
 from verdigris.kernel.opencall import alive
 from verdigris.kernel.paths import class_of
@@ -100,8 +101,10 @@ def _reads(project: Project, call: Call) -> Reply:
 
 
 def _shell(project: Project, call: Call) -> Reply:
-    tripped = before_call(project, agent_alive=alive(str(project.repo.private)))
+    private = str(project.repo.private)
+    tripped = before_call(project, agent_alive=alive(private))
     if call.confined or not call.confinable:
+        begun(private, call.session, call.command, call.actor.context if call.subagent else "")
         return Reply(text=tripped.text)
     denial = Deny(
         "unconfined-shell",

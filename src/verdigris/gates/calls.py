@@ -45,6 +45,8 @@ class Manner(StrEnum):
 class Call:
     moment: Moment
     actor: Actor = Actor("agent", "", "")
+    session: str = ""
+    """The client's word for the whole session, its subagents included."""
     cwd: str = ""
     tool: str = ""
     manner: Manner = Manner.FOREIGN
@@ -63,6 +65,8 @@ class Call:
     guarded: tuple[Path, ...] = ()
     """Switches of the client and of the gate that lie outside any worktree."""
     subagent: bool = False
+    command: str = ""
+    """What a shell tool runs."""
     again: bool = False
     """The agent is still going on because an earlier stop was refused."""
     most_refusals: int = 8
@@ -99,6 +103,7 @@ class Answer:
 PASS = Reply()
 SIGNS = {
     "Read-only file system": "that path is protected now, not broken: `tdd status` tells the next move.",
+    "Device or resource busy": "a test or source file there is protected now: `tdd status` tells more.",
     "no new privileges": "`sudo` does not work in the sandbox that commands run in: ask the user to run it.",
 }
 """What tools print when the sandbox stands in their way, and what to make of it."""

@@ -10,7 +10,7 @@ from verdigris.core.errors import VerdigrisError
 from verdigris.core.policy import next_move
 from verdigris.gates.calls import Reply
 from verdigris.gates.prompts import carry_out, words_of
-from verdigris.kernel.opencall import alive
+from verdigris.kernel.opencall import alive, open_call
 from verdigris.kernel.tripwire import before_call
 
 if TYPE_CHECKING:
@@ -26,7 +26,12 @@ LAWS = """\
 3. From claim to verdict tests and their configuration are frozen. A wrong test is reported, never edited:
    `tdd test-bug FILE:LINE WHY` is always a good move.
 4. `tdd settle` ends the turn with a verdict; stopping settles too. A refusal names the next allowed move.
-5. Git moves that bring other files go through `tdd sync -- GIT…`. `tdd status` shows where you are."""
+5. Git moves that bring other files go through `tdd sync`: `tdd sync -- switch main`, `tdd sync -- pull`.
+   `tdd status` shows where you are."""
+MAYBE_NOBODY = (
+    "[tdd] not done: a shell call of the agent is open, and no sandbox here keeps it from speaking for you. "
+    "next: end it, then say this again"
+)
 UNCONFINED = "[tdd] This system allows no sandbox: what a shell command changes is put back after the call."
 
 
@@ -59,6 +64,8 @@ def prompt(project: Project, call: Call) -> Reply:
         return Reply(text=standing(project.state()))
     if call.nested:
         return Reply("answered", "[tdd] not done: only a person says that, and an agent started this client.")
+    if not call.confinable and open_call(str(project.repo.private)) is not None:
+        return Reply("answered", MAYBE_NOBODY)
     person = replace(project, actor=Actor("person", "prompt", call.actor.client))
     try:
         text = f"[tdd] {carry_out(person, words)}"

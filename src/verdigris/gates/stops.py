@@ -10,6 +10,7 @@ from verdigris.core.state import Phase
 from verdigris.core.targets import owners
 from verdigris.core.verdict import Kind
 from verdigris.gates.calls import PASS, Reply
+from verdigris.kernel.callers import ended
 from verdigris.kernel.observe import difference
 from verdigris.kernel.opencall import alive
 from verdigris.kernel.settle import settle
@@ -33,7 +34,9 @@ def stop(project: Project, call: Call) -> Reply:
 
 def subagent_stop(project: Project, call: Call) -> Reply:
     """Its own claims are settled; where others' are open in the same turn, they all wait for the last."""
-    before_call(project, agent_alive=alive(str(project.repo.private)))
+    private = str(project.repo.private)
+    before_call(project, agent_alive=alive(private))
+    ended(private, call.actor.context)
     state = project.state()
     theirs = {claim.by for claim in state.claims.values()}
     if state.phase is not Phase.GREEN or theirs != {call.actor.context} or not _edited(project, state):
@@ -64,8 +67,13 @@ def _settled(project: Project, call: Call) -> Reply:
 
 
 def _told(settlement: Settlement) -> str:
-    """The reasons that the footer has no room for, then the footer."""
-    return "\n".join([*settlement.verdict.reasons[1:], settlement.footer])
+    """The reasons that the footer has no room for, then the footer, then what became of the edits."""
+    lines = [*settlement.verdict.reasons[1:], settlement.footer]
+    if settlement.aside is not None:
+        lines.append(
+            f"The turn's source edits are laid aside as {settlement.aside}: nothing of them is lost."
+        )
+    return "\n".join(lines)
 
 
 def _sent_back(project: Project, call: Call, text: str) -> Reply:

@@ -15,6 +15,7 @@ from verdigris.core.value import value
 from verdigris.kernel import headstart, sandbox
 from verdigris.kernel.interpreter import find_interpreter
 from verdigris.kernel.process import Command, Finished, run
+from verdigris.kernel.room.layers import furnish
 from verdigris.kernel.room.opening import forget, notes_of, room, terms_of
 from verdigris.kernel.room.room import Room
 from verdigris.runners.pytest import BOOTSTRAP, invocation
@@ -114,12 +115,14 @@ def call(
 
 def _early(job: _Job, layer: Layer | None) -> TestReport | None:
     """By the process that had a head start, unless it finds that it began with the wrong modules."""
-    if layer is not None:
+    if layer is not None and not layer.only_holds:
         return None
     early = headstart.take(terms_of(job.project), job.argv, job.cwd)
     if early is None:
         return None
     with closing(early.room):
+        if layer is not None and early.room.confine is not None:
+            furnish(job.project, layer, early.room.folders)
         report = _carried_out(job, early.room, early.started)
     return None if isinstance(report, str) else report
 

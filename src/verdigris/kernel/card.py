@@ -135,7 +135,7 @@ def _look(path: str) -> tuple[int, int, int] | None:
 
 
 def whole(path: str) -> bytes:
-    fd = posix.open(path, posix.O_RDONLY)
+    fd = posix.open(path, posix.O_RDONLY | posix.O_NONBLOCK)
     try:
         return posix.read(fd, posix.fstat(fd).st_size)
     finally:

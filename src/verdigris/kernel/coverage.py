@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestReport
     from verdigris.kernel.observe import Difference
     from verdigris.kernel.project import Project
+    from verdigris.kernel.room.layers import Layer
 
 
 def watchable(edits: Difference) -> tuple[str, ...]:
@@ -30,6 +31,7 @@ def never_run(
     edits: Difference,
     claimed: Sequence[str],
     watched: Iterable[TestReport] = (),
+    room: Layer | None = None,
 ) -> tuple[str, ...]:
     """`watched`: runs of the claimed tests that traced what is `watchable`; made here where there are none.
 
@@ -38,15 +40,17 @@ def never_run(
     paths = watchable(edits)
     if not paths:
         return ()
-    reports = tuple(watched) or _watched(project, claimed, paths)
+    reports = tuple(watched) or _watched(project, claimed, paths, room)
     before, after = (texts_at(project, at, paths) for at in (start, tree))
     idle = uncovered(dict(before), after, _lines(reports))
     return tuple(f"no claimed test was seen to run {place}" for place in idle)
 
 
-def _watched(project: Project, claimed: Sequence[str], paths: Sequence[str]) -> tuple[TestReport, ...]:
+def _watched(
+    project: Project, claimed: Sequence[str], paths: Sequence[str], room: Layer | None
+) -> tuple[TestReport, ...]:
     by = by_stack(project.settings.stacks, claimed)
-    return (merged(call(project, stack, names, trace=paths) for stack, names in by.items()),)
+    return (merged(call(project, stack, names, trace=paths, layer=room) for stack, names in by.items()),)
 
 
 def _lines(reports: Iterable[TestReport]) -> Mapping[str, frozenset[int]]:

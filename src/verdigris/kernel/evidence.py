@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from verdigris.core.events import SuiteRun, TestRun, Violation
+from verdigris.core.loading import unprotected
 from verdigris.core.pathclass import PathClass
 from verdigris.core.reading import asserts_under, has_assertion
 from verdigris.core.redness import judge_red
@@ -86,6 +87,12 @@ def rewritten_oracle(project: Project, report: TestReport) -> tuple[str, ...]:
 def other_writes(project: Project, report: TestReport) -> tuple[str, ...]:
     """What else it wrote: new files among the tests, source, switches."""
     return tuple(path for path in report.wrote if not _is_oracle(project, path))
+
+
+def about_the_run(project: Project, report: TestReport) -> tuple[str, ...]:
+    """Concerns of a verdict: what the room could not give, what is odd, and what the run tried to write."""
+    written = (f"{path} was written by the test run: no effect" for path in other_writes(project, report))
+    return (*report.notes, *unprotected(report, project.classify), *written)
 
 
 def _is_oracle(project: Project, path: str) -> bool:

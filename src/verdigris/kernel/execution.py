@@ -46,6 +46,7 @@ def execute_suite(
     *,
     trace: Sequence[str] = (),
     progress: Progress | None = None,
+    layer: Layer | None = None,
     timeout: float | None = None,
     sources: Sequence[str] | None = None,
 ) -> TestReport:
@@ -56,7 +57,14 @@ def execute_suite(
         mine = by.get(stack, ())
         suite = suite_of(stack)
         asked = partial(
-            call, project, stack, trace=trace, progress=progress, timeout=timeout, sources=sources
+            call,
+            project,
+            stack,
+            trace=trace,
+            progress=progress,
+            layer=layer,
+            timeout=timeout,
+            sources=sources,
         )
         if suite.marks and mine:
             reports.append(asked(mine))

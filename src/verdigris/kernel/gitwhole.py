@@ -16,7 +16,7 @@ from verdigris.core.codec import from_json, to_json
 from verdigris.core.events import MovedBack, MovingBack
 from verdigris.core.value import value
 from verdigris.kernel.aside import shown
-from verdigris.kernel.repository import head, resolve
+from verdigris.kernel.repository import head, read_plain, resolve
 from verdigris.kernel.workspace.git import users_git
 
 if TYPE_CHECKING:
@@ -76,9 +76,9 @@ def place(project: Project, known: Place | None = None) -> Place:
     if known is not None and known.index_look == looks:
         index = known.index
     else:
-        index = project.workspace.blob((repo.git_dir / "index").read_bytes()) if looks else ""
+        index = project.workspace.blob(read_plain(repo.git_dir / "index")) if looks else ""
     return Place(
-        os.fsdecode((repo.git_dir / "HEAD").read_bytes()),
+        os.fsdecode(read_plain(repo.git_dir / "HEAD")),
         head(repo).commit,
         resolve(repo, STASH),
         {name: project.workspace.blob(data) for name, data in _unfinished(repo).items()},
@@ -91,7 +91,7 @@ def place(project: Project, known: Place | None = None) -> Place:
 
 def watched(repo: Repository) -> list[bytes]:
     """The files whose looks tell whether git moved; those that do not exist, too."""
-    now = os.fsdecode((repo.git_dir / "HEAD").read_bytes()).strip()
+    now = os.fsdecode(read_plain(repo.git_dir / "HEAD")).strip()
     refs = [STASH, *([now.removeprefix("ref: ")] if now.startswith("ref: ") else [])]
     own = ("HEAD", "index", *BEGUN)
     places = [*(repo.git_dir / name for name in own), *(repo.common_dir / ref for ref in refs)]
@@ -114,14 +114,14 @@ def carry_out(project: Project, intent: MovingBack) -> None:
     _move_head(git, to)
     _finish_as_before(project, to)
     if to.index:
-        _replace(project.repo.git_dir / "index", project.workspace.blob_bytes(to.index) or b"")
+        _put(project, project.repo.git_dir / "index", to.index)
     _move_stash(project.repo, git, to.stash)
     project.record(MovedBack(displaced=shown(displaced)), sync=True)
 
 
 def stashes(git: Git) -> list[str]:
     """The newest first; there must be one."""
-    return os.fsdecode(git.run("log", "-g", "--format=%H", STASH, "--")).split()
+    return os.fsdecode(git.run("rev-list", "--walk-reflogs", STASH, "--")).split()
 
 
 def same_entries(project: Project, one: Place, other: Place) -> bool:
@@ -152,13 +152,13 @@ def _move_head(git: Git, to: Place) -> None:
 def _finish_as_before(project: Project, to: Place) -> None:
     folder = project.repo.git_dir
     for name in UNFINISHED:
-        if (folder / name).is_dir():
+        if (folder / name).is_dir() and not (folder / name).is_symlink():
             shutil.rmtree(folder / name)
         else:
             (folder / name).unlink(missing_ok=True)
     for name, blob in to.unfinished.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(project.workspace.blob_bytes(blob) or b"")
+        _put(project, folder / name, blob)
 
 
 def _move_stash(repo: Repository, git: Git, to: str | None) -> None:
@@ -179,10 +179,12 @@ def _unfinished(repo: Repository) -> dict[str, bytes]:
     found = {}
     for name in UNFINISHED:
         top = repo.git_dir / name
+        if top.is_symlink():
+            continue
         files = [p for p in top.rglob("*") if p.is_file()] if top.is_dir() else [top]
         for file in files:
             if file.is_file():
-                found[os.fspath(file.relative_to(repo.git_dir))] = file.read_bytes()
+                found[os.fspath(file.relative_to(repo.git_dir))] = read_plain(file)
     return found
 
 
@@ -194,7 +196,8 @@ def _look(path: Path) -> tuple[int, ...]:
     return (found.st_ctime_ns, found.st_ino, found.st_size)
 
 
-def _replace(path: Path, data: bytes) -> None:
-    draft = path.with_name(f"{path.name}.tdd")
-    draft.write_bytes(data)
+def _put(project: Project, path: Path, blob: str) -> None:
+    """By a draft where no agent can write: a link in its place would lead our bytes anywhere."""
+    draft = project.repo.private / "moves-draft"
+    draft.write_bytes(project.workspace.blob_bytes(blob) or b"")
     draft.replace(path)

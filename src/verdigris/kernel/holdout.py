@@ -14,6 +14,7 @@ from verdigris.kernel.execution import execute, time_limit
 from verdigris.kernel.operation import operation
 from verdigris.kernel.paths import canonical
 from verdigris.kernel.proving import on_start_tree
+from verdigris.kernel.room.held import beside
 from verdigris.kernel.workspace.committed import listing
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.state import WorktreeState
     from verdigris.kernel.project import Project
+    from verdigris.kernel.room.layers import Layer
 
 
 def hold_out(project: Project, spellings: Sequence[str], *, cwd: Path) -> tuple[str, ...] | Deny:
@@ -70,13 +72,14 @@ def carry_out_release(project: Project, intent: Releasing) -> None:
     project.record(Released(paths=intent.paths), sync=True)
 
 
-def held_out_pass(project: Project, state: WorktreeState, tree: str) -> bool:
+def held_out_pass(project: Project, state: WorktreeState, tree: str, room: Layer | None = None) -> bool:
     """Whether the held-out tests pass on this tree; their report goes no further."""
     if not state.held_out:
         return True
     paths = tuple(state.held_out)
     with on_start_tree(project, start=_with(project, state, tree, paths), edited=tree, paths=paths) as layer:
-        report = execute(project, paths, layer=layer, timeout=time_limit(project, state), sources=())
+        limit = time_limit(project, state)
+        report = execute(project, paths, layer=beside(layer, room), timeout=limit, sources=())
     passed = bool(report.results) and all(r.status is Status.PASS for r in report.results)
     return passed and report.ended is Ended.FINISHED and not report.errors
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from verdigris.core.codec import from_json
 from verdigris.core.errors import ConfigError, ToolMissing
 from verdigris.core.value import value
+from verdigris.kernel.asking import NOTE, apart, environment_of
 from verdigris.kernel.process import Command, run
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def find_interpreter(
     cache: Path | None = None,
 ) -> Interpreter:
     """`cache` is a file that remembers which interpreters were seen to execute."""
-    probe = _Probe(env, cache)
+    probe = _Probe(worktree_root, env, cache)
     if configured is not None:
         return _configured(stack_root / configured, probe)
     for path, how in _candidates(stack_root, worktree_root, env):
@@ -112,6 +113,9 @@ class _Seen:
 
 @value
 class _Probe:
+    """What it executes an agent could have put there, start-up files of an environment too: it runs apart."""
+
+    root: Path
     env: Mapping[str, str]
     cache: Path | None
 
@@ -130,9 +134,11 @@ class _Probe:
         return _Seen(_places(told))
 
     def _executes(self, path: Path) -> str | None:
-        command = Command((str(path), "-I", "-c", _PROBE), path.parent, self.env)
+        argv = (str(path), "-I", "-c", _PROBE)
+        note = self.cache.with_name(NOTE) if self.cache else None
         try:
-            finished = run(command, timeout=_PROBE_SECONDS)
+            with apart(self.root, note, reads=environment_of(path)) as confine:
+                finished = run(Command(argv, path.parent, self.env, confine=confine), timeout=_PROBE_SECONDS)
         except ToolMissing:
             return None
         return finished.output.decode("utf-8", "replace") if finished.exit_code == 0 else None
@@ -171,7 +177,7 @@ def _identity(path: Path) -> str | None:
     except OSError:
         return None
     try:
-        made = (path.parent.parent / "pyvenv.cfg").stat().st_mtime_ns
+        made = (path.parent.parent / "pyvenv.cfg").stat().st_ctime_ns
     except OSError:
         made = 0
-    return f"{path}:{status.st_dev}:{status.st_ino}:{status.st_mtime_ns}:{made}"
+    return f"{path}:{status.st_dev}:{status.st_ino}:{status.st_ctime_ns}:{made}"

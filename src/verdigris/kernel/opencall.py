@@ -46,13 +46,14 @@ def entered(record: int, namespace: bytes) -> None:
     os.pwrite(record, namespace.ljust(_NAMESPACE), 0)
 
 
-def closed(private: str) -> None:
+def closed(private: str, *, empty: bool = False) -> None:
     """The call has ended; its record stays while a process of it lives, and no longer.
 
-    Numbers of namespaces are used again: a record that outlives its call may come to mean another's.
+    `empty`: none can. Numbers of namespaces are used again: a record that outlives its call may come to mean
+    another's.
     """
     record = f"{private}/{CALLS}/{os.getpid()}"
-    left = {_read(record)[0]} - {""}
+    left = set() if empty else {_read(record)[0]} - {""}
     if left and _living(left):
         _remove(record + SOCKET)
     else:

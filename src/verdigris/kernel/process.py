@@ -17,9 +17,10 @@ from verdigris.core.value import value
 from verdigris.kernel.starting import Started, start
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+
+    from verdigris.kernel.spawning import Child
 
 KEPT = 64 * 1024
 """Bytes of output kept at each end."""
@@ -126,7 +127,7 @@ def run(
         started.end()
     if isinstance(channel, _Lines):
         channel.close()
-    code = started.child.returncode
+    code = started.child.wait()
     return Finished(
         exit_code=code if code >= 0 else None,
         signal=-code if code < 0 else None,
@@ -178,10 +179,8 @@ class _Conversation:
         return timed_out
 
     def _listen(self) -> None:
-        stdout = self.started.child.stdout
-        assert stdout is not None  # noqa: S101 - Popen was asked for a pipe
-        os.set_blocking(stdout.fileno(), False)
-        self.selector.register(stdout.fileno(), selectors.EVENT_READ, self.output)
+        os.set_blocking(self.started.child.output, False)
+        self.selector.register(self.started.child.output, selectors.EVENT_READ, self.output)
         if self.started.ours is not None:
             self.selector.register(
                 self.started.ours, selectors.EVENT_READ | selectors.EVENT_WRITE, self.channel
@@ -240,7 +239,7 @@ class _Conversation:
 
 
 @contextmanager
-def _end_of(child: subprocess.Popen[bytes]) -> Iterator[int | None]:
+def _end_of(child: Child) -> Iterator[int | None]:
     """A descriptor that wakes the selector when the child ends, where the system has such."""
     if sys.platform != "linux":
         yield None
@@ -252,7 +251,7 @@ def _end_of(child: subprocess.Popen[bytes]) -> Iterator[int | None]:
         os.close(end)
 
 
-def _ended(child: subprocess.Popen[bytes]) -> bool:
+def _ended(child: Child) -> bool:
     """Without reaping, so that its number stays the group's until the group is gone."""
     if child.returncode is not None:
         return True

@@ -22,22 +22,27 @@ from verdigris.core.verdict import STRIKES, Verdict
 from verdigris.kernel import aside
 from verdigris.kernel.commands import run_tool
 from verdigris.kernel.evidence import (
+    about_the_run,
     rewritten_oracle,
     suite_event,
     test_events,
     violations,
     worth_recording,
 )
-from verdigris.kernel.execution import execute_suite
-from verdigris.kernel.observe import difference, unclaimed
+from verdigris.kernel.execution import execute_suite, time_limit
+from verdigris.kernel.foundation import changed, prepare
+from verdigris.kernel.observe import difference, source_roots, unclaimed
 from verdigris.kernel.operation import operation
 from verdigris.kernel.repository import in_progress
+from verdigris.kernel.room.held import held
 from verdigris.kernel.texts import texts_at
 
 if TYPE_CHECKING:
     from verdigris.core.state import Refactor, WorktreeState
     from verdigris.kernel.calling import Progress
     from verdigris.kernel.project import Project
+
+_PUT_BACK = "put it back as it was; or `tdd refactor abort`, begin again, and `tdd restore` the edits"
 
 
 @value
@@ -78,7 +83,7 @@ def begin(project: Project, *, uncovered: bool, progress: Progress | None = None
         if suite is None and not uncovered:
             return _nothing_to_hold_on_to(report)
         record = suite.record if suite else project.workspace.blob(b"{}")
-        begun = RefactorBegun(tree=tree, record=record, uncovered=uncovered)
+        begun = RefactorBegun(tree=tree, record=record, uncovered=uncovered, foundation=prepare(project))
         project.record(*([suite] if suite else []), begun, sync=True)
         return Begun(suite.passed if suite else 0, suite.failed if suite else 0, uncovered)
 
@@ -102,20 +107,29 @@ def end(project: Project, progress: Progress | None = None) -> Ended | Deny:
             return decision
         refactor = _open(state)
         tree = project.workspace.snapshot()
-        seen = _restructured(project, refactor, tree, state.revised, progress)
+        seen = _restructured(project, state, refactor, tree, progress)
         verdict = judge_refactor(seen)
         edits = difference(project, refactor.tree, tree)
         return _conclude(project, state, tree, verdict, seen, tuple(sorted(edits.protected)))
 
 
 def _restructured(
-    project: Project, refactor: Refactor, tree: str, revised: tuple[str, ...], progress: Progress | None
+    project: Project, state: WorktreeState, refactor: Refactor, tree: str, progress: Progress | None
 ) -> Restructured:
+    revised = state.revised
     edits = difference(project, refactor.tree, tree)
     frozen = tuple(p for p in edits.oracle if project.classify(p) is not PathClass.TEST)
     tests = [p for p in edits.oracle if project.classify(p) is PathClass.TEST]
     source = [c.path for c in edits.source]
-    report = execute_suite(project, trace=[p for p in source if p.endswith(".py")], progress=progress)
+    undermined = changed(project, refactor.foundation)
+    report = execute_suite(
+        project,
+        trace=[p for p in source if p.endswith(".py")],
+        progress=progress,
+        layer=held(project, tree),
+        timeout=time_limit(project, state),
+        sources=source_roots(project, tree),
+    )
     stacks = project.settings.stacks
     tools = tuple(
         run_tool(project, stack, name, command)
@@ -133,6 +147,8 @@ def _restructured(
         tools=tools,
         moved=difference(project, tree, project.workspace.snapshot()).protected,
         rewritten=rewritten_oracle(project, report),
+        undermined=undermined,
+        noted=about_the_run(project, report),
     )
 
 
@@ -145,11 +161,12 @@ def _conclude(
     paths: tuple[str, ...],
 ) -> Ended:
     refactor = _open(state)
-    ended = RefactorEnded(verdict=verdict.kind, tree=tree, reasons=verdict.reasons)
+    ended = RefactorEnded(verdict=verdict.kind, tree=tree, reasons=verdict.reasons, concerns=verdict.concerns)
     suite = suite_event(project, seen.after, tree) if verdict.accepted else None
     runs = worth_recording(test_events(project, seen.after, tree))
-    changed = [Violation(path=p, what="changed in a refactor") for p in seen.frozen]
-    events = [*runs, *violations(project, seen.after), *([suite] if suite else []), *changed, ended]
+    what = "changed in a refactor"
+    tampered = [Violation(path=p, what=what) for p in (*seen.frozen, *seen.undermined)]
+    events = [*runs, *violations(project, seen.after), *([suite] if suite else []), *tampered, ended]
     counts = verdict.kind in STRIKES and tree not in {refactor.judged, refactor.tree}
     if not counts or refactor.strikes + 1 < project.settings.strikes:
         project.record(*events, sync=True)
@@ -165,7 +182,7 @@ def _result(
     project: Project, verdict: Verdict, seen: Restructured, paths: tuple[str, ...], laid: str | None
 ) -> Ended:
     after = project.state()
-    following = next_move(after)
+    following = _PUT_BACK if seen.undermined and laid is None else next_move(after)
     return Ended(
         verdict,
         seen.after,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from pathlib import Path
 
 from verdigris.core.errors import NotARepository, StorageError
@@ -132,9 +134,17 @@ def _is_git_dir(folder: Path) -> bool:
     return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
 
 
+def read_plain(path: Path) -> bytes:
+    """Of a file that an agent can write: what waits for a writer, such as a FIFO, must not hold us up."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is no plain file", str(path))
+        return file.read()
+
+
 def _text(path: Path) -> str | None:
     try:
-        return os.fsdecode(path.read_bytes()).strip("\n")
+        return os.fsdecode(read_plain(path)).strip("\n")
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
     except OSError as error:

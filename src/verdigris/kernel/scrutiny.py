@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestReport, VariantOutcome
     from verdigris.kernel.observe import Difference
     from verdigris.kernel.project import Project
+    from verdigris.kernel.room.layers import Layer
 
 _DATA = (".json", ".csv", ".tsv", ".txt", ".yaml", ".yml", ".toml", ".ini", ".sql")
 NO_SANDBOX = "liveness not tried: no sandbox can be made here"
@@ -41,14 +42,19 @@ class _Tried:
 
 
 def scrutinise(
-    project: Project, start: str, tree: str, edits: Difference, claimed: Sequence[str]
+    project: Project,
+    start: str,
+    tree: str,
+    edits: Difference,
+    claimed: Sequence[str],
+    room: Layer | None = None,
 ) -> Scrutiny:
     """`claimed`: native ids."""
     tests = _test_texts(project, tree)
     blocking, noted = _static(project, start, tree, edits, tests)
     tried = _Tried(Liveness((), ()))
     if project.settings.liveness:
-        tried = _tried(project, tests, claimed, watchable(edits))
+        tried = _tried(project, tests, claimed, watchable(edits), room)
         blocking += tried.alive.hollow
         noted += tuple(f"not shown to be live: {what}" for what in tried.alive.unreached)
         results = [result for report in tried.watched for result in report.results]
@@ -56,7 +62,7 @@ def scrutinise(
     strict = project.settings.uncovered == "block"
     # Only to note it, nobody waits for another run.
     asked = strict or tried.watched
-    idle = never_run(project, start, tree, edits, claimed, tried.watched) if asked else ()
+    idle = never_run(project, start, tree, edits, claimed, tried.watched, room) if asked else ()
     if strict:
         return Scrutiny(blocking + idle, noted, tried.alive.doubts)
     return Scrutiny(blocking, noted + idle, tried.alive.doubts)
@@ -88,7 +94,13 @@ def _test_texts(project: Project, tree: str) -> dict[str, str]:
     return texts_at(project, tree, [path for path in files if project.classify(path) is PathClass.TEST])
 
 
-def _tried(project: Project, tests: dict[str, str], claimed: Sequence[str], trace: Sequence[str]) -> _Tried:
+def _tried(
+    project: Project,
+    tests: dict[str, str],
+    claimed: Sequence[str],
+    trace: Sequence[str],
+    room: Layer | None,
+) -> _Tried:
     """The claimed tests once more, and once for every change of an assertion, in a disposable tree."""
     hollow: list[str] = []
     unreached: list[str] = []
@@ -101,7 +113,7 @@ def _tried(project: Project, tests: dict[str, str], claimed: Sequence[str], trac
             continue
         outcomes: tuple[VariantOutcome, ...] = ()
         if made.variants:
-            report = call(project, stack, names, variants=made.variants, trace=trace, sources=())
+            report = call(project, stack, names, variants=made.variants, trace=trace, layer=room, sources=())
             watched.append(report)
             outcomes = report.variants
         alive = judge_liveness(made, outcomes)

@@ -9,7 +9,6 @@ from verdigris.core.actions import Allow, Deny, Do, FileWrite, Write
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import Repair, Settled, Violation
 from verdigris.core.footer import footer
-from verdigris.core.loading import unprotected
 from verdigris.core.pathclass import PathClass
 from verdigris.core.policy import decide, next_move
 from verdigris.core.targets import apart
@@ -17,7 +16,7 @@ from verdigris.core.turns import accepted_events, joining_events, laying_aside, 
 from verdigris.core.value import value
 from verdigris.core.verdict import Kind, Verdict, judge
 from verdigris.kernel import aside
-from verdigris.kernel.evidence import other_writes
+from verdigris.kernel.evidence import about_the_run
 from verdigris.kernel.formatting import format_edits
 from verdigris.kernel.foundation import undermined
 from verdigris.kernel.observe import difference
@@ -95,7 +94,7 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
         held_out=trial.held_out,
         doubted=trial.scrutiny.doubts,
         blocking=trial.scrutiny.blocking,
-        noted=(*trial.scrutiny.noted, *_about_the_run(project, trial.report)),
+        noted=(*trial.scrutiny.noted, *about_the_run(project, trial.report)),
     )
     if verdict.accepted:
         return _accept(project, state, trial, verdict, edits)
@@ -221,12 +220,6 @@ def _settlement(
         footer(verdict, claimed, paths, after.phase, following),
         () if trial is None else tuple(t.output for t in trial.tools if not t.ok),
     )
-
-
-def _about_the_run(project: Project, report: TestReport) -> tuple[str, ...]:
-    written = other_writes(project, report)
-    odd = unprotected(report, project.classify)
-    return (*report.notes, *odd, *(f"{path} was written by the test run: no effect" for path in written))
 
 
 def _paths(edits: Difference) -> tuple[str, ...]:

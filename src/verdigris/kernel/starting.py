@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # see spawning.py
+import _socket
 import os
-import signal
-import socket
-import subprocess
 import sys
-import threading
+
+from verdigris.kernel.sandbox.child import Confining
+from verdigris.kernel.sandbox.syscalls import prctl
+from verdigris.kernel.spawning import Child, spawn
 
 TYPE_CHECKING = False  # `typing` and `dataclasses` cost as much as a start: a head start is taken before them
 if TYPE_CHECKING:
@@ -19,16 +21,15 @@ _PR_SET_PDEATHSIG = 1
 class Started:
     """A running child and our end of its channel."""
 
-    def __init__(self, child: subprocess.Popen[bytes], ours: socket.socket | None) -> None:
+    def __init__(self, child: Child, ours: _socket.socket | None) -> None:
         self.child = child
         self.ours = ours
 
     def end(self) -> None:
         """Kill what is left of the group, and let go of everything."""
-        self.signal(signal.SIGKILL)
+        self.signal(_signal.SIGKILL)
         self.child.wait()
-        if self.child.stdout is not None:
-            self.child.stdout.close()
+        os.close(self.child.output)
         if self.ours is not None:
             self.ours.close()
 
@@ -50,24 +51,15 @@ def start(
 
     `confine` is called in the child before the program; it ends the child where it cannot do its work.
     """
-    ours, theirs = (None, None) if channel_env is None else socket.socketpair()
+    ours, theirs = (None, None) if channel_env is None else _socket.socketpair()
     environment = dict(env)
     if ours is not None and theirs is not None and channel_env is not None:
         ours.setblocking(False)
         environment[channel_env] = str(theirs.fileno())
+    kept = None if theirs is None else theirs.fileno()
+    ids = confine.ids if isinstance(confine, Confining) else {}
     try:
-        child = subprocess.Popen(
-            argv,
-            cwd=cwd,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            bufsize=0,
-            start_new_session=True,
-            pass_fds=() if theirs is None else (theirs.fileno(),),
-            preexec_fn=_before_program(confine),  # noqa: PLW1509 - not set while threads run
-        )
+        return Started(spawn(argv, cwd, environment, kept, _preparing(confine), ids), ours)
     except BaseException:
         if ours is not None:
             ours.close()
@@ -75,33 +67,19 @@ def start(
     finally:
         if theirs is not None:
             theirs.close()
-    return Started(child, ours)
 
 
-def _before_program(confine: Callable[[], None] | None) -> Callable[[], None] | None:
-    dies = _dies_with_us()
-    if confine is None or dies is None:
-        return confine or dies
-
-    def both() -> None:
-        confine()
-        dies()
-
-    return both
-
-
-def _dies_with_us() -> Callable[[], None] | None:
-    """Best effort: Linux only, and not while threads run, where code between fork and exec is unsafe."""
-    if sys.platform != "linux" or threading.active_count() > 1:
-        return None
-    import ctypes
-
-    prctl = ctypes.CDLL(None).prctl
+def _preparing(confine: Callable[[], None] | None) -> Callable[[Callable[[], None]], None]:
     parent = os.getpid()
 
-    def ask() -> None:
-        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(127)
+    def prepare(mapped: Callable[[], None]) -> None:
+        if isinstance(confine, Confining):
+            confine(mapped)
+        elif confine is not None:
+            confine()
+        if sys.platform == "linux":  # other systems have no such thing
+            prctl(_PR_SET_PDEATHSIG, _signal.SIGKILL)
+            if os.getppid() != parent:
+                os._exit(127)
 
-    return ask
+    return prepare

@@ -21,12 +21,14 @@ from verdigris.kernel.repository import in_progress
 from verdigris.kernel.shell.confining import confine
 from verdigris.kernel.shell.protecting import found_way, protection
 from verdigris.kernel.tripwire.memory import moved_rightly
+from verdigris.kernel.unearned import unearned
 from verdigris.kernel.workspace import trees
-from verdigris.kernel.workspace.git import users_git
+from verdigris.kernel.workspace.git import program, users_git
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from verdigris.core.state import WorktreeState
     from verdigris.kernel.gitwhole import Place
     from verdigris.kernel.project import Project
 
@@ -34,6 +36,7 @@ REDIRECTING = frozenset(
     {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"}
 )
 """Variables that would move another repository than the one that is looked at afterwards."""
+BACK = "HEAD, index and files are as before."
 MOVES = ("switch", "checkout", "pull", "merge", "rebase", "stash", "revert", "cherry-pick", "reset", "fetch")
 
 
@@ -59,30 +62,37 @@ def sync(project: Project, argv: Sequence[str]) -> Moved | Deny:
         agents = place(project) if project.actor.role == AGENT else None
         project.record(intent, sync=True)
         code = _git(project, argv)
-        if agents is not None and (switches := _switches(project, agents)):
-            return _moved_back(project, intent, agents, switches)
+        if agents is not None and (why := _not_an_agents(project, state, intent, agents)):
+            return _moved_back(project, intent, agents, why)
         return finish(project, intent, exit_code=code)
 
 
+def _not_an_agents(project: Project, state: WorktreeState, intent: Syncing, before: Place) -> Deny | None:
+    """Switches are never an agent's to write, by whatever way; nor is source that no red asked for."""
+    asked = f"`git {' '.join(intent.argv)}`"
+    person = f"ask the person to run `tdd sync -- {' '.join(intent.argv)}`"
+    if switches := _switches(project, before):
+        what = f"{asked} would change {switches[0]}, which is never an agent's to write: {BACK}"
+        return Deny("switch", what, person)
+    if state.phase is Phase.RED and (paths := unearned(project, state, intent.tree, before.commit)):
+        what = f"{asked} would bring {paths[0]}, which no red asked for and no remote has: {BACK}"
+        return Deny("unearned-source", what, f"a failing test first; if others made it, {person}")
+    return None
+
+
 def _switches(project: Project, before: Place) -> tuple[str, ...]:
-    """Those that the move changes: they are never an agent's to write, by whatever way."""
     if before.commit is None:
         return ()
     staged = trees.staged(users_git(project.repo), before.commit)
     return tuple(c.path for c in staged if project.classify(c.path) is PathClass.SWITCH)
 
 
-def _moved_back(project: Project, intent: Syncing, to: Place, switches: tuple[str, ...]) -> Deny:
+def _moved_back(project: Project, intent: Syncing, to: Place, why: Deny) -> Deny:
     found = project.workspace.snapshot()
     changed = [change.path for change in project.workspace.changes(intent.tree, found)]
     project.record(Synced(argv=intent.argv, exit_code=None), sync=True)
     move_back(project, to, intent.tree, changed, found)
-    return Deny(
-        "switch",
-        f"`git {' '.join(intent.argv)}` would change {switches[0]}, which is never an agent's to write: "
-        "HEAD, index and files are as before.",
-        f"ask the person to run `tdd sync -- {' '.join(intent.argv)}`",
-    )
+    return why
 
 
 def finish(project: Project, intent: Syncing, exit_code: int | None) -> Moved:
@@ -111,7 +121,7 @@ def _git(project: Project, argv: Sequence[str]) -> int:
     env = {name: value for name, value in os.environ.items() if name not in REDIRECTING}
     try:
         return subprocess.run(
-            ["git", *argv],
+            [program(env), *argv],
             cwd=project.root,
             env=env,
             check=False,

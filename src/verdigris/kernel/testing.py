@@ -22,6 +22,7 @@ from verdigris.kernel.observe import difference
 from verdigris.kernel.operation import operation
 from verdigris.kernel.proving import on_start_tree
 from verdigris.kernel.selection import resolve
+from verdigris.kernel.standing import standing, stirred
 from verdigris.kernel.testbug import closed_bugs
 
 if TYPE_CHECKING:
@@ -66,12 +67,14 @@ def run_tests(
         seen = _already_seen(state, natives, tree)
         if seen:
             return Tested(seen, None, state.phase, next_move(state))
+        before = standing(project, tree)
         if natives:
             report = execute(project, natives, progress=progress)
             _all_known(natives, report)
         else:
             report = execute_suite(project, progress=progress)
-        events = _recorded(project, state, report, tree, whole=not natives)
+        steady = not stirred(project, before)
+        events = _recorded(project, state, report, tree, whole=not natives, steady=steady)
         after = project.state()
         lacking = needs(report, os.environ, project.settings)
         return Tested(events, report, after.phase, next_move(after), needs=lacking)
@@ -100,10 +103,10 @@ def _already_seen(state: WorktreeState, natives: Sequence[str], tree: str) -> tu
 
 
 def _recorded(
-    project: Project, state: WorktreeState, report: TestReport, tree: str, *, whole: bool
+    project: Project, state: WorktreeState, report: TestReport, tree: str, *, whole: bool, steady: bool
 ) -> tuple[TestRun, ...]:
     runs = test_events(project, report, tree)
-    if difference(project, tree, project.workspace.snapshot()).protected:
+    if not steady or difference(project, tree, project.workspace.snapshot()).protected:
         runs = tuple(replace(run, red=MOVED) if run.red else run for run in runs)
     valid = tuple(run.native_id for run in runs if run.red == "valid")
     known = frozenset(red.native_id for red in state.reds.values())

@@ -24,7 +24,9 @@ from verdigris.kernel.holdout import held_out_pass
 from verdigris.kernel.observe import difference, source_roots
 from verdigris.kernel.project import CONFIG
 from verdigris.kernel.proving import on_start_tree
+from verdigris.kernel.room.held import beside, held
 from verdigris.kernel.scrutiny import Scrutiny, scrutinise
+from verdigris.kernel.standing import standing, stirred
 from verdigris.kernel.texts import texts_at
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from verdigris.kernel.calling import Progress
     from verdigris.kernel.observe import Difference
     from verdigris.kernel.project import Project
+    from verdigris.kernel.room.layers import Layer
 
 
 @value
@@ -59,10 +62,19 @@ class Trial:
 def try_candidate(
     project: Project, state: WorktreeState, tree: str, edits: Difference, progress: Progress | None
 ) -> Trial:
+    before = standing(project, tree)
+    trial = _tried(project, state, tree, edits, progress)
+    return replace(trial, moved=tuple(dict.fromkeys((*trial.moved, *stirred(project, before)))))
+
+
+def _tried(
+    project: Project, state: WorktreeState, tree: str, edits: Difference, progress: Progress | None
+) -> Trial:
     claimed = tuple(c.native_id for c in state.claims.values())
     limit = time_limit(project, state)
     sources = source_roots(project, tree)
-    report = execute_suite(project, claimed, progress=progress, timeout=limit, sources=sources)
+    room = held(project, tree, {split_id(native).path for native in claimed})
+    report = execute_suite(project, claimed, progress=progress, layer=room, timeout=limit, sources=sources)
     during = difference(project, tree, project.workspace.snapshot())
     runs = worth_recording(test_events(project, report, tree), frozenset(claimed))
     recorded = project.record(*runs, *violations(project, report))
@@ -74,7 +86,7 @@ def try_candidate(
     untrusted = report.ended is not Ended.FINISHED or moved or during.oracle or rewritten
     if untrusted or not passed.issuperset(claimed):
         return trial
-    before = _before(project, state, tree, edits, report, frozenset(claimed))
+    before = _before(project, state, tree, edits, report, frozenset(claimed), room)
     tools = tuple(
         run_tool(project, stack, "check", stack.check) for stack in project.settings.stacks if stack.check
     )
@@ -83,8 +95,8 @@ def try_candidate(
     lost = before.uncollected or regressions(before, report, claimed)
     if state.turn is None or lost or not all(tool.ok for tool in tools):
         return trial
-    scrutiny = scrutinise(project, state.turn.tree, tree, edits, claimed)
-    held_out = bool(scrutiny.blocking) or held_out_pass(project, state, tree)
+    scrutiny = scrutinise(project, state.turn.tree, tree, edits, claimed, room)
+    held_out = bool(scrutiny.blocking) or held_out_pass(project, state, tree, room)
     return replace(trial, scrutiny=scrutiny, held_out=held_out)
 
 
@@ -95,6 +107,7 @@ def _before(
     edits: Difference,
     report: TestReport,
     claimed: frozenset[str],
+    room: Layer | None,
 ) -> Before:
     """How the tests stood at the turn's start that now fail or are missing: seen by running them there."""
     if state.turn is None:
@@ -105,15 +118,15 @@ def _before(
     known = baseline_ids(project, state)
     if known is None:
         with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
-            known = collect(project, layer=layer)
+            known = collect(project, layer=beside(layer, room))
     missing = known - {r.native_id for r in report.results} - claimed
-    unstable = _pass_this_time(project, state, failing)
+    unstable = _pass_this_time(project, state, failing, room)
     suspects = (failing - unstable) | missing
     if not suspects:
         return Before({}, frozenset(unstable))
     with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
         names = _existing(project, suspects)
-        there = execute(project, names, layer=layer, timeout=time_limit(project, state))
+        there = execute(project, names, layer=beside(layer, room), timeout=time_limit(project, state))
     seen = {_function(r.native_id) for r in (*report.results, *there.results)}
     return Before(
         {r.native_id: r.status for r in there.results if r.native_id in suspects},
@@ -138,11 +151,13 @@ def _function(native: str) -> str:
     return native.removesuffix(split_id(native).case)
 
 
-def _pass_this_time(project: Project, state: WorktreeState, failing: Iterable[str]) -> set[str]:
+def _pass_this_time(
+    project: Project, state: WorktreeState, failing: Iterable[str], room: Layer | None
+) -> set[str]:
     names = sorted(failing)
     if not names:
         return set()
-    again = execute(project, names, timeout=time_limit(project, state))
+    again = execute(project, names, layer=room, timeout=time_limit(project, state))
     return {r.native_id for r in again.results if r.status is Status.PASS and r.native_id in names}
 
 

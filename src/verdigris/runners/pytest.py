@@ -82,7 +82,11 @@ def _tried(
     variant: Variant, options: Sequence[str], cache_dir: str | None, stack_root: str
 ) -> dict[str, object]:
     argv = _argv(options, cache_dir, variant.select, stack_root)
-    return {"files": dict(variant.texts), "select": variant.select, "argv": argv}
+    at: dict[str, list[tuple[str, int, int]]] = {}
+    for probe in variant.probes:
+        for name in probe.functions:
+            at.setdefault(name, []).append((probe.path, *probe.lines))
+    return {"files": dict(variant.texts), "select": variant.select, "at": at, "argv": argv}
 
 
 def _argv(

@@ -384,3 +384,23 @@ def test_as_a_plain_user(world: World, tmp_path: Path) -> None:
     assert (kind, sorted(statuses)) == ("overlay", ["fail", "pass"])
     assert "calc.py" in wrote
     assert world.read("calc.py") == CALC
+
+
+@needs_sandbox
+def test_a_run_in_the_room_that_sweeps_the_rooms_around_it_spares_its_own(world: World) -> None:
+    """Inside, a lock on a folder outside is not seen: an overlay has locks of its own."""
+    source = str(Path(opening.__file__).parents[3])
+    report = tried(
+        world,
+        f"""
+        import os, sys
+        sys.path.append({source!r})
+        from verdigris.kernel.room.folders import sweep
+        kept = os.environ["HOME"] + "/kept"
+        open(kept, "w").close()
+        sweep({sandbox.temporary()!r})
+        assert os.path.exists(kept)
+        assert os.path.isdir(os.environ["TMPDIR"])
+        """,
+    )
+    assert failures(report) == []

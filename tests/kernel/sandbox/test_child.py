@@ -7,7 +7,7 @@ import pytest
 
 from support.cage import elsewhere
 from verdigris.core.errors import ToolMissing
-from verdigris.kernel.sandbox import child
+from verdigris.kernel.sandbox import probe
 from verdigris.kernel.sandbox.child import REFUSAL, REFUSED, preexec
 from verdigris.kernel.sandbox.probe import Ability, Availability
 from verdigris.kernel.sandbox.syscalls import mount
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def allowed(monkeypatch: pytest.MonkeyPatch, found: Availability) -> None:
-    monkeypatch.setattr(child, "available", lambda: found)
+    monkeypatch.setattr(probe, "available", lambda: found)
 
 
 def test_a_child_that_cannot_be_confined_does_not_run(one: Cage) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from support.cage import cage, elsewhere, shown
 from support.gitrepo import make_repo
-from verdigris.kernel.sandbox.child import confining
+from verdigris.kernel.sandbox.child import Confining
 from verdigris.kernel.sandbox.confinement import checked
 from verdigris.kernel.sandbox.syscalls import mount
 
@@ -108,7 +108,7 @@ def test_a_linked_worktree_and_its_git_folder_elsewhere(one: Cage) -> None:
 
 
 def test_its_group_can_be_killed(one: Cage) -> None:
-    confine = confining(checked(one.confinement()), one.way)
+    confine = Confining(checked(one.confinement()), one.way)
     argv = ["sh", "-c", "sleep 60 & echo started; wait"]
     with subprocess.Popen(
         argv,

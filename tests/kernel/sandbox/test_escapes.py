@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from verdigris.kernel.sandbox.child import confining
+from verdigris.kernel.sandbox.child import Confining
 from verdigris.kernel.sandbox.confinement import checked
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def test_no_descriptor_is_left_open(one: Cage) -> None:
         done = subprocess.run(
             [sys.executable, "-I", "-S", "-c", code],
             cwd=one.root,
-            preexec_fn=confining(checked(one.confinement()), one.way),
+            preexec_fn=Confining(checked(one.confinement()), one.way),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=True,
@@ -250,13 +250,13 @@ def test_what_outlives_a_run_cannot_look_into_the_next(caged: Cage) -> None:
         return
     code = """
         import os, subprocess, sys
-        from verdigris.kernel.sandbox.child import confining
+        from verdigris.kernel.sandbox.child import Confining
         from verdigris.kernel.sandbox.confinement import Confinement, checked
         folder, way = sys.argv[1:]
         def cage(name):
             for inner in ("upper", "work"): os.mkdir(f"{folder}/{inner}{name}")
             made = Confinement(f"{folder}/root", f"{folder}/upper{name}", f"{folder}/work{name}")
-            return confining(checked(made), way)
+            return Confining(checked(made), way)
         one = subprocess.Popen(["sleep", "60"], preexec_fn=cage(1), cwd=folder)
         argv = ["ls", f"/proc/{one.pid}/root/"]
         two = subprocess.run(argv, preexec_fn=cage(2), cwd=folder, capture_output=True)

@@ -103,6 +103,26 @@ def test_a_background_process_outlives_the_call_and_is_known(one: Shelled) -> No
     assert list((one.private / opencall.CALLS).iterdir()) == []
 
 
+def test_a_daemon_outlives_the_call_and_is_known(one: Shelled) -> None:
+    done = one.run("setsid bash -c 'sleep 60 <&- >&- 2>&- & echo $!' | cat")
+    assert opencall.alive(str(one.private))
+    os.kill(int(done.out), signal.SIGKILL)
+    until(lambda: not opencall.alive(str(one.private)))
+
+
+def test_of_a_call_that_left_nothing_behind_there_is_no_record(one: Shelled) -> None:
+    until(lambda: not opencall.alive(str(one.private)))
+    one.run("(true &); (exec sleep 0.05) & wait")
+    assert list((one.private / opencall.CALLS).iterdir()) == []
+
+
+def test_an_orphan_that_ended_during_the_call_is_no_zombie(one: Shelled) -> None:
+    orphan = "pid=$( (exec sleep 0.01) >/dev/null & echo $! )"
+    assert (
+        one.run(f"{orphan}; for i in {{1..500}}; do [ -e /proc/$pid ] || exit 5; sleep 0.01; done").code == 5
+    )
+
+
 def test_a_background_process_in_namespaces_of_its_own_is_known(one: Shelled) -> None:
     done = one.run("unshare -Ur sleep 60 >/dev/null 2>&1 & echo $!; sleep 0.3")
     assert opencall.alive(str(one.private))

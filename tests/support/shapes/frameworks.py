@@ -1,4 +1,4 @@
-"""Tests that stand on what pytest, unittest, hypothesis and mocks give them."""
+"""Tests that stand on what pytest, unittest and mocks give them."""
 
 from __future__ import annotations
 
@@ -75,57 +75,6 @@ class Stack:
 
     def size(self):
         return len(self.items)
-""",
-    ),
-    Shape(
-        "hypothesis",
-        claim="rle.py",
-        before="""
---- rle.py
-from itertools import groupby
-
-
-def encode(text):
-    return [(char, len(list(run))) for char, run in groupby(text)]
---- tests/test_encode.py
-from rle import encode
-
-
-def test_runs():
-    assert encode("aab") == [("a", 2), ("b", 1)]
-""",
-        red="""
---- tests/test_round_trip.py
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-import rle
-
-
-@settings(max_examples=25, database=None, deadline=None)
-@given(st.text())
-def test_round_trip(text):
-    assert rle.decode(rle.encode(text)) == text
-
-
-@settings(max_examples=25, database=None, deadline=None)
-@given(st.integers(0, 9), st.characters())
-def test_one_run(count, char):
-    decoded = rle.decode([(char, count)])
-    assert len(decoded) == count
-    assert set(decoded) <= {char}
-""",
-        edit="""
---- rle.py
-from itertools import groupby
-
-
-def encode(text):
-    return [(char, len(list(run))) for char, run in groupby(text)]
-
-
-def decode(runs):
-    return "".join(char * count for char, count in runs)
 """,
     ),
     Shape(

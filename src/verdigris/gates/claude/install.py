@@ -129,8 +129,9 @@ def _exclude(project: Project) -> None:
 
 
 def _text(path: Path) -> str | None:
+    """As it is, line ends included: that is what `uninit` gives back."""
     try:
-        return path.read_text("utf-8")
+        return path.read_bytes().decode()
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
@@ -140,4 +141,4 @@ def _text(path: Path) -> str | None:
 def _write(path: Path, text: str) -> None:
     with launchers.changing(path):
         path.parent.mkdir(exist_ok=True)
-        path.write_text(text, "utf-8")
+        path.write_bytes(text.encode())

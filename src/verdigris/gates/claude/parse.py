@@ -46,6 +46,7 @@ def parse(raw: bytes, environment: Mapping[str, str], *, confined: bool = False)
     call = Call(
         moment or Moment.OTHER,
         actor=Actor("agent", _text(payload, "agent_id") or _text(payload, "session_id"), CLIENT),
+        session=_text(payload, "session_id"),
         cwd=_text(payload, "cwd"),
         attended=_attended(payload, environment),
         confined=confined,
@@ -72,7 +73,9 @@ def _with_tool(call: Call, payload: Mapping[str, Any]) -> Call:
     call = replace(call, tool=tool, manner=manner(tool), source=source(tool), strings=_strings(arguments))
     if not isinstance(arguments, dict):
         return call if call.manner is not Manner.WRITES else replace(call, writes=None)
-    return replace(call, writes=writes(tool, arguments)) if tool in WRITERS else call
+    if tool in WRITERS:
+        return replace(call, writes=writes(tool, arguments))
+    return replace(call, command=_text(arguments, "command")) if call.manner is Manner.SHELL else call
 
 
 def _strings(arguments: Any) -> tuple[str, ...] | None:

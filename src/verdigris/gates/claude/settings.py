@@ -43,14 +43,17 @@ _FIND = (
     'if read -r c <"$g/commondir"; then case $c in /*) g=$c;; *) g=$g/$c;; esac; fi; fi; h=$g/tdd/hook; '
 )
 _INSTALL = (
-    "Verdigris is not set up in this clone: install it (pipx install verdigris) and run "
+    "Verdigris is not set up in this clone: have its command tdd on PATH (its README says how) and run "
     "tdd init --agent claude here, or take its hooks out of .claude/settings.json"
 )
 
 
 def command(hook: Hook) -> str:
     """One line of POSIX shell that finds the launcher in this clone and never lets silence pass for a yes."""
-    limit = f"t=; command -v timeout >/dev/null 2>&1 && t='timeout -k 1 {hook.seconds - 5}'; "
+    limit = (
+        "t=; for p in /usr/bin /bin /usr/local/bin /opt/homebrew/bin; do "
+        f'[ -x $p/timeout ] && t="$p/timeout -k 1 {hook.seconds - 5}" && break; done; '
+    )
     call = f'o=$($t "$h" claude {hook.event}); r=$?; '
     if hook.closed:
         missing = f"[ -x \"$h\" ] || {{ echo '{_INSTALL}' >&2; exit 2; }}; "
@@ -85,8 +88,9 @@ def _entry(hook: Hook) -> dict[str, Any]:
 
 
 def read(text: str | None, name: str) -> dict[str, Any]:
+    plain = (text or "").removeprefix("\ufeff")
     try:
-        found = json.loads(text) if text and text.strip() else {}
+        found = json.loads(plain) if plain.strip() else {}
     except ValueError as error:
         raise UserError(f"{name} is not JSON: {error}", hint="repair it, then try again") from None
     if not isinstance(found, dict) or not isinstance(found.get("hooks", {}), dict):

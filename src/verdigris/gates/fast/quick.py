@@ -29,7 +29,7 @@ READERS = {
     ),
 }
 SHELLS = {"Bash"}
-SIGNS = (b"Read-only file system", b"no new privileges")
+SIGNS = (b"Read-only file system", b"Device or resource busy", b"no new privileges")
 """What `gates.calls.SIGNS` explains to the model."""
 LONGEST = 4096
 

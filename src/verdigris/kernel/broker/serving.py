@@ -26,16 +26,20 @@ GRACE = 5.0
 class Served:
     """What a broker serves: the command that is `tdd` outside, for one worktree, with its own environment."""
 
-    def __init__(self, tdd: Sequence[str], root: str, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, tdd: Sequence[str], root: str, environment: Mapping[str, str], subagent: str = ""
+    ) -> None:
         self.tdd = tuple(tdd)
         self.root = root
         self.environment = environment
+        self.subagent = subagent
+        """Whose call it is, where it is not the session's own."""
 
     def of(self, call: Call) -> dict[str, str]:
         """An agent may say how output looks; who acts, and where, is said by us."""
         outside = {name: value for name, value in self.environment.items() if name != BROKER}
         client = "claude" if "CLAUDECODE" in outside else outside.get(CLIENT, "shell")
-        context = outside.get("CLAUDE_CODE_SESSION_ID", "")
+        context = self.subagent or outside.get("CLAUDE_CODE_SESSION_ID", "")
         return {
             **outside,
             **call.environment,

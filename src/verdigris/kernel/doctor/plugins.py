@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
+from verdigris.kernel.asking import apart, environment_of
 from verdigris.kernel.interpreter import find_interpreter
 from verdigris.kernel.process import Command, run
 
@@ -31,7 +32,9 @@ def installed(project: Project) -> frozenset[str] | None:
         home = project.root / stack.root
         try:
             python = find_interpreter(home, project.root, stack.python, os.environ)
-            done = run(Command((str(python.path), "-c", _ASK), home, dict(os.environ)), timeout=_SECONDS)
+            with apart(project.root, reads=environment_of(python.path)) as confine:
+                asked = Command((str(python.path), "-c", _ASK), home, dict(os.environ), confine=confine)
+                done = run(asked, timeout=_SECONDS)
             found.update(json.loads(done.output.strip().splitlines()[-1]))
         except (VerdigrisError, ValueError, IndexError, TypeError):
             return None

@@ -8,9 +8,11 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
+from verdigris.kernel.asking import apart, environment_of
 from verdigris.kernel.doctor.finding import Finding, failed
 from verdigris.kernel.interpreter import find_interpreter
 from verdigris.kernel.process import Command, run
+from verdigris.kernel.workspace.git import program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +37,7 @@ print(json.dumps([list(sys.version_info[:3]), found]))
 
 def check_git(here: Path) -> Finding:
     try:
-        done = run(Command(("git", "--version"), here, dict(os.environ)), timeout=SECONDS)
+        done = run(Command((program(os.environ), "--version"), here, dict(os.environ)), timeout=SECONDS)
     except VerdigrisError as error:
         return failed("git", error.message, "install git 2.34 or newer, and have it on PATH")
     text = done.output.decode("utf-8", "replace").strip()
@@ -49,7 +51,9 @@ def check_stack(root: Path, stack: Stack, cache: Path | None) -> Iterator[Findin
     home = root / stack.root
     try:
         found = find_interpreter(home, root, stack.python, os.environ, cache)
-        done = run(Command((str(found.path), "-c", _ASK), home, dict(os.environ)), timeout=SECONDS)
+        with apart(root, reads=environment_of(found.path)) as confine:
+            asked = Command((str(found.path), "-c", _ASK), home, dict(os.environ), confine=confine)
+            done = run(asked, timeout=SECONDS)
     except VerdigrisError as error:
         yield failed(name, error.message, error.hint)
         return

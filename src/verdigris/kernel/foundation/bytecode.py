@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verdigris.kernel.asking import apart, environment_of
 from verdigris.kernel.process import Command, run
 
 if TYPE_CHECKING:
@@ -36,12 +38,15 @@ for number, cached in enumerate(sys.argv[1:]):
 """
 
 
-def foreign(interpreter: Interpreter, caches: Sequence[str]) -> tuple[str, ...]:
+def foreign(interpreter: Interpreter, caches: Sequence[str], root: Path) -> tuple[str, ...]:
     """Those that are not what the interpreter makes of the source beside them."""
     if not caches:
         return ()
     words = (str(interpreter.path), "-I", "-S", "-B", "-c", _CHECK, *caches)
-    finished = run(Command(words, interpreter.path.parent, os.environ), timeout=_SECONDS)
+    reads = (*environment_of(interpreter.path), *(Path(path).parent for path in caches))
+    with apart(root, reads=reads) as confine:
+        command = Command(words, interpreter.path.parent, os.environ, confine=confine)
+        finished = run(command, timeout=_SECONDS)
     told = (line.split() for line in finished.output.splitlines())
     good = {int(fields[0]) for fields in told if fields[1:] == [b"1"]}
     return tuple(path for number, path in enumerate(caches) if number not in good)

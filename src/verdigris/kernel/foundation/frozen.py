@@ -46,7 +46,7 @@ def changed(project: Project, blob: str) -> tuple[str, ...]:
     now = _fingerprint(interpreters, memory)
     differing = sorted(path for path in before.keys() | now if before.get(path) != now.get(path))
     caches = [path for path in differing if path.endswith(".pyc")]
-    genuine = _genuine(interpreters, [path for path in caches if path in now], now, memory)
+    genuine = _genuine(project.root, interpreters, [path for path in caches if path in now], now, memory)
     memory.save()
     # Bytecode that is gone harms nobody, and what Python itself wrote anew neither.
     harmless = genuine.union(path for path in caches if path not in now)
@@ -72,7 +72,11 @@ def _fingerprint(interpreters: tuple[Interpreter, ...], memory: _Memory) -> dict
 
 
 def _genuine(
-    interpreters: tuple[Interpreter, ...], caches: list[str], now: dict[str, str], memory: _Memory
+    root: Path,
+    interpreters: tuple[Interpreter, ...],
+    caches: list[str],
+    now: dict[str, str],
+    memory: _Memory,
 ) -> set[str]:
     """Bytecode appears when somebody runs what had none: it counts only where it is not its source's."""
     checked: dict[str, str] = memory.known.setdefault("genuine", {})
@@ -80,7 +84,7 @@ def _genuine(
     for interpreter in interpreters:
         tag = interpreter.places.cache_tag if interpreter.places else ""
         mine = [path for path in unknown if tag and f".{tag}." in path.rpartition("/")[2]]
-        bad = set(foreign(interpreter, mine))
+        bad = set(foreign(interpreter, mine, root))
         checked |= {path: now[path] for path in mine if path not in bad}
         memory.changed |= bool(mine)
     return {path for path in caches if checked.get(path) == now[path]}

@@ -89,7 +89,7 @@ def digest(data: bytes) -> str:
 
 
 def read(path: str) -> bytes:
-    fd = posix.open(path, posix.O_RDONLY)
+    fd = posix.open(path, posix.O_RDONLY | posix.O_NONBLOCK)
     try:
         return posix.read(fd, 1 << 16)
     finally:

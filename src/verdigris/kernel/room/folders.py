@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-from contextlib import suppress
 
 from verdigris.kernel.sandbox import clear, temporary
 
 PREFIX = "tdd-room."
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PARTS = ("upper", "work", "layer", "control")
-_OWN = ("home", "tmp", "cache")
+_SHARED, _OWN = "own", ("home", "tmp", "cache")
 
 
 class Folders:
@@ -25,7 +24,7 @@ class Folders:
         try:
             folder = self._made(place)
             usual = temporary()
-            own = f"{folder if usual == place else self._made(usual)}/own"
+            own = f"{folder if usual == place else self._made(usual)}/{_SHARED}"
             for name in _PARTS:
                 os.mkdir(f"{folder}/{name}")
             for name in _OWN:
@@ -40,8 +39,7 @@ class Folders:
     def discard(self) -> None:
         """What a process left over from the run still fills stays, to be swept when that has ended."""
         for folder, lock in self._held.items():
-            with suppress(OSError):
-                _remove(folder)
+            _remove_if_possible(folder)
             os.close(lock)
         for place in {os.path.dirname(folder) for folder in self._held}:  # noqa: PTH120
             sweep(place)
@@ -68,9 +66,18 @@ def sweep(place: str) -> None:
         folder = f"{place}/{name}"
         lock = _locked(folder)
         if lock is not None:
-            with suppress(OSError):
-                _remove(folder)
+            if not _around_us(folder):
+                _remove_if_possible(folder)
             os.close(lock)
+
+
+def _around_us(folder: str) -> bool:
+    """In a room its lock is not seen, since an overlay has locks of its own; what is mounted in it is."""
+    own = f"{folder}/{_SHARED}"
+    try:
+        return os.lstat(own).st_dev != os.lstat(folder).st_dev
+    except OSError:
+        return False
 
 
 def _locked(folder: str) -> int | None:
@@ -86,6 +93,9 @@ def _locked(folder: str) -> int | None:
     return held
 
 
-def _remove(folder: str) -> None:
-    clear(folder)
-    os.rmdir(folder)
+def _remove_if_possible(folder: str) -> None:
+    try:
+        clear(folder)
+        os.rmdir(folder)
+    except OSError:
+        return

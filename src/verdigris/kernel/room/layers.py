@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from typing import TYPE_CHECKING
 
 from verdigris.core.change import EXECUTABLE, LINK
@@ -13,8 +14,9 @@ from verdigris.core.errors import StorageError
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
+    from verdigris.core.change import Entry
     from verdigris.kernel.project import Project
     from verdigris.kernel.room.folders import Folders
 
@@ -25,6 +27,15 @@ class Layer:
     """The tree that the run sees."""
     worktree: str
     """The tree that the worktree has."""
+    firm: tuple[Entry, ...] = ()
+    """Laid although the worktree has the same: who changes them while the run goes on reaches nothing."""
+    cacheless: tuple[str, ...] = ()
+    """Folders of which the run finds no bytecode, since anybody may have put it there."""
+
+    @property
+    def only_holds(self) -> bool:
+        """Nothing is to be removed, so a room that is open already can be furnished with it."""
+        return self.wanted == self.worktree
 
 
 def furnish(project: Project, layer: Layer, folders: Folders) -> tuple[str, ...]:
@@ -32,16 +43,18 @@ def furnish(project: Project, layer: Layer, folders: Folders) -> tuple[str, ...]
     changes = (
         project.workspace.changes(layer.worktree, layer.wanted) if layer.wanted != layer.worktree else ()
     )
-    written = [change.path for change in changes if not change.deleted]
-    contents = project.workspace.read_many(layer.wanted, written)
-    for change in changes:
-        if not change.deleted:
-            data = contents[change.path]
-            if data is None:
-                raise StorageError(f"the store has lost {change.path!r}", hint="run `tdd doctor`")
-            _write(f"{folders.layer}/{change.path}", change.new_mode or "", data)
-    gone = [change.path for change in changes if change.deleted]
-    return _with_emptied(str(project.root), folders.layer, gone)
+    gone = {change.path for change in changes if change.deleted}
+    modes = {entry.path: entry.mode for entry in layer.firm if entry.path not in gone}
+    modes |= {change.path: change.new_mode or "" for change in changes if not change.deleted}
+    for path, data in project.workspace.read_many(layer.wanted, modes).items():
+        if data is None:
+            raise StorageError(f"the store has lost {path!r}", hint="run `tdd doctor`")
+        _write(f"{folders.layer}/{path}", modes[path], data)
+    removed = _with_emptied(str(project.root), folders.layer, gone)
+    for folder in layer.cacheless:
+        if folder not in removed:
+            _hide_bytecode(str(project.root), folders.layer, folder)
+    return removed
 
 
 def _write(path: str, mode: str, data: bytes) -> None:
@@ -55,7 +68,29 @@ def _write(path: str, mode: str, data: bytes) -> None:
         stream.write(data)
 
 
-def _with_emptied(root: str, layer: str, gone: Sequence[str]) -> tuple[str, ...]:
+def _hide_bytecode(root: str, layer: str, folder: str) -> None:
+    try:
+        names = os.listdir(f"{root}/{folder}")
+    except OSError:
+        return
+    hidden = [name for name in names if name == "__pycache__" or name.endswith(".pyc")]
+    if hidden:
+        os.makedirs(f"{layer}/{folder}", exist_ok=True)
+    for name in hidden:
+        _white_out(f"{layer}/{folder}/{name}")
+
+
+def _white_out(path: str) -> None:
+    """As an overlay writes down that a name is gone; where that may not be made, an empty file will do."""
+    try:
+        os.mknod(path, stat.S_IFCHR, os.makedev(0, 0))
+    except FileExistsError:
+        return
+    except OSError:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o444))
+
+
+def _with_emptied(root: str, layer: str, gone: Iterable[str]) -> tuple[str, ...]:
     """Folders left empty go too; where something is laid, that has taken the place already."""
     removed = {path for path in gone if not os.path.lexists(f"{layer}/{path}")}
     for path in sorted(removed, reverse=True):

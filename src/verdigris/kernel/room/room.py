@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from verdigris.kernel.room.folders import Folders
-from verdigris.kernel.sandbox import report
 
 TYPE_CHECKING = False  # see sandbox/confinement.py
 if TYPE_CHECKING:
@@ -40,6 +39,8 @@ class Room:
 
     def wrote(self, classify: Callable[[str], PathClass]) -> tuple[str, ...]:
         """Protected paths that the run wrote or deleted, without effect."""
+        from verdigris.kernel.sandbox import report
+
         return () if self.confine is None else report(self.confinement, classify)
 
     def close(self) -> None:

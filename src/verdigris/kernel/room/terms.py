@@ -1,7 +1,7 @@
 """What a room is made by, short enough to be remembered: a head start makes the same one from its note."""
 
 # Plain calls, as this is loaded before a head start:
-# ruff: noqa: PTH110, PTH120, PTH208
+# ruff: noqa: PTH110, PTH120
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Terms:
             root=self.root,
             upper=folders.upper,
             work=folders.work,
-            laid=(folders.layer,) if os.listdir(folders.layer) else (),
+            laid=(folders.layer,),
             removed=removed,
             decoys=((folders.control, self.control),),
             writable=(folders.own,),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from verdigris.kernel.sandbox.child import REFUSAL, REFUSED, preexec, refusal
-from verdigris.kernel.sandbox.confinement import Confinement
-from verdigris.kernel.sandbox.discarding import clear, discard
-from verdigris.kernel.sandbox.network import Network
-from verdigris.kernel.sandbox.probe import Ability, Availability, available, temporary
-from verdigris.kernel.sandbox.remembering import forget, remembered
-from verdigris.kernel.sandbox.traces import report
+TYPE_CHECKING = False  # see confinement.py
+if TYPE_CHECKING:
+    from verdigris.kernel.sandbox.child import REFUSAL, REFUSED, preexec, refusal
+    from verdigris.kernel.sandbox.confinement import Confinement
+    from verdigris.kernel.sandbox.discarding import clear, discard
+    from verdigris.kernel.sandbox.network import Network
+    from verdigris.kernel.sandbox.places import temporary
+    from verdigris.kernel.sandbox.probe import Ability, Availability, available
+    from verdigris.kernel.sandbox.remembering import forget, remembered
+    from verdigris.kernel.sandbox.traces import report
 
 __all__ = [
     "REFUSAL",
@@ -27,3 +30,22 @@ __all__ = [
     "report",
     "temporary",
 ]
+
+_MODULES = {
+    "child": ("REFUSAL", "REFUSED", "preexec", "refusal"),
+    "confinement": ("Confinement",),
+    "discarding": ("clear", "discard"),
+    "network": ("Network",),
+    "places": ("temporary",),
+    "probe": ("Ability", "Availability", "available"),
+    "remembering": ("forget", "remembered"),
+    "traces": ("report",),
+}
+
+
+def __getattr__(name: str) -> object:
+    """Loaded when asked for: a shell call and a head start need a part, and before anything else is."""
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(__import__(f"{__name__}.{module}", fromlist=(name,)), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,7 +8,7 @@ from verdigris.core.errors import ToolMissing
 from verdigris.kernel.sandbox.confinement import Confinement, checked
 from verdigris.kernel.sandbox.entering import enter
 from verdigris.kernel.sandbox.mounts import points_below
-from verdigris.kernel.sandbox.probe import available
+from verdigris.kernel.sandbox.namespaces import IDS, same
 
 TYPE_CHECKING = False  # see confinement.py
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ REFUSAL = b"verdigris: not confined, so not run: "
 """How the line begins that it leaves on standard error."""
 
 
-def preexec(confinement: Confinement, way: Way | None = None) -> Callable[[], None]:
+def preexec(confinement: Confinement, way: Way | None = None) -> Confining:
     """For `Popen(preexec_fn=…)`, which also closes every descriptor that the child is not given.
 
     `way` is one that was found to work earlier, and saves finding out; a child whose way fails does not run.
@@ -34,7 +34,7 @@ def preexec(confinement: Confinement, way: Way | None = None) -> Callable[[], No
             f"only root can confine a run where something is mounted below the worktree: {points[0]}",
             hint="unmount it, or keep it outside the worktree",
         )
-    return confining(made, way)
+    return Confining(made, way)
 
 
 def refusal(exit_code: int | None, output: bytes) -> str | None:
@@ -45,6 +45,8 @@ def refusal(exit_code: int | None, output: bytes) -> str | None:
 
 
 def _way(confinement: Confinement) -> Way:
+    from verdigris.kernel.sandbox.probe import available
+
     possible = available()
     if possible.way is None:
         raise ToolMissing(f"no sandbox can be made here: {possible.why}", hint="run `tdd doctor`")
@@ -55,15 +57,19 @@ def _way(confinement: Confinement) -> Way:
     return possible.way
 
 
-def confining(confinement: Confinement, way: Way) -> Callable[[], None]:
-    """Of a checked confinement, by a way that is known to work."""
+class Confining:
+    """Of a checked confinement, by a way that is known to work; called in the child."""
 
-    def confine() -> None:
+    def __init__(self, confinement: Confinement, way: Way) -> None:
+        self.confinement = confinement
+        self.way = way
+        self.ids = {name: same(name) for name in IDS} if way == "mapped" else {}
+        """What one outside may write into which map; see `enter`."""
+
+    def __call__(self, mapped: Callable[[], None] | None = None) -> None:
         step = ["start"]
         try:
-            enter(confinement, way, step.append)
+            enter(self.confinement, self.way, step.append, mapped)
         except BaseException as error:  # noqa: BLE001 - whatever it is, the program must not run
             os.write(2, REFUSAL + f"{step[-1]}: {error}\n".encode(errors="surrogateescape"))
             os._exit(REFUSED)
-
-    return confine

@@ -14,6 +14,7 @@ from verdigris.kernel.sandbox.network import enter_network
 from verdigris.kernel.sandbox.overlay import bind, mount_overlay, mount_tmpfs, opened, remove
 from verdigris.kernel.sandbox.places import make_devices, make_private
 from verdigris.kernel.sandbox.sealing import seal
+from verdigris.kernel.sandbox.syscalls import CLONE_NEWNS, CLONE_NEWUSER, unshare
 
 TYPE_CHECKING = False  # see confinement.py
 if TYPE_CHECKING:
@@ -25,11 +26,19 @@ STEPS = ("namespaces", "overlay", "read-only", "ids", "network", "capabilities")
 _MASK = "/dev/.masked"
 
 
-def enter(confinement: Confinement, way: Way, reached: Callable[[str], None]) -> None:
-    """Of a checked confinement; `reached` hears of each of STEPS before it is taken."""
+def enter(
+    confinement: Confinement,
+    way: Way,
+    reached: Callable[[str], None],
+    mapped: Callable[[], None] | None = None,
+) -> None:
+    """Of a checked confinement; `reached` hears of each of STEPS before it is taken.
+
+    `mapped` returns when one outside has set the ids of a `mapped` namespace; without it we fork such a one.
+    """
     cwd = os.getcwd()
     reached("namespaces")
-    mapper = Mapper() if way == "mapped" else None
+    mapper = Mapper() if way == "mapped" and mapped is None else None
     leave(own_ids=way == "own")
     reached("overlay")
     writable, devices = _mount(confinement, user_namespace=way == "own")
@@ -39,6 +48,9 @@ def enter(confinement: Confinement, way: Way, reached: Callable[[str], None]) ->
     reached("ids")
     if mapper is not None:
         mapper.enter()
+    elif way == "mapped" and mapped is not None:
+        unshare(CLONE_NEWUSER | CLONE_NEWNS)
+        mapped()
     reached("network")
     enter_network(confinement.network)
     reached("capabilities")

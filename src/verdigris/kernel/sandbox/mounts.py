@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 import os
-import re
 
 from verdigris.kernel.sandbox import syscalls
 
-_ESCAPED = re.compile(rb"\\([0-7]{3})")
 _FLAGS = {
     "ro": syscalls.MS_RDONLY,
     "nosuid": syscalls.MS_NOSUID,
@@ -44,8 +42,13 @@ def points_below(folder: str) -> tuple[str, ...]:
 
 def parsed(line: bytes) -> Mount:
     fields = line.split(b" ")
-    point = _ESCAPED.sub(lambda octal: bytes([int(octal[1], 8)]), fields[4])
     flags = 0
     for option in fields[5].decode().split(","):
         flags |= _FLAGS.get(option, 0)
-    return Mount(os.fsdecode(point), flags)
+    return Mount(os.fsdecode(_unescaped(fields[4])), flags)
+
+
+def _unescaped(name: bytes) -> bytes:
+    """Blanks, line ends and backslashes stand as three octal digits after a backslash."""
+    first, *rest = name.split(b"\\")
+    return first + b"".join(bytes([int(part[:3], 8)]) + part[3:] for part in rest)

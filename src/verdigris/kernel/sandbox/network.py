@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import _socket  # a head start is confined before `socket` is loaded
 import fcntl
-import socket
-import struct
+import sys
 
 from verdigris.kernel.sandbox.syscalls import CLONE_NEWNET, unshare
 
@@ -18,6 +18,8 @@ else:
 
 _SIOCSIFFLAGS = 0x8914
 _IFF_UP = 1
+_NAME, _REQUEST = 16, 40
+"""Bytes of an interface's name, and of a request about it."""
 
 
 def enter_network(network: Network) -> None:
@@ -25,5 +27,7 @@ def enter_network(network: Network) -> None:
         return
     unshare(CLONE_NEWNET)
     if network == "loopback":
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as control:
-            fcntl.ioctl(control, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", _IFF_UP))
+        control = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM | _socket.SOCK_CLOEXEC)
+        request = b"lo".ljust(_NAME, b"\0") + _IFF_UP.to_bytes(2, sys.byteorder)
+        fcntl.ioctl(control, _SIOCSIFFLAGS, request.ljust(_REQUEST, b"\0"))
+        control.close()

@@ -30,6 +30,13 @@ _LINKS = {
 _ANYONE = 0o1777
 
 
+def temporary() -> str:
+    """As `tempfile` would say, which takes as long to load as all of this."""
+    asked = (os.environ.get("TMPDIR", ""), "/tmp", "/var/tmp")  # noqa: S108 - folders of ours are made in it
+    usable = (path for path in asked if path and os.access(path, os.W_OK | os.X_OK) and os.path.isdir(path))
+    return os.path.realpath(next(usable, "/tmp"))  # noqa: S108
+
+
 def make_private(confinement: Confinement, *, user_namespace: bool) -> list[str]:
     """The mount points that stay writable.
 

@@ -1,7 +1,7 @@
 """Whether this system lets us confine a process, found out by confining one."""
 
 # Plain calls, as between fork and exec, and names stay `str`:
-# ruff: noqa: PTH102, PTH106, PTH110, PTH112, PTH123
+# ruff: noqa: PTH102, PTH106, PTH110, PTH123
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from verdigris.kernel.sandbox.confinement import Confinement
 from verdigris.kernel.sandbox.discarding import clear
 from verdigris.kernel.sandbox.entering import STEPS, enter
 from verdigris.kernel.sandbox.namespaces import Way, ways
+from verdigris.kernel.sandbox.places import temporary
 
 TYPE_CHECKING = False  # see confinement.py
 if TYPE_CHECKING:
@@ -82,13 +83,6 @@ def available() -> Availability:
             if found[-1].ok and found[-1].network:
                 return found[-1]
     return max(found, key=lambda one: (one.ok, sum(ability.ok for ability in one.abilities)))
-
-
-def temporary() -> str:
-    """As `tempfile` would say, which takes as long to load as all of this."""
-    asked = (os.environ.get("TMPDIR", ""), "/tmp", "/var/tmp")  # noqa: S108 - folders of ours are made in it
-    usable = (path for path in asked if path and os.access(path, os.W_OK | os.X_OK) and os.path.isdir(path))
-    return os.path.realpath(next(usable, "/tmp"))  # noqa: S108
 
 
 def _places() -> Iterator[str]:

@@ -9,7 +9,8 @@ import os
 from contextlib import suppress
 
 from verdigris.kernel.sandbox.namespaces import ways
-from verdigris.kernel.sandbox.probe import Ability, Availability, available, temporary
+from verdigris.kernel.sandbox.places import temporary
+from verdigris.kernel.sandbox.probe import Ability, Availability, available
 
 _BOOT = "/proc/sys/kernel/random/boot_id"
 

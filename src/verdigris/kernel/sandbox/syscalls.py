@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
+import sys
+from _ctypes import FUNCFLAG_CDECL, FUNCFLAG_USE_ERRNO, CFuncPtr, _SimpleCData, dlopen, dlsym, get_errno
+
+TYPE_CHECKING = False  # see confinement.py; `ctypes` costs more than `_ctypes` and all that is done with it
+if TYPE_CHECKING:
+    from typing import Any
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWIPC = 0x08000000
@@ -26,57 +31,61 @@ _AT_FDCWD = -100
 _AT_RECURSIVE = 0x8000
 _CAPABILITY_VERSION_3 = 0x20080522
 
-_libc = ctypes.CDLL(None, use_errno=True)
-_libc.mount.argtypes = (*[ctypes.c_char_p] * 3, ctypes.c_ulong, ctypes.c_char_p)
-_libc.prctl.argtypes = (ctypes.c_int, *[ctypes.c_ulong] * 4)
+_found: dict[str, CFuncPtr] = {}
 
 
-class _MountAttr(ctypes.Structure):
-    _fields_ = (
-        ("attr_set", ctypes.c_uint64),
-        ("attr_clr", ctypes.c_uint64),
-        ("propagation", ctypes.c_uint64),
-        ("userns_fd", ctypes.c_uint64),
-    )
+class _Int(_SimpleCData):  # type: ignore[type-arg]  # nothing in it is generic while it runs
+    _type_ = "i"
+
+
+class _Word(_SimpleCData):  # type: ignore[type-arg]  # same
+    _type_ = "L"
+
+
+class _Function(CFuncPtr):
+    _flags_ = FUNCFLAG_CDECL | FUNCFLAG_USE_ERRNO
+    _restype_ = _Int
 
 
 def unshare(flags: int) -> None:
-    _checked(_libc.unshare(flags))
+    _called("unshare", flags)
 
 
 def mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
-    _checked(_libc.mount(_bytes(source), _bytes(target), _bytes(kind), flags, _bytes(data)), target)
+    words = (_bytes(source), _bytes(target), _bytes(kind), _Word(flags), _bytes(data))
+    _called("mount", *words, path=target)
 
 
 def set_mount_attributes(path: str, *, put: int = 0, take: int = 0, recursive: bool = False) -> None:
     """ENOSYS before Linux 5.12."""
-    attributes = _MountAttr(put, take, 0, 0)
-    size = ctypes.c_size_t(ctypes.sizeof(attributes))
+    attributes = b"".join(number.to_bytes(8, sys.byteorder) for number in (put, take, 0, 0))
     flags = _AT_RECURSIVE if recursive else 0
-    _checked(
-        _libc.syscall(
-            _SYS_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(path), flags, ctypes.byref(attributes), size
-        ),
-        path,
-    )
+    at = (_AT_FDCWD, os.fsencode(path), flags, attributes, _Word(len(attributes)))
+    _called("syscall", _SYS_MOUNT_SETATTR, *at, path=path)
 
 
 def prctl(option: int, first: int = 0, second: int = 0) -> None:
-    _checked(_libc.prctl(option, first, second, 0, 0))
+    _called("prctl", option, _Word(first), _Word(second), _Word(0), _Word(0))
 
 
 def set_capabilities(kept: int) -> None:
     """Of this process, effective and permitted; nothing is inheritable."""
-    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     low, high = kept & 0xFFFFFFFF, kept >> 32
-    _checked(_libc.capset(header, (ctypes.c_uint32 * 6)(low, low, 0, high, high, 0)))
+    _called("capset", _numbers(_CAPABILITY_VERSION_3, 0), _numbers(low, low, 0, high, high, 0))
+
+
+def _numbers(*numbers: int) -> bytes:
+    return b"".join(number.to_bytes(4, sys.byteorder) for number in numbers)
 
 
 def _bytes(text: str | None) -> bytes | None:
     return None if text is None else os.fsencode(text)
 
 
-def _checked(result: int, path: str | None = None) -> None:
-    if result != 0:
-        number = ctypes.get_errno() or errno.EINVAL
+def _called(name: str, *words: Any, path: str | None = None) -> None:
+    """Found when first called: other systems lack some of them."""
+    if name not in _found:
+        _found[name] = _Function(dlsym(dlopen(None, 0), name))  # type: ignore[arg-type]  # None: what is loaded
+    if _found[name](*words) != 0:
+        number = get_errno() or errno.EINVAL
         raise OSError(number, os.strerror(number), path)

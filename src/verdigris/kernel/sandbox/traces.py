@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import filecmp
 import os
 import stat
 
@@ -43,10 +42,11 @@ def report(confinement: Confinement, classify: Callable[[str], PathClass]) -> tu
 def _counts(path: str, classify: Callable[[str], PathClass]) -> bool:
     if path.startswith(".git/"):
         return path.startswith(_SWITCHES_OF_GIT)
-    *folders, name = path.split("/")
+    parts = path.split("/")
+    name = parts[-1]
     if name.endswith(".pyc") or name == ".coverage" or name.startswith(".coverage."):
         return False
-    return not _CACHES.intersection(folders) and classify(path) is not PathClass.OTHER
+    return not _CACHES.intersection(parts) and classify(path) is not PathClass.OTHER
 
 
 def _written_below(folder: str, prefix: str) -> Iterator[str]:
@@ -125,6 +125,8 @@ def _opaque(folder: str) -> bool:
 
 
 def _same(written: str, below: str) -> bool:
+    import filecmp
+
     try:
         new, old = os.lstat(written), os.lstat(below)
         if new.st_mode != old.st_mode:

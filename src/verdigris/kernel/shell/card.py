@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 VERSION = 2
 NAME = "shell.card"
 LOG = "events.jsonl"
-ANCHOR, READONLY, MASKED, HOLE, DISK = range(5)
+ANCHOR, READONLY, MASKED, HOLE, DISK, APART = range(6)
 """What a mount is for: not to be moved, not to be written, not to be read, writable inside what is not,
-a disk that root could write below all of them."""
+a disk that root could write below all of them, an empty folder of the call's own."""
 
 NEUTRAL = frozenset(
     b"call checkpoint denied edit head_seen put_back putting_back sent_back suite_run test_run tool_allowed"

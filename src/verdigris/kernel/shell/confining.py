@@ -22,7 +22,7 @@ from verdigris.kernel.sandbox.syscalls import (
     set_mount_attributes,
     unshare,
 )
-from verdigris.kernel.shell.card import ANCHOR, DISK, HOLE, MASKED
+from verdigris.kernel.shell.card import ANCHOR, APART, DISK, HOLE, MASKED
 
 TYPE_CHECKING = False  # see card.py
 if TYPE_CHECKING:
@@ -36,13 +36,14 @@ _NOBODYS = frozenset({_SYS_ADMIN, _DAC_READ_SEARCH, _SYS_MODULE, _SYS_RAWIO, _MK
 """With these mounts are undone, files opened past them, or the disk is written below them."""
 
 
-def confine(mounts: Iterable[tuple[str, int]], way: Way, told: Callable[[], None] | None = None) -> None:
+def confine(mounts: Iterable[tuple[str, int]], way: Way, entered: Callable[[], None] | None = None) -> None:
     """Everything that is not named stays as it is: the network, temporary folders, terminals, `/proc`.
 
-    `told` returns when the one outside knows our namespaces, and has set the ids of a `mapped` one.
+    `entered` is called in our namespaces, to tell the one outside, who then sets the ids of a `mapped` one;
+    whoever calls this waits for that before the exec.
     """
-    cwd = _cwd()
-    mapper = Mapper() if way == "mapped" and told is None else None
+    cwd, keep = _cwd(), _kept(way)  # which we are is not known in a namespace without ids
+    mapper = Mapper() if way == "mapped" and entered is None else None
     leave(own_ids=way == "own", ipc=False)
     for path, kind in mounts:
         try:
@@ -55,9 +56,9 @@ def confine(mounts: Iterable[tuple[str, int]], way: Way, told: Callable[[], None
         mapper.enter()
     elif way == "mapped":
         unshare(CLONE_NEWUSER | CLONE_NEWNS)
-    if told is not None:
-        told()
-    drop_all_but(_kept(way))
+    if entered is not None:
+        entered()
+    drop_all_but(keep)
 
 
 def _kept(way: Way) -> frozenset[int]:
@@ -76,8 +77,8 @@ def _cwd() -> str:
 
 
 def _mount(path: str, kind: int) -> None:
-    if kind == MASKED:
-        mount("tmpfs", path, "tmpfs", 0, "mode=555")
+    if kind in {MASKED, APART}:
+        mount("tmpfs", path, "tmpfs", 0, "mode=555" if kind == MASKED else "mode=700")
         return
     if kind == DISK:
         mount("/dev/null", path, None, MS_BIND)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 PACKAGES = ("verdigris", "click", "msgspec", "yaml", "rich", "markdown_it", "mdurl", "pygments")
 COMMAND = "tdd"
+TOOLS = ("/bin/sh", "/usr/bin/timeout")
 FOREIGN = ("site-packages", "dist-packages")
 
 
@@ -26,7 +27,7 @@ def import_paths() -> tuple[str, ...]:
 def own() -> tuple[list[str], list[str]]:
     """What is read-only to an agent, and what in it is not: packages that are installed beside ours."""
     library = Path(os.__file__).resolve().parent
-    files = [*map(str, _packages()), interpreter(), str(library), *_commands()]
+    files = [*map(str, _packages()), interpreter(), str(library), *_commands(), *_tools()]
     holes = [str(library / name) for name in FOREIGN if (library / name).is_dir()]
     return [path for path in dict.fromkeys(files) if Path(path).exists()], holes
 
@@ -36,6 +37,14 @@ def _commands() -> list[str]:
     environments = [Path(path).parents[2] for path in import_paths() if Path(path).name in FOREIGN]
     found = [str(environment / "bin" / COMMAND) for environment in environments]
     return [os.path.realpath(path) for path in (*found, shutil.which(COMMAND)) if path]
+
+
+def _tools() -> list[str]:
+    """Programs that are run outside: to root and in a home they are writable."""
+    from verdigris.kernel.workspace.git import program
+
+    found = (os.path.realpath(tool) for tool in (program(os.environ), *TOOLS) if Path(tool).exists())
+    return [tool for tool in found if os.access(Path(tool).parent, os.W_OK)]
 
 
 def _packages() -> list[Path]:

@@ -38,12 +38,15 @@ def listening(path: str) -> _socket.socket:
 class Outside:
     """Ends when the call has, with its exit code."""
 
-    def __init__(self, tdd: Sequence[str], root: str, child: int, socket: _socket.socket) -> None:
+    def __init__(
+        self, tdd: Sequence[str], root: str, child: int, socket: _socket.socket, call: tuple[str, str]
+    ) -> None:
         self.tdd = tdd
         self.root = root
+        self.call = call
+        """The private folder, and the line that is run."""
         self.child = child
         self.listening = socket
-        self.brokers: set[int] = set()
         self.on_terminal = _in_foreground()
 
     def wait(self) -> int:
@@ -64,14 +67,23 @@ class Outside:
                     self._serve()
         return code
 
+    def alone(self) -> bool:
+        """Whether no process of the call lives: what others leave behind has become our child."""
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return True
+        return False
+
     def _ended(self) -> int | None:
-        for broker in tuple(self.brokers):
-            if os.waitpid(broker, os.WNOHANG)[0]:
-                self.brokers.discard(broker)
-        pid, status = os.waitpid(self.child, os.WNOHANG)
-        if not pid:
-            return None
-        code = os.waitstatus_to_exitcode(status)
+        code = None
+        while code is None:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return None
+            if pid == self.child:
+                code = os.waitstatus_to_exitcode(status)
         return code if code >= 0 else 128 - code
 
     def _forward(self, number: int, _: object) -> None:
@@ -80,11 +92,9 @@ class Outside:
 
     def _serve(self) -> None:
         descriptor, _ = self.listening._accept()  # type: ignore[attr-defined]  # noqa: SLF001 - what `socket.accept` calls
-        broker = os.fork()
-        if broker == 0:
+        if os.fork() == 0:
             self._broker(descriptor)
         os.close(descriptor)
-        self.brokers.add(broker)
 
     def _broker(self, descriptor: int) -> NoReturn:
         """In a session of its own: what ends the call ends its connection, and that is how it hears of it."""
@@ -96,9 +106,12 @@ class Outside:
             import socket
 
             from verdigris.kernel.broker.serving import Served, serve
+            from verdigris.kernel.callers import caller
 
+            private, line = self.call
+            subagent = caller(private, os.environ.get("CLAUDE_CODE_SESSION_ID", ""), line)
             with socket.socket(fileno=descriptor) as connection:
-                serve(connection, Served(self.tdd, self.root, os.environ))
+                serve(connection, Served(self.tdd, self.root, os.environ, subagent))
         finally:
             os._exit(0)
 

@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` costs as much as all of this
+import gc
 import os
 import sys
 
 from verdigris.kernel import opencall
+from verdigris.kernel.shell import guests
 from verdigris.kernel.shell.card import Card, read
 
 TYPE_CHECKING = False  # see card.py
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
 BROKER = "TDD_BROKER"
 HOOKS = "hook-commands"
-SANDBOX = "verdigris.kernel.sandbox"
 REFUSED = 126
 SHELLS = ("bash", "zsh")
 OUTSIDE = "import sys; sys.path += sys.argv.pop(1).split('\\n'); from verdigris.cli.main import run; run()"
@@ -27,7 +28,7 @@ REFRESH = (
     "import sys; sys.path += sys.argv[1].split('\\n'); "
     "from verdigris.kernel.shell.protecting import main; main(sys.argv[2], sys.argv[3])"
 )
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 class Place:
@@ -76,16 +77,26 @@ def _refreshed(place: Place) -> Card | None:
 
 
 def _call(place: Place, card: Card, command: str) -> int:
-    """While the child makes its mounts, we make its record and the broker's socket."""
+    """While the child makes its mounts, we make its record and the broker's socket.
+
+    Memory that either of us writes to is copied: nothing is collected, and what both need is loaded before.
+    """
+    gc.disable()
+    from verdigris.kernel.sandbox.syscalls import prctl
+
     path = opencall.socket_of(place.private)
     go, tell = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
+    kept = guests.held(os.environ)
     child = os.fork()
     if child == 0:
         os.close(go[1])
+        if kept >= 0:
+            os.dup2(kept, 2)
         _confined(card, command, path, go[0], tell[1])
     os.close(tell[1])
     from verdigris.kernel.shell.outside import Outside, listening
 
+    prctl(_PR_SET_CHILD_SUBREAPER, 1)
     record = opencall.opened(place.private, command)
     socket = listening(path)
     if namespace := os.read(tell[0], 64):
@@ -93,10 +104,12 @@ def _call(place: Place, card: Card, command: str) -> int:
         for name, ids in card.ids:
             _write(f"/proc/{child}/{name}", ids)
         os.write(go[1], b".")
+    outside = Outside(place.outside(OUTSIDE), place.root, child, socket, (place.private, command))
     try:
-        return Outside(place.outside(OUTSIDE), place.root, child, socket).wait()
+        return outside.wait()
     finally:
-        opencall.closed(place.private)
+        opencall.closed(place.private, empty=outside.alone())
+        guests.explained(kept)
 
 
 def _write(path: str, text: str) -> None:
@@ -106,24 +119,26 @@ def _write(path: str, text: str) -> None:
 
 
 def _confined(card: Card, command: str, path: str, go: int, tell: int) -> NoReturn:
-    def told() -> None:
+    def tell_us() -> None:
         os.write(tell, opencall.namespace(user_namespace=card.way != "plain"))
-        if not os.read(go, 1):
-            raise OSError("the process outside went away")
 
     try:
-        environment = {**os.environ, BROKER: path}
-        _bare(SANDBOX)
+        from verdigris.kernel.shell.voices import DROPPED, silenced
+
+        environment = {name: given for name, given in os.environ.items() if name not in DROPPED}
         if card.way:
             from verdigris.kernel.shell.confining import confine
 
-            confine(card.mounts, card.way, told)  # type: ignore[arg-type]  # one of the ways, as it was written
+            environment[BROKER] = path
+            mounts = (*card.mounts, *silenced(os.environ))
+            confine(mounts, card.way, tell_us)  # type: ignore[arg-type]  # one of the ways, as it was written
         else:
-            environment = {**os.environ, "TDD_ACTOR": "agent"}
-            told()
+            environment["TDD_ACTOR"] = "agent"
+            tell_us()
         from verdigris.kernel.sandbox.syscalls import prctl
 
         prctl(_PR_SET_PDEATHSIG, _signal.SIGKILL)
+        _wait(go)
         _shell(command, environment)
     except BaseException as error:  # noqa: BLE001 - whatever it is, the command must not run
         said = f"verdigris: the command was not run, since it could not be confined: {error}\n"
@@ -131,11 +146,9 @@ def _confined(card: Card, command: str, path: str, go: int, tell: int) -> NoRetu
         os._exit(REFUSED)
 
 
-def _bare(package: str) -> None:
-    """Its modules can be had without what its `__init__` imports, which costs as much as the whole call."""
-    made = type(sys)(package)
-    made.__path__ = [f"{os.path.dirname(os.path.dirname(__file__))}/{package.rpartition('.')[2]}"]
-    sys.modules[package] = made
+def _wait(go: int) -> None:
+    if not os.read(go, 1):
+        raise OSError("the process outside went away")
 
 
 def _shell(command: str, environment: Mapping[str, str]) -> NoReturn:

@@ -15,6 +15,7 @@ from verdigris.kernel import stamps
 from verdigris.kernel.gitwhole import watched
 from verdigris.kernel.log import light
 from verdigris.kernel.workspace.index import let_the_clock_tick
+from verdigris.kernel.workspace.mapped import shared
 from verdigris.kernel.workspace.scan import NEVER, VENV_NAMES
 
 if TYPE_CHECKING:
@@ -57,7 +58,11 @@ def unwatched(project: Project) -> bool:
     if known is None or at is None:
         return True
     state_seq, root, rows = known
-    return state_seq != light.changed_at(at) or bool(stamps.differs(root, rows))
+    if state_seq != light.changed_at(at) or stamps.differs(root, rows):
+        return True
+    # Stamps say nothing of what a process left over has mapped.
+    hidden = shared(project.repo.private)
+    return any(inode in hidden for _, _, inode, *_ in rows)
 
 
 def _rows(project: Project, state: WorktreeState) -> Iterator[stamps.Row]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.change import LINK, Change, Entry
 from verdigris.core.value import value
-from verdigris.kernel.workspace.git import null_split, users_git
+from verdigris.kernel.workspace.git import converting, null_split, users_git
 from verdigris.kernel.workspace.moves import GITLINK, clean
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ def checked_out(repo: Repository, entry: Entry) -> bytes:
     """The bytes that a checkout would write; those of the blob where a filter fails."""
     git = users_git(repo)
     if entry.mode != LINK:
-        filtered = git.call("cat-file", "--filters", f"--path={entry.path}", entry.blob)
+        with converting(git, repo) as asked:
+            filtered = asked.call("cat-file", "--filters", f"--path={entry.path}", entry.blob)
         if filtered.code == 0:
             return filtered.stdout
     return git.run("cat-file", "blob", entry.blob)

@@ -1,17 +1,25 @@
-"""Runs git, deaf to the environment, and decides with which configuration it looks at a tree."""
+"""Runs git, deaf to the environment, and decides which configuration it hears: an agent can write the user's.
+
+Keys of git's configuration name programs (filters, hooks, monitors, signers, a remote's helpers) and files to
+write traces to. Outside a sandbox git is only asked what needs none of them, with the user's own file and the
+system's unread; what does need the filters is asked apart.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError, ToolMissing
 from verdigris.core.value import value
+from verdigris.kernel.asking import NOTE, apart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from verdigris.kernel.repository import Repository
@@ -22,6 +30,8 @@ QUIET = {
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
 }
 UNOBSERVED = {
     "GIT_CONFIG_COUNT": "2",
@@ -31,6 +41,8 @@ UNOBSERVED = {
     "GIT_CONFIG_VALUE_1": os.devnull,
 }
 """Neither hooks nor monitors are run."""
+SYSTEM = ("/usr/", "/bin/", "/opt/", "/nix/", "/snap/", "/run/current-system/")
+"""Where programs are that a plain user did not put there."""
 DEAF = {"GIT_ATTR_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
 
@@ -54,6 +66,7 @@ class Git:
     """An index of the kernel's own."""
     held: int | None = None
     """The descriptor of a lock that git goes on holding when the kernel is killed."""
+    confine: Callable[[], None] | None = None
 
     def with_index(self, index: Path, held: int | None = None) -> Git:
         return replace(self, index=index, held=held)
@@ -62,13 +75,19 @@ class Git:
         own_index = {"GIT_INDEX_FILE": str(self.index)} if self.index else {}
         try:
             return subprocess.Popen(
-                ["git", f"--git-dir={self.git_dir}", f"--work-tree={self.root}", *arguments],
+                [
+                    program(self.environment),
+                    f"--git-dir={self.git_dir}",
+                    f"--work-tree={self.root}",
+                    *arguments,
+                ],
                 cwd=self.root,
                 env={**self.environment, **own_index},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 pass_fds=() if self.held is None else (self.held,),
+                preexec_fn=self.confine,  # noqa: PLW1509 - as in starting.py
             )
         except FileNotFoundError as error:
             raise ToolMissing("git cannot be found on PATH", hint="install git, or repair PATH") from error
@@ -88,8 +107,24 @@ def store_git(repo: Repository, store: Path) -> Git:
 
 
 def users_git(repo: Repository) -> Git:
-    """Git on the user's repository, with the configuration that says how their files are converted."""
-    return Git(repo.git_dir, repo.root, {**_scrubbed(), **QUIET, **UNOBSERVED})
+    """Git on the user's repository, for refs and objects; of the configuration it reads the repository's."""
+    return Git(repo.git_dir, repo.root, {**_scrubbed(), **QUIET, **DEAF, **UNOBSERVED})
+
+
+@contextmanager
+def converting(git: Git, repo: Repository) -> Iterator[Git]:
+    """The same with all that says how files are converted: filters are programs, so it can only look."""
+    environment = {name: value for name, value in git.environment.items() if name not in DEAF}
+    store = (repo.control / "store",) if (repo.control / "store").is_dir() else ()
+    with apart(repo.root, repo.private / NOTE, hides=store) as confine:
+        yield replace(git, environment=environment, confine=confine)
+
+
+def program(environment: Mapping[str, str]) -> str:
+    """The git of the system, though another comes first on PATH: that may lie where an agent can write."""
+    folders = environment.get("PATH", os.defpath).split(os.pathsep)
+    ordered = sorted(folders, key=lambda folder: not f"{folder}/".startswith(SYSTEM))
+    return shutil.which("git", path=os.pathsep.join(ordered)) or "git"
 
 
 def finish(process: subprocess.Popen[bytes], stdin: bytes = b"") -> Output:

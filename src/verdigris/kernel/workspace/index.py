@@ -8,8 +8,8 @@ import time
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError
-from verdigris.kernel.workspace import recent
-from verdigris.kernel.workspace.git import null_ended
+from verdigris.kernel.workspace import mapped, recent
+from verdigris.kernel.workspace.git import null_ended, null_split
 from verdigris.kernel.workspace.scan import Scan, unreadable
 
 if TYPE_CHECKING:
@@ -54,12 +54,22 @@ def clear(index: Path) -> None:
 
 
 def _bring_up_to_date(git: Git, keep: Callable[[str], PathClass], note: Path) -> bool:
-    """Teach the index what changed; whether nothing changed meanwhile."""
+    """Teach the index what changed, or may have; whether nothing changed meanwhile."""
+    private, now = note.parent, _mapped(git, note.parent)
+    before = mapped.noted(private)
+    settled = _taught(git, keep, note, {*before, *now})
+    now |= _mapped(git, private)
+    if now or before:
+        mapped.note(private, now)
+    return settled
+
+
+def _taught(git: Git, keep: Callable[[str], PathClass], note: Path, doubted: Iterable[str]) -> bool:
     began = time.time_ns()
     fresh = note.with_name("fresh.json")
     looks = recent.load(fresh)
-    suspects = [path for path, seen in looks.items() if recent.look(git.root, path) != seen]
-    difference = Scan(git, keep).difference(suspects)
+    suspects = {path for path, seen in looks.items() if recent.look(git.root, path) != seen}
+    difference = Scan(git, keep).difference(sorted(suspects.union(doubted)))
     if not difference:
         if looks:
             recent.save(fresh, recent.young(looks, began))
@@ -78,6 +88,11 @@ def _bring_up_to_date(git: Git, keep: Callable[[str], PathClass], note: Path) ->
         return False
     recent.save(fresh, recent.young(looks, hashed_from))
     return True
+
+
+def _mapped(git: Git, private: Path) -> set[str]:
+    inodes = mapped.shared(private)
+    return mapped.among(git.root, null_split(git.run("ls-files", "-z")), inodes) if inodes else set()
 
 
 def _take(git: Git, taken: dict[str, Look]) -> bool:

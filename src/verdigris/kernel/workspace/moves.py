@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.change import Entry
 from verdigris.core.value import value
 from verdigris.kernel.lock import locked
-from verdigris.kernel.repository import head
+from verdigris.kernel.repository import head, read_plain
 from verdigris.kernel.workspace import trees
-from verdigris.kernel.workspace.git import null_split, users_git
+from verdigris.kernel.workspace.git import converting, null_split, users_git
 from verdigris.kernel.workspace.index import clear
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def _steps_since(repo: Repository, old: str | None, new: str | None) -> list[_St
 
 def _reflog(repo: Repository) -> Iterable[_Step]:
     try:
-        lines = (repo.git_dir / "logs" / "HEAD").read_bytes().splitlines()
+        lines = read_plain(repo.git_dir / "logs" / "HEAD").splitlines()
     except FileNotFoundError:
         return
     for line in reversed(lines):
@@ -132,6 +133,16 @@ def between(git: Git, old: str | None, new: str | None) -> tuple[Change, ...]:
     width = len(old or new or "")
     sides = [side if side and _exists(git, side) else _empty_tree(width) for side in (old, new)]
     return tuple(c for c in trees.changes(git, *sides) if GITLINK not in {c.old_mode, c.new_mode})
+
+
+def stored_at(repo: Repository, commit: str) -> float:
+    """When its object came into this repository, in seconds; now, where that does not show."""
+    file = repo.common_dir / "objects" / commit[:2] / commit[2:]
+    try:
+        return file.stat().st_ctime
+    except OSError:
+        packs = (repo.common_dir / "objects" / "pack").glob("*.pack")
+        return max((pack.stat().st_ctime for pack in packs), default=time.time())
 
 
 def _exists(git: Git, commit: str) -> bool:
@@ -160,7 +171,8 @@ def clean(repo: Repository, git: Git, came: Iterable[Change]) -> frozenset[str]:
         clear(repo.private / "moves-index")
         indexed.run("read-tree", "--empty")
         indexed.run("update-index", "-z", "--index-info", stdin=os.fsencode("".join(present.values())))
-        modified = null_split(indexed.run("ls-files", "-z", "--modified", "--deleted"))
+        with converting(indexed, repo) as asked:
+            modified = null_split(asked.run("ls-files", "-z", "--modified", "--deleted"))
     beyond = {path for path in present if _beyond_link(repo, path)}
     return frozenset(gone | present.keys() - set(modified) - beyond)
 

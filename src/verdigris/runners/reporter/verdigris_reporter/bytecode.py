@@ -51,7 +51,11 @@ def _refuse_sourceless(loader: Any, below: tuple[str, ...]) -> None:
 
 
 def distrust_rewritten(root: str, rewrite: Any, *, fresh: bool = False) -> None:
-    """The same for pytest's own cache of rewritten tests and plugins."""
+    """The same for pytest's own cache of rewritten tests and plugins.
+
+    A verdict reads none of it. Plugins of the environment, where they would have to be rewritten anew, load
+    as all other modules do: it takes longer than many a suite, for the wording of their own assertions.
+    """
     below = _spellings(root)
     original = getattr(rewrite, "_read_pyc", None)
     if original is None:
@@ -63,6 +67,28 @@ def distrust_rewritten(root: str, rewrite: Any, *, fresh: bool = False) -> None:
         return original(source, pyc, *args, **kwargs)
 
     rewrite._read_pyc = read  # noqa: SLF001 - the only place where it is read
+    _rewrite_no_installed(rewrite, fresh=fresh)
+
+
+def _rewrite_no_installed(rewrite: Any, *, fresh: bool) -> None:
+    hook = rewrite.AssertionRewritingHook
+    original = hook.find_spec
+
+    def find_spec(self: Any, name: str, path: Any = None, target: Any = None) -> Any:
+        spec = original(self, name, path, target)
+        if spec is None or not str(spec.origin).startswith(INSTALLED):
+            return spec
+        return None if fresh or not _rewritten(spec.origin, rewrite) else spec
+
+    hook.find_spec = find_spec
+
+
+def _rewritten(source: str, rewrite: Any) -> bool:
+    from pathlib import Path
+
+    file = Path(source)
+    cached: Path = rewrite.get_cache_dir(file) / f"{file.stem}{rewrite.PYC_TAIL}"
+    return cached.exists()
 
 
 def _spellings(root: str) -> tuple[str, ...]:

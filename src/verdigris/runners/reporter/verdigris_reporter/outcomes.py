@@ -25,6 +25,21 @@ class Outcomes:
             "stood": {i: sorted(numbers) for i, numbers in self._stood.items()},
         }
 
+    def all_failed(self, at: dict[str, list[Any]]) -> bool:
+        """Each of these functions ran, and every case failed in one of its places: `[path, from, to]`."""
+        functions = {i: i if i in at else i.partition("[")[0] for i in self._ended}
+        return at.keys() <= set(functions.values()) and all(
+            self._status[i] == "failed" and self._failed_in(i, at.get(function, ()))
+            for i, function in functions.items()
+        )
+
+    def _failed_in(self, test: str, at: Any) -> bool:
+        return any(
+            path == place[0] and first <= place[1] <= last
+            for place in self._places.get(test, ())
+            for path, first, last in at
+        )
+
     def take(self, message: dict[str, Any]) -> None:
         kind = message["kind"]
         if kind == "started":

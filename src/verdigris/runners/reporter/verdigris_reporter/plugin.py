@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,14 @@ from .channel import CHANNEL  # noqa: TID252 - same
 from .facts import Facts, collect_error  # noqa: TID252 - same
 from .loaded import loaded  # noqa: TID252 - same
 from .names import Names  # noqa: TID252 - same
+from .preload import installed  # noqa: TID252 - same
 from .selection import Selection  # noqa: TID252 - same
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
 OUTPUT = 8_000
+_ENVIRON = dict(os.environ)
 
 
 bytecode.distrust_rewritten(
@@ -106,6 +109,17 @@ class Reporter:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.ids = {item.nodeid: self.names.item(item) for item in session.items}
         CHANNEL.send("collected", ids=[self.names.item(item) for item in session.items])
+        self._tell_names(self.settings.pop("names", None))
+
+    def _tell_names(self, fd: int | None) -> None:
+        """Which modules tries may share: none where the project set variables before it imported them."""
+        if fd is None:
+            return
+        told = json.dumps(installed() if dict(os.environ) == _ENVIRON else []).encode("ascii") + b"\n"
+        with contextlib.suppress(OSError):
+            while told:
+                told = told[os.write(fd, told) :]
+            os.close(fd)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -145,6 +159,8 @@ class Reporter:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, Any, None]:
+        if call.excinfo is not None and self.settings.get("single"):
+            item.repr_failure = _unseen  # type: ignore[method-assign] # nobody reads how a try failed
         outcome = yield
         report = outcome.get_result()
         if call.when == "call" or not report.passed:
@@ -191,6 +207,10 @@ class Reporter:
 
     def _id(self, nodeid: str) -> str:
         return self.ids.get(nodeid) or self.names.nodeid(nodeid)
+
+
+def _unseen(*_: object, **__: object) -> str:
+    return ""
 
 
 def _capped(text: str) -> str:

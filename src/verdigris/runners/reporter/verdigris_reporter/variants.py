@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import gc
-import json
 import os
-import select
 import signal
 import sys
 import time
-import tokenize
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
 from .outcomes import Outcomes  # noqa: TID252 - the package has another name when injected
+from .stem import Stem  # noqa: TID252 - same
+from .tries import Tries  # noqa: TID252 - same
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from .channel import Channel  # noqa: TID252 - same
 
-_SPENT = "no time was left"
 _JUDGED = {0, 1}
 """Exit codes of a plain run after which its variants mean something: passed, and failed."""
 
@@ -44,6 +41,7 @@ class Lead:
         self.variants: list[dict[str, Any]] = self.settings.pop("variants")
         self.seconds = self.settings.pop("variant_seconds")
         self.disposable = self.settings.pop("disposable")
+        self.tries = Tries(channel, self.variants)
 
     def lead(self) -> int | None:
         """The exit code of the plain run; None in the process that shall make it."""
@@ -53,12 +51,25 @@ class Lead:
         early = not _may_hide(os.getcwd())  # noqa: PTH109 - without pathlib
         if early:
             self._get_ready()
+        ours, theirs = os.pipe()
         plain = os.fork()
         if plain == 0:
+            os.close(ours)
             self.channel.own()
+            self.settings["names"] = theirs
             return None
-        if not early:
+        os.close(theirs)
+        stem = Stem(self.tries, self.start, sys.argv[1:], ours) if early else None
+        if stem is None:
+            os.close(ours)
             self._get_ready()
+        try:
+            return self._follow(plain, stem)
+        finally:
+            if stem is not None:
+                stem.end()
+
+    def _follow(self, plain: int, stem: Stem | None) -> int:
         _, status = os.waitpid(plain, 0)
         if os.WIFSIGNALED(status):
             _die_of(os.WTERMSIG(status))
@@ -68,12 +79,12 @@ class Lead:
         elif self.shadowed():
             self._give_up("the project hides a module that pytest needs")
         else:
-            self._try_all()
+            self._try_all(stem)
         return code
 
     def _give_up(self, why: str) -> None:
         for index in range(len(self.variants)):
-            self._tell(index, Outcomes(), why)
+            self._tell(index, {"why": why, **Outcomes().told()})
 
     def _get_ready(self) -> None:
         """Load pytest with its own plugins, from the environment alone."""
@@ -87,55 +98,31 @@ class Lead:
                 __import__(name)
         sys.path[:] = path
 
-    def _try_all(self) -> None:
-        gc.freeze()
+    def _try_all(self, stem: Stem | None) -> None:
+        """From the stem; anew from here what did not fail there as honest code does."""
         deadline = time.monotonic() + self.seconds
-        for index, variant in enumerate(self.variants):
-            if time.monotonic() >= deadline:
-                self._tell(index, Outcomes(), _SPENT)
-                continue
-            outcomes = Outcomes(variant["files"])
-            try:
-                with _written(self.settings["worktree"], variant["files"], index):
-                    why = self._try(variant, outcomes, deadline)
-            except _Unwritten as error:
-                why = str(error)
-            self._tell(index, outcomes, why)
+        unclear = dict.fromkeys(range(len(self.variants)))
+        for seen in stem.results(self.seconds) if stem else ():
+            if seen.pop("clear"):
+                index = seen.pop("index")
+                self._tell(index, seen)
+                del unclear[index]
+        for index in unclear:
+            again = self.tries.try_one(index, deadline, stem.private if stem else ())
+            if again is None:
+                self._make_the_try()
+                return
+            del again["clear"]
+            self._tell(index, again)
 
-    def _tell(self, index: int, outcomes: Outcomes, why: str) -> None:
-        self.channel.send("variant", index=index, why=why, **outcomes.told())
-
-    def _try(self, variant: dict[str, Any], outcomes: Outcomes, deadline: float) -> str:
-        """Why tests are missing from the outcomes, if any are."""
-        ours, theirs = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                os.close(ours)
-                self._run(variant, theirs)
-            finally:
-                os._exit(0)
-        os.close(theirs)
+    def _make_the_try(self) -> None:
         try:
-            return _listen(ours, outcomes, deadline)
+            self.tries.end(self.start(self.channel.send))
         finally:
-            os.close(ours)
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
+            os._exit(0)
 
-    def _run(self, variant: dict[str, Any], fd: int) -> None:
-        settings = {
-            "worktree": self.settings["worktree"],
-            "fresh": self.settings.get("fresh", False),
-            "select": variant["select"],
-            "single": True,
-        }
-        self.channel.divert(fd, settings)
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for standard in (1, 2):
-            os.dup2(nowhere, standard)
-        sys.argv[1:] = variant["argv"]
-        self.channel.send("end", code=self.start(self.channel.send))
+    def _tell(self, index: int, seen: dict[str, Any]) -> None:
+        self.channel.send("variant", index=index, **seen)
 
 
 def _may_hide(folder: str) -> bool:
@@ -152,61 +139,6 @@ def _may_hide(folder: str) -> bool:
 
 def _elsewhere(folder: str) -> list[str]:
     return [entry for entry in sys.path if entry not in {"", folder}]
-
-
-class _Unwritten(Exception):
-    """A file that cannot be changed."""
-
-
-@contextlib.contextmanager
-def _written(root: str, files: dict[str, str], index: int) -> Iterator[None]:
-    """The files as the variant has them; each time a version of its own to whoever keeps byte code."""
-    kept = []
-    try:
-        for path, text in files.items():
-            name = os.path.join(root, path)  # noqa: PTH118 - as everywhere here
-            try:
-                kept.append(_write(name, text, index))
-            except (OSError, SyntaxError, UnicodeError) as error:
-                raise _Unwritten(f"{path} cannot be changed: {error}") from None
-        yield
-    finally:
-        for name, data, status in kept:
-            with open(name, "wb") as file:  # noqa: PTH123
-                file.write(data)
-            os.utime(name, ns=(status.st_atime_ns, status.st_mtime_ns))
-
-
-def _write(name: str, text: str, index: int) -> tuple[str, bytes, os.stat_result]:
-    with open(name, "rb") as file:  # noqa: PTH123
-        encoding, _ = tokenize.detect_encoding(file.readline)
-        file.seek(0)
-        kept = name, file.read(), os.stat(name)  # noqa: PTH116
-    data = text.encode("utf-8" if encoding == "utf-8-sig" else encoding, "surrogateescape")
-    with open(name, "r+b") as file:  # noqa: PTH123
-        file.truncate()
-        file.write(data)
-    seconds = int(kept[2].st_mtime) + 60 * (index + 1)
-    os.utime(name, (seconds, seconds))
-    return kept
-
-
-def _listen(fd: int, outcomes: Outcomes, deadline: float) -> str:
-    rest = b""
-    while True:
-        left = deadline - time.monotonic()
-        if left <= 0 or not select.select([fd], [], [], left)[0]:
-            return _SPENT
-        data = os.read(fd, 1 << 16)
-        if not data:
-            return outcomes.why or "the run ended early"
-        *lines, rest = (rest + data).split(b"\n")
-        for line in lines:
-            with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
-                message = json.loads(line)
-                if message["kind"] == "end":
-                    return outcomes.why
-                outcomes.take(message)
 
 
 def _die_of(number: int) -> None:

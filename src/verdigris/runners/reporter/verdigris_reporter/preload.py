@@ -1,0 +1,79 @@
+"""Loads what the plain run had loaded from the environment, so that tries need not load it again."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
+from typing import TYPE_CHECKING, Any
+
+from .bytecode import INSTALLED  # noqa: TID252 - the package has another name when injected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+"""Libraries that would start threads, which no fork takes along, do without them when they are told so."""
+
+
+def installed() -> list[str]:
+    """Names of loaded modules that are the environment's, in the order they were loaded."""
+    return [name for name, module in list(sys.modules.items()) if _is_installed(name, module)]
+
+
+def _is_installed(name: str, module: Any) -> bool:
+    spec, file = getattr(module, "__spec__", None), getattr(module, "__file__", None)
+    return isinstance(file, str) and file.startswith(INSTALLED) and getattr(spec, "name", None) == name
+
+
+def preload(names: list[str]) -> int:
+    """How many were loaded; whatever goes otherwise than in the plain run is raised."""
+    count = 0
+    with _from_the_environment():
+        for name in names:
+            if name not in sys.modules:
+                importlib.import_module(name)
+                count += 1
+    if count and _threads() > 1:
+        raise RuntimeError("a module started a thread")
+    if count:
+        _marked_late_is_no_matter()
+    return count
+
+
+@contextlib.contextmanager
+def _from_the_environment() -> Iterator[None]:
+    """Nothing else is on the path, neither by name nor by a finder that an installation left."""
+    path, finders, kept = list(sys.path), list(sys.meta_path), dict(os.environ)
+    sys.path[:] = [entry for entry in path if f"{entry}/".startswith(INSTALLED) or entry.endswith(".zip")]
+    sys.meta_path[:] = [BuiltinImporter, FrozenImporter, PathFinder]
+    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    try:
+        yield
+    finally:
+        sys.path[:], sys.meta_path[:] = path, finders
+        os.environ.clear()
+        os.environ.update(kept)
+
+
+def _threads() -> int:
+    try:
+        return len(os.listdir("/proc/self/task"))  # noqa: PTH208 - start-up time
+    except OSError:
+        import threading
+
+        return threading.active_count()
+
+
+def _marked_late_is_no_matter() -> None:
+    """Of a plugin that was imported before pytest could rewrite it, it warns: these need not be."""
+    hook: Any = sys.modules["_pytest.assertion.rewrite"].AssertionRewritingHook
+    warn = hook._warn_already_imported  # noqa: SLF001 - the only place where it is said
+
+    def about_others(self: Any, name: str) -> None:
+        if not _is_installed(name, sys.modules.get(name)):
+            warn(self, name)
+
+    hook._warn_already_imported = about_others  # noqa: SLF001

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from verdigris.gates.claude.checkup import check
+from verdigris.gates.claude.install import install
+from verdigris.gates.claude.settings import LOCAL, SHARED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.turns import World
+    from verdigris.kernel.doctor import Finding
+
+
+def found(world: World) -> Finding:
+    finding = check(world.root)
+    assert finding is not None
+    return finding
+
+
+def test_without_a_gate_nothing_is_wrong(world: World, tmp_path: Path) -> None:
+    assert found(world).level == "ok"
+    assert "there is no gate" in found(world).what
+    assert check(tmp_path) is None, "no repository"
+
+
+def test_a_gate_is_tried(world: World) -> None:
+    install(world.project)
+    assert found(world).level == "ok"
+    assert "its hook answers, its shell prefix works" in found(world).what
+
+
+@pytest.mark.parametrize("name", ["hook", "shell"])
+def test_one_that_does_not_work_is_a_failure(world: World, name: str) -> None:
+    install(world.project)
+    (world.project.repo.control / name).write_text("#!/bin/sh\nexit 1\n")
+    assert found(world).level == "fail"
+    assert name in found(world).what
+    install(world.project)
+    assert found(world).level == "ok"
+
+
+@pytest.mark.parametrize(("name", "level"), [(SHARED, "warn"), (LOCAL, "warn")])
+def test_settings_that_lost_it_are_a_warning(world: World, name: str, level: str) -> None:
+    install(world.project)
+    world.write(name, "{}")
+    assert found(world).level == level
+    assert "tdd init --agent claude" in found(world).fix
+
+
+def test_hooks_that_are_switched_off_and_broken_settings_are_failures(world: World) -> None:
+    install(world.project)
+    settings = json.loads(world.read(LOCAL))
+    world.write(LOCAL, json.dumps({**settings, "disableAllHooks": True}))
+    assert "disableAllHooks" in found(world).what
+    world.write(LOCAL, "{")
+    assert (found(world).level, "not JSON" in found(world).what) == ("fail", True)
