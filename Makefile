@@ -23,7 +23,7 @@ demo: $(STAMP) ## a scripted agent meets the law, offline, in under 30 seconds
 	@$(BIN)/tdd demo
 
 test: $(STAMP) ## the whole suite, the slow end-to-end part included
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(STAMP) ## format, lint, types, import rules
 	$(BIN)/ruff format --check .

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World, make_world
+from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World, make_live_world, make_world
 from verdigris.core.verdict import Kind
 from verdigris.kernel import sandbox
 
@@ -23,6 +23,11 @@ class Anything:
 def sub(a, b):
     return Anything()
 """
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return make_live_world(tmp_path / "repo")
 
 
 @needs_sandbox
@@ -58,7 +63,7 @@ TABLE_TEST = TEST_SUB + "    assert calc.sub(1789, 42) == 1747\n"
 
 @pytest.mark.parametrize(("rule", "kind"), [("record", Kind.ACCEPTED), ("block", Kind.HOLLOW)])
 def test_a_concern_is_recorded_or_blocks_as_configured(tmp_path: Path, rule: str, kind: Kind) -> None:
-    world = make_world(tmp_path / "repo", f"concerns: {rule}\nliveness: {{enabled: false}}\n")
+    world = make_world(tmp_path / "repo", f"concerns: {rule}\n")
     world.write("tests/test_sub.py", TABLE_TEST)
     world.claimed()
     world.write("calc.py", TABLE)
@@ -71,7 +76,7 @@ def test_a_concern_is_recorded_or_blocks_as_configured(tmp_path: Path, rule: str
 def test_a_line_that_no_claimed_test_runs_is_recorded_or_blocks_as_configured(
     tmp_path: Path, rule: str, kind: Kind
 ) -> None:
-    world = make_world(tmp_path / "repo", f"uncovered: {rule}\n")
+    world = make_live_world(tmp_path / "repo", f"uncovered: {rule}\n")
     world.green()
     world.write("calc.py", CALC + SUB + "\n\ndef idle(a):\n    return a\n")
     verdict = world.settle().verdict

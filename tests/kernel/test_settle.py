@@ -39,7 +39,7 @@ def test_a_turn_that_earned_it_is_accepted_as_a_triple(world: World) -> None:
 
 
 def test_one_settlement_makes_one_pytest_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    world = make_world(tmp_path / "repo", "liveness: {enabled: false}\n")
+    world = make_world(tmp_path / "repo")
     world.test()
     world.green()
     world.write("calc.py", CALC + SUB)

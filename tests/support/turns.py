@@ -18,10 +18,13 @@ from verdigris.kernel.setup import initialise
 from verdigris.kernel.testing import Tested, run_tests
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from verdigris.core.state import WorktreeState
 
+QUICK = "liveness: {enabled: false}\n"
+"""For all that is not about it: each settlement would run the claimed tests twice more."""
 CONFIG = f"""\
 stacks:
   - root: .
@@ -120,8 +123,17 @@ class World:
 
 def make_world(root: Path, config: str = "", **files: str) -> World:
     """A calculator that can add, committed and set up; `config` is more of tdd.yaml, files by path."""
+    return _made(root, QUICK + CONFIG + config, files)
+
+
+def make_live_world(root: Path, config: str = "") -> World:
+    """The same, and settlements try whether assertions are live."""
+    return _made(root, CONFIG + config, {})
+
+
+def _made(root: Path, config: str, files: Mapping[str, str]) -> World:
     repo = make_repo(root)
-    repo.write("tdd.yaml", CONFIG + config)
+    repo.write("tdd.yaml", config)
     repo.write("conftest.py", "")
     repo.write("calc.py", CALC)
     repo.write("tests/test_add.py", TEST_ADD)
