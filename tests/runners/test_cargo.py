@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import pytest
 
 from support.recordings import asked, replayed
 from support.tool_projects import BROKEN_CARGO, CARGO, lay_out
-from support.tools import run_tool
+from support.tools import run_tool, why_not
 from verdigris.core.report import Ended, Place, RunPhase, Status
 from verdigris.runners.cargo import CargoRunner
 
@@ -21,10 +20,8 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestReport
 
 RUNNER = CargoRunner(python=sys.executable)
-live = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed on this machine"),
-]
+WHY_NOT = why_not("cargo", "--version")
+live = [pytest.mark.slow, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)]
 
 
 def read(case: str, *names: str) -> TestReport:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import pytest
 
 from support.recordings import asked, replayed
 from support.tool_projects import GO, lay_out
-from support.tools import run_tool
+from support.tools import run_tool, why_not
 from verdigris.core.report import Ended, RunPhase, Status
 from verdigris.runners.gotest import GoRunner
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestReport
 
 RUNNER = GoRunner(python=sys.executable)
+WHY_NOT = why_not("go", "version")
 
 
 def read(case: str, *names: str) -> TestReport:
@@ -155,7 +155,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed on this machine")
+@pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
 class TestLive:
     def test_the_named_tests_alone_in_one_call(self, project: Path, tmp_path: Path) -> None:
         subs = ["a/b", "x|y$(z)", "\"'", "ünï", "[1]", "a\\b", "#00", "plain"]

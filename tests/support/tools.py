@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import time
 from typing import TYPE_CHECKING
@@ -105,3 +106,13 @@ def answered(
     )
     calls = runner.called(request)
     return request, tuple(execute(called, folder, timeout=timeout, env=env) for called in calls)
+
+
+def why_not(tool: str, version: str) -> str:
+    """Why a tool cannot be had here; empty where it answers. A shim on PATH may lead to nothing."""
+    found = shutil.which(tool)
+    if found is None:
+        return f"{tool} is not installed on this machine"
+    asked = subprocess.run([found, version], capture_output=True, text=True, timeout=60, check=False)
+    last = (asked.stderr.strip().splitlines() or ["it said nothing"])[-1]
+    return "" if asked.returncode == 0 else f"{tool} does not run on this machine: {last}"
