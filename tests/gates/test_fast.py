@@ -15,6 +15,8 @@ from support.turns import SUB_ID, World, make_world
 from verdigris.core.actions import Allow, FileWrite, Write
 from verdigris.core.events import RefactorBegun, Suspended, SwitchedOff
 from verdigris.core.policy import decide
+from verdigris.gates import calls
+from verdigris.gates.fast import quick
 from verdigris.kernel import card
 from verdigris.kernel.log import light
 from verdigris.kernel.operation import operation
@@ -352,3 +354,7 @@ def test_a_linked_worktree_has_a_card_of_its_own(standing: World) -> None:
     head = light.head(os.fspath(standing.project.repo.control))
     assert head is not None
     assert head["light"] == 4
+
+
+def test_what_is_explained_to_the_model_is_never_passed_over_quickly() -> None:
+    assert set(quick.SIGNS) == {sign.encode() for sign in calls.SIGNS}
