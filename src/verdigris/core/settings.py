@@ -14,6 +14,25 @@ Network = Literal["none", "loopback", "host"]
 
 
 @value
+class JUnit:
+    """A tool that writes JUnit XML: what its preset does not say, or says otherwise (runners/junit.py)."""
+
+    preset: str = ""
+    """`surefire`, `phpunit`, `rspec`, or none."""
+    command: tuple[str, ...] = ()
+    everything: tuple[str, ...] = ()
+    item: str | None = None
+    join: str | None = None
+    escape: bool | None = None
+    reports: tuple[str, ...] = ()
+    pattern: str | None = None
+    path: str | None = None
+    source: str | None = None
+    build_error: str | None = None
+    errors: Literal["call", "setup"] | None = None
+
+
+@value
 class Stack:
     root: str = "."
     """Folder of the stack, relative to the worktree's root."""
@@ -31,6 +50,14 @@ class Stack:
     """The ids, paths or `-m MARK` that acceptance runs; all when empty."""
     test_command: tuple[str, ...] = ()
     """Extra arguments given to the runner on every run."""
+    test_command_for: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Test id or glob (from `root`) → the words of a command that wins over the runner.
+
+    `{args}` stands for the runner's own arguments (its reporter and the selection), `{report}` for a folder
+    into which the command writes JUnit XML; one of the two is needed: an exit code alone proves nothing.
+    """
+    junit: JUnit | None = None
+    """For `runner: junit`."""
     check: str | None = None
     """Linter, run at settlement from `root`."""
     verify: str | None = None
