@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from support.forked import forked
 from support.gitrepo import GitRepo, make_repo
 
 if TYPE_CHECKING:
@@ -72,10 +73,14 @@ class Cli:
         env: Mapping[str, str] | None = None,
         prefix: Sequence[str] = (),
     ) -> Ran:
+        """A process of its own; where how it starts is no matter it is forked, with all modules loaded."""
+        where, surroundings = cwd or self.root, self.environment() | dict(env or {})
+        if not prefix and not any(name.startswith(("PYTHON", "LC_")) for name in env or ()):
+            return Ran(*forked([os.fsdecode(a) for a in arguments], where, surroundings, timeout=100))
         done = subprocess.run(
             [*prefix, *TDD, *arguments],
-            cwd=cwd or self.root,
-            env=self.environment() | dict(env or {}),
+            cwd=where,
+            env=surroundings,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=100,

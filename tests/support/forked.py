@@ -1,0 +1,83 @@
+"""`tdd` in a process forked from ours: own files, folder and environment, and all modules loaded already."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import selectors
+import signal
+import sys
+import time
+import warnings
+from typing import TYPE_CHECKING, NoReturn
+
+from verdigris.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+for name in ("cli.group", "kernel.setup", "kernel.settle", "kernel.testing", "views.settled", "views.tested"):
+    importlib.import_module(f"verdigris.{name}")
+
+
+def forked(
+    arguments: Sequence[str], cwd: Path, env: Mapping[str, str], *, timeout: float
+) -> tuple[int, str, str]:
+    """Exit code (negative for a signal), standard output, standard error."""
+    (out, out_end), (err, err_end) = os.pipe(), os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        _become(arguments, cwd, env, out_end, err_end)
+    os.close(out_end)
+    os.close(err_end)
+    try:
+        told = _read({out: bytearray(), err: bytearray()}, time.monotonic() + timeout)
+    except TimeoutError:
+        os.kill(pid, signal.SIGKILL)
+        raise
+    finally:
+        os.close(out)
+        os.close(err)
+        _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status), os.fsdecode(bytes(told[out])), os.fsdecode(bytes(told[err]))
+
+
+def _read(told: dict[int, bytearray], deadline: float) -> dict[int, bytearray]:
+    with selectors.DefaultSelector() as selector:
+        for file in told:
+            selector.register(file, selectors.EVENT_READ)
+        while selector.get_map():
+            ready = selector.select(max(0.0, deadline - time.monotonic()))
+            if not ready:
+                raise TimeoutError(bytes(b"".join(told.values())))
+            for key, _ in ready:
+                data = os.read(key.fd, 65536)
+                told[key.fd] += data
+                if not data:
+                    selector.unregister(key.fd)
+    return told
+
+
+def _become(arguments: Sequence[str], cwd: Path, env: Mapping[str, str], out: int, err: int) -> NoReturn:
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for number, file in enumerate((nothing, out, err)):
+            os.dup2(file, number)
+        sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False))
+        sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), "utf-8", "surrogateescape")
+        sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), "utf-8", line_buffering=True)
+        os.closerange(3, 1024)
+        os.chdir(cwd)
+        os.environ.clear()
+        os.environ.update(env)
+        warnings.resetwarnings()
+        sys.argv = ["tdd", *arguments]
+        main.run()
+    except SystemExit as ended:
+        sys.stdout.flush()
+        os._exit(ended.code if isinstance(ended.code, int) else 1)
+    finally:
+        os._exit(70)
