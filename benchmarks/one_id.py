@@ -1,4 +1,4 @@
-"""`tdd test` of one id, against cold lean pytest of the same id."""
+"""`tdd test` of one id by a fresh process, against cold lean pytest of that id; warm.py has the others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def rows() -> list[Row]:
         _project(root)
         versions = count()
         tdd = str(Path(sys.executable).with_name("tdd"))
-        env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "CI": "1"}
+        env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "CI": "1", "VERDIGRIS_WARM": "0"}
         env.pop("PYTHONDONTWRITEBYTECODE", None)
 
         def run(*argv: str) -> None:

@@ -6,23 +6,29 @@ import sys
 
 import gate
 import log_state
+import machine
 import one_id
 import room
 import sandbox
 import shell
 import snapshot
 import verdict
+import vitest
+import warm
 from timing import table
 
 BENCHMARKS = {
     "log": log_state.rows,
     "snapshot": snapshot.rows,
     "test": one_id.rows,
+    "vitest": vitest.rows,
     "room": room.rows,
     "verdict": verdict.rows,
     "sandbox": sandbox.rows,
     "shell": shell.rows,
     "gate": gate.rows,
+    "warm": warm.rows,
+    "machine": machine.rows,
 }
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdigris.core.classify import Classes, Detected, classify, compile_classes
+from verdigris.core.classify import Classes, Detected, Where, classify, compile_classes
 from verdigris.core.errors import ConfigError
 from verdigris.core.pathclass import PathClass
 from verdigris.core.settings import Settings, Stack
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SWITCH, TEST, SPEC, SOURCE, OTHER = PathClass
-SRC = compile_classes(Settings(), {".": Detected(source=("src",))})
-FLAT = compile_classes(Settings(), {".": Detected(flat=True)})
+SRC = compile_classes(Settings(), {(".", "python"): Detected(source=("src",))})
+FLAT = compile_classes(Settings(), {(".", "python"): Detected(flat=True)})
 
 
-def classes(settings: Settings, detected: Mapping[str, Detected] | None = None) -> Classes:
+def classes(settings: Settings, detected: Mapping[Where, Detected] | None = None) -> Classes:
     return compile_classes(settings, detected or {})
 
 
@@ -191,7 +191,7 @@ def test_settings_add_tests_spec_and_generated() -> None:
         spec=("specs/", "SPEC.md"),
         oracle_include=("lib/rules/*.json",),
     )
-    found = classes(settings, {".": Detected(source=("src",))})
+    found = classes(settings, {(".", "python"): Detected(source=("src",))})
     assert classify("checks/a.py", found) is TEST
     assert classify("lib/rules/a.json", found) is TEST
     assert classify("specs/a/b.md", found) is SPEC
@@ -221,19 +221,22 @@ def test_switches_cannot_be_configured_away() -> None:
 
 def test_stacks_have_their_own_roots() -> None:
     settings = Settings(stacks=(Stack(root="."), Stack(root="services/a")))
-    found = classes(settings, {".": Detected(flat=True), "services/a": Detected(source=("src",))})
+    found = classes(
+        settings, {(".", "python"): Detected(flat=True), ("services/a", "python"): Detected(source=("src",))}
+    )
     assert classify("services/a/src/x.py", found) is SOURCE
     assert classify("services/a/scripts/x.py", found) is OTHER
     assert classify("services/a/tests/x.txt", found) is TEST
     assert classify("services/b/x.py", found) is SOURCE
-    only_inner = classes(Settings(stacks=(Stack(root="a [b]"),)), {"a [b]": Detected(flat=True)})
+    only_inner = classes(Settings(stacks=(Stack(root="a [b]"),)), {("a [b]", "python"): Detected(flat=True)})
     assert classify("a [b]/x.py", only_inner) is SOURCE
     assert classify("x.py", only_inner) is OTHER
 
 
 def test_detected_tests_and_environments() -> None:
     found = classes(
-        Settings(), {".": Detected(flat=True, tests=("check/", "**/*_spec.py"), environments=("env",))}
+        Settings(),
+        {(".", "python"): Detected(flat=True, tests=("check/", "**/*_spec.py"), environments=("env",))},
     )
     assert classify("check/helper.py", found) is TEST
     assert classify("pkg/a_spec.py", found) is TEST

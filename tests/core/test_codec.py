@@ -26,10 +26,19 @@ class Outer:
     maybe: Inner | None = None
     rule: Literal["a", "b"] = "a"
     lines: frozenset[int] = frozenset()
+    pairs: tuple[tuple[str, tuple[Inner, ...]], ...] = ()
 
 
 FULL = Outer(
-    "x\udc80", Status.FAIL, Inner(1), (Inner(2), Inner(3)), {"k": Inner(4)}, Inner(5), "b", frozenset({3, 1})
+    "x\udc80",
+    Status.FAIL,
+    Inner(1),
+    (Inner(2), Inner(3)),
+    {"k": Inner(4)},
+    Inner(5),
+    "b",
+    frozenset({3, 1}),
+    (("p", (Inner(6), Inner(7))), ("q", ())),
 )
 
 

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdigris.core.nodeids import annotated, apply, duplicates, named, node_id, split_node_id
+from verdigris.core.nodeids import annotated, node_id, split_node_id
 from verdigris.core.nodetext import declarations
-from verdigris.core.report import Ended, Place, RunPhase, Status, TestReport, TestResult
 
 NAMES = st.text(st.sampled_from("ab ›\\:/$`'\"\n漢"), max_size=8)
 
@@ -103,32 +102,3 @@ def test_no_text_breaks_the_reading(text: str) -> None:
 def test_an_annotation_stands_within_three_lines_above_its_test(above: str, slug: str | None) -> None:
     found = {mark.test.names: mark.slug for mark in annotated(f"{above}it('x', () => {{}});\n")}
     assert found.get(("x",)) == slug
-
-
-def result(native: str, line: int) -> TestResult:
-    return TestResult(native, native, "native", Status.PASS, RunPhase.CALL, 1, line=line)
-
-
-def test_a_report_is_renamed_by_name_and_cases_by_line() -> None:
-    text = (
-        "// @tdd-id: one\nit('a', () => {});\n"
-        "// @tdd-id: many\nit.each([\n  1,\n  2,\n])('n %i', () => {});\n"
-        "it('b', () => {});\n"
-    )
-    given = TestReport(
-        "c", Ended.FINISHED, 0, 1, (result("t.js::a", 0), result("t.js::n 1", 7), result("t.js::b", 8))
-    )
-    renamed = apply(given, {"t.js": text})
-    assert [(r.id, r.native_id, r.id_source) for r in renamed.results] == [
-        ("one", "t.js::a", "annotation"),
-        ("many[n 1]", "t.js::n 1", "annotation"),
-        ("t.js::b", "t.js::b", "native"),
-    ]
-    assert named(text, "one") == ("a",)
-    assert named(text, "many") is None
-
-
-def test_a_slug_used_twice_is_told_with_both_places() -> None:
-    text = "// @tdd-id: s\nit('a', () => {});\n"
-    (twice,) = duplicates({"b.js": text, "a.js": text})
-    assert (twice.slug, twice.first, twice.second) == ("s", Place("a.js", 1), Place("b.js", 1))

@@ -102,6 +102,22 @@ def test_the_marker_alone_opens_nothing() -> None:
     assert rule(written(reds(), SRC, before=None, after=code)) == "red-first"
 
 
+def test_who_tried_a_stub_is_told_what_is_more_in_it() -> None:
+    code = b"def f(x):  # STUB:TDD\n    return x + 1\n"
+    denied = written(reds(), SRC, before=None, after=code)
+    assert isinstance(denied, Deny)
+    assert "More than a stub: line 1: " in denied.reason
+
+
+@pytest.mark.parametrize(("path", "way"), [("a.rs", "marked STUB:TDD"), ("A.java", "tdd off"), ("a.rb", "")])
+def test_where_tests_must_compile_the_way_to_declare_is_named(path: str, way: str) -> None:
+    file = FileWrite(f"src/{path}", SRC, b"", b"code", beyond_stubs="line 1: why")
+    denied = decide(reds(), Write((file,)), Settings())
+    assert isinstance(denied, Deny)
+    assert way in denied.next
+    assert bool(way) == ("; " in denied.next)
+
+
 def test_deleting_source_in_red_needs_a_red_too() -> None:
     assert rule(written(reds(), SRC, after=None)) == "red-first"
 
@@ -112,6 +128,15 @@ def test_one_open_red_is_claimed_by_implication() -> None:
 
 def test_with_several_reds_the_edit_must_say_which() -> None:
     assert rule(written(reds(red(), red("t.py::b")), SRC)) == "which-red"
+
+
+def test_a_go_test_and_its_only_red_case_are_one_red() -> None:
+    case = red("a_test.go::TestA/one")
+    both = reds(red("a_test.go::TestA"), case)
+    assert written(both, SRC) == Allow(claims=(case,))
+    assert "TestA/one" in next_move(both)
+    two = reds(*both.reds.values(), red("a_test.go::TestA/two"))
+    assert rule(written(two, SRC)) == "which-red"
 
 
 def test_an_invalid_red_opens_nothing() -> None:

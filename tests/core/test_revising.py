@@ -30,6 +30,8 @@ class TestB:
         ("tests/t.py::TestB::test_c", "tests/t.py::TestB", True),
         ("tests/t.py::test_ab", "tests/t.py::test_a", False),
         ("tests2/t.py", "tests", False),
+        ("a.test.ts::total › of nothing", "a.test.ts::total", True),
+        ("a.test.ts::totals › of nothing", "a.test.ts::total", False),
     ],
 )
 def test_a_name_stands_for_all_in_it(name: str, revised: str, expected: bool) -> None:

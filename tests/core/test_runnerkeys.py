@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verdigris.core.oraclepart import is_mixed
+from verdigris.core.pathclass import PathClass
 from verdigris.core.runnerkeys import MIXED, runner_keys
 
 PYPROJECT = b"""
@@ -15,10 +17,21 @@ line-length = 100
 """
 
 
+CARGO = "[package]\nname = 'x'\n[dependencies]\nserde = '1'\n[features]\na = []\n"
+GO_MOD = "module m\n\ngo 1.22\ntoolchain go1.22.1\nrequire (\n\tgithub.com/a/b v1.0.0 // indirect\n)\n"
+POM = "<project><version>1</version><properties><encoding>x</encoding></properties>"
+
+
 @pytest.mark.parametrize("name", sorted(MIXED))
-def test_a_file_without_runner_keys_is_as_good_as_none(name: str) -> None:
+def test_no_file_is_as_good_as_one_without_runner_keys(name: str) -> None:
     assert runner_keys(name, b"") == b""
-    assert runner_keys(name, PYPROJECT if name == "pyproject.toml" else b"[metadata]\nname = x\n") == b""
+
+
+@pytest.mark.parametrize(
+    ("name", "data"), [("pyproject.toml", PYPROJECT), ("setup.cfg", b"[metadata]\nname = x\n")]
+)
+def test_a_file_without_runner_keys_is_as_good_as_none(name: str, data: bytes) -> None:
+    assert runner_keys(name, data) == b""
 
 
 @pytest.mark.parametrize(
@@ -101,3 +114,90 @@ def test_undecodable_ini_counts_whole() -> None:
 @given(st.binary(), st.sampled_from(sorted(MIXED)))
 def test_never_raises(data: bytes, name: str) -> None:
     assert isinstance(runner_keys(name, data), bytes)
+
+
+PACKAGE = '{"name": "x", "version": "1", "scripts": {"build": "tsc"}, "dependencies": {"zod": "3"}'
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "more"),
+    [
+        ("package.json", PACKAGE, ', "jest": {"testMatch": []}}'),
+        ("package.json", PACKAGE, ', "vitest": {}}'),
+        ("package.json", PACKAGE, ', "imports": {"#helpers": "./fake.js"}}'),
+        ("package.json", '{"scripts": {"build": "tsc"', ', "test": "exit 0"}}'),
+        ("package.json", '{"scripts": {"build": "tsc"', ', "test:unit": "exit 0"}}'),
+        ("package.json", '{"scripts": {"build": "tsc"', ', "pretest": "./cheat"}}'),
+        ("package.json", '{"devDependencies": {"a": "1"', ', "vitest": "file:./fake"}}'),
+        ("package.json", '{"overrides": {"a": "1"', ', "expect": "npm:fake"}}'),
+        ("tsconfig.json", '{"compilerOptions": {"strict": true, // why\n', '"paths": {"./a": ["./b"]},}}'),
+        ("tsconfig.base.json", '{"include": ["src",], /* "extends" */ ', '"extends": "./other.json"}'),
+        ("Cargo.toml", CARGO, "[[test]]\nname = 'it'\nharness = false\n"),
+        ("Cargo.toml", CARGO, "[lib]\ntest = false\n"),
+        ("Cargo.toml", CARGO, "[lib]\ndoctest = false\n"),
+        ("Cargo.toml", CARGO, "[[bin]]\nname = 'x'\ntest = false\n"),
+        ("Cargo.toml", CARGO, "[profile.test]\ndebug-assertions = false\n"),
+        ("Cargo.toml", CARGO, "[profile.dev]\noverflow-checks = false\n"),
+        ("Cargo.toml", CARGO, "[dev-dependencies]\npretty_assertions = { path = 'fake' }\n"),
+        ("Cargo.toml", CARGO, "[target.'cfg(unix)'.dev-dependencies]\nx = '1'\n"),
+        ("Cargo.toml", CARGO, "[patch.crates-io]\nx = { path = 'fake' }\n"),
+        ("Cargo.toml", "[package]\nname = 'x'\n", "autotests = false\n"),
+        ("Cargo.toml", "[package]\nname = 'x'\n", "build = 'other.rs'\n"),
+        ("go.mod", GO_MOD, "replace github.com/a/b => ./fake\n"),
+        ("go.mod", GO_MOD, "replace (\n\tgithub.com/a/b => ./fake // why\n)\n"),
+        ("go.mod", GO_MOD, "godebug default=go1.21\n"),
+        ("go.work", "go 1.22\n", "use ./fake\n"),
+        ("pom.xml", POM, "<build><testSourceDirectory>x</testSourceDirectory></build></project>"),
+        ("pom.xml", POM, "<properties><skipTests>true</skipTests></properties></project>"),
+        (
+            "pom.xml",
+            POM,
+            "<dependencies><dependency><scope>test</scope></dependency></dependencies></project>",
+        ),
+        ("composer.json", '{"require": {"a": "1"}', ', "require-dev": {"phpunit/phpunit": "1"}}'),
+    ],
+)
+def test_runner_keys_of_other_languages(name: str, base: str, more: str) -> None:
+    without = base + {"{": "}" * (base.count("{") - base.count("}")), "<": "</project>"}.get(base[0], "")
+    assert runner_keys(name, without.encode()) == b""
+    found = runner_keys(name, (base + more).encode())
+    assert found not in {b"", (base + more).encode()}
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "two"),
+    [
+        (
+            "package.json",
+            '{"jest": {"a": 1, "b": 2}, "dependencies": {}}',
+            '{"dependencies": {"zod": "3"},\n "jest": {"b": 2, "a": 1}, "type": "module"}',
+        ),
+        (
+            "Cargo.toml",
+            "[dev-dependencies]\na = '1'\n[[bin]]\nname = 'x'\n",
+            "[dependencies]\nserde = '1'\n[features]\nfull = []\n[dev-dependencies]\na = \"1\"\n",
+        ),
+        (
+            "go.mod",
+            "module m\nreplace (\n a => b\n c v1 => d\n)\n",
+            "module m\n\ngo 1.23\nrequire x v1\nreplace c v1 => d\nreplace   a => b // y\n",
+        ),
+        (
+            "pom.xml",
+            "<project><build><x/></build></project>",
+            "<project xmlns='u'><!-- c -->\n<build>\n <x/>\n</build><version>2</version></project>",
+        ),
+    ],
+)
+def test_what_source_needs_does_not_count(name: str, one: str, two: str) -> None:
+    assert runner_keys(name, one.encode()) == runner_keys(name, two.encode()) != b""
+
+
+@pytest.mark.parametrize("name", sorted(MIXED - {"setup.cfg", "tox.ini", "go.mod", "go.work"}))
+def test_broken_syntax_of_any_kind_counts_whole(name: str) -> None:
+    assert runner_keys(name, b"{<[ =") == b"{<[ ="
+
+
+def test_the_manifests_of_installed_packages_are_nobodys() -> None:
+    assert is_mixed("web/package.json", PathClass.OTHER)
+    assert not is_mixed("web/node_modules/vitest/package.json", PathClass.OTHER)

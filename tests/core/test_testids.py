@@ -4,19 +4,7 @@ import textwrap
 
 import pytest
 
-from verdigris.core.errors import UserError
-from verdigris.core.report import Ended, Place, RunPhase, Status, TestReport, TestResult
-from verdigris.core.testids import (
-    Annotation,
-    Duplicate,
-    NativeId,
-    annotated,
-    apply,
-    duplicates,
-    nearest,
-    refuse_duplicates,
-    split_id,
-)
+from verdigris.core.testids import Annotation, NativeId, annotated, nearest, split_id
 
 
 @pytest.mark.parametrize(
@@ -26,6 +14,12 @@ from verdigris.core.testids import (
         ("tests/test_a.py::TestA::test_x[a::b]", ("tests/test_a.py", "TestA::test_x", "[a::b]")),
         ("tests/test_a.py::test_x[[c]]", ("tests/test_a.py", "test_x", "[[c]]")),
         ("a::b[1]/test_a.py::test_x[x.py::y]", ("a::b[1]/test_a.py", "test_x", "[x.py::y]")),
+        ("web/x.test.ts::a › [b] c/d::e", ("web/x.test.ts", "a › [b] c/d::e", "")),
+        ("src/lib.rs::tests::adds::case_1", ("src/lib.rs", "tests::adds::case_1", "")),
+        ("src/lib.rs::a::B<[u8]> (line 3)", ("src/lib.rs", "a::B<[u8]> (line 3)", "")),
+        ("pkg/a_test.go::TestA/b[1]/c::d", ("pkg/a_test.go", "TestA", "/b[1]/c::d")),
+        ("src/test/java/a/BTest.java::a.BTest::c[1]", ("src/test/java/a/BTest.java", "a.BTest::c[1]", "")),
+        ("spec/a_spec.rb::A::b x.py::y", ("spec/a_spec.rb", "A::b x.py::y", "")),
         ("docs/a.txt::a.txt", ("docs/a.txt", "a.txt", "")),
         ("tests/test_a.py", ("tests/test_a.py", "", "")),
     ],
@@ -113,36 +107,6 @@ def test_a_file_that_does_not_parse_has_none(text: str) -> None:
     assert annotated(text) == {}
 
 
-def result(native_id: str) -> TestResult:
-    return TestResult(native_id, native_id, "native", Status.PASS, RunPhase.CALL, 1)
-
-
-def test_apply_gives_slugs_and_keeps_cases_and_native_ids() -> None:
-    ids = (
-        "t/test_a.py::test_x[1]",
-        "t/test_a.py::TestA::test_y",
-        "t/test_a.py::test_z",
-        "t/test_b.py::test_x",
-    )
-    report = TestReport("c", Ended.FINISHED, 0, 1, tuple(map(result, ids)))
-    text = "# @tdd-id: s\ndef test_x(): pass\nclass TestA:\n  # @tdd-id: m\n  def test_y(self): pass\n"
-    renamed = apply(report, {"t/test_a.py": text}).results
-    assert [r.id for r in renamed] == ["s[1]", "m", ids[2], ids[3]]
-    assert [r.id_source for r in renamed] == ["annotation", "annotation", "native", "native"]
-    assert [r.native_id for r in renamed] == list(ids)
-
-
-def test_a_slug_used_twice_is_an_error_that_names_both_places() -> None:
-    texts = {"b.py": "# @tdd-id: s\ndef test_x(): pass\n", "a.py": "\n# @tdd-id: s\ndef test_y(): pass\n"}
-    assert duplicates(texts) == (Duplicate("s", Place("a.py", 2), Place("b.py", 1)),)
-    with pytest.raises(UserError, match=r"a\.py:2 and b\.py:1"):
-        refuse_duplicates(texts)
-
-
-def test_no_duplicates() -> None:
-    refuse_duplicates({"b.py": "# @tdd-id: s\ndef test_x(): pass\n", "a.py": "def test_y(): pass\n"})
-
-
 KNOWN = [
     "tests/test_cart.py::test_total",
     "tests/test_cart.py::test_empty",
@@ -157,6 +121,7 @@ KNOWN = [
         ("test_login", KNOWN[2]),
         ("tests/test_user.py::test_login", KNOWN[2]),
         ("test_user.py", KNOWN[2]),
+        ("tests/test_cart.py::test_e", KNOWN[1]),
     ],
 )
 def test_nearest(unknown: str, best: str) -> None:

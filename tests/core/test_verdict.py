@@ -12,7 +12,7 @@ from verdigris.core.report import (
     TestReport,
     TestResult,
 )
-from verdigris.core.verdict import Before, Kind, Tool, judge
+from verdigris.core.verdict import Before, Kind, Tool, first_line, judge
 
 CLAIMED = {"slug": "t.py::a"}
 
@@ -121,3 +121,18 @@ def test_a_failing_check_is_refused_with_its_command() -> None:
     tool = Tool("check", "ruff check", ok=False, output="F401")
     verdict = judge(CLAIMED, Before({}), report(result("t.py::a")), tools=[tool])
     assert (verdict.kind, verdict.reasons) == (Kind.REGRESSED, ("check failed: ruff check",))
+
+
+@pytest.mark.parametrize(
+    ("message", "line"),
+    [
+        ("", ""),
+        ("\n  assert 1 == 2\n  + where 1 = f()", "assert 1 == 2"),
+        ("Expected values to be equal:\n\n1 !== 2\n", "Expected values to be equal: 1 !== 2"),
+        ("`left == right` failed\n  left: 1\n right: 2", "`left == right` failed, left: 1, right: 2"),
+        ("expect(received)\n\nExpected: 2\nReceived: 1\n\nx", "expect(received), Expected: 2, Received: 1"),
+        ("x" * 200, "x" * 159 + "…"),
+    ],
+)
+def test_a_message_in_one_line_has_the_values_that_failed(message: str, line: str) -> None:
+    assert first_line(message) == line

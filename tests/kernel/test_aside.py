@@ -147,6 +147,21 @@ def link(path: Path) -> None:
     path.symlink_to("calc.py")
 
 
+STUB = "\n\ndef sub(a, b):  # STUB:TDD\n    raise NotImplementedError\n"
+
+
+@pytest.mark.parametrize("path", ["calc.py", "fresh.py"])
+def test_what_comes_back_takes_the_place_of_a_stub(world: World, path: str) -> None:
+    """Where a test needs the name to fail at all, it was declared meanwhile."""
+    before = CALC if path == "calc.py" else ""
+    world.write(path, before + SUB)
+    assert isinstance(lay_unclaimed_aside(world.project), LaidAside)
+    world.write(path, before + STUB)
+    world.green_by_record(path)
+    assert world.read(path) == before + SUB
+    assert world.state.aside == {}
+
+
 @pytest.mark.parametrize("move", [other_text, link, os.unlink])
 def test_a_conflict_changes_nothing(moving: World, move: Callable[[Path], None]) -> None:
     move(moving.root / "many.py")
@@ -267,7 +282,9 @@ def test_edits_of_a_test_bug_that_no_longer_fit_are_held_back_and_kept(world: Wo
     world.green_by_record()
     world.write("calc.py", CALC + SUB)
     report_bug(world.project, ["tests/test_sub.py:5"], "wrong", cwd=world.root)
-    world.write("calc.py", CALC + "\n\ndef sub(a, b):  # STUB:TDD\n    raise NotImplementedError\n")
+    switch_off(world.project, "a person multiplies meanwhile")
+    world.write("calc.py", CALC + MUL)
+    switch_on(world.project)
     world.red_by_record(SUB_ID)
     claimed = world.claim(SUB_ID, "calc.py")
     assert isinstance(claimed, Claimed)

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verdigris.core.errors import ConfigError, NotConfigured
-from verdigris.core.settings import Settings, Stack
+from verdigris.core.settings import JUnit, Settings, Stack
 from verdigris.kernel.config import decode, load, render
-from verdigris.kernel.configkeys import Document, RoomKeys, StackKeys
+from verdigris.kernel.configkeys import Document, JUnitKeys, RoomKeys, StackKeys
+from verdigris.kernel.configmachine import SECTIONS
 
 FULL = """\
 stacks:
@@ -23,6 +24,7 @@ stacks:
     generated: ["*_pb2.py"]
     suite: [tests/unit, "-m", "not slow"]
     test_command: "-p no:cacheprovider -o 'a=b c'"
+    test_command_for: {"e2e/**": "make e2e REPORTS={report}", "tests/a.py::b": [sh, -c, "x {args}"]}
     check: ruff check .
     verify: make check
     format: ruff format
@@ -37,6 +39,9 @@ concerns: block
 uncovered: block
 agents: [claude]
 """
+
+JUNIT = "stacks:\n - runner: junit\n   junit:\n"
+SOME = "stacks:\n - test_command_for:\n"
 
 
 def write(root: Path, text: str | bytes) -> Path:
@@ -55,6 +60,10 @@ def test_every_key(tmp_path: Path) -> None:
         generated=("*_pb2.py",),
         suite=("tests/unit", "-m not slow"),
         test_command=("-p", "no:cacheprovider", "-o", "a=b c"),
+        test_command_for=(
+            ("e2e/**", ("make", "e2e", "REPORTS={report}")),
+            ("tests/a.py::b", ("sh", "-c", "x {args}")),
+        ),
         check="ruff check .",
         verify="make check",
         format="ruff format",
@@ -165,6 +174,36 @@ def test_a_folder_in_the_files_place(tmp_path: Path) -> None:
         ("uncovered: deny\n", ["tdd.yaml:1:", "uncovered", "record, block"]),
         ("agents: claude\n", ["tdd.yaml:1:", "agents", "expected `array`"]),
         ("stacks:\n - runner: nose\n", ["tdd.yaml:2:", "stacks[0].runner", "not supported by this version"]),
+        ("stacks:\n - runner: vitest\n", ["tdd.yaml:2:", "stacks[0].runner", "vitest does not run python"]),
+        (
+            "stacks:\n - language: rust\n   runner: go\n",
+            ["tdd.yaml:3:", "stacks[0].runner", "go does not run rust", "cargo, junit"],
+        ),
+        ("stacks:\n - language: go\n   python: x\n", ["tdd.yaml:3:", "stacks[0].python", "stack of go"]),
+        ("stacks:\n - language: go\n   suite: [a, -m x]\n", ["tdd.yaml:3:", "stacks[0].suite[1]", "marks"]),
+        (
+            "stacks:\n - {language: java, junit: &j {preset: surefire}}\n - {language: kotlin, junit: *j}\n",
+            ["tdd.yaml:3:", "stacks[1].root", "stacks[0]"],
+        ),
+        ("stacks:\n - language: ruby\n", ["tdd.yaml:2:", "stacks[0]", "rspec", "junit.command"]),
+        ("stacks:\n - runner: junit\n   junit: {}\n", ["tdd.yaml:3:", "stacks[0].junit", "preset"]),
+        ("stacks:\n - junit: {preset: rspec}\n", ["tdd.yaml:2:", "stacks[0].junit", "runner: junit"]),
+        (f"{JUNIT}    presets: rspec\n", ["tdd.yaml:4:", "stacks[0].junit", "`preset`?"]),
+        (f"{JUNIT}    preset: nose\n", ["tdd.yaml:4:", "junit.preset", "'nose'", "surefire"]),
+        (f"{JUNIT}    command: make test\n", ["tdd.yaml:4:", "junit.command", "{report}", "reports"]),
+        (f'{JUNIT}    command: "make \'"\n', ["tdd.yaml:4:", "junit.command", "quotation"]),
+        (f"{JUNIT}    preset: rspec\n    pattern: (\n", ["tdd.yaml:5:", "junit.pattern", "broken regular"]),
+        (
+            f"{JUNIT}    preset: rspec\n    build_error: (?P<path>x)\n",
+            ["tdd.yaml:5:", "junit.build_error", "`line`, `message`"],
+        ),
+        (f"{JUNIT}    preset: rspec\n    errors: never\n", ["tdd.yaml:5:", "stacks[0].junit.errors"]),
+        (f"{JUNIT}    preset: rspec\n    reports: [/x]\n", ["tdd.yaml:5:", "junit.reports[0]", "absolute"]),
+        ("stacks:\n - test_command_for: make\n", ["tdd.yaml:2:", "test_command_for", "expected `object`"]),
+        (f"{SOME}    e2e: make\n", ["tdd.yaml:3:", "test_command_for.e2e", "exit code", "{report}"]),
+        (f"{SOME}    /e2e: make {{args}}\n", ["tdd.yaml:3:", "test_command_for./e2e", "absolute"]),
+        (f"{SOME}    e2e: [make, 3]\n", ["tdd.yaml:3:", "test_command_for.e2e", "words"]),
+        (f"{SOME}    3: make {{args}}\n", ["tdd.yaml:3:", "test_command_for.3", "quote"]),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str | bytes, parts: list[str]) -> None:
@@ -182,18 +221,40 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str | bytes,
 @pytest.mark.parametrize(
     "key",
     [
-        "machine",
         "cycle",
         "loop",
-        "roles",
-        "llm",
-        "commit",
-        "budget",
     ],
 )
 def test_keys_of_later_versions_say_so(tmp_path: Path, key: str) -> None:
     with pytest.raises(ConfigError, match="not supported by this version yet"):
         load(write(tmp_path, f"{key}: {{}}\n"))
+
+
+@pytest.mark.parametrize(
+    ("language", "runner"),
+    [("python", "pytest"), ("node", "vitest"), ("rust", "cargo"), ("go", "go")],
+)
+def test_a_language_has_its_usual_runner(language: str, runner: str) -> None:
+    [stack] = decode(f"stacks: [{{language: {language}}}]\n".encode()).settings.stacks
+    assert (stack.language, stack.runner) == (language, runner)
+
+
+@pytest.mark.parametrize("language", ["python", "node", "rust", "go", "java", "php", "ruby"])
+def test_a_junit_tool_may_test_any_language(language: str) -> None:
+    text = f"stacks: [{{language: {language}, runner: junit, junit: {{command: 'x {{report}}', path: y}}}}]\n"
+    [stack] = decode(text.encode()).settings.stacks
+    assert stack.junit == JUnit(command=("x", "{report}"), path="y")
+
+
+def test_a_presets_places_serve_another_command() -> None:
+    text = "stacks: [{language: java, junit: {preset: surefire, command: ./mvnw test}}]\n"
+    [stack] = decode(text.encode()).settings.stacks
+    assert stack.junit == JUnit(preset="surefire", command=("./mvnw", "test"))
+
+
+def test_two_languages_may_share_a_root() -> None:
+    stacks = decode(b"stacks: [{language: python}, {language: node}]\n").settings.stacks
+    assert [(stack.root, stack.language) for stack in stacks] == [(".", "python"), (".", "node")]
 
 
 def test_the_rooms_environment_may_be_a_mapping() -> None:
@@ -222,10 +283,30 @@ stacks = st.builds(
     python=st.none() | names,
     test=globs.map(tuple),
     source=globs.map(tuple),
-    suite=st.lists(names).map(tuple),
+    suite=st.lists(names.filter(lambda name: not name.startswith("-m"))).map(tuple),
     test_command=st.lists(names).map(tuple),
     check=st.none() | names,
     format=st.none() | names,
+    test_command_for=st.dictionaries(
+        st.sampled_from(["e2e/**", "a.py::b", "t.ts::x: › 'y'", "c d/*"]),
+        st.lists(names).map(lambda words: (*words, "{args}")),
+    ).map(lambda found: tuple(found.items())),
+)
+elsewhere = st.builds(
+    Stack,
+    root=st.just("web/a b"),
+    language=st.just("java"),
+    runner=st.just("junit"),
+    junit=st.builds(
+        JUnit,
+        preset=st.sampled_from(["surefire", "rspec"]),
+        command=st.just(()) | st.just(("x", "{report}/y: z")),
+        item=st.none() | names,
+        join=st.none() | st.sampled_from(["", ",", " "]),
+        escape=st.none() | st.booleans(),
+        reports=st.just(()) | st.just(("a/*.xml",)),
+        errors=st.none() | st.sampled_from(["call", "setup"]),
+    ),
 )
 
 
@@ -233,7 +314,7 @@ stacks = st.builds(
 @given(
     st.builds(
         Settings,
-        stacks=stacks.map(lambda stack: (stack,)),
+        stacks=st.tuples(stacks) | st.tuples(stacks, elsewhere),
         red=st.sampled_from(["behaviour", "assertion"]),
         claims=st.sampled_from(["implied", "strict"]),
         strikes=st.integers(1, 9),
@@ -259,10 +340,13 @@ DOCS = Path(__file__).resolve().parents[2] / "docs/configuration.md"
 
 def test_the_documentation_lists_every_key() -> None:
     text = DOCS.read_text(encoding="utf-8")
-    top = [key for key in Document.__struct_fields__ if key not in {"oracle", "room", "liveness"}]
+    inner = {at.partition(".")[0] for at, _ in SECTIONS} | {"oracle", "room", "liveness"}
+    top = [key for key in Document.__struct_fields__ if key not in inner]
     nested = ["oracle.include", "liveness.enabled", "liveness.seconds"]
     nested += [f"room.{key}" for key in RoomKeys.__struct_fields__]
-    nested += [f"stacks[].{key}" for key in StackKeys.__struct_fields__]
+    nested += [f"stacks[].{key}" for key in StackKeys.__struct_fields__ if key != "junit"]
+    nested += [f"stacks[].junit.{key}" for key in JUnitKeys.__struct_fields__]
+    nested += [f"{at}.{key}" for at, keys in SECTIONS for key in keys.__struct_fields__ if "." not in at]
     for key in (*top, *nested):
         assert f"| `{key}` |" in text
 

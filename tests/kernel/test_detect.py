@@ -4,23 +4,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.core.classify import Detected, classify, compile_classes
-from verdigris.core.pathclass import PathClass
-from verdigris.core.settings import Settings, Stack
-from verdigris.kernel.detect import detect, layout, layouts, unrecognised
+from support.growing import grow, plant
+from verdigris.core.errors import UserError
+from verdigris.core.settings import JUnit, Stack
+from verdigris.kernel.detect import detect
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def grow(root: Path, *names: str, **texts: str) -> Path:
-    for name in names:
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-    for name, text in texts.items():
-        (root / name.replace("__", ".")).write_text(text)
-    return root
+def seen(root: Path, lang: str | None = None) -> list[str]:
+    return [f"{s.root} {s.runner}" for s in detect(root, lang).stacks]
 
 
 @pytest.mark.parametrize(
@@ -36,130 +30,201 @@ def grow(root: Path, *names: str, **texts: str) -> Path:
     ],
 )
 def test_a_python_project(tmp_path: Path, marker: str) -> None:
-    assert detect(grow(tmp_path, marker)) == (Stack(),)
-    assert unrecognised(tmp_path) == ()
+    found = detect(grow(tmp_path, marker))
+    assert (found.stacks, found.notes) == ((Stack(),), ())
 
 
 def test_nothing_to_find(tmp_path: Path) -> None:
-    assert detect(grow(tmp_path, "README.md", ".venv/lib/x.py", "docs/conf.py")) == ()
+    assert detect(grow(tmp_path, "README.md", ".venv/lib/x.py", "docs/conf.py")).stacks == ()
 
 
 def test_stacks_below_the_root(tmp_path: Path) -> None:
     grow(tmp_path, "README.md", "services/b/pyproject.toml", "services/a/setup.py", "node_modules/x/setup.py")
-    assert detect(tmp_path) == (Stack(root="services/a"), Stack(root="services/b"))
+    assert seen(tmp_path) == ["services/a pytest", "services/b pytest"]
 
 
 def test_an_inner_project_belongs_to_the_outer_stack(tmp_path: Path) -> None:
-    assert detect(grow(tmp_path, "pyproject.toml", "packages/a/pyproject.toml")) == (Stack(),)
+    assert seen(grow(tmp_path, "pyproject.toml", "packages/a/pyproject.toml")) == [". pytest"]
 
 
-def test_other_languages_are_named(tmp_path: Path) -> None:
-    grow(tmp_path, "package.json", "Cargo.toml", "web/go.mod", "pyproject.toml")
-    assert unrecognised(tmp_path) == ("package.json (JavaScript)", "Cargo.toml (Rust)")
-
-
-def test_src_is_the_source_root(tmp_path: Path) -> None:
-    grow(tmp_path, "src/pkg/a.py", "setup.py", "tests/__init__.py", "docs/__init__.py")
-    assert layout(tmp_path, Stack()) == Detected(source=("src",))
-
-
-def test_packages_beside_src_are_source_too(tmp_path: Path) -> None:
-    grow(
-        tmp_path, "src/pkg/a.py", "plugin/__init__.py", "tools/__init__.py", "tests/__init__.py", "data/x.py"
-    )
-    assert layout(tmp_path, Stack()) == Detected(source=("src", "plugin"))
-
-
-def test_src_of_another_language_leaves_a_flat_layout(tmp_path: Path) -> None:
-    grow(tmp_path, "src/lib.rs", "pkg/__init__.py")
-    assert layout(tmp_path, Stack()) == Detected(flat=True, source=("src",))
-
-
-@pytest.mark.parametrize("names", [(), ("calc.py",), ("pkg/__init__.py",), ("src",)])
-def test_without_python_in_src_the_layout_is_flat(tmp_path: Path, names: tuple[str, ...]) -> None:
-    assert layout(grow(tmp_path, *names), Stack()).flat
-
-
-def test_an_empty_src_folder_already_decides(tmp_path: Path) -> None:
-    (tmp_path / "src").mkdir()
-    assert layout(tmp_path, Stack()) == Detected(source=("src",))
-
-
-def test_environments_are_found_by_their_mark(tmp_path: Path) -> None:
-    grow(tmp_path, "env/pyvenv.cfg", "env/lib/test/test_x.py", "pkg/__init__.py")
-    assert layout(tmp_path, Stack()) == Detected(flat=True, environments=("env",))
+UNITTEST = "import unittest\nclass T(unittest.TestCase): ...\n"
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
+    ("more", "runner"),
     [
-        ("pytest.ini", "[pytest]\ntestpaths = checks src 'more tests'\npython_files = check_*.py *.py\n"),
+        ({}, "unittest"),
+        ({"requirements-dev.txt": "pytest==8\n"}, "pytest"),
+        ({"pyproject.toml": "[tool.pytest.ini_options]\n"}, "pytest"),
+        ({"tests/test_b.py": "def test_b(): assert 1\n"}, "pytest"),
+        ({"tests/test_b.py": "import unittest, pytest\n"}, "pytest"),
+        ({"conftest.py": "import pytest\n"}, "pytest"),
+    ],
+)
+def test_unittest_only_where_nothing_speaks_of_pytest(
+    tmp_path: Path, more: dict[str, str], runner: str
+) -> None:
+    plant(tmp_path, {"calc.py": "", "tests/test_a.py": UNITTEST, **more})
+    assert seen(tmp_path) == [f". {runner}"]
+
+
+VITEST, JEST = '{"devDependencies": {"vitest": "3"}}', '{"devDependencies": {"jest": "30"}}'
+NODE = '{"scripts": {"test": "node --import tsx --test"}}'
+
+
+@pytest.mark.parametrize(
+    ("files", "runner"),
+    [
+        ({"package.json": VITEST}, "vitest"),
+        ({"package.json": JEST}, "jest"),
+        ({"package.json": NODE}, "node-test"),
+        ({"package.json": '{"dependencies": {"jest": "1", "vitest": "1"}}'}, "vitest"),
         (
-            "pytest.toml",
-            "[pytest]\ntestpaths = ['checks', 'src', 'more tests']\npython_files = ['check_*.py', '*.py']\n",
+            {"package.json": '{"scripts": {"test": "jest --ci"}, "devDependencies": {"vitest": "1"}}'},
+            "jest",
+        ),
+        ({"package.json": '{"scripts": {"test:unit": "npx vitest run"}}'}, "vitest"),
+        ({"package.json": "{}", "test/a.js": "const test = require('node:test')\n"}, "node-test"),
+        ({"package.json": "{}", "src/a.test.mjs": 'import { it } from "node:test"\n'}, "node-test"),
+    ],
+)
+def test_what_a_package_is_tested_with(tmp_path: Path, files: dict[str, str], runner: str) -> None:
+    [stack] = detect(plant(tmp_path, {"index.js": "", **files})).stacks
+    assert (stack.root, stack.language, stack.runner) == (".", "node", runner)
+
+
+@pytest.mark.parametrize(
+    ("files", "note"),
+    [
+        ({"package.json": '{"devDependencies": {"mocha": "1"}}', "a.js": ""}, "mocha"),
+        ({"package.json": '{"scripts": {"test": "echo no test specified"}}', "a.ts": ""}, "node --test"),
+        ({"package.json": "not json", "a.js": ""}, "names no test tool"),
+        ({"package.json": "{}"}, "names no test tool"),
+        ({"app/build.gradle.kts": ""}, "app/build.gradle.kts is of Gradle"),
+        ({"mix.exs": ""}, "runner: junit"),
+    ],
+)
+def test_what_cannot_be_told_is_said(tmp_path: Path, files: dict[str, str], note: str) -> None:
+    found = detect(plant(tmp_path, files))
+    assert found.stacks == ()
+    assert note in found.notes[0]
+
+
+def test_a_package_without_code_is_nothing(tmp_path: Path) -> None:
+    plant(tmp_path, {"package.json": '{"devDependencies": {"husky": "1"}}', "calc.py": ""})
+    found = detect(tmp_path)
+    assert (found.stacks, found.notes) == ((Stack(),), ())
+
+
+WORKSPACES = '"workspaces": ["packages/*"]'
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (
+            {
+                "package.json": f'{{{WORKSPACES}, "scripts": {{"test": "vitest run"}}}}',
+                "packages/a/package.json": VITEST,
+                "packages/b/package.json": "{}",
+                "packages/c/package.json": JEST,
+            },
+            [". vitest", "packages/c jest"],
         ),
         (
-            "tox.ini",
-            "[tox]\n[pytest]\ntestpaths =\n  checks\n  src\n  'more tests'\npython_files = check_*.py *.py\n",
+            {
+                "package.json": f'{{{WORKSPACES}, "scripts": {{"test": "npm test -ws"}}, {VITEST[1:]}',
+                "packages/a/package.json": '{"scripts": {"test": "vitest run"}}',
+                "packages/b/package.json": "{}",
+                "packages/b/b.test.ts": "",
+                "packages/types/package.json": "{}",
+            },
+            ["packages/a vitest", "packages/b vitest"],
         ),
-        ("setup.cfg", "[tool:pytest]\ntestpaths = checks src 'more tests'\npython_files = check_*.py\n"),
         (
-            "pyproject.toml",
-            "[tool.pytest.ini_options]\ntestpaths = \"checks src 'more tests'\"\npython_files='check_*.py'",
+            {
+                "package.json": '{"scripts": {"test": "pnpm -r test"}}',
+                "pnpm-workspace.yaml": "packages: [apps/*]\n",
+                "apps/web/package.json": VITEST,
+                "apps/api/package.json": JEST,
+            },
+            ["apps/api jest", "apps/web vitest"],
         ),
         (
-            "pyproject.toml",
-            "[tool.pytest]\ntestpaths = ['checks', 'src', 'more tests']\npython_files = ['check_*.py']\n",
+            {"package.json": '{"devDependencies": {"prettier": "3"}}', "web/package.json": VITEST},
+            ["web vitest"],
         ),
     ],
 )
-def test_the_runners_own_configuration_names_tests(tmp_path: Path, name: str, text: str) -> None:
-    grow(tmp_path, "src/pkg/a.py", "checks/check_a.py")
-    (tmp_path / name).write_text(text)
-    assert layout(tmp_path, Stack()).tests == ("checks", "more tests", "**/check_*.py")
+def test_node_workspaces(tmp_path: Path, files: dict[str, str], expected: list[str]) -> None:
+    assert seen(plant(tmp_path, files)) == expected
 
 
-def test_the_first_configuration_wins_as_in_pytest(tmp_path: Path) -> None:
-    grow(tmp_path, tox__ini="[pytest]\ntestpaths = other_tests\n", pytest__ini="[pytest]\n")
-    assert layout(tmp_path, Stack()).tests == ()
+def test_a_cargo_workspace_is_one_stack(tmp_path: Path) -> None:
+    grow(tmp_path, "Cargo.toml", "crates/a/Cargo.toml", "crates/b/Cargo.toml", "target/x/Cargo.toml")
+    assert seen(tmp_path) == [". cargo"]
+    assert seen(grow(tmp_path / "apart", "a/Cargo.toml", "b/Cargo.toml")) == ["a cargo", "b cargo"]
+
+
+def test_go_modules_are_each_their_own(tmp_path: Path) -> None:
+    grow(tmp_path, "go.work", "api/go.mod", "lib/go.mod", "lib/sub/go.mod", "lib/sub/a_test.go")
+    grow(tmp_path, "lib/tools2/go.mod", "lib/testdata/go.mod")
+    assert seen(tmp_path) == ["api go", "lib go", "lib/sub go"]
+
+
+def test_many_languages_side_by_side(tmp_path: Path) -> None:
+    files = {
+        "pyproject.toml": "[project]\n",
+        "service/app.py": "",
+        "package.json": VITEST,
+        "src/index.ts": "",
+        "crates/fast/Cargo.toml": "",
+        "tests/fixtures/package.json": JEST,
+        "examples/go/go.mod": "",
+    }
+    assert seen(plant(tmp_path, files)) == [". pytest", ". vitest", "crates/fast cargo"]
+    assert seen(tmp_path, "rust") == ["crates/fast cargo"]
+    assert seen(tmp_path, "TypeScript") == [". vitest"]
+    assert seen(tmp_path, "python") == [". pytest"]
+
+
+def test_settings_for_a_linter_make_no_python_stack(tmp_path: Path) -> None:
+    plant(tmp_path, {"pyproject.toml": "[tool.codespell]\n", "Cargo.toml": "", "scripts/x.sh": ""})
+    assert seen(tmp_path) == [". cargo"]
+
+
+def test_tools_that_write_junit_xml(tmp_path: Path) -> None:
+    plant(
+        tmp_path,
+        {
+            "java/pom.xml": "<project/>",
+            "php/phpunit.xml.dist": "",
+            "php/composer.json": '{"require-dev": {"phpunit/phpunit": "11"}}',
+            "ruby/.rspec": "",
+            "kt/pom.xml": "<project/>",
+            "kt/mvnw": "",
+            "kt/src/test/kotlin/ATest.kt": "",
+        },
+    )
+    found = detect(tmp_path)
+    assert ["rspec_junit_formatter" in note for note in found.notes] == [True]
+    java, kotlin, php, ruby = found.stacks
+    assert (java.language, java.runner, java.junit) == ("java", "junit", JUnit(preset="surefire"))
+    assert (ruby.language, ruby.junit) == ("ruby", JUnit(preset="rspec"))
+    assert php.junit is not None
+    assert (php.junit.preset, php.junit.command[0]) == ("phpunit", "vendor/bin/phpunit")
+    assert kotlin.junit is not None
+    assert (kotlin.junit.path, kotlin.junit.command[0]) == ("src/test/kotlin/{class}.kt", "./mvnw")
 
 
 @pytest.mark.parametrize(
-    "text", ["[pytest", "[pytest]\ntestpaths = 'unclosed", "[pytest]\ntestpaths = ../x /abs [a"]
+    ("lang", "runner"), [("node", "node-test"), ("rust", "cargo"), ("go", "go"), ("py", "pytest")]
 )
-def test_a_broken_configuration_names_nothing(tmp_path: Path, text: str) -> None:
-    grow(tmp_path, pytest__ini=text)
-    assert layout(tmp_path, Stack()).tests == ()
+def test_a_language_may_be_named_where_nothing_is_there_yet(tmp_path: Path, lang: str, runner: str) -> None:
+    assert seen(tmp_path, lang) == [f". {runner}"]
 
 
-def test_a_package_named_as_testpath_stays_source(tmp_path: Path) -> None:
-    grow(tmp_path, "pkg/__init__.py", "pkg/test_a.py", pytest__ini="[pytest]\ntestpaths = pkg .\n")
-    assert layout(tmp_path, Stack()).tests == ()
-
-
-def test_a_folder_called_test_counts_where_it_holds_tests(tmp_path: Path) -> None:
-    grow(tmp_path, "src/a/test/test_x.py", "src/a/test/helper.py", "src/b/test/client.py")
-    settings = Settings()
-    classes = compile_classes(settings, layouts(tmp_path, settings))
-    assert classify("src/a/test/helper.py", classes) is PathClass.TEST
-    assert classify("src/b/test/client.py", classes) is PathClass.SOURCE
-
-
-def test_layouts_of_every_stack(tmp_path: Path) -> None:
-    grow(tmp_path, "a/src/x.py", "b/x.py")
-    settings = Settings(stacks=(Stack(root="a"), Stack(root="b")))
-    assert layouts(tmp_path, settings) == {"a": Detected(source=("src",)), "b": Detected(flat=True)}
-
-
-def test_names_of_any_bytes(tmp_path: Path) -> None:
-    grow(tmp_path, "caf\udce9 '\n/test/test_x.py")
-    found = layout(tmp_path, Stack())
-    assert found.tests == ("caf\udce9 '\n/test",)
-
-
-def test_a_name_that_looks_like_a_glob_is_taken_literally(tmp_path: Path) -> None:
-    grow(tmp_path, "a[b]*/test/test_x.py", "env[1]/pyvenv.cfg")
-    settings = Settings()
-    classes = compile_classes(settings, layouts(tmp_path, settings))
-    assert classify("a[b]*/test/helper.py", classes) is PathClass.TEST
-    assert classify("env[1]/x.py", classes) is PathClass.OTHER
+@pytest.mark.parametrize(("lang", "said"), [("cobol", "no language"), ("java", "no test tool of java")])
+def test_a_language_that_cannot_be_had(tmp_path: Path, lang: str, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        detect(tmp_path, lang)

@@ -9,10 +9,10 @@ import pytest
 
 from support.gitrepo import GitRepo, make_repo
 from verdigris.core.actions import Actor
+from verdigris.core.versions import version
 from verdigris.kernel import sandbox
 from verdigris.kernel.doctor import Finding, examine
 from verdigris.kernel.doctor.sandbox import check_sandbox
-from verdigris.kernel.doctor.tools import version
 from verdigris.kernel.setup import initialise
 
 if TYPE_CHECKING:

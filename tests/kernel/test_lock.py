@@ -71,3 +71,20 @@ def test_a_lock_that_cannot_be_made_is_a_storage_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="lock"), locked(tmp_path / "file" / "lock", wait=0):
         pass
+
+
+FULL = """
+import pathlib, resource, signal, sys
+from verdigris.kernel.lock import locked
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+with locked(pathlib.Path(sys.argv[1])):
+    print("held")
+"""
+
+
+def test_a_disk_on_which_nothing_can_be_written_is_no_hindrance(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, tmp_path / "lock"], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("held\n", "")

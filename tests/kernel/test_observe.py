@@ -541,3 +541,31 @@ def test_where_head_is_unborn_the_tree_as_it_stands_is_ground(tmp_path: Path) ->
     world = World(repo)
     assert open_project(repo.root, Actor()).state().ground is None
     assert looked(world).ground == world.project.workspace.snapshot()
+
+
+def test_a_stub_that_was_committed_is_there_again_after_a_reset(world: World) -> None:
+    """What was accepted after it is given up with it; nothing of it has to be earned once more."""
+    stubbed = CALC + "\n\ndef sub(a, b):  # STUB:TDD\n    return 0\n"
+    world.write("calc.py", stubbed)
+    world.write("tests/test_sub.py", TEST_SUB)
+    world.repo.commit("test: a red with its stub")
+    world.claimed()
+    world.write("calc.py", CALC + SUB)
+    assert world.settle().verdict.accepted
+    world.repo.commit("feat: sub")
+    looked(world)
+    world.repo.git("reset", "--quiet", "--hard", "HEAD~1")
+    assert world.read("calc.py") == stubbed
+    assert loose(world) == []
+    world.claimed()
+
+
+def test_what_was_never_earned_is_not_earned_by_going_back_to_it(world: World) -> None:
+    world.write("calc.py", CALC + MUL)
+    world.repo.commit("unearned")
+    assert loose(world) == ["calc.py"]
+    world.write("calc.py", CALC)
+    world.repo.commit("taken back")
+    looked(world)
+    world.repo.git("reset", "--quiet", "--hard", "HEAD~1")
+    assert loose(world) == ["calc.py"]

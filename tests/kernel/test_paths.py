@@ -13,7 +13,7 @@ from verdigris.core.pathclass import PathClass
 from verdigris.core.settings import Settings
 from verdigris.kernel.paths import Canonical, Disk, Identity, canonical, class_of
 
-CLASSES = compile_classes(Settings(), {".": Detected(source=("src",))})
+CLASSES = compile_classes(Settings(), {(".", "python"): Detected(source=("src",))})
 TEST = "tests/test_calc.py"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from support.turns import CALC, SUB, TEST_ADD, TEST_SUB, World, make_world
 from verdigris.core.actions import Deny
-from verdigris.core.events import RefactorEnded, Violation
+from verdigris.core.events import RefactorEnded, SuiteRun, Violation
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
 from verdigris.kernel.refactor import Aborted, Begun, Ended, abort, begin, end
@@ -39,6 +39,24 @@ def test_the_same_behaviour_in_a_better_shape_is_accepted(world: World) -> None:
     ground = world.state.ground
     assert ground is not None
     assert world.project.workspace.read(ground, "calc.py") == RENAMED.encode()
+
+
+def test_the_run_of_the_last_acceptance_need_not_be_repeated(world: World) -> None:
+    def runs() -> int:
+        return len(world.events(SuiteRun))
+
+    begun(world)
+    world.write("calc.py", RENAMED)
+    ended(world)
+    before = runs()
+    known = begin(world.project, uncovered=False, known=True)
+    assert (known, runs()) == (Begun(1, 0, uncovered=False), before)
+    world.write("calc.py", CALC.replace("+", "-"))
+    assert ended(world).verdict.kind is Kind.REGRESSED
+    abort(world.project)
+    world.write("README.md", "another tree\n")
+    assert isinstance(begin(world.project, uncovered=False, known=True), Begun)
+    assert runs() == before + 1
 
 
 def test_a_symbol_may_be_renamed_across_source_and_tests(world: World) -> None:

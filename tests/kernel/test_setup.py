@@ -93,9 +93,9 @@ def test_an_empty_tests_folder_holds_no_tests(repo: GitRepo) -> None:
     assert not initialise(repo.root, PERSON).tests
 
 
-def test_another_language_is_named_unless_the_user_says_python(repo: GitRepo) -> None:
+def test_what_cannot_be_told_is_asked_unless_the_user_says_the_language(repo: GitRepo) -> None:
     repo.write("package.json", "{}")
-    with pytest.raises(UserError, match="JavaScript"):
+    with pytest.raises(UserError, match=r"package\.json names no test tool"):
         plan(repo.root)
     assert plan(repo.root, lang="python").content is not None
 

@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.tool_worlds import GO, GO_CONFIG, NODE, NODE_CONFIG, RUST, RUST_CONFIG, make_tool_world
 from support.turns import SUB_ID, TEST_ADD, TEST_SUB, World, make_world
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import Revised
 from verdigris.kernel.claiming import Claimed
-from verdigris.kernel.weakening import revise
+from verdigris.kernel.weakening import lost, revise
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,3 +88,24 @@ def test_what_a_class_no_longer_inherits_from_another_file_is_a_loss(tmp_path: P
     denied = claimed(world)
     assert isinstance(denied, Deny)
     assert "TestBox::test_it" in denied.reason
+
+
+@pytest.mark.parametrize(
+    ("config", "files", "path", "before"),
+    [
+        (NODE_CONFIG, NODE, "test/add.test.js", "it("),
+        (RUST_CONFIG, RUST, "tests/add.rs", "#[test]"),
+        (GO_CONFIG, GO, "calc/add_test.go", "func Test"),
+    ],
+    ids=["node", "rust", "go"],
+)
+def test_an_annotations_slug_is_a_name_in_every_language(
+    tmp_path: Path, config: str, files: dict[str, str], path: str, before: str
+) -> None:
+    text = files[path].replace(before, f"// @tdd-id: sum\n{before}")
+    world = make_tool_world(tmp_path / "repo", config, {**files, path: text})
+    world.write(path, text[: text.index("// @tdd-id")])
+    tree = world.project.workspace.snapshot()
+    assert lost(world.project, world.state, tree).blocking
+    revise(world.project, ["sum"], "nobody adds any more")
+    assert not lost(world.project, world.state, tree).blocking

@@ -13,6 +13,7 @@ from support.tool_projects import BROKEN_CARGO, CARGO, lay_out
 from support.tools import run_tool, why_not
 from verdigris.core.report import Ended, Place, RunPhase, Status
 from verdigris.runners.cargo import CargoRunner
+from verdigris.runners.doctest_output import doc_ids
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +40,7 @@ def read(case: str, *names: str) -> TestReport:
         ("src/lib.rs::tests::result", "Err", False, "Error: ParseIntError", []),
         ("tests/it.rs::panics", "panic", False, "index out of bounds", ["tests/it.rs:3", "src/lib.rs:22"]),
         ("tests/it.rs::unwraps", "panic", False, "called `Option::unwrap()`", ["tests/it.rs:5"]),
-        ("src/lib.rs::add (line 6)", "assertion", True, "assertion `left == right`", ["src/lib.rs:6"]),
+        ("src/lib.rs::add (doc 1)", "assertion", True, "assertion `left == right`", ["src/lib.rs:6"]),
     ],
 )
 def test_ways_to_fail(test: str, kind: str, assertion: bool, message: str, frames: list[str]) -> None:
@@ -62,8 +63,8 @@ def test_ways_to_fail(test: str, kind: str, assertion: bool, message: str, frame
         ("tests/common/mod.rs::common::shared", Status.PASS, ""),
         ("tests/it.rs::tests::adds", Status.PASS, ""),
         ("src/lib.rs::tests::later", Status.SKIP, "slow"),
-        ("src/lib.rs::add (line 10)", Status.PASS, ""),
-        ("src/lib.rs::add (line 14)", Status.ERROR, ""),
+        ("src/lib.rs::add (doc 2)", Status.PASS, ""),
+        ("src/lib.rs::add (doc 3)", Status.ERROR, ""),
     ],
 )
 def test_the_file_that_holds_a_test_is_in_its_id(test: str, status: Status, note: str) -> None:
@@ -150,13 +151,20 @@ def test_a_run_out_of_time_keeps_what_was_told() -> None:
     assert result.failure.kind == "Timeout"
 
 
+def test_a_doc_test_keeps_its_id_when_lines_are_added_above() -> None:
+    names = ["src/lib.rs - add (line 6)", "src/lib.rs - add (line 10)", "src/lib.rs - (line 1) - compile"]
+    moved = ["src/lib.rs - add (line 26)", "src/lib.rs - add (line 30)", "src/lib.rs - (line 1) - compile"]
+    ids = ["src/lib.rs::add (doc 1)", "src/lib.rs::add (doc 2)", "src/lib.rs::(doc 1) - compile"]
+    assert [list(map(doc_ids(told, "/w", "/w").get, told)) for told in (names, moved)] == [ids, ids]
+
+
 def test_doc_tests_are_a_call_of_their_own() -> None:
-    doc, unit = "src/lib.rs::add (line 6)", "src/lib.rs::tests::adds"
+    doc, unit = "src/lib.rs::add (doc 1)", "src/lib.rs::tests::adds"
     assert len(RUNNER.called(asked())) == 2
     [only_doc] = RUNNER.called(asked(doc))
     [only_unit] = RUNNER.called(asked(unit))
     assert ("--doc" in only_doc.argv, "--tests" in only_unit.argv) == (True, True)
-    assert [r.id for r in read("all", doc).results if "(line" in r.id] == [doc]
+    assert [r.id for r in read("all", doc).results if "(doc" in r.id] == [doc]
 
 
 @pytest.fixture(scope="module")
@@ -188,14 +196,14 @@ class TestLive:
         assert "src/a/b.rs::a::b::tests::größe" in report.others
 
     def test_doc_tests_of_one_id(self, project: Path, tmp_path: Path) -> None:
-        report = run_tool(RUNNER, project, ("src/lib.rs::add (line 6)",), reports=tmp_path)
+        report = run_tool(RUNNER, project, ("src/lib.rs::add (doc 1)",), reports=tmp_path)
         [result] = report.results
-        assert (result.id, result.status, result.line) == ("src/lib.rs::add (line 6)", Status.FAIL, 6)
+        assert (result.id, result.status, result.line) == ("src/lib.rs::add (doc 1)", Status.FAIL, 6)
 
     def test_collection_runs_nothing(self, project: Path, tmp_path: Path) -> None:
         report = run_tool(RUNNER, project, ("src", "tests/it.rs"), reports=tmp_path, collect_only=True)
         assert report.results == ()
-        assert {"src/lib.rs::add (line 6)", "src/a/b.rs::a::b::tests::größe", "tests/it.rs::panics"} <= set(
+        assert {"src/lib.rs::add (doc 1)", "src/a/b.rs::a::b::tests::größe", "tests/it.rs::panics"} <= set(
             report.collected
         )
 

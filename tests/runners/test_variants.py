@@ -264,7 +264,9 @@ def test_a_module_that_hides_one_of_pytests_is_not_loaded_by_the_lead(tmp_path: 
     project.write("iniconfig.py", "import os\nopen('seen', 'a').write('x')\nclass IniConfig: pass\n")
     report = judged(project, IDS[0])[0]
     assert (project.root / "seen").read_text() == "x"
-    assert {outcome.why for outcome in report.variants} == {"the project hides a module that pytest needs"}
+    assert {outcome.why for outcome in report.variants} == {
+        "the project hides a module that the test runner needs"
+    }
 
 
 def test_the_plain_run_cannot_be_written_by_a_variant(tmp_path: Path) -> None:

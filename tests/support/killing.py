@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import shutil
 import signal
 import traceback
@@ -141,7 +142,7 @@ def _killed(world: World, operate: Operate, step: int) -> bool:
     if not pid:
         status = 1
         try:
-            _arm(step)
+            arm(step)
             operate(world)
             status = 0
         except BaseException:  # noqa: BLE001 - nothing may leave the child and run on as a second pytest
@@ -153,39 +154,62 @@ def _killed(world: World, operate: Operate, step: int) -> bool:
     return status != 0
 
 
-def _arm(step: int) -> None:
-    """Before and after each record; before and in the midst of each touch of a file."""
-    steps = count(1)
+def arm(step: int, *, writes: bool = False) -> None:
+    """Before and after each record; before and in the midst of each touch of a file.
 
-    def here() -> bool:
-        return next(steps) == step
+    `writes`: also in the midst of each file that is written for a role or an agent.
+    """
+    fuse = _Fuse(step)
+    patched = pytest.MonkeyPatch()
+    patched.setattr(Project, "record", fuse.around(Project.record))
+    patched.setattr(ground, "delete", fuse.around(ground.delete))
+    patched.setattr(ground, "write", fuse.amidst(ground.write))
+    if writes:
+        patched.setattr(pathlib.Path, "write_bytes", fuse.torn(pathlib.Path.write_bytes))
 
-    def die() -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
 
-    def around(call: Any) -> Any:
+class _Fuse:
+    """Burns down by one at each place; the process that is at its end dies there."""
+
+    def __init__(self, length: int) -> None:
+        self._left = length
+
+    def _here(self) -> bool:
+        self._left -= 1
+        return self._left == 0
+
+    def _or_die(self) -> None:
+        if self._here():
+            _die()
+
+    def around(self, call: Any) -> Any:
         def wrapper(*args: Any, **named: Any) -> Any:
-            if here():
-                die()
+            self._or_die()
             done = call(*args, **named)
-            if here():
-                die()
+            self._or_die()
             return done
 
         return wrapper
 
-    def amidst(call: Any) -> Any:
+    def amidst(self, call: Any) -> Any:
         def wrapper(top: int, path: str, mode: str, data: bytes) -> Any:
-            if here():
-                die()
-            if here():
+            self._or_die()
+            if self._here():
                 call(top, path, mode, data[: len(data) // 2])
-                die()
+                _die()
             return call(top, path, mode, data)
 
         return wrapper
 
-    patched = pytest.MonkeyPatch()
-    patched.setattr(Project, "record", around(Project.record))
-    patched.setattr(ground, "delete", around(ground.delete))
-    patched.setattr(ground, "write", amidst(ground.write))
+    def torn(self, call: Any) -> Any:
+        def wrapper(path: Path, data: bytes) -> Any:
+            if self._here():
+                call(path, data[: len(data) // 2])
+                _die()
+            return call(path, data)
+
+        return wrapper
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)

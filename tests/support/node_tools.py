@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from support.tools import answered
 from verdigris.core.nodeids import node_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from verdigris.core.report import TestReport, TestResult
     from verdigris.runners.protocol import Answered, Called, Request, Runner
@@ -175,19 +176,26 @@ def node_22() -> str:
 
 
 def installed(package: str) -> Path:
-    """The folder whose node_modules has the package."""
-    cache = Path(
-        os.environ.get("VERDIGRIS_TEST_TOOLS")
-        or Path(tempfile.gettempdir()) / f"verdigris-tools-{os.getuid()}"
-    )
-    folder = cache / package.replace("/", "_")
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    """The folder whose node_modules has the package, or several with spaces between."""
+    with shared(package.replace("/", "_").replace(" ", "+")) as folder:
         if not (folder / ".done").exists():
             _install(package, folder)
             (folder / ".done").touch()
     return folder
+
+
+@contextmanager
+def shared(name: str) -> Iterator[Path]:
+    """A folder that all runs of this suite share, while nobody else makes or uses it."""
+    cache = Path(
+        os.environ.get("VERDIGRIS_TEST_TOOLS")
+        or Path(tempfile.gettempdir()) / f"verdigris-tools-{os.getuid()}"
+    )
+    folder = cache / name
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield folder
 
 
 def _install(package: str, folder: Path) -> None:
@@ -196,7 +204,7 @@ def _install(package: str, folder: Path) -> None:
         pytest.skip("npm is not installed")
     (folder / "package.json").write_text(json.dumps({"private": True}), encoding="utf-8")
     made = subprocess.run(
-        [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--force", package],
+        [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--force", *package.split()],
         cwd=folder,
         capture_output=True,
         text=True,

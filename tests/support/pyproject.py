@@ -1,4 +1,4 @@
-"""Tiny real pytest projects, and the glue that runs them as the kernel does."""
+"""Tiny real Python projects, and the glue that runs them as the kernel does."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from verdigris.kernel.process import Command, Finished, run
-from verdigris.runners.pytest import invocation
+from verdigris.runners.pytest import PYTEST
 from verdigris.runners.pytest_report import parse
+from verdigris.runners.python import PythonTool, invocation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ NONCE = "5f0c"
 class PyProject:
     root: Path
     python: str = sys.executable
+    tool: PythonTool = PYTEST
 
     def write(self, path: str, text: str) -> None:
         target = self.root / path
@@ -45,6 +47,7 @@ class PyProject:
     ) -> tuple[Finished, TestReport]:
         cache = tempfile.TemporaryDirectory()
         call = invocation(
+            self.tool,
             self.python,
             selection,
             worktree=str(self.root),

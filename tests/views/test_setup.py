@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from verdigris.core.settings import Settings
+from verdigris.core.settings import JUnit, Settings, Stack
 from verdigris.kernel.repository import Repository
 from verdigris.kernel.setup import Initialised, Plan, Removed
 from verdigris.views import setup as view
@@ -14,9 +14,17 @@ def test_a_plan_shows_the_path_and_the_lines_that_count() -> None:
     texts = [
         line.text for line in view.plan_lines(Plan(REPO, Settings(), "# comment\nstacks:\n\n  - root: .\n"))
     ]
-    assert "tdd.yaml" in texts[0]
-    assert texts[1:3] == ["    stacks:", "      - root: ."]
-    assert ".git/tdd/events.jsonl" in texts[3]
+    assert texts[0] == "found python with pytest in ."
+    assert "tdd.yaml" in texts[1]
+    assert texts[2:4] == ["    stacks:", "      - root: ."]
+    assert ".git/tdd/events.jsonl" in texts[4]
+
+
+def test_each_stack_is_told_and_what_is_left_out() -> None:
+    java = Stack(root="j", language="java", runner="junit", junit=JUnit(preset="surefire"))
+    settings = Settings(stacks=(Stack(), java))
+    texts = [line.text for line in view.plan_lines(Plan(REPO, settings, "x: 1\n", ("build.sbt is there",)))]
+    assert texts[1:3] == ["found java with junit (surefire) in j", "note: build.sbt is there"]
 
 
 def test_a_tdd_yaml_that_is_there_stays() -> None:

@@ -27,6 +27,10 @@ class FileWrite:
     after: bytes | None
     spelling: str = ""
     """As the actor named it."""
+    beyond_stubs: str | None = None
+    """Of source that a grammar reads: what makes the change more than stubs; None where none was asked."""
+    only_tests: bool = False
+    """A file of source that nothing but tests loads, so that it is a test as a whole."""
 
 
 @value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.renaming import unmatched
 from verdigris.core.testfile import Assertion, TestFile, read
@@ -33,16 +33,19 @@ def assertions(text: str) -> tuple[Assertion, ...]:
     return read(text).assertions
 
 
-def kept(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Finding, ...]:
+def kept(
+    before: Mapping[str, str], after: Mapping[str, str], reader: Reader | None = None
+) -> tuple[Finding, ...]:
     """What the change loses: assertions, tests, data; and what it newly skips.
 
     Names may be renamed one to one and tests moved between files; files that are the same on both sides
-    need not be given.
+    need not be given. `reader`: of languages besides Python.
     """
+    reader = reader or _Python()
     old = {path: text for path, text in before.items() if after.get(path) != text}
     new = {path: text for path, text in after.items() if before.get(path) != text}
-    then = {path: found for path, text in old.items() if (found := _read(path, text)) is not None}
-    now = {path: _read(path, text) for path, text in new.items() if _is_python(path)}
+    then = {path: found for path, text in old.items() if (found := _read(path, text, reader)) is not None}
+    now = {path: _read(path, text, reader) for path, text in new.items() if reader.reads(path)}
     unreadable = tuple(Finding(path, 1, "it does not parse") for path, found in now.items() if found is None)
     if unreadable:
         return unreadable
@@ -51,19 +54,31 @@ def kept(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Finding, 
         *_lost_assertions(then, readable),
         *_lost_tests(then, readable),
         *_new_skips(then, readable),
-        *_changed_data(old, new),
+        *_changed_data(*({p: t for p, t in side.items() if not reader.reads(p)} for side in (old, new))),
     )
 
 
-def _is_python(path: str) -> bool:
-    return path.endswith(".py")
+class Reader(Protocol):
+    def reads(self, path: str) -> bool: ...
+
+    def read(self, path: str, text: str) -> TestFile:
+        """SyntaxError where it does not parse."""
+        ...
 
 
-def _read(path: str, text: str) -> TestFile | None:
-    if not _is_python(path):
+class _Python:
+    def reads(self, path: str) -> bool:
+        return path.endswith(".py")
+
+    def read(self, path: str, text: str) -> TestFile:  # noqa: ARG002 - Python is Python under any name
+        return read(text)
+
+
+def _read(path: str, text: str, reader: Reader) -> TestFile | None:
+    if not reader.reads(path):
         return None
     try:
-        return read(text)
+        return reader.read(path, text)
     except SyntaxError:
         return None
 
@@ -112,7 +127,7 @@ def _new_skips(then: Mapping[str, TestFile], now: Mapping[str, TestFile]) -> Ite
 
 
 def _changed_data(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Finding]:
-    contents = Counter(text for path, text in new.items() if not _is_python(path))
+    contents = Counter(new.values())
     for path, text in old.items():
-        if not _is_python(path) and not _take(contents, text):
+        if not _take(contents, text):
             yield Finding(path, 1, "its content changed")

@@ -8,24 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ConfigError
 from verdigris.core.globs import compile_glob
+from verdigris.core.languages import suffixes_of
 from verdigris.core.pathclass import PathClass
-from verdigris.core.usual import (
-    ENVIRONMENTS,
-    FLAT_SOURCE,
-    LANGUAGE_FILE,
-    RUNNER_FILES,
-    SWITCHES,
-    TESTS,
-    TRANSIENT,
-)
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from verdigris.core.settings import Settings, Stack
+    from verdigris.core.usual.forms import Usual
 
 _ORDER = tuple(PathClass)
+Where = tuple[str, str]
+"""Root and language: what tells a stack from the others."""
+
+
+def where(stack: Stack) -> Where:
+    return stack.root, stack.language
 
 
 @value
@@ -63,17 +62,24 @@ class Classes:
         return classes
 
 
-def compile_classes(settings: Settings, detected: Mapping[str, Detected]) -> Classes:
-    stacks = [(stack, detected.get(stack.root, Detected(flat=True))) for stack in settings.stacks]
+def compile_classes(settings: Settings, detected: Mapping[Where, Detected]) -> Classes:
+    # Not above: what only classifies, as a gate does, needs none of it.
+    from verdigris.core.usual import SWITCHES, TRANSIENT, usual
+
     transient = [TRANSIENT]
-    tests = [RUNNER_FILES, *map(compile_glob, settings.oracle_include)]
+    tests = [usual(stack).runner for stack in settings.stacks]
+    tests += map(compile_glob, settings.oracle_include)
     source = []
-    for stack, found in stacks:
-        prefix = _prefix(stack.root)
-        transient += [prefix + regex for regex in (*map(compile_glob, found.environments), ENVIRONMENTS)]
+    for stack in settings.stacks:
+        found, prefix, places = (
+            detected.get(where(stack), Detected(flat=True)),
+            _prefix(stack.root),
+            usual(stack),
+        )
+        transient += [prefix + regex for regex in (*map(compile_glob, found.environments), places.transient)]
         transient += [prefix + compile_glob(glob) for glob in stack.generated]
-        tests += [prefix + regex for regex in (TESTS, *map(compile_glob, (*stack.test, *found.tests)))]
-        source += [_not_inner(stack, settings) + prefix + regex for regex in _source(stack, found)]
+        tests += [prefix + regex for regex in (places.tests, *map(compile_glob, (*stack.test, *found.tests)))]
+        source += [_not_inner(stack, settings) + prefix + regex for regex in _source(stack, found, places)]
     rules = (
         (PathClass.SWITCH, SWITCHES),
         (PathClass.OTHER, _any(transient)),
@@ -113,22 +119,26 @@ def _spellings(path: str) -> frozenset[str]:
     return frozenset(forms | {unicodedata.normalize("NFC", path.casefold())})
 
 
-def _source(stack: Stack, found: Detected) -> list[str]:
+def _source(stack: Stack, found: Detected, places: Usual) -> list[str]:
+    of_language = rf"(?=.*(?:{'|'.join(map(re.escape, suffixes_of(stack.language)))})\Z)"
     if stack.source:
-        return [_source_glob(glob) for glob in stack.source]
-    roots = [_source_glob(root + "/") for root in found.source]
-    return [*roots, FLAT_SOURCE] if found.flat else roots
+        return [_source_glob(glob, of_language) for glob in stack.source]
+    roots = [_source_glob(root + "/", of_language) for root in found.source]
+    # Also modules and packages that do not exist yet.
+    flat = rf"{of_language}(?!{places.not_source}).*\Z"
+    return [*roots, flat] if found.flat else roots
 
 
-def _source_glob(glob: str) -> str:
+def _source_glob(glob: str, of_language: str) -> str:
     """A folder holds the files of its language; a glob that ends in a suffix means just that."""
     names_files = re.search(r"\.\w+\Z", glob) is not None
-    return compile_glob(glob) if names_files else LANGUAGE_FILE + compile_glob(glob)
+    return compile_glob(glob) if names_files else of_language + compile_glob(glob)
 
 
 def _not_inner(outer: Stack, settings: Settings) -> str:
-    """A stack inside another decides for itself what its source is."""
-    inner = [_prefix(s.root) for s in settings.stacks if s.root != outer.root and _prefix(s.root)]
+    """A stack inside another of the same language decides for itself what its source is."""
+    same = (s for s in settings.stacks if suffixes_of(s.language) == suffixes_of(outer.language))
+    inner = [_prefix(stack.root) for stack in same if stack.root not in {outer.root, "."}]
     within = [prefix for prefix in inner if prefix.startswith(_prefix(outer.root))]
     return f"(?!{'|'.join(within)})" if within else ""
 

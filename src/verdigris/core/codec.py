@@ -57,6 +57,8 @@ def _decode(kind: Any, data: Any) -> Any:
     if origin in {Union, types.UnionType}:
         inner = next(a for a in arguments if a is not types.NoneType)
         return None if data is None else _decode(inner, data)
+    if origin is tuple and arguments[-1] is not Ellipsis:
+        return tuple(_decode(each, item) for each, item in zip(arguments, data, strict=True))
     if origin is tuple:
         return tuple(_decode(arguments[0], item) for item in data)
     if origin is frozenset:

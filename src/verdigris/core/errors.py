@@ -5,10 +5,13 @@
     │   ├── NotARepository     2   no git worktree here
     │   ├── NotConfigured      2   `tdd init` has not been run
     │   ├── ConfigError        2   tdd.yaml cannot be used
+    │   ├── ModelMisused       2   a model's key, name or address is wrong, or it refuses what is asked
     │   └── UnknownTest        2   no such test id
     ├── LogDamaged             4   the log is not what the kernel wrote
     ├── StorageError          70   a full, read-only or failing disk
     ├── ToolMissing           69   git, an interpreter or a test runner cannot be had
+    ├── ModelUnavailable      69   a model's server is down, cut off or over its limit; may be resumed
+    ├── ContextOverflow       70   a model was shown more than it can read; the caller shows less
     ├── TimedOut             124   a tool did not end in time
     └── HarnessError          70   our fault
 
@@ -49,6 +52,10 @@ class UnknownTest(UserError):
     pass
 
 
+class ModelMisused(UserError):
+    pass
+
+
 class LogDamaged(VerdigrisError):
     exit_code = 4
 
@@ -59,6 +66,14 @@ class StorageError(VerdigrisError):
 
 class ToolMissing(VerdigrisError):
     exit_code = 69
+
+
+class ModelUnavailable(VerdigrisError):
+    exit_code = 69
+
+
+class ContextOverflow(VerdigrisError):
+    pass
 
 
 class TimedOut(VerdigrisError):

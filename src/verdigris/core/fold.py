@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from verdigris.core import events as e
 from verdigris.core.codec import from_json, to_json
 from verdigris.core.events import Event, decode
+from verdigris.core.foldmachine import machine_after
 from verdigris.core.report import Status
 from verdigris.core.state import (
     Baseline,
@@ -49,6 +50,7 @@ _INTENTS = (
     e.Syncing,
     e.HoldingOut,
     e.Releasing,
+    e.Committing,
 )
 _OUTCOMES = (
     e.Reverted,
@@ -60,6 +62,8 @@ _OUTCOMES = (
     e.Synced,
     e.HeldOut,
     e.Released,
+    e.Committed,
+    e.NotCommitted,
 )
 
 
@@ -90,7 +94,7 @@ def step(state: State, record: Record) -> State:
 
 def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
     """One worktree, one event."""
-    w = _intents(w, event)
+    w = _machine(_intents(w, event), event)
     match event:
         case e.Ground():
             after = replace(_at_head(w), ground=event.tree, head=SeenHead(event.commit, event.on))
@@ -119,6 +123,11 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
             return _refactor_ended(w, event)
         case _:
             return _turn(w, event)
+
+
+def _machine(w: WorktreeState, event: Event) -> WorktreeState:
+    after = machine_after(w.machine, event)
+    return w if after is w.machine else replace(w, machine=after)
 
 
 def _at_head(w: WorktreeState) -> WorktreeState:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verdigris.core.shown import some
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -17,16 +19,10 @@ def footer(verdict: Verdict, claimed: Sequence[str], paths: Sequence[str], phase
     """What matters most stands first and last; the middle gives way when it does not fit."""
     head = f"[tdd] {verdict.kind}"
     tail = f"phase {phase}; next: {following}"
-    subject = verdict.reasons[0] if verdict.reasons else _some(claimed)
-    middle = f"{subject}; edited {_some(paths)}" if paths else subject
+    subject = verdict.reasons[0] if verdict.reasons else some(claimed)
+    middle = f"{subject}; edited {some(paths)}" if paths else subject
     room = LIMIT - len(head) - len(_shorten(tail, LIMIT // 2)) - len(": . ")
     return f"{head}: {_shorten(middle, room)}. {_shorten(tail, LIMIT // 2)}"
-
-
-def _some(names: Sequence[str]) -> str:
-    if not names:
-        return "nothing"
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
 def _shorten(text: str, limit: int) -> str:

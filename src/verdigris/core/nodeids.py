@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from verdigris.core.languages import file_end
 from verdigris.core.nodetext import declarations, line_comments
-from verdigris.core.report import Place
-from verdigris.core.testids import REACH, Duplicate
+from verdigris.core.testids import REACH
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
     from verdigris.core.nodetext import Declaration
-    from verdigris.core.report import TestReport, TestResult
 
 SEPARATOR = " › "
-_FILE_END = re.compile(r"\.[cm]?[jt]sx?(?=::)")
 _MARK = re.compile(r"//\s*@tdd-id:\s*([A-Za-z0-9][\w.-]*)\s*$")
 _SLASHED = re.compile(r"(\\*)›")
 
@@ -44,9 +41,7 @@ def node_id(path: str, names: Sequence[str]) -> str:
 
 
 def split_node_id(test_id: str) -> NodeId:
-    """A path may hold `::` as well; only a script's ending ends it for certain."""
-    found = _FILE_END.search(test_id)
-    end = found.end() if found else test_id.find("::")
+    end = file_end(test_id)
     if end < 0:
         return NodeId(test_id, ())
     names = test_id[end + 2 :].split(SEPARATOR)
@@ -75,19 +70,11 @@ def annotated(text: str) -> tuple[Annotated, ...]:
     return tuple(found)
 
 
-def apply(report: TestReport, texts: Mapping[str, str]) -> TestReport:
-    """The report under the ids that annotations in `texts` (by path) give."""
-    marks = {path: annotated(text) for path, text in texts.items()}
-    return replace(report, results=tuple(_renamed(result, marks) for result in report.results))
-
-
-def _renamed(result: TestResult, marks: Mapping[str, tuple[Annotated, ...]]) -> TestResult:
-    native = split_node_id(result.native_id)
-    for mark in marks.get(native.path, ()):
-        if _is_of(mark.test, native.names, result.line):
-            case = f"[{native.names[-1]}]" if mark.test.is_each else ""
-            return replace(result, id=mark.slug + case, id_source="annotation")
-    return result
+def case(test: Declaration, names: tuple[str, ...], line: int) -> str | None:
+    """Of a table of cases the name of one, in brackets; None where these are names of another test."""
+    if not _is_of(test, names, line):
+        return None
+    return f"[{names[-1]}]" if test.is_each else ""
 
 
 def _is_of(test: Declaration, names: tuple[str, ...], line: int) -> bool:
@@ -95,24 +82,3 @@ def _is_of(test: Declaration, names: tuple[str, ...], line: int) -> bool:
     if test.names is not None and not test.is_each:
         return test.names == names
     return test.line <= line <= test.last_line
-
-
-def named(text: str, slug: str) -> tuple[str, ...] | None:
-    """The names of the test that bears the slug; None where only a run can tell."""
-    return next((m.test.names for m in annotated(text) if m.slug == slug and not m.test.is_each), None)
-
-
-def duplicates(texts: Mapping[str, str]) -> tuple[Duplicate, ...]:
-    seen: dict[str, Place] = {}
-    found = []
-    for slug, here in _places(texts):
-        first = seen.setdefault(slug, here)
-        if first != here:
-            found.append(Duplicate(slug, first, here))
-    return tuple(found)
-
-
-def _places(texts: Mapping[str, str]) -> Iterator[tuple[str, Place]]:
-    for path in sorted(texts):
-        for mark in annotated(texts[path]):
-            yield mark.slug, Place(path, mark.line)

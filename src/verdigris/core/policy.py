@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from verdigris.core.actions import Action, Allow, ClaimTest, Decision, Deny, Do, FileWrite, Write
+from verdigris.core.implied import about_stubs, apart, beyond_stubs, implied_claim
+from verdigris.core.oraclepart import holds_tests, is_mixed, same_oracle_part
 from verdigris.core.pathclass import PathClass
 from verdigris.core.redness import WHY_NOT
-from verdigris.core.runnerkeys import MIXED, runner_keys
+from verdigris.core.shown import typed
 from verdigris.core.state import Phase, Turn, WorktreeState
-from verdigris.core.stubs import only_stubs
 from verdigris.core.targets import owners
 
 if TYPE_CHECKING:
@@ -48,16 +49,19 @@ def _unfinished(in_progress: str | None) -> Deny | None:
 
 def _write(state: WorktreeState, action: Write, settings: Settings) -> Decision:
     joins: list[str] = []
-    needs_claim = False
+    edits: list[FileWrite] = []
     for file in action.files:
         match _write_one(state, file, settings):
             case Deny() as no:
                 return no
             case "claim":
-                needs_claim = True
+                edits.append(file)
             case "join" if file.path is not None:
                 joins.append(file.path)
-    return implied_claim(state) if needs_claim else Allow(joins=tuple(joins))
+    if not edits:
+        return Allow(joins=tuple(joins))
+    decision = implied_claim(state)
+    return about_stubs(decision, edits[0]) if isinstance(decision, Deny) else decision
 
 
 def _write_one(state: WorktreeState, file: FileWrite, settings: Settings) -> Deny | str:
@@ -73,6 +77,8 @@ def _write_one(state: WorktreeState, file: FileWrite, settings: Settings) -> Den
             return _mixed(file, name) if phase in {Phase.GREEN, Phase.REFACTOR} else "ok"
         case ((PathClass.TEST | PathClass.SPEC), Phase.GREEN):
             return _frozen(name)
+        case PathClass.SOURCE, (Phase.GREEN | Phase.RED) if file.only_tests:
+            return _frozen(name) if state.phase is Phase.GREEN else "ok"
         case PathClass.SPEC, Phase.REFACTOR:
             return Deny(
                 "spec-in-refactor", f"{name} is specification: a refactor keeps it.", "end the refactor first"
@@ -94,8 +100,7 @@ def _frozen(name: str) -> Deny:
 
 
 def _mixed(file: FileWrite, name: str) -> Deny | str:
-    base = name.rpartition("/")[2]
-    if base not in MIXED or runner_keys(base, file.before or b"") == runner_keys(base, file.after or b""):
+    if not is_mixed(name, file.cls) or same_oracle_part(name, file.before, file.after):
         return "ok"
     return Deny(
         "frozen-oracle",
@@ -107,6 +112,9 @@ def _mixed(file: FileWrite, name: str) -> Deny | str:
 def _source_in_green(state: WorktreeState, file: FileWrite, settings: Settings) -> Deny | str:
     if state.turn is not None and state.turn.suspended:
         return _suspended(state, state.turn)
+    name = file.path or file.spelling
+    if holds_tests(name, file.cls) and not same_oracle_part(name, file.before, file.after):
+        return _tests_among_source(name)
     if file.path is None or owners(state.claims.values(), file.path):
         return "ok"
     if settings.claims == "strict":
@@ -114,39 +122,28 @@ def _source_in_green(state: WorktreeState, file: FileWrite, settings: Settings) 
         return Deny(
             "outside-targets",
             f"{file.path} is outside the targets of the open claims (`claims: strict`).",
-            f"`tdd claim {first} {file.path}`",
+            f"`tdd claim {typed(first, file.path)}`",
         )
     return "join"
 
 
+def _tests_among_source(name: str) -> Deny:
+    return Deny(
+        "frozen-oracle",
+        f"the tests in {name} are part of the oracle, frozen from claim to verdict; where they cannot be told"
+        " from the rest (a string without an end), all of it is.",
+        f'edit the code around them; if a test is wrong: `tdd test-bug {name}:LINE "WHY"`; new tests come '
+        "after the verdict",
+    )
+
+
 def _suspended(state: WorktreeState, turn: Turn) -> Deny:
     why = turn.why or "HEAD moved under the open turn: its reds are not proven on the new ground"
-    return Deny("suspended", f"{why}.", f"`tdd test {' '.join(state.claims)}`")
+    return Deny("suspended", f"{why}.", f"`tdd test {typed(*state.claims)}`")
 
 
-def _source_in_red(file: FileWrite) -> Deny | str:
-    if file.after is None:
-        return "claim"
-    before = None if file.before is None else file.before.decode("utf-8", "surrogateescape")
-    return "ok" if only_stubs(before, file.after.decode("utf-8", "surrogateescape")) is None else "claim"
-
-
-def implied_claim(state: WorktreeState) -> Decision:
-    match state.valid_reds:
-        case ():
-            return Deny(
-                "red-first",
-                "No source edit without a test that is red now.",
-                "write one failing test, run `tdd test ID`, then `tdd claim ID PATH`",
-            )
-        case (red,):
-            return Allow(claims=(red,))
-        case reds:
-            return Deny(
-                "which-red",
-                f"{len(reds)} tests are red; the edit must say which it advances.",
-                f"`tdd claim {reds[0].test_id} PATH`",
-            )
+def _source_in_red(file: FileWrite) -> str:
+    return "ok" if file.after is not None and not beyond_stubs(file, file.after) else "claim"
 
 
 # -- claims -----------------------------------------------------------------------------------
@@ -194,7 +191,8 @@ def _claim_red(state: WorktreeState, action: ClaimTest) -> Deny | None:
         return _wrong_red(action.test_id, "passing")
     if red is None:
         close = f" Did you mean {action.nearest[0]}?" if action.nearest else ""
-        return Deny("no-red", f"{action.test_id} is not red now.{close}", f"`tdd test {action.test_id}`")
+        following = f"`tdd test {typed(action.test_id)}`"
+        return Deny("no-red", f"{action.test_id} is not red now.{close}", following)
     if not red.valid:
         return _wrong_red(action.test_id, red.why)
     if action.drift:
@@ -207,7 +205,7 @@ def _claim_red(state: WorktreeState, action: ClaimTest) -> Deny | None:
         return Deny(
             "stale-red",
             f"{action.moved[0]} changed since that red was seen.",
-            f"run `tdd test {action.test_id}` again",
+            f"run `tdd test {typed(action.test_id)}` again",
         )
     if action.weakened:
         return Deny(
@@ -271,13 +269,13 @@ def next_move(state: WorktreeState) -> str:
         case Phase.REFACTOR:
             return "restructure, then `tdd refactor end` (or `tdd refactor abort`)"
         case Phase.GREEN if state.turn is not None and state.turn.suspended:
-            return f"`tdd test {' '.join(state.claims)}`{'' if state.turn.why else ' on the new ground'}"
+            return f"`tdd test {typed(*state.claims)}`{'' if state.turn.why else ' on the new ground'}"
         case Phase.GREEN:
             return "edit the claimed source, then `tdd settle`"
         case Phase.RED if state.test_bugs:
             bug = next(iter(state.test_bugs.values()))
             return f"revise {bug.places[0].rpartition(':')[0]}, then `tdd test` it"
         case _ if state.valid_reds:
-            return f"`tdd claim {state.valid_reds[0].test_id} PATH`"
+            return f"`tdd claim {typed(apart(state.valid_reds)[0].test_id)} PATH`"
         case _:
             return "write one failing test, then `tdd test ID`"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from verdigris.core.languages import RUST, language_of
 from verdigris.core.pathclass import PathClass
-from verdigris.core.report import CollectError, Failure, RunPhase, Status, TestResult
+from verdigris.core.report import CollectError, Failure, Place, RunPhase, Status, TestResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from verdigris.core.settings import RedRule
 
@@ -22,15 +24,19 @@ WHY_NOT: Mapping[str, tuple[str, str]] = {
     ),
     "skipped": (
         "it was skipped or is expected to fail, so it shows nothing",
-        "take the skip or xfail away and run `tdd test` again",
+        "take away what skips it or expects it to fail, and run `tdd test` again",
     ),
     "xpass": (
-        "it is marked xfail but passes",
-        "take the xfail mark away: the behaviour is there already",
+        "it is expected to fail but passes",
+        "take that mark away: the behaviour is there already",
     ),
     "syntax": (
         "a file does not parse, so nothing was tested",
         "correct the syntax error and run `tdd test` again",
+    ),
+    "build": (
+        "it does not compile, so nothing was tested",
+        "declare what is missing in source with a failing body marked STUB:TDD, or correct what is named",
     ),
     "import": (
         "an import failed, so no behaviour was tested",
@@ -40,9 +46,17 @@ WHY_NOT: Mapping[str, tuple[str, str]] = {
         "the test file raised an error while it was collected",
         "move the failing code into the test, or correct the file",
     ),
+    "unhandled": (
+        "an error was raised outside of any test",
+        "await the promise or handle the error, so that it belongs to a test",
+    ),
+    "report": (
+        "the report of the run is missing, unreadable or contradicts itself, so it proves nothing",
+        "run the command by hand and see what it reports; no test may print what the tool itself would say",
+    ),
     "fixture": (
-        "a fixture or setUp failed before the test began",
-        "repair the fixture, so that the failure comes from the test's own assertion",
+        "a fixture or hook failed before the test began",
+        "repair it, so that the failure comes from the test's own assertion",
     ),
     "teardown": (
         "the failure came after the test, in a teardown",
@@ -58,7 +72,7 @@ WHY_NOT: Mapping[str, tuple[str, str]] = {
     ),
     "crash": (
         "the test process ended in it (exit, signal or interrupt)",
-        "test what exits in a subprocess, or stop it from ending the process",
+        "test what exits in a process of its own, or stop it from ending this one",
     ),
     "no-assertion": (
         "source raised an exception, but the test asserts nothing",
@@ -70,7 +84,7 @@ WHY_NOT: Mapping[str, tuple[str, str]] = {
     ),
     "imported": (
         "its function is defined in a source file, not in a test file",
-        "write the test in a test file, and import names one by one instead of `*`",
+        "write the test in a test file, and import names one by one",
     ),
     "assertion-only": (
         "it failed on an exception, and here only a failed assertion counts (`red: assertion`)",
@@ -86,20 +100,58 @@ WHY_NOT: Mapping[str, tuple[str, str]] = {
     ),
     "not-collected": (
         "no such test was collected, so nothing ran",
-        "check its name and file; pytest collects `test_*` functions in `test_*.py` files",
+        "check its name and its file, and that the runner's own configuration finds it",
     ),
 }
 
-_SYNTAX = frozenset({"SyntaxError", "IndentationError", "TabError"})
-_IMPORT = frozenset({"ImportError", "ModuleNotFoundError"})
-_LACKING = frozenset({"AttributeError", "TypeError"})
+_SYNTAX = frozenset({"SyntaxError", "IndentationError", "TabError", "syntax error"})
+_IMPORT = frozenset(
+    ("ImportError", "ModuleNotFoundError", "LoadError", "NoClassDefFoundError", "ClassNotFoundException")
+)
+_BUILD = frozenset({"build", "build failed", "vet", "compile"})
+_REPORT = frozenset(
+    (
+        "NoReport",
+        "UnreadableReport",
+        "UnmappedTest",
+        "Miscounted",
+        "ExitCode",
+        "ReportedTwice",
+        "Contradiction",
+    )
+)
+_LACKING = frozenset({"AttributeError", "TypeError", "panic", "Err"})
+"""With a subject alone: in Rust it is the source whose answer the test could not unwrap."""
 _BY_PHASE = {RunPhase.COLLECT: "collection", RunPhase.SETUP: "fixture", RunPhase.TEARDOWN: "teardown"}
+_RUSTC = r"E\d{4}|error"
+_RUST_IMPORT = frozenset({"E0432", "E0433", "E0463", "E0583"})
+"""An import, a path or a crate that leads nowhere, and a module without a file."""
+_NOT_PARSED = (
+    r"(?:\S+:\d+: )?(?:expected |unexpected closing|mismatched closing|this file contains an un|unknown start"
+    r"|unterminated|unclosed|'.+' expected|illegal start of|reached end of file)"
+)
+"""What compilers say, without a code, of text that they cannot parse."""
+_TYPES = r"\berror TS\d+|\bTS\d{3,5}:"
+_EMPTY = "No test suite found|must contain at least one test"
+_NO_PACKAGE = (
+    r"no required module provides|is not in (?:std|GOROOT)|cannot find (?:package|module)|could not import"
+    r"|no Go files in"
+)
+_UNHANDLED = "[Uu]nhandled|[Uu]ncaught"
 
 
 def judge_red(
-    result: TestResult, *, classify: Callable[[str], PathClass], has_assertion: bool, rule: RedRule
+    result: TestResult,
+    *,
+    classify: Callable[[str], PathClass],
+    has_assertion: bool,
+    rule: RedRule,
+    at: Callable[[Place], PathClass] | None = None,
 ) -> str:
-    """`valid`, or a key of WHY_NOT. `has_assertion` is the static reading of the test."""
+    """`valid`, or a key of WHY_NOT. `has_assertion` is the static reading of the test.
+
+    `at` tells the class of a line, where a file holds tests among its source.
+    """
     match result.status:
         case Status.PASS:
             return "passing"
@@ -112,13 +164,34 @@ def judge_red(
         return _BY_PHASE.get(result.phase, "crash")
     if failure.kind in {"Timeout", "Crash"} and not failure.bases:
         return failure.kind.lower()
-    return _judge_raised(result, failure, classify) or _judge_failure(failure, classify, has_assertion, rule)
+    look = at or (lambda place: classify(place.path))
+    frames = [PathClass.OTHER if f.path.startswith("/") else look(f) for f in failure.frames]
+    return _judge_raised(result, failure, classify) or _judge_failure(
+        failure, frames, classify, has_assertion, rule
+    )
 
 
 def judge_collect_error(error: CollectError) -> str:
-    if error.kind in _SYNTAX:
+    kind = _last(error.kind)
+    if re.fullmatch(_RUSTC, kind) and language_of(error.path) in {RUST, None}:
+        return _judge_rust_error(error)
+    if kind in _SYNTAX or (kind in _BUILD and re.match(_NOT_PARSED, error.message)):
         return "syntax"
-    return "import" if error.kind in _IMPORT else "collection"
+    if kind in _IMPORT or (kind in _BUILD and re.search(_NO_PACKAGE, error.message)):
+        return "import"
+    if kind in _BUILD or re.search(_TYPES, error.message):
+        return "build"
+    if kind in _REPORT:
+        return "report"
+    if re.search(_EMPTY, error.message):
+        return "not-collected"
+    return "unhandled" if re.match(_UNHANDLED, error.kind) else "collection"
+
+
+def _judge_rust_error(error: CollectError) -> str:
+    if error.kind in _RUST_IMPORT:
+        return "import"
+    return "syntax" if error.kind == "error" and re.match(_NOT_PARSED, error.message) else "build"
 
 
 def _judge_raised(result: TestResult, failure: Failure, classify: Callable[[str], PathClass]) -> str | None:
@@ -129,39 +202,50 @@ def _judge_raised(result: TestResult, failure: Failure, classify: Callable[[str]
     if kinds & _IMPORT:
         return "import"
     if result.status is Status.ERROR:
-        return _BY_PHASE.get(result.phase, "crash")
+        if failure.kind in _REPORT and not failure.bases:
+            return "report"
+        return "build" if failure.kind in _BUILD else _BY_PHASE.get(result.phase, "crash")
     if result.defined_in is not None and _class(result.defined_in, classify) is PathClass.SOURCE:
         return "imported"
     return None
 
 
 def _judge_failure(
-    failure: Failure, classify: Callable[[str], PathClass], has_assertion: bool, rule: RedRule
+    failure: Failure,
+    frames: Sequence[PathClass],
+    classify: Callable[[str], PathClass],
+    has_assertion: bool,
+    rule: RedRule,
 ) -> str:
     if failure.assertion:
         return VALID
-    at = failure.place and _class(failure.place.path, classify)
-    if "NameError" in _kinds(failure) and at is PathClass.TEST:
+    if "NameError" in _kinds(failure) and frames and frames[-1] is PathClass.TEST:
         return "missing-name"
-    if not _is_behaviour(failure, classify):
+    if not _is_behaviour(failure, frames, classify):
         return "not-behaviour"
     if rule == "assertion":
         return "assertion-only"
     return VALID if has_assertion else "no-assertion"
 
 
-def _is_behaviour(failure: Failure, classify: Callable[[str], PathClass]) -> bool:
+def _is_behaviour(
+    failure: Failure, frames: Sequence[PathClass], classify: Callable[[str], PathClass]
+) -> bool:
     """Raised below source; or a project object lacked what a test, the deepest project frame, asked."""
-    classes = [_class(frame.path, classify) for frame in failure.frames]
-    if PathClass.SOURCE in classes[1:]:
+    if PathClass.SOURCE in (frames[1:] or frames):
         return True
-    deepest = next((c for c in reversed(classes) if c is not PathClass.OTHER), None)
+    deepest = next((cls for cls in reversed(frames) if cls is not PathClass.OTHER), None)
     lacking = failure.subject is not None and _class(failure.subject, classify) is PathClass.SOURCE
     return lacking and deepest is PathClass.TEST and bool(_kinds(failure) & _LACKING)
 
 
 def _kinds(failure: Failure) -> frozenset[str]:
-    return frozenset(failure.bases or (failure.kind,))
+    return frozenset(map(_last, failure.bases or (failure.kind,)))
+
+
+def _last(kind: str) -> str:
+    """Of a qualified name, e.g. `java.lang.AssertionError`, its last part."""
+    return re.split(r"[.\\]|::", kind)[-1]
 
 
 def _class(path: str, classify: Callable[[str], PathClass]) -> PathClass:

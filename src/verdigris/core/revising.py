@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 
 def given_up(name: str, revised: Collection[str]) -> bool:
-    """`name` is a path or a test id; a folder, file, class or function stands for all in it."""
+    """`name` is a path or a test id; a folder, file, class, describe or function stands for all in it."""
     return any(
-        name == one or name.startswith((f"{one.rstrip('/')}/", f"{one}::", f"{one}[")) for one in revised
+        name == one or name.startswith((f"{one.rstrip('/')}/", f"{one}::", f"{one} › ", f"{one}["))
+        for one in revised
     )
 
 

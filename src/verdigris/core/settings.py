@@ -11,6 +11,7 @@ ClaimRule = Literal["implied", "strict"]
 ConcernRule = Literal["record", "block"]
 UncoveredRule = Literal["record", "block"]
 Network = Literal["none", "loopback", "host"]
+JUnitErrors = Literal["call", "setup"]
 
 
 @value
@@ -29,7 +30,7 @@ class JUnit:
     path: str | None = None
     source: str | None = None
     build_error: str | None = None
-    errors: Literal["call", "setup"] | None = None
+    errors: JUnitErrors | None = None
 
 
 @value
@@ -92,5 +93,7 @@ class Settings:
     """For all of those tries (`liveness.seconds`)."""
     uncovered: UncoveredRule = "record"
     """Whether a changed line that no claimed test executes refuses a settlement."""
+    warm: bool = True
+    """Whether test tools stay loaded between runs of `tdd test`; verdicts are made by fresh processes."""
     agents: tuple[str, ...] = ()
     """The coding agents whose hooks `tdd init` sets up."""

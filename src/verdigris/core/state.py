@@ -121,6 +121,48 @@ class SeenHead:
 
 
 @value
+class OpenStep:
+    """A step of the machine that has begun."""
+
+    step: int
+    role: str
+    commit: str
+    """HEAD at its start."""
+    tree: str
+    """The tree at its start."""
+    rest: str = ""
+    """Where a refused attempt goes back to, if that is not the start: what was accepted stays."""
+    proposal: str = ""
+    """The blob with what the commit's message will say."""
+    verdict: str = ""
+    """`accepted` once the kernel said so: what is left is the commit."""
+    tests: tuple[str, ...] = ()
+    """Accepted within it."""
+
+
+@value
+class PassedStep:
+    step: int
+    role: str
+    outcome: str
+    why: str
+    after: str
+
+
+@value
+class MachineState:
+    runs: int = 0
+    first: int = 0
+    last: int = 0
+    """The steps of a run that has not ended; 0: there is none."""
+    step: OpenStep | None = None
+    passed: tuple[PassedStep, ...] = ()
+    """Without a commit, the newest last."""
+    stopped: PassedStep | None = None
+    """Why the last run went no further, until a step goes on."""
+
+
+@value
 class WorktreeState:
     phase: Phase = Phase.RED
     ground: str | None = None
@@ -150,6 +192,7 @@ class WorktreeState:
     """Sources of unknown tools that a person said yes to."""
     sent_back: int = 0
     """Stops refused in a row."""
+    machine: MachineState = MachineState()
     configuration: Configuration | None = None
     """Its own: another worktree may have another branch's tdd.yaml."""
 

@@ -1,15 +1,14 @@
-"""How a test is called: its native id, the slug of an annotation, and what a mistyped id may have meant."""
+"""How a test is called: its native id, in Python its annotation, and what a mistyped id may have meant."""
 
 from __future__ import annotations
 
 import ast
 import re
 import tokenize
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from verdigris.core.errors import UserError
-from verdigris.core.report import Place, TestReport, TestResult
+from verdigris.core.languages import GO, PYTHON, file_end, language_of
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 REACH = 3
 """Lines above a test within which its annotation stands."""
 _MARK = "@tdd-id"
+_CASES = {PYTHON: "[", GO: "/"}
 _COMMENT = re.compile(r"#\s*@tdd-id:\s*([A-Za-z0-9][\w.-]*)\s*$")
 
 
@@ -27,7 +27,7 @@ class NativeId:
     function: str
     """Qualified, e.g. `TestA::test_x`; empty for a whole file."""
     case: str
-    """With its brackets, e.g. `[1-a]`; empty when there are no parameters."""
+    """With what begins it, e.g. `[1-a]` or `/sub`; empty when there are none."""
 
 
 @value
@@ -36,21 +36,15 @@ class Annotation:
     line: int
 
 
-@value
-class Duplicate:
-    slug: str
-    first: Place
-    second: Place
-
-
 def split_id(test_id: str) -> NativeId:
-    """A path may hold `::` or `[` as well; only a Python file ends it for certain."""
-    end = test_id.find(".py::")
-    end = end + len(".py") if end >= 0 else test_id.find("::")
+    """In Python brackets hold a case, in Go a `/` begins one; elsewhere both are of the name."""
+    end = file_end(test_id)
     if end < 0:
         return NativeId(test_id, "", "")
-    function, bracket, case = test_id[end + 2 :].partition("[")
-    return NativeId(test_id[:end], function, bracket + case)
+    path, name = test_id[:end], test_id[end + 2 :]
+    opens = _CASES.get(language_of(path) or PYTHON)
+    function, between, case = name.partition(opens) if opens else (name, "", "")
+    return NativeId(path, function, between + case)
 
 
 def annotated(text: str) -> Mapping[str, Annotation]:
@@ -103,47 +97,13 @@ def _comments(text: str) -> Iterator[tuple[int, str]]:
                 yield token.start[0], mark.group(1)
 
 
-def apply(report: TestReport, texts: Mapping[str, str]) -> TestReport:
-    """The report under the ids that annotations in `texts` (by path) give; a case keeps its brackets."""
-    slugs = {path: annotated(text) for path, text in texts.items()}
-    return replace(report, results=tuple(_renamed(result, slugs) for result in report.results))
-
-
-def _renamed(result: TestResult, slugs: Mapping[str, Mapping[str, Annotation]]) -> TestResult:
-    native = split_id(result.native_id)
-    annotation = slugs.get(native.path, {}).get(native.function)
-    if annotation is None:
-        return result
-    return replace(result, id=annotation.slug + native.case, id_source="annotation")
-
-
-def duplicates(texts: Mapping[str, str]) -> tuple[Duplicate, ...]:
-    seen: dict[str, Place] = {}
-    found = []
-    for path in sorted(texts):
-        for annotation in sorted(annotated(texts[path]).values(), key=lambda a: a.line):
-            here = Place(path, annotation.line)
-            first = seen.setdefault(annotation.slug, here)
-            if first != here:
-                found.append(Duplicate(annotation.slug, first, here))
-    return tuple(found)
-
-
-def refuse_duplicates(texts: Mapping[str, str]) -> None:
-    for twice in duplicates(texts):
-        first, second = (f"{place.path}:{place.line}" for place in (twice.first, twice.second))
-        raise UserError(
-            f"the test id {twice.slug} is used twice: {first} and {second}",
-            hint=f"give one of them another `# @tdd-id:`, e.g. {twice.slug}-2",
-        )
-
-
 def nearest(unknown: str, known: Iterable[str]) -> tuple[str, ...]:
-    """At most three ids, best first: the same name elsewhere, then the most alike."""
+    """At most three ids, best first: what begins so, the same name elsewhere, then the most alike."""
     import difflib
 
     ids = sorted(set(known))
     name = split_id(unknown).function or unknown
+    begun = [i for i in ids if i.startswith(unknown)]
     same = [i for i in ids if split_id(i).function.endswith(name) or split_id(i).path.endswith(name)]
     alike = difflib.get_close_matches(unknown, ids, n=3, cutoff=0.5)
-    return tuple(dict.fromkeys([*same, *alike]))[:3]
+    return tuple(dict.fromkeys([*begun, *same, *alike]))[:3]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 AGENTS = frozenset({"test", "claim", "settle", "refactor", "test-bug", "aside", "restore", "sync"})
 READING = frozenset({"status", "log", "doctor", "displaced"})
-PERSONS = frozenset({"init", "uninit", "on", "off", "revise", "holdout"})
+PERSONS = frozenset({"init", "uninit", "on", "off", "revise", "holdout", "run", "step"})
 LOCAL = frozenset({"demo", "completion", "shell"})
 """They ask nothing of the kernel outside: served where they are called."""
 

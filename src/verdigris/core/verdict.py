@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
+from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from verdigris.core.loading import from_elsewhere
@@ -11,6 +14,8 @@ from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+_VALUE = r"(?i)(?:left|right|expected|received|actual)\b[\w ]*: "
 
 
 class Kind(StrEnum):
@@ -174,5 +179,10 @@ def reason_for(after: TestReport, native: str, shown: str) -> str:
 
 
 def first_line(message: str, limit: int = 160) -> str:
-    line = next((x for x in message.strip().splitlines() if x.strip()), "")
+    """With the values that failed, where it ends before it comes to them."""
+    line, *rest = [line.strip() for line in message.splitlines() if line.strip()] or [""]
+    if line.endswith(":"):
+        line = " ".join([line, *rest[:1]])
+    else:
+        line = ", ".join([line, *takewhile(partial(re.match, _VALUE), rest)])
     return line if len(line) <= limit else line[: limit - 1] + "…"

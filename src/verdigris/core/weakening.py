@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.testids import annotated, split_id
 from verdigris.core.value import value
 from verdigris.core.weakening_inherited import inherited_losses
-from verdigris.core.weakening_losses import Loss, losses
-from verdigris.core.weakening_marks import marks
+from verdigris.core.weakening_losses import Loss, State, losses
 from verdigris.core.weakening_state import pairs, parsed, states
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from verdigris.core.weakening_state import State
+    from verdigris.core.weakening_marks import Mark
+
+
+class Marked(State, Protocol):
+    """A suite with what takes its tests out of a run."""
+
+    def marks(self) -> Iterable[tuple[str, Mark]]: ...
+
+    def within(self, name: str, scope: str) -> bool:
+        """Whether a test is the scope, or stands in it; all stand in the empty one."""
+        ...
 
 
 @value
@@ -57,32 +66,35 @@ def weakenings(
     except RecursionError:
         why = "it is nested too deeply to be read"
         return tuple(Weakening("unreadable", path, 1, "", why) for path in sorted(changed & after.keys()))
-    found_in = pairs(old, new)
     losing = [
-        *losses(old, new, found_in),
-        *_marked(old, new, found_in),
+        *between(old, new, pairs(old, new)),
         *no_longer_inherited,
         *(_data(before, after) if data_changed else ()),
     ]
     given_up = _revised(revised, before)
-    found = (
-        Weakening(loss.kind, loss.path, loss.line, loss.before, loss.after)
-        for loss in losing
-        if not any(_covers(entry, loss) for entry in given_up)
-    )
+    return told(loss for loss in losing if not any(_covers(entry, loss) for entry in given_up))
+
+
+def between(old: Marked, new: Marked, found_in: Mapping[int, int]) -> Iterator[Loss]:
+    """`found_in`: by index, the new fact that an old one is found in."""
+    yield from losses(old, new, found_in)
+    yield from _marked(old, new, found_in)
+
+
+def told(losing: Iterable[Loss]) -> tuple[Weakening, ...]:
+    found = (Weakening(loss.kind, loss.path, loss.line, loss.before, loss.after) for loss in losing)
     return tuple(dict.fromkeys(found))
 
 
-def _marked(old: State, new: State, found_in: Mapping[int, int]) -> Iterator[Loss]:
+def _marked(old: Marked, new: Marked, found_in: Mapping[int, int]) -> Iterator[Loss]:
     """New marks on what was there before; a new test may be skipped as its author likes."""
-    known = Counter((mark.kind, mark.what) for file in old.suite.files.values() for mark in marks(file.tree))
+    known = Counter((mark.kind, mark.what) for _, mark in old.marks())
     fresh = _fresh(old, new, found_in)
-    for path, file in new.suite.files.items():
-        for mark in marks(file.tree):
-            known[mark.kind, mark.what] -= 1
-            if known[mark.kind, mark.what] >= 0 or _only_fresh(mark.scope, path, fresh, new):
-                continue
-            yield Loss(mark.kind, path, mark.line, "", _head(mark.what), mark.scope)
+    for path, mark in new.marks():
+        known[mark.kind, mark.what] -= 1
+        if known[mark.kind, mark.what] >= 0 or _only_fresh(mark.scope, path, fresh, new):
+            continue
+        yield Loss(mark.kind, path, mark.line, "", _head(mark.what), mark.scope)
 
 
 def _head(what: str) -> str:
@@ -90,17 +102,15 @@ def _head(what: str) -> str:
     return next((line for line in lines if line.startswith(("def ", "async def "))), lines[0])
 
 
-def _fresh(old: State, new: State, found_in: Mapping[int, int]) -> set[tuple[str, str]]:
+def _fresh(old: Marked, new: Marked, found_in: Mapping[int, int]) -> set[tuple[str, str]]:
     """Tests that stand for no earlier one."""
     heirs = {(new.facts[at].path, new.facts[at].scope) for at in found_in.values()}
     names = old.names()
     return {key for key in new.tests if key not in heirs and not names[key[1]]}
 
 
-def _only_fresh(scope: str, path: str, fresh: set[tuple[str, str]], new: State) -> bool:
-    under = [
-        key for key in new.tests if key[0] == path and (f"{key[1]}::".startswith(f"{scope}::") or not scope)
-    ]
+def _only_fresh(scope: str, path: str, fresh: set[tuple[str, str]], new: Marked) -> bool:
+    under = [key for key in new.tests if key[0] == path and new.within(key[1], scope)]
     return bool(under) and all(key in fresh for key in under)
 
 

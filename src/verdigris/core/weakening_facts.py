@@ -21,6 +21,7 @@ from verdigris.core.testfile import (
 from verdigris.core.value import value
 from verdigris.core.weakening_forms import conjuncts, normal, raising
 from verdigris.core.weakening_names import Names, arguments, bound, renamed
+from verdigris.core.weakening_strength import Change, compare
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -49,6 +50,12 @@ class Fact:
     """What is asserted, with values in place of names."""
     guards: tuple[str, ...]
     match: Assertion
+
+    def against(self, other: Fact) -> Change:
+        return compare(self.form, other.form)
+
+    def calls(self) -> set[str]:
+        return {ast.unparse(node.func) for node in ast.walk(self.form) if isinstance(node, ast.Call)}
 
 
 @dataclass(frozen=True, slots=True)

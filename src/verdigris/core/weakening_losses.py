@@ -2,22 +2,63 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
-from verdigris.core.stubforms import Function
 from verdigris.core.value import value
-from verdigris.core.weakening_strength import Change, compare
+from verdigris.core.weakening_strength import Change
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from verdigris.core.weakening_facts import Fact
-    from verdigris.core.weakening_state import State
+    from collections.abc import Iterator, Mapping, Sequence
 
 Key = tuple[str, str]
+
+
+class Fact(Protocol):
+    """One thing that a test asserts, in whatever language."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def what(self) -> str: ...
+    @property
+    def scope(self) -> str: ...
+    @property
+    def case(self) -> str: ...
+    @property
+    def guards(self) -> tuple[str, ...]: ...
+
+    def against(self, other: Any) -> Change:
+        """What became of it, if the other stands in its place."""
+        ...
+
+    def calls(self) -> set[str]:
+        """The functions that it speaks of."""
+        ...
+
+
+class State(Protocol):
+    """A suite: its tests, and all that they assert."""
+
+    @property
+    def tests(self) -> Mapping[Key, int]: ...
+    @property
+    def facts(self) -> Sequence[Fact]: ...
+
+    def names(self) -> Counter[str]: ...
+
+    def body(self, key: Key) -> str: ...
+
+    def hidden(self, body: str) -> str:
+        """Where the body of a test stands that is no longer collected."""
+        ...
+
+    def stands(self, scope: str, what: str) -> bool:
+        """Whether a test still has these words."""
+        ...
 
 
 @value
@@ -65,30 +106,13 @@ def _gone_tests(old: State, new: State, lost: list[Fact], heirs: dict[Key, str])
         names[name] -= 1
         if names[name] >= 0 or key in heirs or (key in asserting and key not in losing):
             continue
-        body = _body(old, key)
-        twin = next((other for other in fresh if _body(new, other) == body), None)
+        body = old.body(key)
+        twin = next((other for other in fresh if new.body(other) == body), None)
         if twin is not None:
             fresh.remove(twin)
             continue
-        hidden = _hidden(new, body)
+        hidden = new.hidden(body)
         yield Loss("uncollected" if hidden else "removed", path, line, name, hidden, name)
-
-
-def _body(state: State, key: Key) -> str:
-    return _text(state.suite.files[key[0]].functions[key[1]])
-
-
-def _text(function: Function) -> str:
-    return "\n".join(map(ast.unparse, function.body))
-
-
-def _hidden(state: State, body: str) -> str:
-    """Where the body of a test stands that is no longer collected."""
-    for file in state.suite.files.values():
-        for node in ast.walk(file.tree):
-            if isinstance(node, Function) and _text(node) == body and body != "pass":
-                return f"{file.path}:{node.lineno} {node.name}"
-    return ""
 
 
 @dataclass(slots=True)
@@ -120,10 +144,7 @@ class _Places:
 
     def _lacks_the_row(self, fact: Fact, scope: str) -> bool:
         """The assertion still stands there, but no table brings it this row."""
-        texts = (
-            _text(file.functions[scope]) for file in self.new.suite.files.values() if scope in file.functions
-        )
-        return bool(fact.case) and any(fact.what in text for text in texts)
+        return bool(fact.case) and self.new.stands(scope, fact.what)
 
 
 def _loss(kind: str, fact: Fact, other: Fact | None) -> Loss:
@@ -140,30 +161,26 @@ def _covers(fact: Fact, other: Fact) -> bool:
     """The other asks for as much, or for more, wherever this one did."""
     if not set(other.guards) <= set(fact.guards):
         return False
-    return compare(fact.form, other.form) in {Change.SAME, Change.STRONGER}
+    return fact.against(other) in {Change.SAME, Change.STRONGER}
 
 
 def _guarded(fact: Fact, other: Fact) -> str:
     more = set(other.guards) - set(fact.guards)
-    return "guarded" if more and compare(fact.form, other.form) in {Change.SAME, Change.STRONGER} else ""
+    return "guarded" if more and fact.against(other) in {Change.SAME, Change.STRONGER} else ""
 
 
 def _restated(fact: Fact, other: Fact) -> str:
     """The same words over a subject that is made in another way: a factory in place of a constructor."""
     if fact.what != other.what or fact.case != other.case or fact.guards != other.guards:
         return ""
-    was, is_ = _calls(fact.form), _calls(other.form)
+    was, is_ = fact.calls(), other.calls()
     if was and not is_:
         return "weaker"
     return "changed" if was == is_ else "kept"
 
 
-def _calls(form: ast.expr) -> set[str]:
-    return {ast.unparse(node.func) for node in ast.walk(form) if isinstance(node, ast.Call)}
-
-
 def _weaker(fact: Fact, other: Fact) -> str:
-    return "weaker" if compare(fact.form, other.form) is Change.WEAKER else ""
+    return "weaker" if fact.against(other) is Change.WEAKER else ""
 
 
 def _row(fact: Fact, other: Fact) -> str:

@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.parsed import parse
 from verdigris.core.renaming import matched
+from verdigris.core.stubforms import Function
 from verdigris.core.testfile import collected, is_fixture
 from verdigris.core.weakening_facts import facts
 from verdigris.core.weakening_inherited import handed_down
+from verdigris.core.weakening_marks import marks
 from verdigris.core.weakening_names import File, Suite, file_of
 from verdigris.core.weakening_touched import touched, untouched
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
-    from verdigris.core.stubforms import Function
     from verdigris.core.weakening_facts import Fact
+    from verdigris.core.weakening_marks import Mark
 
 _COLLECTED = re.compile(r"(?:.*/)?(?:test_[^/]*|[^/]*_test)\.py")
 _SET_UP = frozenset(
@@ -49,6 +51,32 @@ class State:
 
     def names(self) -> Counter[str]:
         return Counter(name for _, name in self.tests)
+
+    def body(self, key: Key) -> str:
+        return _text(self.suite.files[key[0]].functions[key[1]])
+
+    def hidden(self, body: str) -> str:
+        """Where the body of a test stands that is no longer collected."""
+        for file in self.suite.files.values():
+            for node in ast.walk(file.tree):
+                if isinstance(node, Function) and _text(node) == body and body != "pass":
+                    return f"{file.path}:{node.lineno} {node.name}"
+        return ""
+
+    def stands(self, scope: str, what: str) -> bool:
+        files = (file for file in self.suite.files.values() if scope in file.functions)
+        return any(what in _text(file.functions[scope]) for file in files)
+
+    def within(self, name: str, scope: str) -> bool:
+        return not scope or f"{name}::".startswith(f"{scope}::")
+
+    def marks(self) -> Iterator[tuple[str, Mark]]:
+        for path, file in self.suite.files.items():
+            yield from ((path, mark) for mark in marks(file.tree))
+
+
+def _text(function: Function) -> str:
+    return "\n".join(map(ast.unparse, function.body))
 
 
 def parsed(text: str) -> ast.Module | None:

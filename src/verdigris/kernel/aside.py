@@ -8,11 +8,13 @@ from verdigris.core.actions import Deny, Do
 from verdigris.core.change import LINK
 from verdigris.core.errors import UserError
 from verdigris.core.events import LayingAside, Restored, Restoring, Reverted
+from verdigris.core.pathclass import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.state import Phase
 from verdigris.core.turns import laying_aside
 from verdigris.kernel.observe import difference, unclaimed
 from verdigris.kernel.operation import operation
+from verdigris.kernel.reading import beyond_stubs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +87,8 @@ def lay_on(project: Project, laid: LaidAside, *, frozen: bool = True) -> tuple[s
         ours, theirs = moved[path], edits[path]
         if (ours.new_mode, ours.new) == (theirs.new_mode, theirs.new):
             continue
-        content = project.workspace.merged(laid.start, current, laid.edited, path)
+        stubs = _only_stubs(project, laid.start, current, path)
+        content = project.workspace.merged(laid.start, current, laid.edited, path, yielding=stubs)
         mode = theirs.new_mode if theirs.new_mode != theirs.old_mode else ours.new_mode
         if content is None or mode is None or LINK in {ours.new_mode, theirs.new_mode}:
             return _conflict(laid, path)
@@ -97,6 +100,14 @@ def lay_on(project: Project, laid: LaidAside, *, frozen: bool = True) -> tuple[s
     project.record(intent, sync=True)
     carry_out_restore(project, intent)
     return laid.paths
+
+
+def _only_stubs(project: Project, start: str, current: str, path: str) -> bool:
+    """Whether the file gained nothing since but declarations, which what comes back may take the place of."""
+    before, after = (project.workspace.read(tree, path) for tree in (start, current))
+    if after is None or project.classify(path) is not PathClass.SOURCE:
+        return False
+    return beyond_stubs(path, before, after) is None
 
 
 def _conflict(laid: LaidAside, path: str) -> Deny:

@@ -6,9 +6,11 @@ import os
 import secrets
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from verdigris.core.commands import IN_PYTHON, filled, reports
 from verdigris.core.errors import HarnessError
 from verdigris.core.report import Status, TestReport
 from verdigris.core.value import value
@@ -16,13 +18,15 @@ from verdigris.kernel import headstart, sandbox
 from verdigris.kernel.interpreter import find_interpreter
 from verdigris.kernel.process import Command, Finished, run
 from verdigris.kernel.room.layers import furnish
-from verdigris.kernel.room.opening import forget, notes_of, room, terms_of
+from verdigris.kernel.room.opening import insist, notes_of, room, terms_of
 from verdigris.kernel.room.room import Room
-from verdigris.runners.pytest import BOOTSTRAP, invocation
+from verdigris.runners.pytest import PYTEST
 from verdigris.runners.pytest_report import parse, read_line
+from verdigris.runners.python import BOOTSTRAP, invocation
+from verdigris.runners.unittest import UNITTEST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from verdigris.core.liveness import Variant
     from verdigris.core.settings import Stack
@@ -30,9 +34,10 @@ if TYPE_CHECKING:
     from verdigris.kernel.room.layers import Layer
     from verdigris.kernel.starting import Started
     from verdigris.runners.invocation import Invocation
+    from verdigris.runners.python import PythonTool
 
-TRIES = 2
-"""To confine a run: how it is done is remembered, and may have to be found out anew."""
+LATE = 4
+"""Messages at the end of a run among which those about the run itself are."""
 
 
 class Progress(Protocol):
@@ -58,18 +63,31 @@ class _Job:
     timeout: float
     interpreter: str
     sources: Sequence[str] | None = None
+    packages: tuple[str, ...] = ()
+    """Where installed modules are."""
+    feedback: bool = False
+    """No verdict, on the tree as it is: a process that has loaded things before may make it."""
+
+    command: tuple[str, ...] = ()
+    """What is run instead, where the configuration says so."""
 
     @property
     def argv(self) -> tuple[str, ...]:
-        return (self.interpreter, str(BOOTSTRAP))
+        return self.command or (self.interpreter, str(BOOTSTRAP), *self.tool.argv)
+
+    @property
+    def tool(self) -> PythonTool:
+        return UNITTEST if self.stack.runner == UNITTEST.name else PYTEST
 
     @property
     def cwd(self) -> str:
         return os.path.normpath(self.project.root / self.stack.root)
 
     def invoked(self, cache: str, *, disposable: bool) -> Invocation:
-        plugins = (word for name in self.project.settings.room_plugins or () for word in ("-p", name))
+        named = self.project.settings.room_plugins if self.tool is PYTEST else ()
+        plugins = (word for name in named or () for word in ("-p", name))
         return invocation(
+            self.tool,
             self.interpreter,
             self.names,
             worktree=str(self.project.root),
@@ -83,6 +101,7 @@ class _Job:
             variant_seconds=self.project.settings.liveness_seconds,
             disposable=disposable,
             sources=self.sources,
+            learn=self.feedback,
         )
 
 
@@ -100,17 +119,50 @@ def call(
     timeout: float | None = None,
     bare: bool = False,
     sources: Sequence[str] | None = None,
+    command: tuple[str, ...] = (),
 ) -> TestReport:
     """In a room, on the tree of `layer` where one is given; `bare`: as the user would run it, to compare.
 
-    `sources`, for a verdict: see `invocation`.
+    `sources`, for a verdict: see `invocation`. `command`: one of `Stack.test_command_for`, to be run instead.
     """
+    limit = timeout or project.settings.timeout
+    if stack.test_command_for:
+        from verdigris.kernel.tools.parting import by_command
+
+        again = partial(
+            call,
+            project,
+            extra=extra,
+            trace=trace,
+            collect_only=collect_only,
+            progress=progress,
+            layer=layer,
+            variants=variants,
+            timeout=timeout,
+            bare=bare,
+            sources=sources,
+        )
+        return by_command(project, stack, names, again)
+    if stack.runner not in IN_PYTHON or (command and reports(command)):
+        from verdigris.kernel.tools.call import Asked, call_tool
+
+        feedback = project.settings.warm and not (layer or bare or trace) and sources is None
+        asked = Asked(
+            project, stack, tuple(names), limit, layer, collect_only, progress, bare, command, feedback
+        )
+        return call_tool(asked)
     known = project.repo.private / "interpreters.json"
     interpreter = find_interpreter(project.root / stack.root, project.root, stack.python, os.environ, known)
-    limit = timeout or project.settings.timeout
     python = str(interpreter.path)
     job = _Job(project, stack, names, extra, trace, collect_only, progress, variants, limit, python, sources)
-    return _bare(job) if bare else _early(job, layer) or _in_a_room(job, layer)
+    if command:
+        job = replace(job, command=filled(command, job.argv[1:]))
+        return _bare(job) if bare else _in_a_room(job, layer)
+    if bare:
+        return _bare(job)
+    if project.settings.warm and interpreter.places and not (layer or variants or trace) and sources is None:
+        job = replace(job, packages=interpreter.places.packages, feedback=True)
+    return _early(job, layer) or _warm(job) or _in_a_room(job, layer)
 
 
 def _early(job: _Job, layer: Layer | None) -> TestReport | None:
@@ -120,6 +172,9 @@ def _early(job: _Job, layer: Layer | None) -> TestReport | None:
     early = headstart.take(terms_of(job.project), job.argv, job.cwd)
     if early is None:
         return None
+    if early.warm and not job.feedback:
+        early.end()
+        return None
     with closing(early.room):
         if layer is not None and early.room.confine is not None:
             furnish(job.project, layer, early.room.folders)
@@ -127,15 +182,27 @@ def _early(job: _Job, layer: Layer | None) -> TestReport | None:
     return None if isinstance(report, str) else report
 
 
+def _warm(job: _Job) -> TestReport | None:
+    """By a process of the stack's resident, where there is one and it is in no doubt."""
+    if not job.feedback:
+        return None
+    from verdigris.kernel.warm.forkserver import take
+
+    taken = take(str(job.project.repo.private), terms_of(job.project), job.argv, job.cwd)
+    if taken is None:
+        return None
+    started, made = taken
+    with closing(made):
+        report = _carried_out(job, made, started)
+    return None if isinstance(report, str) else report
+
+
 def _in_a_room(job: _Job, layer: Layer | None) -> TestReport:
-    report: TestReport | str = ""
-    for _ in range(TRIES):
+    def attempt() -> TestReport | str:
         with room(job.project, job.argv, layer=layer) as made:
-            report = _carried_out(job, made)
-        if isinstance(report, TestReport):
-            return report
-        forget(job.project)
-    raise HarnessError(f"the run could not be confined, so it was not made: {report}", hint="`tdd doctor`")
+            return _carried_out(job, made)
+
+    return insist(job.project, attempt)
 
 
 def _bare(job: _Job) -> TestReport:
@@ -152,21 +219,45 @@ def _carried_out(job: _Job, made: Room, started: Started | None = None) -> TestR
     """The report; or why nothing of the project was run."""
     call = job.invoked(made.folders.cache, disposable=made.confine is not None)
     env = {**made.env, **call.env}
-    command = Command(call.argv, Path(call.cwd), env, call.channel_env, call.hello, made.confine)
+    command = Command(job.argv, Path(call.cwd), env, call.channel_env, call.hello, made.confine)
     lines: list[bytes] = []
     on_line = _watched(lines, call.nonce, job.progress)
     finished = run(command, timeout=job.timeout, on_line=on_line, started=started)
     why = sandbox.refusal(finished.exit_code, finished.output) if made.confine and not lines else None
     if why is not None:
         return why
-    if started is not None and _declined(lines, call.nonce):
+    if started is not None and started.lost:
+        return "nobody said how it ended"
+    declined = _told(lines, call.nonce, "declined") if started is not None else None
+    if job.feedback:
+        resident = started is not None and started.resident
+        _learn(job, made, _told(lines, call.nonce, "installed"), declined if resident else None)
+    if declined is not None:
         return "it had begun with modules that the project has itself"
-    headstart.remember(job.project.repo.private, made.terms, call.argv, call.cwd)
+    if not job.command:
+        headstart.remember(job.project.repo.private, made.terms, call.argv, call.cwd)
     return replace(
         _parsed(call, lines, finished),
         sandbox=made.sandbox,
         wrote=made.wrote(job.project.classify),
         notes=notes_of(job.project, made.terms),
+    )
+
+
+def _learn(
+    job: _Job, made: Room, installed: Mapping[str, Any] | None, declined: Mapping[str, Any] | None
+) -> None:
+    from verdigris.kernel.warm.learning import learn_from
+
+    learn_from(
+        job.project,
+        job.stack,
+        made.terms,
+        job.argv,
+        job.cwd,
+        packages=job.packages,
+        installed=installed,
+        declined=declined,
     )
 
 
@@ -182,8 +273,13 @@ def _parsed(call: Invocation, lines: Sequence[bytes], finished: Finished) -> Tes
     )
 
 
-def _declined(lines: Sequence[bytes], nonce: str) -> bool:
-    return any((read_line(line, nonce) or {}).get("kind") == "declined" for line in lines)
+def _told(lines: Sequence[bytes], nonce: str, kind: str) -> Mapping[str, Any] | None:
+    """The last message of a kind; it is among the last lines, or it is the last."""
+    for line in reversed(lines[-LATE:]):
+        message = read_line(line, nonce)
+        if message is not None and message.get("kind") == kind:
+            return message
+    return None
 
 
 def _watched(lines: list[bytes], nonce: str, progress: Progress | None) -> Callable[[bytes], None]:

@@ -37,6 +37,7 @@ class Card:
         "held_out",
         "home",
         "mixed",
+        "mixed_source",
         "phase",
         "refs",
         "root",
@@ -60,6 +61,8 @@ class Card:
     rules: list[tuple[str, Rule]]
     """Class and regex; the first that matches decides."""
     mixed: list[str]
+    mixed_source: tuple[str, ...]
+    """Endings of source that may hold tests."""
     held_out: list[str]
     config: str | None
     """Digest of `tdd.yaml`; None while no change of it is taken in."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ConfigError, NotARepository, StorageError
 from verdigris.core.globs import compile_glob
+from verdigris.core.oraclepart import MIXED_SOURCE
 from verdigris.core.runnerkeys import MIXED
 from verdigris.core.upcast import SCHEMA
 from verdigris.kernel import card
@@ -69,6 +70,7 @@ def _fields(project: Project, state: WorktreeState) -> dict[str, Any]:
         "targets": _covered(target for claim in state.claims.values() for target in claim.targets),
         "rules": [(cls.value, _rule(regex)) for cls, regex in project.classes.rules],
         "mixed": sorted(MIXED),
+        "mixed_source": MIXED_SOURCE,
         "held_out": sorted(state.held_out),
         "config": None if frozen or state.configuration is None else state.configuration.tdd_yaml,
     }

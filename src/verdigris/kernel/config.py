@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import shlex
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ConfigError, NotConfigured
-from verdigris.core.globs import compile_glob
-from verdigris.core.settings import Settings, Stack
+from verdigris.core.languages import suffixes_of
+from verdigris.core.settings import Settings
 from verdigris.core.value import value
 from verdigris.kernel.configfile import NAME, Places, parse, wrong
 from verdigris.kernel.configtext import render
@@ -18,12 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from verdigris.kernel.configkeys import Document, StackKeys
+    from verdigris.core.settings import Stack
+    from verdigris.kernel.configkeys import Document
 
 __all__ = ["Loaded", "decode", "load", "render"]
-
-_DOCS = "see docs/configuration.md for every key"
-_SUPPORTED = {"language": ("python",), "runner": ("pytest",)}
 
 
 @value
@@ -59,12 +55,15 @@ def decode(data: bytes) -> Loaded:
 def _decode(data: bytes) -> tuple[Settings, Places]:
     from verdigris.kernel.configenv import entries, plugins
     from verdigris.kernel.configkeys import document
+    from verdigris.kernel.configmachine import machine_settings
+    from verdigris.kernel.configstack import stack
 
     value, places = parse(data)
     found = document(value, places)
     _check_globs(found, places)
+    machine_settings(found, places)
     settings = Settings(
-        stacks=tuple(_stack(keys, index, places) for index, keys in enumerate(found.stacks)),
+        stacks=tuple(stack(keys, f"stacks[{index}]", places) for index, keys in enumerate(found.stacks)),
         red=found.red,
         claims=found.claims,
         strikes=found.strikes,
@@ -78,57 +77,18 @@ def _decode(data: bytes) -> tuple[Settings, Places]:
         liveness=found.liveness.enabled,
         liveness_seconds=found.liveness.seconds,
         uncovered=found.uncovered,
+        warm=found.warm,
         agents=tuple(found.agents),
     )
     _check_roots(settings, places)
     return settings, places
 
 
-def _stack(keys: StackKeys, index: int, places: Places) -> Stack:
-    for key, known in _SUPPORTED.items():
-        value = getattr(keys, key)
-        if value not in known:
-            what = f"{value!r} is not supported by this version yet"
-            raise wrong(places, f"stacks[{index}].{key}", what, f"use {', '.join(known)}")
-    return Stack(
-        root=str(PurePosixPath(keys.root)),
-        language=keys.language,
-        runner=keys.runner,
-        python=keys.python,
-        test=tuple(keys.test),
-        source=tuple(keys.source),
-        generated=tuple(keys.generated),
-        suite=tuple(_suite(keys.suite, places, f"stacks[{index}].suite")),
-        test_command=_words(keys.test_command, places, f"stacks[{index}].test_command"),
-        check=keys.check,
-        verify=keys.verify,
-        format=keys.format,
-    )
-
-
-def _suite(entries: list[str], places: Places, at: str) -> Iterator[str]:
-    """`-m` and its mark are one entry, also where they are written as two."""
-    waiting = iter(entries)
-    for entry in waiting:
-        mark = next(waiting, None) if entry == "-m" else ""
-        if mark is None:
-            raise wrong(places, f"{at}[{len(entries) - 1}]", "a mark is missing", 'write "-m MARK"')
-        yield f"{entry} {mark}" if mark else entry
-
-
-def _words(value: list[str] | str, places: Places, at: str) -> tuple[str, ...]:
-    try:
-        return tuple(shlex.split(value) if isinstance(value, str) else value)
-    except ValueError as error:
-        raise wrong(places, at, str(error).lower(), "close the quotation, or write a list of words") from None
-
-
 def _check_globs(found: Document, places: Places) -> None:
+    from verdigris.kernel.configstack import check_glob
+
     for at, glob in _globs(found):
-        try:
-            compile_glob(glob)
-        except ConfigError as error:
-            raise wrong(places, at, error.message, error.hint or _DOCS) from None
+        check_glob(glob, places, at)
 
 
 def _globs(found: Document) -> Iterator[tuple[str, str]]:
@@ -141,16 +101,17 @@ def _globs(found: Document) -> Iterator[tuple[str, str]]:
 
 
 def _check_roots(settings: Settings, places: Places) -> None:
-    seen: dict[str, int] = {}
+    seen: dict[tuple[str, tuple[str, ...]], int] = {}
     for index, stack in enumerate(settings.stacks):
         at = f"stacks[{index}].root"
         if stack.root.startswith("/") or ".." in stack.root.split("/") or "\0" in stack.root:
             raise wrong(places, at, f"{stack.root!r} is outside the worktree", "name a folder below it")
-        first = seen.setdefault(stack.root, index)
+        first = seen.setdefault((stack.root, suffixes_of(stack.language)), index)
         if first != index:
-            raise wrong(
-                places, at, f"{stack.root!r} is already the root of stacks[{first}]", "join the two stacks"
+            what = (
+                f"{stack.root!r} is already the root of stacks[{first}], with files of {stack.language} too"
             )
+            raise wrong(places, at, what, "join the two stacks")
 
 
 def _check_folder(root: Path, stack: Stack, places: Places, at: str) -> None:

@@ -8,8 +8,26 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import msgspec
 
-from verdigris.core.settings import ClaimRule, ConcernRule, Network, RedRule, Settings, Stack, UncoveredRule
+from verdigris.core.settings import (
+    ClaimRule,
+    ConcernRule,
+    JUnitErrors,
+    Network,
+    RedRule,
+    Settings,
+    Stack,
+    UncoveredRule,
+)
 from verdigris.kernel.configfile import wrong
+from verdigris.kernel.configmachine import (
+    SECTIONS,
+    BudgetKeys,
+    CommitKeys,
+    MachineKeys,
+    RolesKeys,
+    ServedKeys,
+    elsewhere,
+)
 
 if TYPE_CHECKING:
     from verdigris.core.errors import ConfigError
@@ -18,19 +36,38 @@ if TYPE_CHECKING:
 _DEFAULT = Settings()
 _STACK = Stack()
 _DOCS = "see docs/configuration.md for every key"
-_DRIVERS = ("machine", "cycle", "loop", "roles", "llm", "commit", "budget")
+_DRIVERS = ("cycle", "loop")
+
+
+class JUnitKeys(msgspec.Struct, forbid_unknown_fields=True):
+    preset: str | None = None
+    command: list[str] | str = []
+    everything: list[str] | str = []
+    item: str | None = None
+    join: str | None = None
+    escape: bool | None = None
+    reports: list[str] = []
+    pattern: str | None = None
+    path: str | None = None
+    source: str | None = None
+    build_error: str | None = None
+    errors: JUnitErrors | None = None
 
 
 class StackKeys(msgspec.Struct, forbid_unknown_fields=True):
     root: str = _STACK.root
     language: str = _STACK.language
-    runner: str = _STACK.runner
+    runner: str | None = None
+    """The usual one of the language when not given."""
     python: str | None = None
     test: list[str] = []
     source: list[str] = []
     generated: list[str] = []
     suite: list[str] = []
     test_command: list[str] | str = []
+    test_command_for: dict[Any, Any] = {}
+    """Looked at by `configstack`, which knows the place of each entry."""
+    junit: JUnitKeys | None = None
     check: str | None = None
     verify: str | None = None
     format: str | None = None
@@ -66,7 +103,13 @@ class Document(msgspec.Struct, forbid_unknown_fields=True):
     liveness: LivenessKeys = msgspec.field(default_factory=LivenessKeys)
     concerns: ConcernRule = _DEFAULT.concerns
     uncovered: UncoveredRule = _DEFAULT.uncovered
+    warm: bool = _DEFAULT.warm
     agents: list[str] = []
+    machine: MachineKeys = msgspec.field(default_factory=MachineKeys)
+    roles: RolesKeys = msgspec.field(default_factory=RolesKeys)
+    llm: ServedKeys = msgspec.field(default_factory=ServedKeys)
+    commit: CommitKeys = msgspec.field(default_factory=CommitKeys)
+    budget: BudgetKeys = msgspec.field(default_factory=BudgetKeys)
 
 
 _CHOICES = {
@@ -83,13 +126,23 @@ def document(value: dict[Any, Any], places: Places) -> Document:
     _check_keys(value, Document, "", places)
     for key, keys in (("oracle", OracleKeys), ("room", RoomKeys), ("liveness", LivenessKeys)):
         _check_keys(value.get(key), keys, key, places)
+    for at, section in SECTIONS:
+        _check_keys(_below(value, at), section, at, places)
     stacks = value.get("stacks")
     for index, stack in enumerate(stacks if isinstance(stacks, list) else ()):
         _check_keys(stack, StackKeys, f"stacks[{index}]", places)
+        if isinstance(stack, dict):
+            _check_keys(stack.get("junit"), JUnitKeys, f"stacks[{index}].junit", places)
     try:
         return msgspec.convert(value, Document)
     except msgspec.ValidationError as error:
         raise _misfit(str(error), places) from None
+
+
+def _below(value: Any, at: str) -> Any:
+    for key in at.split("."):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def _check_keys(value: Any, keys: type[msgspec.Struct], at: str, places: Places) -> None:
@@ -104,6 +157,8 @@ def _check_keys(value: Any, keys: type[msgspec.Struct], at: str, places: Places)
         if not at and key in _DRIVERS:
             what = f"the key `{key}` is not supported by this version yet"
             raise wrong(line, "", what, f"remove it; {_DOCS}")
+        if there := elsewhere(str(key)):
+            raise wrong(line, "", f"{where}unknown key `{key}`; {there}", _DOCS)
         near = difflib.get_close_matches(str(key), known, n=1)
         guess = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(f'`{k}`' for k in known)}"
         raise wrong(line, "", f"{where}unknown key `{key}`; {guess}", _DOCS)

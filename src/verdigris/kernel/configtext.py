@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from verdigris.core.settings import Settings, Stack
+from verdigris.core.languages import GO, JUNIT, NODE, PYTHON, RUST
+from verdigris.core.machine import MachineSettings
+from verdigris.core.settings import JUnit, Settings, Stack
+from verdigris.core.value import value as value_class
+from verdigris.kernel.configmachinetext import machine_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,35 +29,79 @@ _ROOM_EXAMPLE: Mapping[str, Value] = {
 }
 
 
-def render(settings: Settings) -> str:
+def render(settings: Settings, kata: str = MachineSettings().kata) -> str:
     lines = ["stacks:"]
+    shown: set[str] = set()
     for stack in settings.stacks:
-        lines += _stack_lines(stack)
-    return "\n".join([_HEAD, *lines, "", *_top_lines(settings), ""])
+        lines += _stack_lines(stack, examples=stack.language not in shown)
+        shown.add(stack.language)
+    named = None if kata == MachineSettings().kata else _text(kata)
+    return "\n".join([_HEAD, *lines, "", *_top_lines(settings), "", *machine_lines(named), ""])
 
 
-def _stack_lines(stack: Stack) -> Iterator[str]:
+@value_class
+class _Examples:
+    """What stands in comments, in the words of a language."""
+
+    generated: tuple[str, ...] = ("**/generated/**",)
+    suite: tuple[str, ...] = ("tests/unit",)
+    test_command: tuple[str, ...] = ()
+    check: str = "make lint"
+    format: str = "make format"
+
+
+_EXAMPLES = {
+    PYTHON: _Examples(
+        ("**/*_pb2.py",), ("tests/unit",), ("-p", "no:randomly"), "ruff check .", "ruff format"
+    ),
+    NODE: _Examples(("src/generated/**",), ("src", "test"), ("--silent",), "eslint .", "prettier --write"),
+    RUST: _Examples(
+        ("src/schema.rs",), ("tests/api.rs",), ("--features", "full"), "cargo clippy --offline", "rustfmt"
+    ),
+    GO: _Examples(("**/*.pb.go",), ("internal",), ("-race",), "go vet ./...", "gofmt -w"),
+}
+
+
+def _stack_lines(stack: Stack, *, examples: bool) -> Iterator[str]:
     yield f"  - root: {_yaml(stack.root)}"
     yield f"    language: {_yaml(stack.language)}"
     yield f"    runner: {_yaml(stack.runner)}"
-    keys: tuple[tuple[str, Value, Value, str], ...] = (
-        ("python", stack.python, ".venv/bin/python", "the interpreter; found when not given"),
-        ("test", stack.test, ("checks/**",), "tests, helpers and data besides the usual ones"),
-        ("source", stack.source, ("src",), "source roots or globs; found when not given"),
-        ("generated", stack.generated, ("**/*_pb2.py",), "files that nobody protects"),
-        (
-            "suite",
-            stack.suite,
-            ("tests/unit",),
-            "ids, paths or -m MARK that acceptance runs; all when not given",
-        ),
-        ("test_command", stack.test_command, ("-p", "no:randomly"), "more arguments for the runner"),
-        ("check", stack.check, "ruff check .", "linter that a settlement must pass"),
-        ("verify", stack.verify, "make check", "what `tdd refactor end` runs besides the suite"),
-        ("format", stack.format, "ruff format", "formatter for the source files of a turn"),
+    for key, value, example, meaning in _stack_keys(stack):
+        if value or (examples and example):
+            yield "    " + _line(key, value or None, example, meaning)
+
+
+def _stack_keys(stack: Stack) -> Iterator[tuple[str, Value, Value, str]]:
+    usual = _EXAMPLES.get(stack.language, _Examples())
+    python = ".venv/bin/python" if stack.language == PYTHON else None
+    junit = _Raw("{preset: surefire}") if stack.runner == JUNIT else None
+    yield "python", stack.python, python, "the interpreter; found when not given"
+    yield "junit", _junit(stack.junit), junit, "the tool that writes JUnit XML"
+    yield "test", stack.test, ("checks/**",), "tests, helpers and data besides the usual ones"
+    yield "source", stack.source, ("src",), "source roots or globs; found when not given"
+    yield "generated", stack.generated, usual.generated, "files that nobody protects"
+    names = "ids, paths or -m MARK" if stack.language == PYTHON else "ids or paths"
+    yield "suite", stack.suite, usual.suite, f"{names} that acceptance runs; all when not given"
+    yield "test_command", stack.test_command, usual.test_command, "more arguments for the runner"
+    for_some = dict(stack.test_command_for)
+    example = _flow({"e2e/**": "make e2e REPORTS={report}"})
+    yield (
+        "test_command_for",
+        _flow(for_some) if for_some else None,
+        example,
+        "another command for some tests, by id or glob",
     )
-    for key, value, example, meaning in keys:
-        yield "    " + _line(key, value or None, example, meaning)
+    yield "check", stack.check, usual.check, "linter that a settlement must pass"
+    yield "verify", stack.verify, "make check", "what `tdd refactor end` runs besides the suite"
+    yield "format", stack.format, usual.format, "formatter for the source files of a turn"
+
+
+def _junit(junit: JUnit | None) -> _Raw | None:
+    if junit is None:
+        return None
+    unsaid = JUnit()
+    said = {field.name: getattr(junit, field.name) for field in fields(junit)}
+    return _flow({key: value for key, value in said.items() if value != getattr(unsaid, key)})
 
 
 def _top_lines(settings: Settings) -> Iterator[str]:
@@ -88,6 +137,8 @@ def _top_lines(settings: Settings) -> Iterator[str]:
         _flow(usual_alive),
         "whether a settlement changes the claimed assertions to see them fail, and for how long",
     )
+    warm = None if settings.warm else settings.warm
+    yield _line("warm", warm, default.warm, "whether test tools stay loaded between runs of `tdd test`")
     yield _line("agents", settings.agents or None, ("claude",), "coding agents whose hooks are set up")
 
 
@@ -121,7 +172,7 @@ class _Raw(str):
 
 
 def _flow(pairs: Mapping[str, Value]) -> _Raw:
-    return _Raw(f"{{{', '.join(f'{key}: {_yaml(value)}' for key, value in pairs.items())}}}")
+    return _Raw(f"{{{', '.join(f'{_text(key)}: {_yaml(value)}' for key, value in pairs.items())}}}")
 
 
 def _line(key: str, value: Value, example: Value, meaning: str) -> str:

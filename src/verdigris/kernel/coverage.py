@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verdigris.core.languages import PYTHON
+from verdigris.core.merging import merged
 from verdigris.core.uncovered import uncovered
 from verdigris.kernel.calling import call
-from verdigris.kernel.execution import merged
 from verdigris.kernel.selection import by_stack
 from verdigris.kernel.texts import texts_at
 
@@ -22,6 +23,16 @@ if TYPE_CHECKING:
 def watchable(edits: Difference) -> tuple[str, ...]:
     """The files to be traced: only what the turn changed, so that all else runs at its own speed."""
     return tuple(c.path for c in edits.source if c.path.endswith(".py") and not c.deleted)
+
+
+def unmeasured(paths: Iterable[str]) -> tuple[str, ...]:
+    """What cannot be said of source in another language than Python."""
+    others = tuple(path for path in paths if not path.endswith(".py"))
+    return (
+        (f"not measured, as it is in Python only: which lines of {', '.join(others)} are run",)
+        if others
+        else ()
+    )
 
 
 def never_run(
@@ -50,7 +61,10 @@ def _watched(
     project: Project, claimed: Sequence[str], paths: Sequence[str], room: Layer | None
 ) -> tuple[TestReport, ...]:
     by = by_stack(project.settings.stacks, claimed)
-    return (merged(call(project, stack, names, trace=paths, layer=room) for stack, names in by.items()),)
+    traced = {stack: names for stack, names in by.items() if stack.language == PYTHON}
+    if not traced:
+        return ()
+    return (merged(call(project, stack, names, trace=paths, layer=room) for stack, names in traced.items()),)
 
 
 def _lines(reports: Iterable[TestReport]) -> Mapping[str, frozenset[int]]:

@@ -5,17 +5,24 @@ from __future__ import annotations
 import json
 import os.path
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 from verdigris.core.events import SuiteRun, TestRun, Violation
 from verdigris.core.loading import unprotected
+from verdigris.core.oraclepart import holds_tests
 from verdigris.core.pathclass import PathClass
-from verdigris.core.reading import asserts_under, has_assertion
+from verdigris.core.reading import asserts_under
 from verdigris.core.redness import judge_red
-from verdigris.core.report import Ended, Status, TestReport, TestResult
+from verdigris.core.report import Ended, Place, Status, TestReport, TestResult
+from verdigris.core.rusttests import is_test_line
 from verdigris.core.testids import NativeId, split_id
 from verdigris.core.verdict import first_line
+from verdigris.kernel.reading import has_assertion
+from verdigris.kernel.sourcetests import on_disk, only_for_tests, test_text
 from verdigris.kernel.texts import text_of
+from verdigris.kernel.unwrapping import with_subjects
+from verdigris.runners.doctest_output import is_doc_id
 
 if TYPE_CHECKING:
     from verdigris.core.state import WorktreeState
@@ -27,7 +34,8 @@ SINGLE_PASSES = 200
 
 def test_events(project: Project, report: TestReport, tree: str) -> tuple[TestRun, ...]:
     texts: dict[str, str | None] = {}
-    return tuple(_event(project, report, result, tree, texts) for result in report.results)
+    results = with_subjects(project, report.results)
+    return tuple(_event(project, report, result, tree, texts) for result in results)
 
 
 def worth_recording(runs: tuple[TestRun, ...], always: frozenset[str] = frozenset()) -> tuple[TestRun, ...]:
@@ -60,10 +68,38 @@ def red_of(project: Project, result: TestResult, texts: dict[str, str | None]) -
     if result.status in {Status.PASS, Status.SKIP}:
         return None
     native = split_id(result.native_id)
-    if project.classify(native.path) is not PathClass.TEST:
+    if not _is_frozen(project, result.native_id, native.path):
         return "not-a-test"
-    asserts = _asserts(project, result, native, texts)
-    return judge_red(result, classify=project.classify, has_assertion=asserts, rule=project.settings.red)
+    # Where an assertion failed, nobody has to look for one.
+    asserted = result.failure is not None and result.failure.assertion
+    return judge_red(
+        result,
+        classify=project.classify,
+        has_assertion=asserted or _asserts(project, result, native, texts),
+        rule=project.settings.red,
+        at=partial(_class_at, project),
+    )
+
+
+def _is_frozen(project: Project, native_id: str, path: str) -> bool:
+    """Whether its text stays as it is while going green; a doc test stands among the words about source."""
+    cls = project.classify(path)
+    if not holds_tests(path, cls):
+        return cls is PathClass.TEST
+    data = on_disk(project)(path)
+    if data is None or is_doc_id(native_id):
+        return False
+    return bool(test_text(path, data, on_disk(project)).strip())
+
+
+def _class_at(project: Project, place: Place) -> PathClass:
+    """Of a line: tests may stand among source."""
+    cls = project.classify(place.path)
+    data = on_disk(project)(place.path) if holds_tests(place.path, cls) else None
+    if data is None:
+        return cls
+    tests = is_test_line(data, place.line) or only_for_tests(place.path, on_disk(project))
+    return PathClass.TEST if tests else cls
 
 
 def _asserts(project: Project, result: TestResult, native: NativeId, texts: dict[str, str | None]) -> bool:
@@ -73,7 +109,9 @@ def _asserts(project: Project, result: TestResult, native: NativeId, texts: dict
         if path not in texts:
             texts[path] = text_of(project, path)
     text, inherited = texts[native.path], texts[written_in]
-    if text is not None and has_assertion(text, native.function):
+    # Go's subtests are tests of their own; the cases of a parametrised test are not.
+    sub = native.case if native.case.startswith("/") else ""
+    if text is not None and has_assertion(native.path, text, native.function + sub):
         return True
     name = native.function.rpartition("::")[2]
     return written_in != native.path and inherited is not None and asserts_under(inherited, name)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from verdigris.core.report import Ended, TestReport
+from verdigris.core.merging import merged
+from verdigris.core.slugs import MARK, apply, refuse_duplicates
 from verdigris.core.suite import suite_of
-from verdigris.core.testids import apply, refuse_duplicates, split_id
+from verdigris.core.testids import split_id
 from verdigris.kernel.calling import call
-from verdigris.kernel.selection import by_stack
+from verdigris.kernel.selection import by_stack, stack_of
 from verdigris.kernel.texts import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
+    from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
     from verdigris.core.state import WorktreeState
     from verdigris.kernel.calling import Progress
@@ -34,7 +37,11 @@ def execute(
     """These ids and paths; whole stacks where none is named."""
     chosen = _chosen(project, natives)
     reports = (
-        call(project, stack, names, progress=progress, layer=layer, timeout=timeout, sources=sources)
+        _own(
+            project,
+            stack,
+            call(project, stack, names, progress=progress, layer=layer, timeout=timeout, sources=sources),
+        )
         for stack, names in chosen.items()
     )
     return _named(project, merged(reports))
@@ -67,10 +74,10 @@ def execute_suite(
             sources=sources,
         )
         if suite.marks and mine:
-            reports.append(asked(mine))
+            reports.append(_own(project, stack, asked(mine)))
             mine = ()
         names = (*suite.names, *mine) if stack.suite else ()
-        reports.append(asked(names, extra=suite.marks))
+        reports.append(_own(project, stack, asked(names, extra=suite.marks)))
     return _named(project, merged(reports))
 
 
@@ -83,7 +90,9 @@ def time_limit(project: Project, state: WorktreeState) -> float:
 def collect(project: Project, *, layer: Layer | None = None) -> frozenset[str]:
     """The ids that exist, without running any."""
     stacks = project.settings.stacks
-    reports = (call(project, stack, (), collect_only=True, layer=layer) for stack in stacks)
+    reports = (
+        _own(project, stack, call(project, stack, (), collect_only=True, layer=layer)) for stack in stacks
+    )
     return frozenset(merged(reports).collected)
 
 
@@ -92,40 +101,30 @@ def _chosen(project: Project, natives: Sequence[str]) -> dict[Stack, tuple[str, 
     return by_stack(stacks, natives) if natives else dict.fromkeys(stacks, ())
 
 
-_WORST = (Ended.TIMEOUT, Ended.DIED, Ended.EARLY_EXIT, Ended.NO_START, Ended.FINISHED)
+def _own(project: Project, stack: Stack, report: TestReport) -> TestReport:
+    """Without the tests of a stack inside this one, which a runner that looks into every folder finds too."""
+    stacks = project.settings.stacks
+    if not any(s.language == stack.language and s != stack for s in stacks):
+        return report
 
+    @cache
+    def is_own(path: str) -> bool:
+        return not path or path.startswith("/") or stack_of(stacks, path) == stack
 
-def merged(reports: Iterable[TestReport]) -> TestReport:
-    """Several stacks, one report; it ended as badly as the worst of them."""
-    first, *rest = reports
-    for other in rest:
-        worst = min(first, other, key=lambda report: _WORST.index(report.ended))
-        first = TestReport(
-            command=f"{first.command} && {other.command}",
-            ended=worst.ended,
-            exit_code=worst.exit_code or first.exit_code or other.exit_code,
-            duration_ms=first.duration_ms + other.duration_ms,
-            results=first.results + other.results,
-            collected=first.collected + other.collected,
-            others=first.others + other.others,
-            errors=first.errors + other.errors,
-            tail=worst.tail,
-            lines={**first.lines, **other.lines},
-            strays=first.strays + other.strays,
-            loaded=tuple(dict.fromkeys((*first.loaded, *other.loaded))),
-            outside=tuple(dict.fromkeys((*first.outside, *other.outside))),
-            sandbox=first.sandbox,
-            wrote=tuple(sorted({*first.wrote, *other.wrote})),
-            notes=tuple(dict.fromkeys((*first.notes, *other.notes))),
-        )
-    return first
+    return replace(
+        report,
+        results=tuple(r for r in report.results if is_own(split_id(r.native_id).path)),
+        collected=tuple(i for i in report.collected if is_own(split_id(i).path)),
+        others=tuple(i for i in report.others if is_own(split_id(i).path)),
+        errors=tuple(e for e in report.errors if is_own(e.path)),
+    )
 
 
 def _named(project: Project, report: TestReport) -> TestReport:
     """Under the slugs that annotations give."""
     paths = {split_id(result.native_id).path for result in report.results}
     texts = {path: text_of(project, path) for path in paths}
-    marked = {path: text for path, text in texts.items() if text is not None and "@tdd-id" in text}
+    marked = {path: text for path, text in texts.items() if text is not None and MARK in text}
     if not marked:
         return report
     refuse_duplicates(marked)

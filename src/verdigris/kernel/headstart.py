@@ -27,9 +27,11 @@ NOTE = "headstart"
 class Early:
     """A process that waits for its greeting, in a room of its own."""
 
-    def __init__(self, started: Started, room: Room) -> None:
+    def __init__(self, started: Started, room: Room, *, warm: bool = False) -> None:
         self.started = started
         self.room = room
+        self.warm = warm
+        """It is a resident's, and no verdict is its to make."""
 
     def end(self) -> None:
         self.started.end()
@@ -40,12 +42,16 @@ _waiting: dict[tuple[str, ...], Early] = {}
 """By the words of its note; at most one."""
 
 
-def begin(folder: str) -> None:
+def begin(folder: str, *, warm: bool = False) -> None:
     """Start what the last run in this worktree started; any doubt is a reason not to."""
     try:
-        with open(os.path.join(_private(folder), NOTE), "rb") as file:  # noqa: PTH118, PTH123 - before pathlib
+        private = _private(folder)
+        with open(os.path.join(private, NOTE), "rb") as file:  # noqa: PTH118, PTH123 - before pathlib
             words = os.fsdecode(file.read()).split("\0")
         terms, (cwd, *argv) = read(words)
+        if warm and (lent := _lent(private, terms, argv, cwd)):
+            _waiting[tuple(words)] = lent
+            return
         room = Room(terms, argv)
     except (OSError, ValueError, IndexError, VerdigrisError):
         return
@@ -57,10 +63,19 @@ def begin(folder: str) -> None:
     _waiting[tuple(words)] = Early(started, room)
 
 
+def _lent(private: str, terms: Terms, argv: list[str], cwd: str) -> Early | None:
+    if not os.path.isdir(os.path.join(private, "warm")):  # noqa: PTH112, PTH118 - before pathlib
+        return None
+    from verdigris.kernel.warm.forkserver import begin as lend
+
+    lent = lend(private, terms, argv, cwd)
+    return None if lent is None else Early(*lent, warm=True)
+
+
 def take(terms: Terms, argv: tuple[str, ...], cwd: str) -> Early | None:
     """The waiting process, if it is the one that would be started now."""
     early = _waiting.pop((*terms.words(), cwd, *argv), None)
-    if early is not None and early.started.child.poll() is not None:
+    if early is not None and (not early.started.arrived() or early.started.child.poll() is not None):
         early.end()
         return None
     return early

@@ -6,7 +6,7 @@ import errno
 import fcntl
 import os
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError, UserError
@@ -28,8 +28,9 @@ def locked(path: Path, *, wait: float | None = None) -> Iterator[int]:
     descriptor = _open(path)
     try:
         _acquire(descriptor, path, wait)
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+        with suppress(OSError):  # on a full disk nobody is told who holds it, and it is held all the same
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
         yield descriptor
     finally:
         os.close(descriptor)

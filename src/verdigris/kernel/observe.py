@@ -8,11 +8,11 @@ from verdigris.core.actions import Unclaimed
 from verdigris.core.events import Event, Ground, HeadSeen, RefactorBegun, Suspended
 from verdigris.core.loading import import_roots
 from verdigris.core.pathclass import PathClass
-from verdigris.core.runnerkeys import MIXED, runner_keys
 from verdigris.core.state import Phase
-from verdigris.core.stubs import only_stubs
 from verdigris.core.value import value
+from verdigris.kernel.reading import beyond_stubs
 from verdigris.kernel.repository import Head, head
+from verdigris.kernel.sourcetests import parts_differ
 from verdigris.kernel.workspace import committed, moves
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ class Difference:
 
     source: tuple[Change, ...]
     oracle: tuple[str, ...]
-    """Test, spec and switch paths, and mixed files whose runner keys differ."""
+    """Test, spec and switch paths, and mixed files whose runner keys or tests differ."""
     other: tuple[Change, ...]
 
     @property
     def protected(self) -> tuple[str, ...]:
-        return (*self.oracle, *(c.path for c in self.source))
+        return tuple(dict.fromkeys((*self.oracle, *(c.path for c in self.source))))
 
 
 def difference(project: Project, old: str, new: str) -> Difference:
@@ -44,22 +44,15 @@ def difference(project: Project, old: str, new: str) -> Difference:
     oracle: list[str] = []
     other: list[Change] = []
     for change in project.workspace.changes(old, new) if old != new else ():
-        match project.classify(change.path):
-            case PathClass.SOURCE:
-                source.append(change)
-            case cls if cls in ORACLE or _runner_keys_differ(project, change, old, new):
-                oracle.append(change.path)
-            case _:
-                other.append(change)
+        cls = project.classify(change.path)
+        drifted, rest = (True, False) if cls in ORACLE else parts_differ(project, change, old, new)
+        if drifted:
+            oracle.append(change.path)
+        if cls is PathClass.SOURCE and rest:
+            source.append(change)
+        elif not drifted:
+            other.append(change)
     return Difference(tuple(source), tuple(oracle), tuple(other))
-
-
-def _runner_keys_differ(project: Project, change: Change, old: str, new: str) -> bool:
-    name = change.path.rpartition("/")[2]
-    if name not in MIXED:
-        return False
-    before, after = (project.workspace.read(tree, change.path) or b"" for tree in (old, new))
-    return runner_keys(name, before) != runner_keys(name, after)
 
 
 def source_roots(project: Project, tree: str) -> tuple[str, ...]:
@@ -76,8 +69,7 @@ def unclaimed(project: Project, ground: str, tree: str) -> tuple[Unclaimed, ...]
         if after is None:
             found.append(Unclaimed(change.path, 1, "it was deleted"))
             continue
-        old = None if before is None else before.decode("utf-8", "surrogateescape")
-        finding = only_stubs(old, after.decode("utf-8", "surrogateescape"))
+        finding = beyond_stubs(change.path, before, after)
         if finding is not None:
             found.append(Unclaimed(change.path, finding.line, finding.why))
     return tuple(found)
@@ -124,8 +116,15 @@ def _unearned(project: Project, state: WorktreeState, paths: frozenset[str]) -> 
         undecided -= same
         for ground in grounds if same else ():
             same = same.intersection(c.path for c in project.workspace.changes(ground, current))
-        found |= same
+        found |= {path for path in same if not _is_stub(project, path, grounds, current)}
     return found
+
+
+def _is_stub(project: Project, path: str, grounds: tuple[str, ...], current: str) -> bool:
+    """Against what was ground there: stubs need no red, so they are nothing to be earned."""
+    after = project.workspace.read(current, path)
+    befores = (project.workspace.read(ground, path) for ground in grounds)
+    return after is not None and any(beyond_stubs(path, before, after) is None for before in befores)
 
 
 def _stations(project: Project, state: WorktreeState) -> Iterator[tuple[str, tuple[str, ...]]]:

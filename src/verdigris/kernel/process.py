@@ -6,7 +6,6 @@ import os
 import selectors
 import signal
 import socket
-import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -65,17 +64,18 @@ class _Sink(Protocol):
 class _Ends:
     """The first and the last bytes of a stream."""
 
+    kept: int
     head: bytearray = field(default_factory=bytearray)
     tail: bytearray = field(default_factory=bytearray)
     dropped: int = 0
 
     def feed(self, data: bytes) -> None:
-        room = KEPT - len(self.head)
+        room = self.kept - len(self.head)
         self.head += data[:room]
         self.tail += data[room:] if room > 0 else data
-        if len(self.tail) > 2 * KEPT:
-            self.dropped += len(self.tail) - KEPT
-            del self.tail[:-KEPT]
+        if len(self.tail) > 2 * self.kept:
+            self.dropped += len(self.tail) - self.kept
+            del self.tail[: -self.kept]
 
     def bytes(self) -> bytes:
         gap = b"\n... %d bytes left out ...\n" % self.dropped if self.dropped else b""
@@ -112,13 +112,15 @@ def run(
     timeout: float,
     on_line: Callable[[bytes], None] | None = None,
     started: Started | None = None,
+    kept: int = KEPT,
 ) -> Finished:
     """Waits for the command's own process only; what it left running in its group is killed.
 
-    `started` is a process of this very command that is running already.
+    `started` is a process of this very command that is running already. `kept`: see `KEPT`; for a tool that
+    reports on its output.
     """
     begun = time.monotonic()
-    output, channel = _Ends(), _Whole() if on_line is None else _Lines(on_line)
+    output, channel = _Ends(kept), _Whole() if on_line is None else _Lines(on_line)
     started = started or _start(command)
     try:
         conversation = _Conversation(started, command.hello, output, channel)
@@ -187,7 +189,7 @@ class _Conversation:
             )
 
     def _read_while_running(self, deadline: float) -> bool:
-        while not _ended(self.started.child):
+        while not self.started.child.ended():
             left = deadline - time.monotonic()
             if left <= 0:
                 return False
@@ -241,18 +243,9 @@ class _Conversation:
 @contextmanager
 def _end_of(child: Child) -> Iterator[int | None]:
     """A descriptor that wakes the selector when the child ends, where the system has such."""
-    if sys.platform != "linux":
-        yield None
-        return
-    end = os.pidfd_open(child.pid)
+    end = child.end_of()
     try:
         yield end
     finally:
-        os.close(end)
-
-
-def _ended(child: Child) -> bool:
-    """Without reaping, so that its number stays the group's until the group is gone."""
-    if child.returncode is not None:
-        return True
-    return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        if end is not None:
+            os.close(end)

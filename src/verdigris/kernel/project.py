@@ -104,7 +104,7 @@ def open_project(start: Path, actor: Actor) -> Project:
 def configured_event(root: Path) -> Configured:
     from verdigris.core.classify import compile_classes
     from verdigris.kernel.config import load
-    from verdigris.kernel.detect import layouts
+    from verdigris.kernel.layout import layouts
 
     loaded = load(root)
     classes = compile_classes(loaded.settings, layouts(root, loaded.settings))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.codec import from_json
 from verdigris.core.events import (
+    Committing,
     Event,
     Formatted,
     Formatting,
@@ -29,7 +30,7 @@ def recover(project: Project) -> str | None:
     pending = project.state().intent
     if pending is None:
         return None
-    from verdigris.kernel import aside, gitwhole, holdout, putback, sync
+    from verdigris.kernel import aside, committing, gitwhole, holdout, putback, sync
     from verdigris.kernel.observe import difference
 
     intent = from_json(Event.kinds[pending.kind], pending.data)
@@ -67,5 +68,7 @@ def recover(project: Project) -> str | None:
         case Syncing():
             sync.finish(project, intent, exit_code=None)
             return "took in an interrupted sync"
+        case Committing():
+            return committing.finish(project, intent)
         case _:
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny, Do
@@ -21,6 +22,7 @@ from verdigris.core.value import value
 from verdigris.core.verdict import STRIKES, Verdict
 from verdigris.kernel import aside
 from verdigris.kernel.commands import run_tool
+from verdigris.kernel.coverage import unmeasured
 from verdigris.kernel.evidence import (
     about_the_run,
     rewritten_oracle,
@@ -35,9 +37,12 @@ from verdigris.kernel.observe import difference, source_roots, unclaimed
 from verdigris.kernel.operation import operation
 from verdigris.kernel.repository import in_progress
 from verdigris.kernel.room.held import held
+from verdigris.kernel.sourcetests import test_texts
+from verdigris.kernel.testreading import TestReader
 from verdigris.kernel.texts import texts_at
 
 if TYPE_CHECKING:
+    from verdigris.core.events import SuiteRun
     from verdigris.core.state import Refactor, WorktreeState
     from verdigris.kernel.calling import Progress
     from verdigris.kernel.project import Project
@@ -70,7 +75,10 @@ class Aborted:
     next: str
 
 
-def begin(project: Project, *, uncovered: bool, progress: Progress | None = None) -> Begun | Deny:
+def begin(
+    project: Project, *, uncovered: bool, known: bool = False, progress: Progress | None = None
+) -> Begun | Deny:
+    """`known`: the last whole run says how the tests stand, where it was of this tree; else they are run."""
     with operation(project) as state:
         tree = project.workspace.snapshot()
         edits = unclaimed(project, state.ground or tree, tree)
@@ -78,14 +86,27 @@ def begin(project: Project, *, uncovered: bool, progress: Progress | None = None
         decision = decide(state, action, project.settings, in_progress=in_progress(project.repo))
         if isinstance(decision, Deny):
             return decision
-        report = execute_suite(project, progress=progress)
-        suite = suite_event(project, report, tree)
-        if suite is None and not uncovered:
-            return _nothing_to_hold_on_to(report)
-        record = suite.record if suite else project.workspace.blob(b"{}")
+        record = _known(project, state, tree) if known else None
+        suites: list[SuiteRun] = []
+        if record is None:
+            report = execute_suite(project, progress=progress)
+            suite = suite_event(project, report, tree)
+            if suite is None and not uncovered:
+                return _nothing_to_hold_on_to(report)
+            suites = [suite] if suite else []
+            record = suite.record if suite else project.workspace.blob(b"{}")
         begun = RefactorBegun(tree=tree, record=record, uncovered=uncovered, foundation=prepare(project))
-        project.record(*([suite] if suite else []), begun, sync=True)
-        return Begun(suite.passed if suite else 0, suite.failed if suite else 0, uncovered)
+        project.record(*suites, begun, sync=True)
+        statuses = Counter(_statuses(project, record).values())
+        return Begun(statuses[Status.PASS], statuses[Status.FAIL] + statuses[Status.ERROR], uncovered)
+
+
+def _known(project: Project, state: WorktreeState, tree: str) -> str | None:
+    """Where a suite is configured, a settlement's run holds more than it: the claimed tests as well."""
+    baseline = state.baseline
+    if baseline is None or baseline.tree != tree or any(stack.suite for stack in project.settings.stacks):
+        return None
+    return baseline.record if project.workspace.blob_bytes(baseline.record) else None
 
 
 def _nothing_to_hold_on_to(report: TestReport) -> Deny:
@@ -118,8 +139,9 @@ def _restructured(
 ) -> Restructured:
     revised = state.revised
     edits = difference(project, refactor.tree, tree)
-    frozen = tuple(p for p in edits.oracle if project.classify(p) is not PathClass.TEST)
-    tests = [p for p in edits.oracle if project.classify(p) is PathClass.TEST]
+    tests = [p for p in edits.oracle if project.classify(p) in {PathClass.TEST, PathClass.SOURCE}]
+    frozen = tuple(p for p in edits.oracle if p not in tests)
+    then, now = (without(test_texts(project, at, tests), revised) for at in (refactor.tree, tree))
     source = [c.path for c in edits.source]
     undermined = changed(project, refactor.foundation)
     report = execute_suite(
@@ -137,18 +159,19 @@ def _restructured(
         for name, command in (("check", stack.check), ("verify", stack.verify))
         if command
     )
-    added = added_lines(texts_at(project, refactor.tree, source), texts_at(project, tree, source))
+    python = [path for path in source if path.endswith(".py")]
+    added = added_lines(texts_at(project, refactor.tree, python), texts_at(project, tree, python))
     return Restructured(
-        before={i: s for i, s in _statuses(project, refactor).items() if not given_up(i, revised)},
+        before={i: s for i, s in _statuses(project, refactor.record).items() if not given_up(i, revised)},
         after=report,
         frozen=frozen,
-        findings=kept(*(without(texts_at(project, at, tests), revised) for at in (refactor.tree, tree))),
+        findings=kept(then, now, TestReader(revised)),
         added={} if refactor.uncovered else added,
         tools=tools,
         moved=difference(project, tree, project.workspace.snapshot()).protected,
         rewritten=rewritten_oracle(project, report),
         undermined=undermined,
-        noted=about_the_run(project, report),
+        noted=(*about_the_run(project, report), *(() if refactor.uncovered else unmeasured(source))),
     )
 
 
@@ -217,6 +240,6 @@ def _open(state: WorktreeState) -> Refactor:
     return state.refactor
 
 
-def _statuses(project: Project, refactor: Refactor) -> dict[str, Status]:
-    data = project.workspace.blob_bytes(refactor.record) or b"{}"
+def _statuses(project: Project, record: str) -> dict[str, Status]:
+    data = project.workspace.blob_bytes(record) or b"{}"
     return {test_id: Status(status) for test_id, status in json.loads(data).items()}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UnknownTest, UserError
+from verdigris.core.languages import RUST, SUFFIXES, language_of, suffixes_of
 from verdigris.core.pathclass import PathClass
-from verdigris.core.testids import annotated, nearest, refuse_duplicates, split_id
+from verdigris.core.slugs import MARK, marks, native_of, refuse_duplicates
+from verdigris.core.testids import nearest, split_id
 from verdigris.kernel.paths import canonical
 from verdigris.kernel.texts import text_of
 
@@ -17,6 +20,10 @@ if TYPE_CHECKING:
     from verdigris.core.settings import Stack
     from verdigris.kernel.project import Project
 
+_GO_BELOW = "/..."
+"""Go's way to say a folder with all below it, which every folder means here."""
+_SLUG = re.compile(r"[A-Za-z0-9][\w.-]*")
+
 
 def resolve(project: Project, words: Sequence[str], *, cwd: Path) -> tuple[str, ...]:
     """Native ids and paths relative to the worktree's root."""
@@ -24,12 +31,13 @@ def resolve(project: Project, words: Sequence[str], *, cwd: Path) -> tuple[str, 
 
 
 def _native(project: Project, word: str, cwd: Path) -> str:
+    word = word.removesuffix(_GO_BELOW)
     path = split_id(word).path
     found = _existing(project, path, cwd)
     if found is not None:
         return found + word[len(path) :]
-    if "::" not in word and "/" not in word and not word.endswith(".py"):
-        return _from_slug(project, word)
+    if language_of(path) is None and (native := _from_slug(project, word)):
+        return native
     raise UnknownTest(
         f"there is no {path} here, so no test {word!r}.", hint=_offer(word, _test_files(project))
     )
@@ -46,30 +54,35 @@ def _existing(project: Project, path: str, cwd: Path) -> str | None:
     return None
 
 
-def _from_slug(project: Project, word: str) -> str:
-    name, bracket, case = word.partition("[")
-    known = slugs(project)
-    if name not in known:
-        raise UnknownTest(f"no test has the id {word!r}.", hint=_offer(word, [*known, *_test_files(project)]))
-    return f"{known[name]}{bracket}{case}"
+def _from_slug(project: Project, word: str) -> str | None:
+    """A slug, alone or with one of its cases behind it; None for what can only be a path."""
+    slug = _SLUG.match(word)
+    name, case = (slug[0], word[slug.end() :]) if slug else ("", word)
+    texts = _marked(project)
+    refuse_duplicates(texts)
+    known = {mark.slug: (path, mark) for path, text in texts.items() for mark in marks(path, text)}
+    if name in known:
+        path, mark = known[name]
+        return native_of(path, mark, case)
+    if "::" in word or "/" in word:
+        return None
+    raise UnknownTest(f"no test has the id {word!r}.", hint=_offer(word, [*known, *_test_files(project)]))
 
 
-def slugs(project: Project) -> dict[str, str]:
-    """Every annotation in the test files, with the native id of its function."""
-    texts = {path: text_of(project, path) for path in _test_files(project)}
-    marked = {path: text for path, text in texts.items() if text is not None and "@tdd-id" in text}
-    refuse_duplicates(marked)
-    return {
-        annotation.slug: f"{path}::{name}"
-        for path, text in marked.items()
-        for name, annotation in annotated(text).items()
-    }
+def _marked(project: Project) -> dict[str, str]:
+    """The files in which annotations stand; tests of Rust stand in source files too."""
+    paths = (*_test_files(project), *_files(project, PathClass.SOURCE, (RUST,)))
+    texts = {path: text_of(project, path) for path in paths}
+    return {path: text for path, text in texts.items() if text is not None and MARK in text}
 
 
 def _test_files(project: Project) -> Iterator[str]:
-    tree = project.workspace.snapshot()
-    for entry in project.workspace.files(tree):
-        if entry.path.endswith(".py") and project.classify(entry.path) is PathClass.TEST:
+    yield from _files(project, PathClass.TEST, tuple(SUFFIXES))
+
+
+def _files(project: Project, cls: PathClass, languages: tuple[str, ...]) -> Iterator[str]:
+    for entry in project.workspace.files(project.workspace.snapshot()):
+        if language_of(entry.path) in languages and project.classify(entry.path) is cls:
             yield entry.path
 
 
@@ -79,11 +92,37 @@ def _offer(word: str, known: Iterable[str]) -> str:
 
 
 def by_stack(stacks: Sequence[Stack], natives: Sequence[str]) -> dict[Stack, tuple[str, ...]]:
-    """Each id goes to the innermost stack that holds its file."""
+    """Each id goes to the stack that runs its file; a folder to all that have tests in it."""
     chosen: dict[Stack, list[str]] = {}
     for native in natives:
-        holding = [s for s in stacks if s.root in {".", ""} or native.startswith(s.root.rstrip("/") + "/")]
-        if not holding:
-            raise UserError(f"{native} belongs to no stack of tdd.yaml.", hint="add its folder as a stack")
-        chosen.setdefault(max(holding, key=lambda s: len(s.root)), []).append(native)
+        path = split_id(native).path
+        if language_of(path) is None and path == native:
+            for stack, name in _below(stacks, path):
+                chosen.setdefault(stack, []).append(name)
+        else:
+            chosen.setdefault(stack_of(stacks, path), []).append(native)
     return {stack: tuple(names) for stack, names in chosen.items()}
+
+
+def stack_of(stacks: Sequence[Stack], path: str) -> Stack:
+    """The innermost that holds the file, among those of its language where there is one."""
+    holding = [stack for stack in stacks if _holds(stack, path)]
+    if not holding:
+        raise UserError(f"{path} belongs to no stack of tdd.yaml.", hint="add its folder as a stack")
+    speaking = [stack for stack in holding if path.endswith(suffixes_of(stack.language))]
+    return max(speaking or holding, key=lambda stack: len(stack.root))
+
+
+def _below(stacks: Sequence[Stack], folder: str) -> Iterator[tuple[Stack, str]]:
+    """The stacks inside a folder, whole, and of those that hold it the innermost."""
+    inside = [s for s in stacks if s.root != folder and (folder == "." or s.root.startswith(f"{folder}/"))]
+    yield from ((stack, stack.root) for stack in inside)
+    holding = [stack for stack in stacks if stack not in inside and _holds(stack, folder)]
+    innermost = max((len(stack.root) for stack in holding), default=0)
+    yield from ((stack, folder) for stack in holding if len(stack.root) == innermost)
+    if not holding and not inside:
+        stack_of(stacks, folder)
+
+
+def _holds(stack: Stack, path: str) -> bool:
+    return stack.root in {".", "", path} or path.startswith(stack.root.rstrip("/") + "/")

@@ -23,6 +23,7 @@ from verdigris.kernel.observe import difference
 from verdigris.kernel.operation import operation
 from verdigris.kernel.putback import AGENT, put_back
 from verdigris.kernel.repository import in_progress
+from verdigris.kernel.sourcetests import home_of
 from verdigris.kernel.trial import Trial, try_candidate
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _tampered(project: Project, state: WorktreeState, tree: str, edits: Differen
     settled = Settled(turn=_turn(state).id, verdict=verdict.kind, tree=tree, reasons=reasons)
     if project.actor.role == AGENT:
         project.record(settled)
-        put_back(project, _turn(state).tree, edits.oracle, why=what)
+        put_back(project, home_of(project, _turn(state).tree, tree, edits.oracle), edits.oracle, why=what)
         back = "it was put back, `tdd displaced` has what lay there: `tdd settle` again"
         return _settlement(project, state, verdict, _paths(edits), following=back)
     project.record(*(Violation(path=path, what=what) for path in edits.oracle), settled)

@@ -11,16 +11,18 @@ from verdigris.core.classify import Classes
 from verdigris.core.codec import from_json
 from verdigris.core.errors import StorageError, UserError
 from verdigris.core.events import Event, Ground, SwitchedOff, SwitchedOn, Unconfigured
+from verdigris.core.languages import RUST, language_of
 from verdigris.core.pathclass import PathClass
 from verdigris.core.policy import next_move
 from verdigris.core.settings import Settings, Stack
 from verdigris.core.state import Phase
 from verdigris.core.value import value
 from verdigris.kernel.config import load, render
-from verdigris.kernel.detect import detect, unrecognised
+from verdigris.kernel.detect import detect
 from verdigris.kernel.project import CONFIG, Project, configured_event, drafts, open_log, open_project
 from verdigris.kernel.recovery import recover
 from verdigris.kernel.repository import Repository, find_repository, head
+from verdigris.kernel.warm.resident import stop
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +31,15 @@ if TYPE_CHECKING:
     from verdigris.core.state import State, WorktreeState
     from verdigris.kernel.log import Log
 
+_NO_TESTS = (
+    "conftest.py",
+    "__init__.py",
+    ".config.ts",
+    ".config.js",
+    ".config.mjs",
+    ".config.mts",
+    "build.rs",
+)
 WROTE = "init"
 ADOPTED = "init, with the tdd.yaml that was there"
 
@@ -39,6 +50,8 @@ class Plan:
     settings: Settings
     content: str | None
     """What tdd.yaml will hold; None where a valid one is there already."""
+    notes: tuple[str, ...] = ()
+    """What else was seen, and is not configured."""
 
     @property
     def log(self) -> str:
@@ -64,15 +77,12 @@ def plan(start: Path, *, lang: str | None = None) -> Plan:
     repo = find_repository(start)
     if (repo.root / CONFIG).exists():
         return Plan(repo, load(repo.root).settings, None)
-    stacks = detect(repo.root)
-    foreign = unrecognised(repo.root)
-    if not stacks and foreign and lang is None:
-        raise UserError(
-            f"this looks like {', '.join(foreign)}, and this version knows Python only.",
-            hint="where there is Python too: `tdd init --lang python`",
-        )
-    settings = Settings(stacks=stacks or (Stack(),))
-    return Plan(repo, settings, render(settings))
+    found = detect(repo.root, lang)
+    if not found.stacks and found.notes:
+        hint = "name the language (`tdd init --lang NAME`), or write tdd.yaml first"
+        raise UserError("; ".join(found.notes) + ".", hint=hint)
+    settings = Settings(stacks=found.stacks or (Stack(),))
+    return Plan(repo, settings, render(settings), found.notes)
 
 
 def initialise(start: Path, actor: Actor) -> Initialised:
@@ -125,13 +135,22 @@ def _initialised(project: Project, *, already: bool) -> Initialised:
 
 
 def has_tests(project: Project) -> bool:
-    """Whether the tree holds a module that may hold tests."""
-    return any(
-        entry.path.endswith(".py")
-        and not entry.path.endswith(("conftest.py", "__init__.py"))
-        and project.classify(entry.path) is PathClass.TEST
-        for entry in project.workspace.files(project.workspace.snapshot())
-    )
+    """Whether the tree holds a file that may hold tests."""
+    paths = [entry.path for entry in project.workspace.files(project.workspace.snapshot())]
+    return any(_may_test(project, path) for path in paths)
+
+
+def _may_test(project: Project, path: str) -> bool:
+    language = language_of(path)
+    if language is None or path.endswith(_NO_TESTS):
+        return False
+    match project.classify(path):
+        case PathClass.TEST:
+            return True
+        case PathClass.SOURCE if language == RUST:
+            return b"#[test]" in (project.root / path).read_bytes()
+        case _:
+            return False
 
 
 def uninitialise(start: Path, actor: Actor, *, force: bool) -> Removed:
@@ -139,6 +158,7 @@ def uninitialise(start: Path, actor: Actor, *, force: bool) -> Removed:
     log = open_log(repo)
     was_configured = log.state().configuration is not None
     file = _remove(repo, log, force=force)
+    stop(str(repo.private))
     if was_configured:
         log.append(drafts(repo, actor, Unconfigured(why="uninit")), sync=True)
     return Removed(file, was_configured)

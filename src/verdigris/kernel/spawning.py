@@ -8,6 +8,7 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]  # `signal` makes enumerations first
 import errno
 import os
+import sys
 
 TYPE_CHECKING = False  # see starting.py
 if TYPE_CHECKING:
@@ -38,6 +39,16 @@ class Child:
         code = self._reaped(0)
         assert code is not None  # noqa: S101 - it was waited for
         return code
+
+    def ended(self) -> bool:
+        """Without reaping, so that its number stays the group's until the group is gone."""
+        if self.returncode is not None:
+            return True
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+    def end_of(self) -> int | None:
+        """A new descriptor that can be read from when it has ended, where the system has such."""
+        return os.pidfd_open(self.pid) if sys.platform == "linux" else None
 
     def _reaped(self, options: int) -> int | None:
         if self.returncode is None:

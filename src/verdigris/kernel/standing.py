@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from verdigris.core.oraclepart import is_mixed
 from verdigris.core.pathclass import PathClass
 from verdigris.core.protection import above
-from verdigris.core.runnerkeys import MIXED
 from verdigris.kernel import stamps
 from verdigris.kernel.opencall import alive
 from verdigris.kernel.workspace.mapped import shared
@@ -24,8 +24,9 @@ def standing(project: Project, tree: str) -> list[stamps.Row]:
     if not alive(str(project.repo.private)):
         return []
     paths = [e.path for e in project.workspace.files(tree)]
-    judged = [p for p in paths if project.classify(p) is not PathClass.OTHER or p.rpartition("/")[2] in MIXED]
-    tests = (p for p in judged if project.classify(p) is PathClass.TEST)
+    classes = {path: project.classify(path) for path in paths}
+    judged = [path for path, cls in classes.items() if cls is not PathClass.OTHER or is_mixed(path, cls)]
+    tests = (path for path in judged if classes[path] is PathClass.TEST)
     folders = {"", *(folder for path in tests for folder in above(path))}
     root = os.fsencode(project.root)
     return [stamps.stamp(root, os.fsencode(path)) for path in (*judged, *sorted(folders))]

@@ -21,9 +21,18 @@ _PR_SET_PDEATHSIG = 1
 class Started:
     """A running child and our end of its channel."""
 
+    resident = False
+    """It is a child of a resident process, and not ours."""
+    lost = False
+    """Nobody can say how it ended."""
+
     def __init__(self, child: Child, ours: _socket.socket | None) -> None:
         self.child = child
         self.ours = ours
+
+    def arrived(self) -> bool:
+        """Whether it is where it shall be."""
+        return True
 
     def end(self) -> None:
         """Kill what is left of the group, and let go of everything."""

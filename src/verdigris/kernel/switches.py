@@ -8,6 +8,7 @@ from verdigris.core.actions import Deny, Do
 from verdigris.core.events import SwitchedOff, SwitchedOn
 from verdigris.core.policy import decide
 from verdigris.kernel.operation import operation
+from verdigris.kernel.warm.resident import stop
 
 if TYPE_CHECKING:
     from verdigris.kernel.project import Project
@@ -20,6 +21,7 @@ def switch_off(project: Project, why: str) -> Deny | None:
         if isinstance(decision, Deny):
             return decision
         project.record(SwitchedOff(why=why), sync=True)
+        stop(str(project.repo.private))
         return None
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny, Do
-from verdigris.core.errors import ToolMissing, UserError
+from verdigris.core.errors import UserError
 from verdigris.core.events import Synced, Syncing
 from verdigris.core.pathclass import PathClass
 from verdigris.core.policy import decide
@@ -23,7 +24,7 @@ from verdigris.kernel.shell.protecting import found_way, protection
 from verdigris.kernel.tripwire.memory import moved_rightly
 from verdigris.kernel.unearned import unearned
 from verdigris.kernel.workspace import trees
-from verdigris.kernel.workspace.git import program, users_git
+from verdigris.kernel.workspace.git import not_started, program, users_git
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,9 +47,12 @@ class Moved:
     brought: tuple[str, ...]
     """Paths that are new ground."""
     in_progress: str | None
+    said: str = ""
+    """What git and its hooks printed, where it was not shown."""
 
 
-def sync(project: Project, argv: Sequence[str]) -> Moved | Deny:
+def sync(project: Project, argv: Sequence[str], *, quiet: bool = False) -> Moved | Deny:
+    """`quiet`: what git and its hooks print is not shown."""
     if not argv or argv[0] not in MOVES:
         raise UserError(
             f"`tdd sync` runs git's moves ({', '.join(MOVES)}), not {argv[0] if argv else 'nothing'!r}.",
@@ -61,10 +65,10 @@ def sync(project: Project, argv: Sequence[str]) -> Moved | Deny:
         intent = Syncing(argv=tuple(argv), tree=project.workspace.snapshot())
         agents = place(project) if project.actor.role == AGENT else None
         project.record(intent, sync=True)
-        code = _git(project, argv)
+        code, said = _git(project, argv, quiet=quiet)
         if agents is not None and (why := _not_an_agents(project, state, intent, agents)):
             return _moved_back(project, intent, agents, why)
-        return finish(project, intent, exit_code=code)
+        return replace(finish(project, intent, exit_code=code), said=said)
 
 
 def _not_an_agents(project: Project, state: WorktreeState, intent: Syncing, before: Place) -> Deny | None:
@@ -116,16 +120,19 @@ def _confining(project: Project) -> Callable[[], None] | None:
     return None if way is None else lambda: confine(planned, way)
 
 
-def _git(project: Project, argv: Sequence[str]) -> int:
+def _git(project: Project, argv: Sequence[str], *, quiet: bool = False) -> tuple[int, str]:
     """The user's own git with the user's own configuration: this is the user's move, only bracketed."""
     env = {name: value for name, value in os.environ.items() if name not in REDIRECTING}
     try:
-        return subprocess.run(
+        done = subprocess.run(
             [program(env), *argv],
             cwd=project.root,
             env=env,
             check=False,
+            stdout=subprocess.PIPE if quiet else None,
+            stderr=subprocess.STDOUT if quiet else None,
             preexec_fn=_confining(project),
-        ).returncode
+        )
     except FileNotFoundError:
-        raise ToolMissing("git is not on PATH.", hint="install git") from None
+        raise not_started(project.root) from None
+    return done.returncode, os.fsdecode(done.stdout or b"").strip()

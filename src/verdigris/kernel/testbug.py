@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import UserError
 from verdigris.core.events import Event, LayingAside, TestBug, TestBugClosed
+from verdigris.core.oraclepart import holds_tests
 from verdigris.core.pathclass import PathClass
 from verdigris.core.policy import decide
+from verdigris.core.rusttests import is_test_line
 from verdigris.core.state import Phase
 from verdigris.core.testids import split_id
 from verdigris.core.turns import laying_aside
@@ -17,6 +19,7 @@ from verdigris.kernel import aside
 from verdigris.kernel.observe import difference
 from verdigris.kernel.operation import operation
 from verdigris.kernel.paths import canonical
+from verdigris.kernel.sourcetests import on_disk, only_for_tests
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,11 +77,19 @@ def _place(project: Project, spelling: str, cwd: Path) -> str:
     path = canonical(project.root, name, cwd=cwd).path
     if path is None or not (project.root / path).is_file():
         raise UserError(f"{name} is no file of this repository.", hint="name the test file and line")
-    if project.classify(path) not in {PathClass.TEST, PathClass.SPEC}:
+    if not _is_test(project, path, int(line)):
         raise UserError(
             f"{path} is no test: a test-bug names the place in the test.", hint="name the test's line"
         )
     return f"{path}:{line}"
+
+
+def _is_test(project: Project, path: str, line: int) -> bool:
+    cls = project.classify(path)
+    if not holds_tests(path, cls):
+        return cls in {PathClass.TEST, PathClass.SPEC}
+    read = on_disk(project)
+    return only_for_tests(path, read) or is_test_line(read(path) or b"", line)
 
 
 def closed_bugs(project: Project, state: WorktreeState, valid: Sequence[str], tree: str) -> tuple[Event, ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UnknownTest
 from verdigris.core.events import Event, Resumed, TestRun
+from verdigris.core.languages import NODE, PYTHON, language_of
 from verdigris.core.needs import Need, needs
 from verdigris.core.policy import next_move
 from verdigris.core.report import Ended, Status, TestReport
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from verdigris.kernel.calling import Progress
     from verdigris.kernel.project import Project
 
+_LOADED_SINGLY = frozenset({PYTHON, NODE, None})
+"""Elsewhere one file that does not compile keeps every test of its package from being found."""
 MOVED = "moved"
 """Why a red does not count when source or tests changed while it ran."""
 
@@ -70,7 +73,10 @@ def run_tests(
         before = standing(project, tree)
         if natives:
             report = execute(project, natives, progress=progress)
-            _all_known(natives, report)
+            meant = _meant(natives, report)
+            if meant != natives:
+                report = execute(project, meant, progress=progress)
+            _all_known(meant, report)
         else:
             report = execute_suite(project, progress=progress)
         steady = not stirred(project, before)
@@ -126,6 +132,22 @@ def _whole_enough(project: Project, state: WorktreeState, report: TestReport) ->
     return (baseline_ids(project, state) or frozenset()) <= {r.native_id for r in report.results}
 
 
+def _meant(natives: tuple[str, ...], report: TestReport) -> tuple[str, ...]:
+    """What its tool does not know by a name may be a group of tests, or one without its outer modules."""
+    found: dict[str, None] = {}
+    for native in natives:
+        known = not split_id(native).function or any(_names(native, c) for c in report.collected)
+        found |= dict.fromkeys([native] if known else _members(native, report.others) or [native])
+    return tuple(found)
+
+
+def _members(name: str, others: Sequence[str]) -> list[str]:
+    inside = [other for other in others if other.startswith((f"{name} › ", f"{name}::"))]
+    test = split_id(name)
+    same = [o for o in others if split_id(o).path == test.path and o.endswith(f"::{test.function}")]
+    return inside or (same if len(same) == 1 else [])
+
+
 def _all_known(natives: Sequence[str], report: TestReport) -> None:
     """An id that was asked for and not collected does not exist, unless its file failed to load."""
     if report.ended is not Ended.FINISHED:
@@ -133,7 +155,8 @@ def _all_known(natives: Sequence[str], report: TestReport) -> None:
     broken = {error.path for error in report.errors}
     for native in natives:
         test = split_id(native)
-        if not test.function or test.path in broken or any(_names(native, c) for c in report.collected):
+        unloaded = test.path in broken or (broken and language_of(test.path) not in _LOADED_SINGLY)
+        if not test.function or unloaded or any(_names(native, c) for c in report.collected):
             continue
         close = nearest(native, report.others)
         offer = (

@@ -6,7 +6,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.report import Ended, Status, TestReport
-from verdigris.core.revising import given_up, stands
+from verdigris.core.revising import given_up
 from verdigris.core.testids import split_id
 from verdigris.core.value import value
 from verdigris.core.verdict import Before, Tool, regressions
@@ -27,10 +27,11 @@ from verdigris.kernel.proving import on_start_tree
 from verdigris.kernel.room.held import beside, held
 from verdigris.kernel.scrutiny import Scrutiny, scrutinise
 from verdigris.kernel.standing import standing, stirred
+from verdigris.kernel.testreading import still_written
 from verdigris.kernel.texts import texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping
 
     from verdigris.core.events import SuiteRun
     from verdigris.core.state import WorktreeState
@@ -127,23 +128,27 @@ def _before(
     with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
         names = _existing(project, suspects)
         there = execute(project, names, layer=beside(layer, room), timeout=time_limit(project, state))
-    seen = {_function(r.native_id) for r in (*report.results, *there.results)}
+    seen = {r.native_id for r in (*report.results, *there.results)}
     return Before(
         {r.native_id: r.status for r in there.results if r.native_id in suspects},
         frozenset(unstable),
-        _uncollected(project, state, tree, [i for i in sorted(missing) if _function(i) not in seen]),
+        _uncollected(project, state, tree, missing, seen),
     )
 
 
-def _uncollected(project: Project, state: WorktreeState, tree: str, unseen: Sequence[str]) -> tuple[str, ...]:
+def _uncollected(
+    project: Project, state: WorktreeState, tree: str, missing: Collection[str], seen: Collection[str]
+) -> tuple[str, ...]:
     """Of the tests that nobody reports: those that are still written; what a person configured is no loss."""
+    functions = {*map(_function, seen)}
+    unseen = [i for i in sorted(missing) if _function(i) not in functions]
     known = "" if state.baseline is None else state.baseline.tree
     if not unseen or not known:
         return ()
     if project.workspace.read(known, CONFIG) != project.workspace.read(tree, CONFIG):
         return ()
     texts = texts_at(project, tree, {split_id(i).path for i in unseen})
-    written = (i for i in unseen if stands(texts.get(split_id(i).path, ""), split_id(i).function))
+    written = still_written(texts, unseen, seen)
     return tuple(i for i in written if not given_up(i, state.revised))
 
 

@@ -6,11 +6,18 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UserError
 from verdigris.core.events import Revised
+from verdigris.core.oraclepart import holds_tests
 from verdigris.core.pathclass import PathClass
+from verdigris.core.slugs import marks, written_as
+from verdigris.core.testids import split_id
 from verdigris.core.value import value
 from verdigris.core.weakening import Weakening, weakenings
 from verdigris.core.weakening_inherited import imported
+from verdigris.core.weakening_plain import plain_weakenings
 from verdigris.kernel.operation import operation
+from verdigris.kernel.reading import is_read
+from verdigris.kernel.sourcetests import test_texts
+from verdigris.kernel.testreading import read_tests
 from verdigris.kernel.texts import texts_at
 
 if TYPE_CHECKING:
@@ -43,10 +50,22 @@ def lost(project: Project, state: WorktreeState, tree: str) -> Lost:
 def _weakenings(project: Project, state: WorktreeState, old: str, new: str) -> tuple[Weakening, ...]:
     changed = [c.path for c in project.workspace.changes(old, new) if old != new]
     tests = [path for path in changed if project.classify(path) is PathClass.TEST]
+    among_source = [path for path in changed if holds_tests(path, project.classify(path))]
+    revised = (*state.revised, *_reported(state))
+    read = [*filter(is_read, tests), *among_source]
+    found = _told_by_grammar(project, old, new, read, revised) if read else ()
+    tests = [path for path in tests if path not in read]
     if not tests:
-        return ()
+        return found
     before, after = (_with_bases(project, tree, texts_at(project, tree, tests)) for tree in (old, new))
-    return weakenings(before, after, revised=(*state.revised, *_reported(state)), data_changed=True)
+    return (*found, *weakenings(before, after, revised=revised, data_changed=True))
+
+
+def _told_by_grammar(
+    project: Project, old: str, new: str, paths: Sequence[str], revised: Sequence[str]
+) -> tuple[Weakening, ...]:
+    before, after = (read_tests(test_texts(project, tree, paths)) for tree in (old, new))
+    return plain_weakenings(before, after, revised=revised)
 
 
 def _with_bases(project: Project, tree: str, texts: Mapping[str, str]) -> dict[str, str]:
@@ -71,9 +90,25 @@ def revise(project: Project, names: Sequence[str], why: str) -> tuple[str, ...]:
     """`tdd revise NAME… --why WHY`: a person's word, and it stays in the log."""
     if not why.strip():
         raise UserError("a revision needs a reason.", hint='e.g. --why "rounding is now half-even"')
-    with operation(project):
-        project.record(Revised(names=tuple(names), why=why), sync=True)
+    with operation(project) as state:
+        meant = dict.fromkeys((*names, *_behind_slugs(project, state, names)))
+        project.record(Revised(names=tuple(meant), why=why), sync=True)
         return tuple(names)
+
+
+def _behind_slugs(project: Project, state: WorktreeState, names: Sequence[str]) -> tuple[str, ...]:
+    """By these ids the tests are known to whom a text without them, or another one, is shown."""
+    slugs = {name.partition("[")[0] for name in names if not split_id(name).function}
+    tree = state.ground or project.workspace.snapshot()
+    files = (entry.path for entry in project.workspace.files(tree)) if slugs else ()
+    tests = [p for p in files if project.classify(p) is PathClass.TEST or holds_tests(p, project.classify(p))]
+    found = (
+        written_as(path, mark)
+        for path, text in texts_at(project, tree, tests).items()
+        for mark in marks(path, text)
+        if mark.slug in slugs
+    )
+    return tuple(filter(None, found))
 
 
 def _reported(state: WorktreeState) -> tuple[str, ...]:

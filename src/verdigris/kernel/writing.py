@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.core.actions import Allow, Decision, Deny, FileWrite, Target, Write
 from verdigris.core.events import Edit
+from verdigris.core.languages import PYTHON, language_of
+from verdigris.core.oraclepart import holds_tests
 from verdigris.core.pathclass import PathClass
 from verdigris.core.policy import decide
+from verdigris.core.state import Phase
 from verdigris.core.turns import joining_events
 from verdigris.kernel.claiming import claim_within, denied
 from verdigris.kernel.operation import operation
 from verdigris.kernel.paths import class_of
+from verdigris.kernel.reading import beyond_stubs
+from verdigris.kernel.sourcetests import on_disk, only_for_tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -67,6 +72,7 @@ def _names(action: Write) -> str:
 
 
 def _decided(project: Project, state: WorktreeState, action: Write) -> Decision:
+    action = Write(tuple(_read(project, state.phase, file) for file in action.files))
     decision = decide(state, action, project.settings)
     match decision:
         case Deny():
@@ -93,6 +99,18 @@ def _observed(project: Project, spelling: str, after: bytes | None, cwd: Path) -
     if path is not None and (project.root / path).is_file():
         before = (project.root / path).read_bytes()
     return FileWrite(path, cls, before, after, spelling)
+
+
+def _read(project: Project, phase: Phase, file: FileWrite) -> FileWrite:
+    """With what its language tells, where that decides."""
+    if file.cls is not PathClass.SOURCE or file.path is None or phase not in {Phase.RED, Phase.GREEN}:
+        return file
+    if holds_tests(file.path, file.cls) and only_for_tests(file.path, on_disk(project)):
+        return replace(file, only_tests=True)
+    if phase is Phase.GREEN or file.after is None or language_of(file.path) in {PYTHON, None}:
+        return file
+    found = beyond_stubs(file.path, file.before, file.after)
+    return replace(file, beyond_stubs="" if found is None else f"line {found.line}: {found.why}")
 
 
 def _protected(project: Project) -> Iterator[str]:

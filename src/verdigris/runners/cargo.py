@@ -46,6 +46,12 @@ class CargoRunner:
             calls.append(self._docs(request, docs))
         return tuple(calls)
 
+    def built(self, request: Request) -> Called:
+        """Compiles what `called` would run as tests, and starts none of it."""
+        options, _ = _split(request.extra)
+        argv = (self.cargo, "test", "--tests", "--no-run", *_ALWAYS, *options)
+        return Called(argv=argv, cwd=_cwd(request), command=_typed("--no-run", options, []))
+
     def _tests(self, request: Request, names: list[str]) -> Called:
         options, own = _split(request.extra)
         wrapped = json.dumps([self.python, "-I", "-S", str(WRAPPER)])

@@ -11,7 +11,7 @@ from verdigris.runners.libtest_output import panic_kind
 from verdigris.runners.results import CONTRADICTION, OUTPUT, TWICE, is_asked, relative, unfinished, untrusted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 _RUNNING = re.compile(r"^running (\d+) tests?$", re.MULTILINE)
 _LINE = re.compile(r"^test (.+\(line \d+\).*?) \.\.\. (ok|FAILED|ignored(?:, .*)?)$", re.MULTILINE)
@@ -20,8 +20,8 @@ _RESULT = re.compile(
     re.MULTILINE,
 )
 _LISTED = re.compile(r"^(.+\(line \d+\).*): test$", re.MULTILINE)
-_NAME = re.compile(r"(?P<path>.+?\.\w+) - (?P<item>.*\(line (?P<line>\d+)\).*)")
-_ID = re.compile(r".*\(line \d+\)(?: - compile(?: fail)?)?")
+_NAME = re.compile(r"(?P<path>.+?\.\w+) - (?P<item>.*)\(line (?P<line>\d+)\)(?P<kind>.*)")
+_ID = re.compile(r".*\(doc \d+\)(?: - compile(?: fail)?)?")
 _BLOCK_END = re.compile(r"\n---- .* stdout ----\n|\n\nfailures:\n")
 _PANIC = re.compile(r"panicked at .+:\d+:\d+:\n")
 
@@ -30,14 +30,26 @@ def is_doc_id(test_id: str) -> bool:
     return "::" in test_id and _ID.fullmatch(test_id) is not None
 
 
-def doc_id(name: str, worktree: str, folder: str) -> str:
-    """Of rustdoc's `src/lib.rs - add (line 5)`: the same with `::`, so that the name can be had back."""
-    told = _NAME.fullmatch(name)
-    return f"{relative(told['path'], worktree, folder)}::{told['item']}" if told else name
+def doc_ids(names: Iterable[str], worktree: str, folder: str) -> dict[str, str]:
+    """Rustdoc's `src/lib.rs - add (line 5)` → `src/lib.rs::add (doc 1)`, counted within the item.
+
+    A line would be another one after every edit above it, and the test would seem to be gone.
+    """
+    found = [told for name in dict.fromkeys(names) if (told := _NAME.fullmatch(name))]
+    counted: Counter[tuple[str, str]] = Counter()
+    ids = {}
+    for told in sorted(found, key=lambda told: int(told["line"])):
+        counted[told["path"], told["item"]] += 1
+        number = counted[told["path"], told["item"]]
+        path = relative(told["path"], worktree, folder)
+        ids[told.string] = f"{path}::{told['item']}(doc {number}){told['kind']}"
+    return ids
 
 
 def doc_listed(output: str, worktree: str, folder: str) -> list[str]:
-    return [doc_id(name, worktree, folder) for name in _LISTED.findall(output)]
+    names = _LISTED.findall(output)
+    ids = doc_ids(names, worktree, folder)
+    return [ids.get(name, name) for name in names]
 
 
 def doc_results(
@@ -47,6 +59,7 @@ def doc_results(
     results: list[TestResult] = []
     others: list[str] = []
     whole = True
+    ids = doc_ids((name for name, _ in _LINE.findall(output)), worktree, folder)
     for group in _groups(output):
         announced, closing = _RUNNING.match(group), _RESULT.findall(group)
         lines = _LINE.findall(group[: group.find("\nfailures:\n")] if "\nfailures:\n" in group else group)
@@ -55,7 +68,7 @@ def doc_results(
         whole = whole and bool(closing)
         agrees = finished and len(closing) == 1 and _counts(lines) == tuple(map(int, closing[0][1:]))
         for name, word in lines:
-            test_id = doc_id(name, worktree, folder)
+            test_id = ids.get(name, name)
             if not is_asked(test_id, test_id.partition("::")[0], names):
                 others.append(test_id)
             elif told[name] > 1:
@@ -63,7 +76,7 @@ def doc_results(
             elif not agrees and word == "ok":
                 results.append(untrusted(test_id, CONTRADICTION if closing else unfinished(ended)))
             else:
-                results.append(_result(test_id, word, _said(group, name)))
+                results.append(_result(test_id, word, _said(group, name), _line(name)))
     return results, others, whole
 
 
@@ -82,8 +95,12 @@ def _said(group: str, name: str) -> str:
     return _BLOCK_END.split(group.partition(f"\n---- {name} stdout ----\n")[2], maxsplit=1)[0]
 
 
-def _result(test_id: str, word: str, said: str) -> TestResult:
-    line = int(re.findall(r"\(line (\d+)\)", test_id)[-1])
+def _line(name: str) -> int:
+    told = _NAME.fullmatch(name)
+    return int(told["line"]) if told else 0
+
+
+def _result(test_id: str, word: str, said: str, line: int) -> TestResult:
     status = {"ok": Status.PASS, "FAILED": Status.FAIL}.get(word, Status.SKIP)
     failure = None
     if status is Status.FAIL:

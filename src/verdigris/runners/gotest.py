@@ -54,6 +54,16 @@ class GoRunner:
         env = {SETTINGS: json.dumps(settings), "GOPROXY": "off"}
         return (Called(argv=argv, cwd=cwd, command=command, env=env),)
 
+    def built(self, request: Request) -> Called:
+        """Compiles and vets what a call for all would run, and starts `true` instead of it."""
+        options, _ = _split(request.extra)
+        return Called(
+            argv=(self.go, "test", "-exec", "true", *options, "-count=1", "./..."),
+            cwd=posixpath.normpath(posixpath.join(request.worktree, request.stack_root)),
+            command=shlex.join(["go", "test", "-exec", "true", *options, "./..."]),
+            env={"GOPROXY": "off"},
+        )
+
     def parsed(self, request: Request, answers: tuple[Answered, ...]) -> TestReport:
         [answer] = answers
         events = read_events(answer.output)

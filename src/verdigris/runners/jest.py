@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verdigris.core.value import value
 from verdigris.runners import node_report
 from verdigris.runners.node_selection import batches, escaped, full_path, stack_folder
 from verdigris.runners.protocol import Called
@@ -32,20 +33,25 @@ _OPTIONS = (
 """A verdict needs every result, whatever the project's configuration says."""
 
 
+@value
 class Jest:
+    node: str = "node"
+    script: str = BIN
+    """What node runs, from the stack's folder."""
+
     def called(self, request: Request) -> tuple[Called, ...]:
-        return tuple(_called(request, batch) for batch in batches(request))
+        return tuple(self._called(request, batch) for batch in batches(request))
+
+    def _called(self, request: Request, batch: Batch) -> Called:
+        named = () if batch.pattern is None else (f"--testNamePattern={batch.pattern}",)
+        paths = tuple(f"^{escaped(full_path(request, path))}(?:/|$)" for path in batch.paths)
+        cache = f"--cacheDirectory={request.report_folder}/.cache"
+        return Called(
+            argv=(self.node, self.script, *request.extra, *_OPTIONS, cache, *named, "--", *paths),
+            cwd=stack_folder(request),
+            command=shlex.join(["jest", *request.extra, *named, *batch.paths]),
+            env={node_report.REPORT: f"{request.report_folder}/{secrets.token_hex(16)}.jsonl"},
+        )
 
     def parsed(self, request: Request, answers: tuple[Answered, ...]) -> TestReport:
         return node_report.parse(request, answers)
-
-
-def _called(request: Request, batch: Batch) -> Called:
-    named = () if batch.pattern is None else (f"--testNamePattern={batch.pattern}",)
-    paths = tuple(f"^{escaped(full_path(request, path))}(?:/|$)" for path in batch.paths)
-    return Called(
-        argv=("node", BIN, *request.extra, *_OPTIONS, *named, "--", *paths),
-        cwd=stack_folder(request),
-        command=shlex.join(["jest", *request.extra, *named, *batch.paths]),
-        env={node_report.REPORT: f"{request.report_folder}/{secrets.token_hex(16)}.jsonl"},
-    )

@@ -35,6 +35,8 @@ _NOT_IMPORTED = re.compile(
 _NOT_PARSED = re.compile(
     r"Transform failed|PARSE_ERROR|Failed to parse|Parse failure|encountered an unexpected token"
 )
+_NOTICED = re.compile(r"(?:node:|file://|/)\S+:\d+\n")
+_RAISED = re.compile(r"^\w*Error(?: \[\w+\])?: .*$", re.MULTILINE)
 _CANCELLED = frozenset({"testTimeoutFailure", "cancelledByParent"})
 _BASES: Mapping[str, tuple[str, ...]] = {
     "ReferenceError": ("ReferenceError", "NameError", "Error"),
@@ -86,7 +88,13 @@ def collect_error(path: str, error: Mapping[str, Any], *, unhandled: bool = Fals
         or _NOT_PARSED.search(message or text)
     ):
         kind = "SyntaxError"
-    return CollectError(path, kind, text or message or _head(plain(error.get("stack") or "")))
+    return CollectError(path, kind, _telling(text) or message or _head(plain(error.get("stack") or "")))
+
+
+def _telling(text: str) -> str:
+    """Node prints where it noticed before what it noticed: the error's own line comes first here."""
+    found = _RAISED.search(text) if _NOTICED.match(text) else None
+    return f"{found[0]}\n{text}" if found else text
 
 
 def is_not_imported(error: Mapping[str, Any], message: str) -> bool:

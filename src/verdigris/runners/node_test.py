@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verdigris.core.value import value
 from verdigris.runners import node_report
 from verdigris.runners.node_selection import by_path, full_path, stack_folder
 from verdigris.runners.protocol import Called
@@ -23,8 +24,11 @@ _ARGUMENT = 100_000
 """Bytes of one argument; Linux takes 128 KiB."""
 
 
+@value
 class NodeTest:
     """To collect lists files only: what node calls a test exists no sooner than it runs."""
+
+    node: str = "node"
 
     def called(self, request: Request) -> tuple[Called, ...]:
         asked = by_path(request.names) or {request.stack_root or ".": ()}
@@ -32,7 +36,7 @@ class NodeTest:
         mode = "collect" if request.collect_only else "run"
         return (
             Called(
-                argv=("node", str(_DRIVER), mode, json.dumps(request.extra), *files),
+                argv=(self.node, str(_DRIVER), mode, json.dumps(request.extra), *files),
                 cwd=stack_folder(request),
                 command=shlex.join(["node", "--test", *request.extra, *request.names]),
                 env={node_report.REPORT: f"{request.report_folder}/{secrets.token_hex(16)}.jsonl"},

@@ -120,10 +120,20 @@ def _take(run: _Run, message: Mapping[str, Any]) -> None:
     match message["kind"]:
         case "start":
             run.start = message
+        case "end":
+            run.end = message["code"]
         case "collected":
             run.collected = list(message["ids"])
         case "others":
             run.others += message["ids"]
+        case "installed":
+            pass  # for the process that makes the next run
+        case _:
+            _take_finding(run, message)
+
+
+def _take_finding(run: _Run, message: Mapping[str, Any]) -> None:
+    match message["kind"]:
         case "no-pytest":
             run.errors[""] = CollectError("", "NoPytest", message["message"])
         case "collect-error":
@@ -142,8 +152,6 @@ def _take(run: _Run, message: Mapping[str, Any]) -> None:
             run.outside.update(message["outside"])
         case "variant":
             _take_variant(run, message["index"], message)
-        case "end":
-            run.end = message["code"]
         case unknown:
             raise ValueError(unknown)
 
@@ -181,8 +189,9 @@ def _take_phase(test: _Test, message: Mapping[str, Any]) -> None:
 
 
 def _is_last(message: Mapping[str, Any]) -> bool:
-    """A crash has no phase of its own, and nothing follows it."""
-    return message["phase"] == RunPhase.TEARDOWN or message["phase"] not in set(RunPhase)
+    """A crash has no phase of its own, and nothing follows it; a failed `tearDown` is not the end yet."""
+    last = message["phase"] == RunPhase.TEARDOWN and not message.get("more")
+    return last or message["phase"] not in set(RunPhase)
 
 
 def _status(message: Mapping[str, Any], phase: RunPhase) -> tuple[Status, str]:

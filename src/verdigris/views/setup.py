@@ -9,6 +9,7 @@ from verdigris.views.line import Line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from verdigris.core.settings import Stack
     from verdigris.kernel.setup import Initialised, Plan, Removed
 
 
@@ -20,14 +21,21 @@ def plan_lines(plan: Plan) -> list[Line]:
     ]
     shown = [Line(f"    {line}") for line in active]
     return [
-        Line(f"will write tdd.yaml ({_stacks(plan)}; every key stands in it as a comment):"),
+        *(Line(f"found {told_stack(stack)}") for stack in plan.settings.stacks),
+        *(Line(f"note: {note}") for note in plan.notes),
+        Line("will write tdd.yaml (every key stands in it as a comment):"),
         *shown,
         Line(f"will record the configuration and the tree as it stands in {plan.log}"),
     ]
 
 
 def _stacks(plan: Plan) -> str:
-    return ", ".join(f"{s.language} with {s.runner} in {s.root}" for s in plan.settings.stacks)
+    return ", ".join(map(told_stack, plan.settings.stacks))
+
+
+def told_stack(stack: Stack) -> str:
+    tool = f" ({stack.junit.preset})" if stack.junit and stack.junit.preset else ""
+    return f"{stack.language} with {stack.runner}{tool} in {stack.root}"
 
 
 def done_lines(done: Initialised) -> list[Line]:

@@ -84,3 +84,27 @@ def test_a_folder_that_still_holds_something_of_the_users_stays(world: World) ->
     edited = world.project.workspace.snapshot()
     world.write("data/untracked.bin", "kept")
     assert shown(world, start, edited, "ls data") == b"untracked.bin\n"
+
+
+def test_what_is_hidden_is_not_found_unless_a_link_leads_there(world: World) -> None:
+    world.write(".gitignore", "modules\nlinked\n")
+    world.write("modules/.cache/poison", "x")
+    world.write("modules/kept", "x")
+    elsewhere = world.root.parent / "elsewhere"
+    (elsewhere / ".cache").mkdir(parents=True)
+    (world.root / "linked").symlink_to(elsewhere)
+    tree = world.project.workspace.snapshot()
+    layer = Layer(tree, tree, hidden=("modules/.cache", "linked/.cache", "never/was"))
+    with room(world.project, layer=layer) as made:
+        assert ran(made, world, "ls -A modules linked") == b"linked:\n.cache\n\nmodules:\nkept\n"
+        assert report(made.confinement, world.project.classify) == ()
+    assert (world.root / "modules/.cache/poison").exists()
+    assert (elsewhere / ".cache").exists()
+
+
+def test_laid_files_show_the_times_they_are_given(world: World) -> None:
+    tree = world.project.workspace.snapshot()
+    firm = tuple(e for e in world.project.workspace.files(tree) if e.path in {"calc.py", "conftest.py"})
+    layer = Layer(tree, tree, firm, dates={"calc.py": 1_700_000_000 * 10**9})
+    with room(world.project, layer=layer) as made:
+        assert ran(made, world, "stat -c %Y calc.py conftest.py") == b"1700000000\n1000000000\n"

@@ -1,15 +1,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+import tempfile
+from pathlib import Path
 
 from support.gitrepo import GitRepo, make_repo
 from verdigris.core.change import EXECUTABLE, FILE, LINK
 from verdigris.kernel.repository import find_repository
 from verdigris.kernel.workspace.committed import checked_out, listing, unchanged
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ODD = os.fsdecode(b"line\nbreak \xff.py")
 
@@ -40,6 +38,15 @@ def test_what_lies_there_as_a_checkout_would_write_it_is_unchanged(repo: GitRepo
     (repo.root / "deleted.py").unlink()
     (repo.root / "mode.py").chmod(0o755)
     assert unchanged(found, entries) == {".gitattributes", "same.py"}
+
+
+def test_a_worktree_is_seen_though_its_repository_lies_in_another_temporary_folder(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as elsewhere:
+        repo = make_repo(Path(elsewhere) / "repo")
+        commit = repo.commit(a="x")
+        repo.git("worktree", "add", "--quiet", str(tmp_path / "linked"))
+        found = find_repository(tmp_path / "linked")
+        assert unchanged(found, listing(found, commit).files) == {"a"}
 
 
 def test_the_bytes_are_those_of_a_checkout(repo: GitRepo) -> None:

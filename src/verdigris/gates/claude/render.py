@@ -52,7 +52,7 @@ def _context(call: Call, reply: Reply) -> dict[str, Any]:
 
 def fault(call: Call, what: str, hint: str) -> Answer:
     """Unexpected means no for the agent, and never locks a person out."""
-    text = f"Verdigris cannot judge this call: {what}. next: {hint}"
+    text = f"Verdigris cannot judge this call: {what.rstrip('.')}. next: {hint}"
     if call.moment in NEVER_LOCKED_OUT:
         return Answer(0, json.dumps({"systemMessage": text}))
     return Answer(2, stderr=text + "\n")

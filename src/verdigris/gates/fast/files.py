@@ -68,5 +68,7 @@ def _allowed(card: Card, path: str) -> bool:
     if cls == "other":
         return card.phase in {"red", "off"} or path.rpartition("/")[2] not in card.mixed
     if (card.phase, cls) == ("green", "source"):
+        if path.endswith(card.mixed_source):
+            return False
         return not card.suspended and card.targets is not None and bool(regex(card.targets).fullmatch(path))
     return (card.phase, cls) in _WRITABLE

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
+from verdigris.core.merging import merged
 from verdigris.core.needs import needs, written
 from verdigris.core.parity import differences, only
 from verdigris.core.report import Ended
@@ -15,7 +16,7 @@ from verdigris.core.verdict import first_line
 from verdigris.kernel.calling import call
 from verdigris.kernel.doctor.finding import Finding, failed
 from verdigris.kernel.doctor.plugins import installed
-from verdigris.kernel.execution import execute, merged
+from verdigris.kernel.execution import execute
 
 if TYPE_CHECKING:
     from verdigris.core.parity import Difference

@@ -20,6 +20,7 @@ from verdigris.kernel.doctor.tools import check_git, check_stack
 from verdigris.kernel.project import CONFIG, Project, open_log
 from verdigris.kernel.repository import Repository, find_repository, head, in_progress
 from verdigris.kernel.setup import has_tests
+from verdigris.kernel.warm.resident import running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,6 +59,7 @@ def _examine(start: Path, actor: Actor, *, room: bool, progress: Progress | None
     yield finding
     for stack in settings.stacks:
         yield from check_stack(repo.root, stack, None)
+    yield from _warm(repo)
     if finding.level != "fail" and broken is None:
         project = _project(repo, log, actor, settings)
         yield from _tests(project) if project else ()
@@ -72,6 +74,13 @@ def _repository(repo: Repository, branch: str | None) -> Finding:
             "repository", "warn", f"{where}; a {unfinished} is in progress: nothing can be claimed", fix
         )
     return Finding("repository", "ok", where)
+
+
+def _warm(repo: Repository) -> Iterator[Finding]:
+    if names := running(str(repo.private)):
+        yield Finding(
+            "warm", "ok", f"loaded for the next `tdd test`: {', '.join(names)}; `tdd off` ends that"
+        )
 
 
 def _disk(repo: Repository) -> Finding:
@@ -113,7 +122,7 @@ def _configuration(repo: Repository, log: Log[State] | None) -> tuple[Settings, 
                 "configuration", "warn", what, "`tdd init`"
             )
         what = "Verdigris is not set up here: there is no tdd.yaml"
-        return Settings(stacks=detect(repo.root)), failed("configuration", what, "`tdd init`")
+        return Settings(stacks=detect(repo.root).stacks), failed("configuration", what, "`tdd init`")
     try:
         settings = load(repo.root).settings
     except VerdigrisError as error:

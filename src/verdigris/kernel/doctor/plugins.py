@@ -6,6 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+from verdigris.core.commands import IN_PYTHON
 from verdigris.core.errors import VerdigrisError
 from verdigris.kernel.asking import apart, environment_of
 from verdigris.kernel.interpreter import find_interpreter
@@ -29,6 +30,8 @@ def installed(project: Project) -> frozenset[str] | None:
         return None
     found: set[str] = set()
     for stack in project.settings.stacks:
+        if stack.runner not in IN_PYTHON:
+            continue
         home = project.root / stack.root
         try:
             python = find_interpreter(home, project.root, stack.python, os.environ)

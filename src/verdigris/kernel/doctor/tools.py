@@ -1,13 +1,14 @@
-"""The tools that the kernel needs: git, and in each stack an interpreter with its test runner."""
+"""The tools that the kernel needs: git, and in each stack what runs its tests."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 from typing import TYPE_CHECKING
 
+from verdigris.core.commands import IN_PYTHON
 from verdigris.core.errors import VerdigrisError
+from verdigris.core.versions import version
 from verdigris.kernel.asking import apart, environment_of
 from verdigris.kernel.doctor.finding import Finding, failed
 from verdigris.kernel.interpreter import find_interpreter
@@ -47,6 +48,11 @@ def check_git(here: Path) -> Finding:
 
 
 def check_stack(root: Path, stack: Stack, cache: Path | None) -> Iterator[Finding]:
+    if stack.runner not in IN_PYTHON:
+        from verdigris.kernel.doctor.testtools import check_tool
+
+        yield from check_tool(root, stack)
+        return
     name = "interpreter" if stack.root in {".", ""} else f"interpreter of {stack.root}"
     home = root / stack.root
     try:
@@ -69,7 +75,8 @@ def check_stack(root: Path, stack: Stack, cache: Path | None) -> Iterator[Findin
         yield failed(name, f"{shown}: too old", "use Python 3.8 or newer: `python:` of the stack in tdd.yaml")
     else:
         yield Finding(name, "ok", shown)
-    yield _pytest(name.replace("interpreter", "pytest"), str(found.path), pytest)
+    if stack.runner == "pytest":
+        yield _pytest(name.replace("interpreter", "pytest"), str(found.path), pytest)
 
 
 def _answer(output: bytes) -> tuple[tuple[int, ...], str | None] | None:
@@ -87,8 +94,3 @@ def _pytest(name: str, python: str, found: str | None) -> Finding:
     if version(found) < OLDEST_PYTEST:
         return failed(name, f"{found} is too old", f"`{python} -m pip install 'pytest>=7'`")
     return Finding(name, "ok", found)
-
-
-def version(text: str) -> tuple[int, ...]:
-    numbers = re.search(r"\d+(\.\d+)*", text)
-    return tuple(map(int, numbers.group().split("."))) if numbers else ()

@@ -8,6 +8,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
+from verdigris.core.commands import IN_PYTHON
 from verdigris.core.errors import ConfigError, ToolMissing
 from verdigris.kernel.foundation.bytecode import foreign
 from verdigris.kernel.foundation.watched import watched
@@ -26,7 +27,7 @@ _TICK = 100_000_000
 def prepare(project: Project) -> str:
     """The blob that says what the foundation is now; a claim cites it. Without a Python, none."""
     memory = _Memory(project.repo.private / "foundation.json")
-    told = json.dumps(_fingerprint(_interpreters(project), memory), sort_keys=True)
+    told = json.dumps(_fingerprint(project, _interpreters(project), memory), sort_keys=True)
     digest = hashlib.sha256(told.encode("ascii")).hexdigest()
     if memory.known.get("told") != digest:
         memory.known |= {"told": digest, "blob": project.workspace.blob(told.encode("ascii"))}
@@ -43,7 +44,7 @@ def changed(project: Project, blob: str) -> tuple[str, ...]:
     memory = _Memory(project.repo.private / "foundation.json")
     before: dict[str, str] = json.loads(data)
     interpreters = _interpreters(project)
-    now = _fingerprint(interpreters, memory)
+    now = _fingerprint(project, interpreters, memory)
     differing = sorted(path for path in before.keys() | now if before.get(path) != now.get(path))
     caches = [path for path in differing if path.endswith(".pyc")]
     genuine = _genuine(project.root, interpreters, [path for path in caches if path in now], now, memory)
@@ -57,6 +58,8 @@ def _interpreters(project: Project) -> tuple[Interpreter, ...]:
     known = project.repo.private / "interpreters.json"
     found = []
     for stack in project.settings.stacks:
+        if stack.runner not in IN_PYTHON:
+            continue
         home = project.root / stack.root
         try:
             found.append(find_interpreter(home, project.root, stack.python, os.environ, known))
@@ -65,9 +68,16 @@ def _interpreters(project: Project) -> tuple[Interpreter, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _fingerprint(interpreters: tuple[Interpreter, ...], memory: _Memory) -> dict[str, str]:
+def _fingerprint(project: Project, interpreters: tuple[Interpreter, ...], memory: _Memory) -> dict[str, str]:
     places = (interpreter.places for interpreter in interpreters)
     paths = frozenset().union(*(watched(place, os.environ) for place in places if place is not None))
+    others = [stack for stack in project.settings.stacks if stack.runner not in IN_PYTHON]
+    if others:
+        from verdigris.kernel.foundation.imported import imported
+        from verdigris.kernel.foundation.tools import tool_files
+
+        paths |= frozenset().union(*(tool_files(stack, project.root, os.environ) for stack in others))
+        paths |= imported(project, memory.part("imported"))
     return {path: digest for path in paths if (digest := memory.digest(path)) is not None}
 
 
@@ -116,6 +126,11 @@ class _Memory:
             self._files[path] = [*stamp, digest]
             self.changed = True
         return digest
+
+    def part(self, name: str) -> dict[str, Any]:
+        """What else is worth remembering; it is kept whenever a digest is."""
+        found: dict[str, Any] = self.known.setdefault(name, {})
+        return found
 
     def save(self) -> None:
         if not self.changed:

@@ -29,6 +29,7 @@ def watched(places: Places, env: Mapping[str, str]) -> frozenset[str]:
         started += [folder, *_added(folder, names)]
     for folder in started:
         found.update(f"{folder}/{name}{end}" for name in CUSTOM for end in (".py", "/__init__.py"))
+    found.update(_code(f"{places.library}/unittest", places.cache_tag))
     for folder in places.packages:
         for module in modules:
             found.update(_code(f"{folder}/{module}", places.cache_tag))

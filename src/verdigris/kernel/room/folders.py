@@ -32,9 +32,17 @@ class Folders:
         except BaseException:
             self.discard()
             raise
+        self._top = folder
         self.upper, self.work, self.layer, self.control = (f"{folder}/{name}" for name in _PARTS)
         self.own = own
         self.home, self.tmp, self.cache = (f"{own}/{name}" for name in _OWN)
+
+    def shadow(self) -> tuple[str, str]:
+        """Another pair like `upper` and `work`."""
+        made = f"{self._top}/{os.urandom(4).hex()}"
+        os.makedirs(f"{made}/upper")
+        os.mkdir(f"{made}/work")
+        return f"{made}/upper", f"{made}/work"
 
     def discard(self) -> None:
         """What a process left over from the run still fills stays, to be swept when that has ended."""

@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from verdigris.core.languages import language_of
 from verdigris.core.pathclass import PathClass
 from verdigris.core.runnerkeys import MIXED
 from verdigris.kernel.room.layers import Layer
@@ -28,8 +29,8 @@ def held(project: Project, tree: str, claimed: Iterable[str] = ()) -> Layer | No
     if not possible(project).ok:
         return None
     entries = project.workspace.files(tree)
-    oracle = [entry for entry in entries if _decides(project, entry.path)]
     first = frozenset(claimed)
+    oracle = [entry for entry in entries if entry.path in first or _decides(project, entry.path)]
     oracle.sort(key=lambda entry: _rank(entry.path, first))
     python = (entry.path for entry in entries if entry.path.endswith(".py"))
     folders = dict.fromkeys(path.rpartition("/")[0] for path in python)
@@ -49,8 +50,9 @@ def _decides(project: Project, path: str) -> bool:
 
 
 def _rank(path: str, first: frozenset[str]) -> tuple[bool, bool, bool]:
-    """The sooner, the more depends on it."""
-    return path not in first, path.rpartition("/")[2] not in _RUNNER, not path.endswith(".py")
+    """The sooner, the more depends on it: what configures a runner, then tests, then data."""
+    name = path.rpartition("/")[2]
+    return path not in first, name not in _RUNNER and ".config." not in name, language_of(path) is None
 
 
 def _size(project: Project, entry: Entry) -> int:

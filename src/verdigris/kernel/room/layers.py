@@ -14,11 +14,15 @@ from verdigris.core.errors import StorageError
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from verdigris.core.change import Entry
     from verdigris.kernel.project import Project
     from verdigris.kernel.room.folders import Folders
+
+
+LONG_AGO = 1_000_000_000 * 10**9
+"""In nanoseconds: older than whatever a tool built."""
 
 
 @value
@@ -31,6 +35,10 @@ class Layer:
     """Laid although the worktree has the same: who changes them while the run goes on reaches nothing."""
     cacheless: tuple[str, ...] = ()
     """Folders of which the run finds no bytecode, since anybody may have put it there."""
+    hidden: tuple[str, ...] = ()
+    """Paths at which it finds nothing, for the same reason: what tools keep between runs."""
+    dates: Mapping[str, int] | None = None
+    """When laid files seem to be written, in nanoseconds, LONG_AGO where it is not said; None: as it is."""
 
     @property
     def only_holds(self) -> bool:
@@ -50,11 +58,14 @@ def furnish(project: Project, layer: Layer, folders: Folders) -> tuple[str, ...]
         if data is None:
             raise StorageError(f"the store has lost {path!r}", hint="run `tdd doctor`")
         _write(f"{folders.layer}/{path}", modes[path], data)
+        if layer.dates is not None:
+            time = layer.dates.get(path, LONG_AGO)
+            os.utime(f"{folders.layer}/{path}", ns=(time, time), follow_symlinks=False)
     removed = _with_emptied(str(project.root), folders.layer, gone)
     for folder in layer.cacheless:
         if folder not in removed:
             _hide_bytecode(str(project.root), folders.layer, folder)
-    return removed
+    return (*removed, *(path for path in layer.hidden if _can_hide(str(project.root), path)))
 
 
 def _write(path: str, mode: str, data: bytes) -> None:
@@ -66,6 +77,12 @@ def _write(path: str, mode: str, data: bytes) -> None:
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, permissions)
     with os.fdopen(file, "wb") as stream:
         stream.write(data)
+
+
+def _can_hide(root: str, path: str) -> bool:
+    """What is reached by a link lies elsewhere, where nothing may be removed."""
+    folder = os.path.dirname(f"{root}/{path}")
+    return os.path.lexists(f"{root}/{path}") and os.path.realpath(folder) == folder
 
 
 def _hide_bytecode(root: str, layer: str, folder: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from verdigris.core.errors import HarnessError
 from verdigris.kernel import sandbox
@@ -13,11 +13,16 @@ from verdigris.kernel.room.room import Room
 from verdigris.kernel.room.terms import LEAN, Terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from verdigris.kernel.project import Project
-    from verdigris.kernel.sandbox import Availability
+    from verdigris.kernel.room.folders import Folders
+    from verdigris.kernel.sandbox import Availability, Confinement
 
+T = TypeVar("T")
+
+TRIES = 2
+"""To confine a run: how it is done is remembered, and may have to be found out anew."""
 HOST_INSTEAD = "no network of its own can be made here: the run had the machine's"
 
 
@@ -46,16 +51,34 @@ def notes_of(project: Project, terms: Terms) -> tuple[str, ...]:
 
 
 @contextmanager
-def room(project: Project, argv: Sequence[str] = (), *, layer: Layer | None = None) -> Iterator[Room]:
+def room(
+    project: Project,
+    argv: Sequence[str] = (),
+    *,
+    layer: Layer | None = None,
+    equip: Callable[[Confinement, Folders], Confinement] | None = None,
+) -> Iterator[Room]:
     """For a run of `argv`, on the tree of `layer` instead of the worktree's where one is given."""
     terms = terms_of(project)
     if layer is not None and terms.way is None:
         raise HarnessError("another tree can be shown in a sandbox only")
-    made = Room(terms, argv, None if layer is None else partial(furnish, project, layer))
+    made = Room(terms, argv, None if layer is None else partial(furnish, project, layer), equip)
     try:
         yield made
     finally:
         made.close()
+
+
+def insist(project: Project, attempt: Callable[[], T | str]) -> T:
+    """What an attempt in a room gives; one that says why it could not be confined is made once more."""
+    why = ""
+    for _ in range(TRIES):
+        done = attempt()
+        if not isinstance(done, str):
+            return done
+        why = done
+        forget(project)
+    raise HarnessError(f"the run could not be confined, so it was not made: {why}", hint="`tdd doctor`")
 
 
 def forget(project: Project) -> None:

@@ -13,20 +13,29 @@ if TYPE_CHECKING:
 
     from verdigris.core.pathclass import PathClass
     from verdigris.kernel.room.terms import Terms
+    from verdigris.kernel.sandbox import Confinement
 
 
 class Room:
     """For one run of `argv`: an overlay that has been written to is not used again."""
 
     def __init__(
-        self, terms: Terms, argv: Sequence[str], furnish: Callable[[Folders], tuple[str, ...]] | None = None
+        self,
+        terms: Terms,
+        argv: Sequence[str],
+        furnish: Callable[[Folders], tuple[str, ...]] | None = None,
+        equip: Callable[[Confinement, Folders], Confinement] | None = None,
     ) -> None:
-        """`furnish` lays files over the worktree's, and says which of those are not to be found."""
+        """`furnish` lays files over the worktree's, and says which of those are not to be found.
+
+        `equip` gives a tool what it has besides the worktree.
+        """
         self.terms = terms
         self.folders = Folders(terms.place)
         try:
             removed = furnish(self.folders) if furnish else ()
-            self.confinement = terms.confinement(self.folders, argv, removed)
+            made = terms.confinement(self.folders, argv, removed)
+            self.confinement = equip(made, self.folders) if equip else made
             self.confine = terms.confining(self.confinement)
         except BaseException:
             self.folders.discard()

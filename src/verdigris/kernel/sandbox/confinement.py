@@ -27,16 +27,25 @@ class Confinement:
     decoys      Pairs (folder, path): the folder is found, and written, in the place of what is at the path.
     writable    Folders outside the root that are written for real: a fresh HOME and TMPDIR.
     needed      What the run reads, such as its interpreter: a temporary folder with one in it is shown.
+    placed      Pairs (folder, path): the folder is found, and written for real, at the path.
+    shadows     (folder, path, upper, work): at the path the folder is found, and writing leaves it as it is.
+                Such a path is below the root, in a writable folder, or there already; a folder in its own
+                place stays read-only where no overlay of it can be had.
+    live        No overlay: the worktree itself, read-only, as it is at every moment; an overlay does not show
+                what is changed below it later. For a process that outlives a run, and runs none itself.
     """
 
     __slots__ = (
         "decoys",
         "laid",
+        "live",
         "masked",
         "needed",
         "network",
+        "placed",
         "removed",
         "root",
+        "shadows",
         "upper",
         "work",
         "writable",
@@ -54,7 +63,10 @@ class Confinement:
         decoys: tuple[tuple[str, str], ...] = (),
         writable: tuple[str, ...] = (),
         needed: tuple[str, ...] = (),
+        placed: tuple[tuple[str, str], ...] = (),
+        shadows: tuple[tuple[str, str, str, str], ...] = (),
         network: Network = "loopback",
+        live: bool = False,
     ) -> None:
         self.root = root
         self.upper = upper
@@ -65,7 +77,10 @@ class Confinement:
         self.decoys = decoys
         self.writable = writable
         self.needed = needed
+        self.placed = placed
+        self.shadows = shadows
         self.network = network
+        self.live = live
 
     def but(self, **changed: Any) -> Confinement:
         return Confinement(**({name: getattr(self, name) for name in self.__slots__} | changed))
@@ -89,7 +104,9 @@ def checked(confinement: Confinement) -> Confinement:
         needed=_canonical(confinement.needed),
     )
     decoys = [decoy for decoy, _ in made.decoys]
-    for folder in (made.root, made.upper, made.work, *made.laid, *made.writable, *decoys):
+    besides = [folder for folder, _ in made.placed]
+    besides += [folder for below, _, upper, work in made.shadows for folder in (below, upper, work)]
+    for folder in (made.root, made.upper, made.work, *made.laid, *made.writable, *decoys, *besides):
         if not os.path.isdir(folder):
             raise HarnessError(f"the sandbox needs the folder {folder!r}")
     for layer in (made.upper, made.work, *made.laid, *decoys):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from verdigris.kernel.sandbox.besides import Besides
 from verdigris.kernel.sandbox.capabilities import drop_all_but, kept
 from verdigris.kernel.sandbox.mounts import points_below
 from verdigris.kernel.sandbox.namespaces import Mapper, Way, leave
@@ -14,7 +15,14 @@ from verdigris.kernel.sandbox.network import enter_network
 from verdigris.kernel.sandbox.overlay import bind, mount_overlay, mount_tmpfs, opened, remove
 from verdigris.kernel.sandbox.places import make_devices, make_private
 from verdigris.kernel.sandbox.sealing import seal
-from verdigris.kernel.sandbox.syscalls import CLONE_NEWNS, CLONE_NEWUSER, unshare
+from verdigris.kernel.sandbox.syscalls import (
+    ATTR_RDONLY,
+    CLONE_NEWNS,
+    CLONE_NEWUSER,
+    join,
+    set_mount_attributes,
+    unshare,
+)
 
 TYPE_CHECKING = False  # see confinement.py
 if TYPE_CHECKING:
@@ -31,14 +39,18 @@ def enter(
     way: Way,
     reached: Callable[[str], None],
     mapped: Callable[[], None] | None = None,
+    below: int | None = None,
 ) -> None:
     """Of a checked confinement; `reached` hears of each of STEPS before it is taken.
 
     `mapped` returns when one outside has set the ids of a `mapped` namespace; without it we fork such a one.
+    `below` is a descriptor of another user namespace: ours is made in it, so that one in it can follow.
     """
     cwd = os.getcwd()
     reached("namespaces")
-    mapper = Mapper() if way == "mapped" and mapped is None else None
+    mapper = Mapper(below) if way == "mapped" and mapped is None else None
+    if way == "own" and below is not None:
+        join(below, CLONE_NEWUSER)
     leave(own_ids=way == "own")
     reached("overlay")
     writable, devices = _mount(confinement, user_namespace=way == "own")
@@ -51,6 +63,8 @@ def enter(
     elif way == "mapped" and mapped is not None:
         unshare(CLONE_NEWUSER | CLONE_NEWNS)
         mapped()
+    elif below is not None:
+        leave(own_ids=True)  # once more: whoever follows comes with rights, and finds the mounts locked
     reached("network")
     enter_network(confinement.network)
     reached("capabilities")
@@ -65,11 +79,16 @@ def _mount(confinement: Confinement, *, user_namespace: bool) -> tuple[list[str]
     mounted = {point: opened(point) for point in points_below(root) if os.path.exists(point)}
     outside = {folder: opened(folder) for folder in confinement.writable}
     decoys = {path: opened(decoy) for decoy, path in confinement.decoys if os.path.isdir(path)}
+    besides = Besides(confinement)
 
     writable = make_private(confinement, user_namespace=user_namespace)
     devices, shared = make_devices()
     os.makedirs(root, exist_ok=True)
-    mount_overlay(root, layers, upper, work, user_namespace=user_namespace)
+    if confinement.live:
+        bind(layers[-1], root)
+        set_mount_attributes(root, put=ATTR_RDONLY, recursive=True)
+    else:
+        mount_overlay(root, layers, upper, work, user_namespace=user_namespace)
     for path in confinement.removed:
         remove(f"{root}/{path}")
     for point, fd in mounted.items():
@@ -80,8 +99,10 @@ def _mount(confinement: Confinement, *, user_namespace: bool) -> tuple[list[str]
         bind(fd, folder)
     for path, fd in decoys.items():
         bind(fd, path)
+    writable += besides.mount(user_namespace=user_namespace)
     _mask(confinement.masked)
-    return [root, *writable, *outside, *decoys, *shared, *_processes()], list(devices)
+    own = [] if confinement.live else [root]
+    return [*own, *writable, *outside, *decoys, *shared, *_processes()], list(devices)
 
 
 def _processes() -> list[str]:

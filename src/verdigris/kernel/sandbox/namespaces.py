@@ -13,6 +13,7 @@ from verdigris.kernel.sandbox.syscalls import (
     CLONE_NEWUSER,
     MS_PRIVATE,
     MS_REC,
+    join,
     mount,
     unshare,
 )
@@ -56,20 +57,26 @@ def leave(*, own_ids: bool, ipc: bool = True) -> None:
 class Mapper:
     """A process that stays outside: only such a one may give a user namespace more ids than its maker's."""
 
-    def __init__(self) -> None:
+    def __init__(self, below: int | None = None) -> None:
+        """`below` is a descriptor of the user namespace in which ours is made, where it is not this one."""
+        self.below = below
         subject = os.getpid()
         maps = {name: same(name) for name in IDS}
         wait, self.go = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
             os.close(self.go)
-            _map_when_told(subject, maps, wait)
+            _map_when_told(subject, maps, wait, below)
         os.close(wait)
 
     def enter(self) -> None:
         """With this process into a user namespace, with mounts that nobody in it can undo."""
         try:
-            unshare(CLONE_NEWUSER | CLONE_NEWNS)
+            if self.below is None:
+                unshare(CLONE_NEWUSER | CLONE_NEWNS)
+            else:
+                join(self.below, CLONE_NEWUSER)
+                unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC)
             os.write(self.go, b".")
         finally:
             os.close(self.go)
@@ -86,10 +93,12 @@ def same(name: str) -> str:
     return "\n".join(f"{first} {first} {count}" for first, _, count in extents)
 
 
-def _map_when_told(subject: int, maps: dict[str, str], wait: int) -> None:
+def _map_when_told(subject: int, maps: dict[str, str], wait: int, below: int | None) -> None:
     code = 1
     try:
         if os.read(wait, 1):
+            if below is not None:
+                join(below, CLONE_NEWUSER)
             for name, lines in maps.items():
                 _write(f"/proc/{subject}/{name}", lines)
             code = 0

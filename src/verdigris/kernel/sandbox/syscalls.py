@@ -51,6 +51,11 @@ def unshare(flags: int) -> None:
     _called("unshare", flags)
 
 
+def join(namespace: int, kind: int) -> None:
+    """The namespace of a descriptor, of the kind that one of the CLONE_NEW… says."""
+    _called("setns", namespace, kind)
+
+
 def mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
     words = (_bytes(source), _bytes(target), _bytes(kind), _Word(flags), _bytes(data))
     _called("mount", *words, path=target)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from verdigris.core import tripwire as words
 from verdigris.core.actions import Deny, Target
 from verdigris.core.events import Edit
+from verdigris.core.implied import implied_claim
 from verdigris.core.pathclass import PathClass
-from verdigris.core.policy import implied_claim
+from verdigris.core.shown import typed
 from verdigris.core.state import Phase
 from verdigris.core.targets import owners
 from verdigris.core.tripwire import Tripped, base
@@ -19,6 +20,7 @@ from verdigris.kernel.gitwhole import Place, place
 from verdigris.kernel.observe import difference, look
 from verdigris.kernel.putback import put_back
 from verdigris.kernel.recovery import recover
+from verdigris.kernel.sourcetests import home_of
 from verdigris.kernel.tripwire.memory import Memory, recall, remember
 from verdigris.kernel.tripwire.moving import undo_moves
 from verdigris.kernel.tripwire.strays import Strays, strays
@@ -103,7 +105,10 @@ def _undone(project: Project, state: WorktreeState, mine: tuple[Strays, ...], tr
             claimed = done
             texts.append(f"{', '.join(stray.paths)}: claims {done}, the one open red.\nnext: `tdd settle`")
             continue
-        put_back(project, stray.home, stray.paths, why=CALLED)
+        home = stray.home
+        if stray.cls in {PathClass.TEST, PathClass.SOURCE}:
+            home = home_of(project, home, tree, stray.paths, source=stray.cls is PathClass.SOURCE)
+        put_back(project, home, stray.paths, why=CALLED)
         gone += stray.paths
         texts.append(words.put_back_text(stray.paths, stray.cls, done))
     return Tripped(put_back=tuple(gone), claimed=claimed, text="\n".join(texts))
@@ -142,7 +147,7 @@ def _joined(project: Project, done: Tripped) -> Tripped:
     denial = Deny(
         "outside-targets",
         "It is outside the targets of the open claims (`claims: strict`).",
-        f"`tdd claim {next(iter(state.claims))} {paths[0]}`",
+        f"`tdd claim {typed(next(iter(state.claims)), paths[0])}`",
     )
     text = words.put_back_text(paths, PathClass.SOURCE, denial)
     return replace(done, put_back=done.put_back + paths, text="\n".join(filter(None, (done.text, text))))

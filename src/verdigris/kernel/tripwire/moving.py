@@ -7,8 +7,8 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.change import Change, Entry
+from verdigris.core.oraclepart import is_mixed
 from verdigris.core.protection import protected_classes
-from verdigris.core.runnerkeys import MIXED
 from verdigris.core.value import value
 from verdigris.kernel.gitwhole import Place, move_back, place, same_entries, stashes
 from verdigris.kernel.repository import Head
@@ -75,7 +75,7 @@ def _hit(project: Project, memory: Memory, move: _Move, tree: str) -> tuple[str,
         path
         for path in sorted(move.wanted)
         if (project.classify(path) in guarded and (path in strayed or path not in clean))
-        or (path in strayed and path.rpartition("/")[2] in MIXED)
+        or (path in strayed and is_mixed(path, project.classify(path)))
     )
 
 

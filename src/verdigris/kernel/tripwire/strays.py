@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verdigris.core.oraclepart import holds_tests
 from verdigris.core.pathclass import PathClass
 from verdigris.core.protection import protected_classes
 from verdigris.core.state import Phase
@@ -62,7 +63,8 @@ def _of_phase(project: Project, state: WorktreeState, memory: Memory | None, tre
     else:
         changed = {cls: [] for cls in PathClass}
         for path in difference(project, home, tree).oracle:
-            changed[project.classify(path)].append(path)
+            cls = project.classify(path)
+            changed[PathClass.TEST if holds_tests(path, cls) else cls].append(path)
         wanted = protected_classes(state.phase) | {PathClass.OTHER}
         changed = {cls: changed[cls] for cls in wanted - {PathClass.SWITCH}}
     for cls, found in changed.items():

@@ -7,8 +7,8 @@ import re
 from fnmatch import translate
 from typing import TYPE_CHECKING
 
+from verdigris.core.oraclepart import is_mixed
 from verdigris.core.protection import protected_classes
-from verdigris.core.runnerkeys import MIXED
 from verdigris.core.tripwire import KEYS_PROTECTED
 from verdigris.core.value import value
 from verdigris.kernel import stamps
@@ -68,8 +68,9 @@ def unwatched(project: Project) -> bool:
 def _rows(project: Project, state: WorktreeState) -> Iterator[stamps.Row]:
     classes, keys = protected_classes(state.phase), state.phase in KEYS_PROTECTED
 
-    def wanted(path: str, name: str) -> bool:
-        return (keys and name in MIXED) or project.classify(path) in classes
+    def wanted(path: str) -> bool:
+        cls = project.classify(path)
+        return (keys and is_mixed(path, cls)) or cls in classes
 
     top = os.fspath(project.root)
     yield stamps.stamp(os.fsencode(top), b"")
@@ -78,7 +79,7 @@ def _rows(project: Project, state: WorktreeState) -> Iterator[stamps.Row]:
         yield stamps.stamp(os.fsencode(top), path)
 
 
-def _below(top: str, folder: str, wanted: Callable[[str, str], bool]) -> Iterator[stamps.Row]:
+def _below(top: str, folder: str, wanted: Callable[[str], bool]) -> Iterator[stamps.Row]:
     try:
         with os.scandir(f"{top}/{folder}") as found:
             entries = [entry for entry in found if not _NEVER.match(entry.name)]
@@ -91,7 +92,7 @@ def _below(top: str, folder: str, wanted: Callable[[str, str], bool]) -> Iterato
                 continue
             yield _row(path, entry)
             yield from _below(top, f"{path}/", wanted)
-        elif wanted(path, entry.name):
+        elif wanted(path):
             yield _row(path, entry)
 
 

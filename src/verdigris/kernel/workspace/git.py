@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from verdigris.core.errors import StorageError, ToolMissing
+from verdigris.core.errors import StorageError, ToolMissing, UserError, VerdigrisError
 from verdigris.core.value import value
 from verdigris.kernel.asking import NOTE, apart
 
@@ -90,7 +90,7 @@ class Git:
                 preexec_fn=self.confine,  # noqa: PLW1509 - as in starting.py
             )
         except FileNotFoundError as error:
-            raise ToolMissing("git cannot be found on PATH", hint="install git, or repair PATH") from error
+            raise not_started(self.root) from error
 
     def call(self, *arguments: str, stdin: bytes = b"") -> Output:
         """Run git, whatever becomes of it."""
@@ -116,7 +116,7 @@ def converting(git: Git, repo: Repository) -> Iterator[Git]:
     """The same with all that says how files are converted: filters are programs, so it can only look."""
     environment = {name: value for name, value in git.environment.items() if name not in DEAF}
     store = (repo.control / "store",) if (repo.control / "store").is_dir() else ()
-    with apart(repo.root, repo.private / NOTE, hides=store) as confine:
+    with apart(repo.root, repo.private / NOTE, reads=(repo.common_dir,), hides=store) as confine:
         yield replace(git, environment=environment, confine=confine)
 
 
@@ -125,6 +125,13 @@ def program(environment: Mapping[str, str]) -> str:
     folders = environment.get("PATH", os.defpath).split(os.pathsep)
     ordered = sorted(folders, key=lambda folder: not f"{folder}/".startswith(SYSTEM))
     return shutil.which("git", path=os.pathsep.join(ordered)) or "git"
+
+
+def not_started(root: Path) -> VerdigrisError:
+    """A folder that is gone and a git that is missing are the same error to the system."""
+    if not root.is_dir():
+        return UserError(f"the worktree {root} is gone.", hint="run the command again where it is needed")
+    return ToolMissing("git cannot be found on PATH", hint="install git, or repair PATH")
 
 
 def finish(process: subprocess.Popen[bytes], stdin: bytes = b"") -> Output:

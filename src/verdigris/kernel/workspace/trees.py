@@ -135,19 +135,25 @@ def store_blob(git: Git, data: bytes) -> str:
     return os.fsdecode(git.run("hash-object", "-w", "--stdin", "--no-filters", stdin=data)).strip()
 
 
-def merged(git: Git, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> bytes | None:
-    """The three-way merge of one file's content; None where it conflicts or ends in a deletion."""
+def merged(
+    git: Git, base: bytes | None, ours: bytes | None, theirs: bytes | None, *, yielding: bool = False
+) -> bytes | None:
+    """The three-way merge of one file's content; None where it conflicts or ends in a deletion.
+
+    `yielding`: where it conflicts, ours gives way.
+    """
     if theirs in {ours, base}:
         return ours
     if base == ours:
         return theirs
     if base is None or ours is None or theirs is None:
-        return None
+        return None if base is not None or ours is None or not yielding else theirs
     with tempfile.TemporaryDirectory(prefix="merge.", dir=git.git_dir.parent) as folder:
         sides = [Path(folder, name) for name in ("ours", "base", "theirs")]
         for side, data in zip(sides, (ours, base, theirs), strict=True):
             side.write_bytes(data)
-        output = git.call("merge-file", "--stdout", "--quiet", *map(str, sides))
+        favour = ["--theirs"] if yielding else []
+        output = git.call("merge-file", "--stdout", "--quiet", *favour, *map(str, sides))
     return output.stdout if output.code == 0 else None
 
 

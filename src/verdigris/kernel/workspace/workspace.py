@@ -87,11 +87,14 @@ class Workspace:
     def blob_bytes(self, blob: str) -> bytes | None:
         return trees.blobs(self._store(), [blob])[0]
 
-    def merged(self, base: str, ours: str, theirs: str, path: str) -> bytes | None:
-        """The three-way merge of `path` in three trees; None where it conflicts or ends in a deletion."""
+    def merged(self, base: str, ours: str, theirs: str, path: str, *, yielding: bool = False) -> bytes | None:
+        """The three-way merge of `path` in three trees; None where it conflicts or ends in a deletion.
+
+        `yielding`: where it conflicts, ours gives way.
+        """
         git = self._store()
         sides = (trees.read_many(git, tree, [path])[path] for tree in (base, ours, theirs))
-        return trees.merged(git, *sides)
+        return trees.merged(git, *sides, yielding=yielding)
 
     def _store(self) -> Git:
         return open_store(self._repo)

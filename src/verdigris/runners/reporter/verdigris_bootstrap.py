@@ -1,4 +1,4 @@
-"""Starts pytest as `python -m pytest` would, once the reporter's channel is open and out of sight."""
+"""Starts pytest or unittest as `python -m` would, once the reporter's channel is open and out of sight."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib is not loaded before pytest
 CHANNEL = "VERDIGRIS_CHANNEL"
 EAGER = "VERDIGRIS_EAGER"
+RESIDENT = "VERDIGRIS_RESIDENT"
 
 
 def main() -> None:
@@ -20,10 +21,19 @@ def main() -> None:
     from verdigris_reporter import channel as channels
 
     del sys.path[0]
-    eager = bool(os.environ.pop(EAGER, ""))
-    if eager:
-        _load_early()
+    tool = "".join(sys.argv[1:]) or "pytest"
+    load, start = (_load_pytest, _pytest) if tool == "pytest" else (_load_unittest, _unittest)
     channel = channels.CHANNEL
+    eager = bool(os.environ.pop(EAGER, ""))
+    resident = os.environ.pop(RESIDENT, "")
+    known: frozenset[str] = frozenset()
+    if resident:
+        from verdigris_reporter import server
+
+        eager = True
+        os.environ[CHANNEL], known = server.serve(resident, channel, tool, load)
+    elif eager:
+        load()
     channel.open(os.environ.pop(CHANNEL, ""))
     if not safe_path:
         sys.path.insert(0, os.getcwd())  # noqa: PTH109 - as `-m` puts it, and without pathlib
@@ -36,25 +46,34 @@ def main() -> None:
     if "variants" in channel.settings:
         from verdigris_reporter import variants
 
-        code = variants.Lead(channel, load=_load_early, shadowed=_shadowed, start=_pytest).lead()
+        code = variants.Lead(channel, tool, load=load, shadowed=_shadowed, start=start).lead()
         if code is not None:
             os._exit(code)
     tracer = tracing.start(channel.settings)
-    code = _pytest(channel.send)
+    code = start(channel.send)
     for path, lines in tracer.stop().items():
         channel.send("lines", path=path, lines=sorted(lines))
     if "sources" in channel.settings:
         channel.send("loaded", **loaded.loaded(channel.settings))
+    if channel.settings.get("learn"):
+        from verdigris_reporter import preload
+
+        channel.send("installed", names=preload.installed(known))
     channel.send("end", code=code)
     _end(code)
 
 
-def _load_early() -> None:
+def _load_pytest() -> None:
     """In a head start: pytest from the environment alone, since nothing of the project may run yet."""
     try:
         import pytest  # noqa: F401 - for its loading
     except Exception:  # noqa: BLE001 - the run itself will say what is wrong
         return
+
+
+def _load_unittest() -> None:
+    """With the reporter, which loads it; both are not the project's."""
+    from verdigris_reporter.cases import running  # type: ignore[import-not-found]  # noqa: F401 - for its loading
 
 
 def _shadowed() -> bool:
@@ -89,6 +108,20 @@ def _pytest(send: object) -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     return 0
+
+
+def _unittest(_send: object) -> int:
+    """The main module and the command's name are as `-m` has them: a test's child processes ask for it."""
+    from importlib.util import find_spec
+    from types import ModuleType
+
+    from verdigris_reporter.cases import running
+
+    main = ModuleType("__main__")
+    main.__spec__ = find_spec("unittest.__main__")
+    main.__file__ = main.__spec__.origin if main.__spec__ else None
+    sys.modules["__main__"], sys.argv[0] = main, "python -m unittest"
+    return running.run(sys.argv[1:])  # type: ignore[no-any-return] # it is not found where this is checked
 
 
 def _end(code: int) -> None:

@@ -5,6 +5,8 @@
 const { openSync, writeSync } = require("node:fs");
 const { from } = Buffer;
 const { stringify } = JSON;
+const { freeze, keys, setPrototypeOf } = Object;
+const { isArray } = Array;
 
 const VARIABLE = "VERDIGRIS_REPORT";
 const MESSAGE = 8000;
@@ -17,11 +19,26 @@ exports.writeAll = function writeAll(fd, text) {
   for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done);
 };
 
+const { writeAll } = exports;
+
+/** As JSON, past what a `toJSON` or a setter that was put into the prototypes would make of it. */
+const written = (exports.written = function written(facts) {
+  return stringify(plain(facts));
+});
+
+function plain(value) {
+  if (value === null || typeof value !== "object") return value;
+  const copy = setPrototypeOf(isArray(value) ? [] : {}, null);
+  const names = keys(value);
+  for (let at = 0; at < names.length; at += 1) copy[names[at]] = plain(value[names[at]]);
+  return copy;
+}
+
 exports.open = function open() {
   const fd = openSync(process.env[VARIABLE], "wx");
   delete process.env[VARIABLE]; // what is started from here on does not inherit it
   let count = 0;
-  return (kind, facts) => exports.writeAll(fd, stringify({ n: count++, kind, ...facts }) + "\n");
+  return (kind, facts) => writeAll(fd, written({ n: count++, kind, ...facts }) + "\n");
 };
 
 exports.told = function told(error) {
@@ -34,3 +51,5 @@ exports.told = function told(error) {
     stack: text(error.stack, STACK),
   };
 };
+
+freeze(exports); // who finds it among the loaded modules has nothing to replace

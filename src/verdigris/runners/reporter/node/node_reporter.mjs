@@ -8,13 +8,12 @@ import missing from "./subject.cjs";
 const CHANNEL = 3;
 const VARIABLE = "VERDIGRIS_FILE";
 const LATE = /generated asynchronous activity after the test ended|unhandledRejection|uncaughtException/;
-const { stringify } = JSON;
 
 const file = process.env[VARIABLE];
 delete process.env[VARIABLE]; // so that neither workers nor children of the tests speak for us
 const nonce = file === undefined ? "" : readFileSync(0, "latin1");
 const say = (kind, facts) => {
-  if (file !== undefined) channel.writeAll(CHANNEL, `${nonce} ${stringify({ kind, ...facts })}\n`);
+  if (file !== undefined) channel.writeAll(CHANNEL, `${nonce} ${channel.written({ kind, ...facts })}\n`);
 };
 
 let natural = false;

@@ -23,7 +23,7 @@ function follow(first, text, folder) {
   for (let name = first, step = 0; name && step < STEPS; step += 1) {
     const specifier = imported(name, text);
     if (specifier !== undefined) return specifier.startsWith(".") ? located(resolve(folder, specifier)) : undefined;
-    name = made(name, text);
+    name = made(name, text) ?? owner(name, text);
   }
   return undefined;
 }
@@ -43,6 +43,11 @@ function imported(name, text) {
 function made(name, text) {
   const assigned = new RegExp(`(?:^|[^\\w$.])${name.replace(/\$/g, "\\$")}\\s*=\\s*(?:await\\s+)?(?:new\\s+)?([\\w$]+)`);
   return assigned.exec(text)?.[1];
+}
+
+/** Of a name that vite took out of a namespace: to the error `calc.sub` is only `sub`. */
+function owner(name, text) {
+  return new RegExp(`([\\w$]+)\\.${name.replace(/\$/g, "\\$")}\\s*\\(`).exec(text)?.[1];
 }
 
 function located(path) {

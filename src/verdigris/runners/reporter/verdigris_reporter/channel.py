@@ -41,12 +41,16 @@ class Channel:
         self.settings = settings
         self._fd, self._pid, self._nonce, self._identity = fd, ANYBODY, "", _identity(fd)
 
+    def owns(self) -> bool:
+        """Whether this is the process that the channel was opened in."""
+        return self._fd >= 0 and self._pid in {ANYBODY, os.getpid()}
+
     @property
     def is_open(self) -> bool:
         return self._fd >= 0
 
     def send(self, kind: str, **fields: Any) -> None:
-        if self._fd < 0 or self._pid not in {ANYBODY, os.getpid()}:
+        if not self.owns():
             return
         line = f"{self._nonce} {json.dumps({'kind': kind, **fields})}\n".encode("ascii")
         try:

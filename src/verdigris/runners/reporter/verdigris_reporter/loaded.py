@@ -8,7 +8,7 @@ from typing import Any
 
 from .bytecode import INSTALLED  # noqa: TID252 - the package has another name when injected
 
-RUNNER = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging")
+RUNNER = ("unittest", "pytest", "_pytest", "pluggy", "iniconfig", "packaging")
 
 
 def loaded(settings: dict[str, Any]) -> dict[str, list[str]]:

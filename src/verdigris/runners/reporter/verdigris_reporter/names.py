@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-import pytest
-
 if TYPE_CHECKING:
     from typing import Any
+
+    import pytest
 
 
 class Names:
@@ -31,6 +31,8 @@ class Names:
         return path
 
     def item(self, item: pytest.Item) -> str:
+        import pytest  # here: unittest's own names are made without it
+
         names = []
         for node in reversed(item.listchain()):
             if isinstance(node, (pytest.File, pytest.Session)):

@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from . import bytecode, tracing  # noqa: TID252 - the package has another name when injected
+from .capped import OUTPUT, capped  # noqa: TID252 - same
 from .channel import CHANNEL  # noqa: TID252 - same
 from .facts import Facts, collect_error  # noqa: TID252 - same
 from .loaded import loaded  # noqa: TID252 - same
 from .names import Names  # noqa: TID252 - same
-from .preload import installed  # noqa: TID252 - same
+from .preload import tell_installed  # noqa: TID252 - same
 from .selection import Selection  # noqa: TID252 - same
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-OUTPUT = 8_000
 _ENVIRON = dict(os.environ)
-
 
 bytecode.distrust_rewritten(
     CHANNEL.settings.get("worktree", ""),
@@ -109,17 +108,7 @@ class Reporter:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.ids = {item.nodeid: self.names.item(item) for item in session.items}
         CHANNEL.send("collected", ids=[self.names.item(item) for item in session.items])
-        self._tell_names(self.settings.pop("names", None))
-
-    def _tell_names(self, fd: int | None) -> None:
-        """Which modules tries may share: none where the project set variables before it imported them."""
-        if fd is None:
-            return
-        told = json.dumps(installed() if dict(os.environ) == _ENVIRON else []).encode("ascii") + b"\n"
-        with contextlib.suppress(OSError):
-            while told:
-                told = told[os.write(fd, told) :]
-            os.close(fd)
+        tell_installed(self.settings.pop("names", None), _ENVIRON)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -183,7 +172,7 @@ class Reporter:
         if hasattr(report, "wasxfail"):
             message["xfail"] = str(report.wasxfail)
         if not report.passed:
-            message["output"] = _capped("".join(text for _title, text in report.sections))
+            message["output"] = capped("".join(text for _title, text in report.sections))
             if report.skipped and isinstance(report.longrepr, tuple):
                 message["why"] = str(report.longrepr[2])[:500]
         CHANNEL.send("test", **message)
@@ -211,12 +200,3 @@ class Reporter:
 
 def _unseen(*_: object, **__: object) -> str:
     return ""
-
-
-def _capped(text: str) -> str:
-    half = OUTPUT // 2
-    return (
-        text
-        if len(text) <= OUTPUT
-        else f"{text[:half]}\n... {len(text) - OUTPUT} left out ...\n{text[-half:]}"
-    )

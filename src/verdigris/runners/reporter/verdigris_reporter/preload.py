@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import json
 import os
 import sys
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
@@ -18,9 +19,24 @@ _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NU
 """Libraries that would start threads, which no fork takes along, do without them when they are told so."""
 
 
-def installed() -> list[str]:
+def tell_installed(fd: int | None, before: dict[str, str]) -> None:
+    """Which modules tries may share: none where the project set variables before it imported them.
+
+    `before`: the environment when the runner had loaded nothing of the project.
+    """
+    if fd is None:
+        return
+    told = json.dumps(installed() if dict(os.environ) == before else []).encode("ascii") + b"\n"
+    with contextlib.suppress(OSError):
+        while told:
+            told = told[os.write(fd, told) :]
+        os.close(fd)
+
+
+def installed(known: frozenset[str] = frozenset()) -> list[str]:
     """Names of loaded modules that are the environment's, in the order they were loaded."""
-    return [name for name, module in list(sys.modules.items()) if _is_installed(name, module)]
+    loaded = list(sys.modules.items())
+    return [name for name, module in loaded if name not in known and _is_installed(name, module)]
 
 
 def _is_installed(name: str, module: Any) -> bool:
@@ -28,10 +44,19 @@ def _is_installed(name: str, module: Any) -> bool:
     return isinstance(file, str) and file.startswith(INSTALLED) and getattr(spec, "name", None) == name
 
 
+def load_plugins() -> None:
+    """Those that pytest loads for every run."""
+    with contextlib.suppress(Exception):  # a plugin that cannot be loaded here will say so in the run
+        from _pytest.config import default_plugins
+
+        for name in ("pdb", "_pytest._argcomplete", *(f"_pytest.{name}" for name in default_plugins)):
+            __import__(name)
+
+
 def preload(names: list[str]) -> int:
     """How many were loaded; whatever goes otherwise than in the plain run is raised."""
     count = 0
-    with _from_the_environment():
+    with from_the_environment():
         for name in names:
             if name not in sys.modules:
                 importlib.import_module(name)
@@ -44,7 +69,7 @@ def preload(names: list[str]) -> int:
 
 
 @contextlib.contextmanager
-def _from_the_environment() -> Iterator[None]:
+def from_the_environment() -> Iterator[None]:
     """Nothing else is on the path, neither by name nor by a finder that an installation left."""
     path, finders, kept = list(sys.path), list(sys.meta_path), dict(os.environ)
     sys.path[:] = [entry for entry in path if f"{entry}/".startswith(INSTALLED) or entry.endswith(".zip")]
@@ -69,7 +94,10 @@ def _threads() -> int:
 
 def _marked_late_is_no_matter() -> None:
     """Of a plugin that was imported before pytest could rewrite it, it warns: these need not be."""
-    hook: Any = sys.modules["_pytest.assertion.rewrite"].AssertionRewritingHook
+    rewrite = sys.modules.get("_pytest.assertion.rewrite")
+    if rewrite is None:
+        return
+    hook: Any = rewrite.AssertionRewritingHook
     warn = hook._warn_already_imported  # noqa: SLF001 - the only place where it is said
 
     def about_others(self: Any, name: str) -> None:

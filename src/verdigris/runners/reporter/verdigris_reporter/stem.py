@@ -1,4 +1,4 @@
-"""A process in which pytest is configured and nothing of the project is loaded: tries branch off from it.
+"""A process in which the runner is ready and nothing of the project is loaded: tries branch off from it.
 
 It grows while the plain run goes on, and loads from the environment what that has loaded.
 """
@@ -23,11 +23,15 @@ if TYPE_CHECKING:
 
 _GRACE = 5
 """Seconds after which a stem that should have ended is left alone."""
+_REPORTERS = {"pytest": "verdigris_reporter.plugin", "unittest": "verdigris_reporter.cases.running"}
 
 
 class Stem:
-    def __init__(self, tries: Tries, start: Callable[[Any], int], argv: list[str], names: int) -> None:
+    def __init__(
+        self, tries: Tries, tool: str, start: Callable[[Any], int], argv: list[str], names: int
+    ) -> None:
         """`argv`: of the plain run; `names`: a descriptor from which that tells what it has loaded."""
+        self._tool = tool
         self._tries = tries
         self._argv = argv
         self._names = names
@@ -66,10 +70,17 @@ class Stem:
         os.close(self._ask)
 
     def _grow(self, start: Callable[[Any], int]) -> None:
-        """Up to where pytest is about to load the first plugin that is not its own."""
+        silence()
+        if self._tool == "pytest":
+            self._branch_in_pytest()
+        else:
+            self._branch()
+        self._tries.end(start(self._tries.channel.send))
+
+    def _branch_in_pytest(self) -> None:
+        """Where it is about to load the first plugin that is not its own."""
         from _pytest import config
 
-        silence()
         manager_type: Any = config.PytestPluginManager
         load = manager_type.consider_preparse
 
@@ -81,12 +92,10 @@ class Stem:
             load(manager, args, exclude_only=exclude_only)
 
         manager_type.consider_preparse = branching
-        self._tries.end(start(self._tries.channel.send))
 
     def _branch(self) -> None:
         """Returns in the child of a try only."""
-        from . import plugin  # noqa: F401, TID252 - for its loading
-
+        __import__(_REPORTERS[self._tool])
         os.close(self._told)
         os.close(self._ask)
         loaded = self._load()

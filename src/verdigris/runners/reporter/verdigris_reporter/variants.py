@@ -11,6 +11,7 @@ from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
 from .outcomes import Outcomes  # noqa: TID252 - the package has another name when injected
+from .preload import load_plugins  # noqa: TID252 - same
 from .stem import Stem  # noqa: TID252 - same
 from .tries import Tries  # noqa: TID252 - same
 
@@ -29,11 +30,13 @@ class Lead:
     def __init__(
         self,
         channel: Channel,
+        tool: str,
         load: Callable[[], None],
         shadowed: Callable[[], bool],
         start: Callable[[Any], int],
     ) -> None:
         self.channel = channel
+        self.tool = tool
         self.load = load
         self.shadowed = shadowed
         self.start = start
@@ -59,7 +62,7 @@ class Lead:
             self.settings["names"] = theirs
             return None
         os.close(theirs)
-        stem = Stem(self.tries, self.start, sys.argv[1:], ours) if early else None
+        stem = Stem(self.tries, self.tool, self.start, sys.argv[1:], ours) if early else None
         if stem is None:
             os.close(ours)
             self._get_ready()
@@ -77,7 +80,7 @@ class Lead:
         if code not in _JUDGED:
             self._give_up("the tests themselves did not run to their end")
         elif self.shadowed():
-            self._give_up("the project hides a module that pytest needs")
+            self._give_up("the project hides a module that the test runner needs")
         else:
             self._try_all(stem)
         return code
@@ -87,15 +90,12 @@ class Lead:
             self._tell(index, {"why": why, **Outcomes().told()})
 
     def _get_ready(self) -> None:
-        """Load pytest with its own plugins, from the environment alone."""
+        """Load the runner, and what it loads itself, from the environment alone."""
         path = list(sys.path)
         sys.path[:] = _elsewhere(os.getcwd())  # noqa: PTH109
         self.load()
-        with contextlib.suppress(Exception):  # a plugin that cannot be loaded here will say so in the run
-            from _pytest.config import default_plugins
-
-            for name in ("pdb", "_pytest._argcomplete", *(f"_pytest.{name}" for name in default_plugins)):
-                __import__(name)
+        if self.tool == "pytest":
+            load_plugins()
         sys.path[:] = path
 
     def _try_all(self, stem: Stem | None) -> None:

@@ -1,17 +1,17 @@
-"""Which part of a mixed file belongs to the oracle: the keys that the test runner reads."""
+"""The keys that pytest and coverage read in `pyproject.toml`, `setup.cfg` and `tox.ini`."""
 
 from __future__ import annotations
 
-import json
 import re
-from typing import TYPE_CHECKING, Any
+import tomllib
+from typing import TYPE_CHECKING
+
+from verdigris.core.runnerkeys.forms import at, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MIXED = frozenset({"pyproject.toml", "setup.cfg", "tox.ini"})
-
-_TOML_KEYS = (
+_KEYS = (
     ("tool", "pytest"),
     ("tool", "coverage"),
     ("project", "entry-points", "pytest11"),
@@ -21,32 +21,13 @@ _SECTION = re.compile(r"(?:tool:)?pytest|coverage(?::.*)?")
 _ENTRY_POINTS = "options.entry_points"
 
 
-def runner_keys(name: str, data: bytes) -> bytes:
-    """Canonical bytes of the runner's part; empty when there is none.
-
-    What cannot be parsed counts whole, so that breaking the syntax is a difference.
-    """
-    try:
-        text = data.decode()
-        return _toml_keys(text) if name == "pyproject.toml" else "\n".join(_ini_lines(text)).encode()
-    except (ValueError, RecursionError):
-        return data
-
-
-def _toml_keys(text: str) -> bytes:
-    import tomllib
-
+def pyproject(text: str) -> bytes:
     document = tomllib.loads(text)
-    found = {".".join(keys): value for keys in _TOML_KEYS if (value := _at(document, keys)) is not None}
-    return json.dumps(found, sort_keys=True, default=str).encode() if found else b""
+    return canonical({".".join(keys): at(document, *keys) for keys in _KEYS})
 
 
-def _at(document: Any, keys: tuple[str, ...]) -> Any:
-    for key in keys:
-        if not isinstance(document, dict):
-            return None
-        document = document.get(key)
-    return document
+def sections(text: str) -> bytes:
+    return "\n".join(_ini_lines(text)).encode()
 
 
 def _ini_lines(text: str) -> Iterator[str]:

@@ -1,0 +1,38 @@
+"""What an event is, and how it is written and read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from verdigris.core.codec import from_json, to_json
+from verdigris.core.value import value
+
+
+@value
+class Event:
+    """One fact. Its name in the log is its class name in snake case."""
+
+    kinds: ClassVar[dict[str, type[Event]]] = {}
+
+    def __init_subclass__(cls, **_: object) -> None:
+        Event.kinds[_snake(cls.__name__)] = cls
+
+    @classmethod
+    def kind(cls) -> str:
+        return _snake(cls.__name__)
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+def encode(event: Event) -> tuple[str, dict[str, Any]]:
+    return event.kind(), to_json(event)
+
+
+def decode(kind: str, data: Mapping[str, Any]) -> Event | None:
+    """None for a type that this version does not know: such an event changes no state."""
+    cls = Event.kinds.get(kind)
+    return None if cls is None else from_json(cls, data)

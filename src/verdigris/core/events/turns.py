@@ -1,0 +1,132 @@
+"""From a claim to its verdict, and what was asked and refused on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from verdigris.core.events.event import Event
+from verdigris.core.value import value
+
+
+@value
+class TurnOpened(Event):
+    turn: str
+    tree: str
+
+
+@value
+class OracleFrozen(Event):
+    turn: str
+    tree: str
+    findings: tuple[str, ...] = ()
+    """What the tests ask for otherwise than at the last acceptance."""
+    foundation: str = ""
+    """The blob with what runs below the tests: start-up files and the runner, by hash."""
+
+
+@value
+class EditClaim(Event):
+    test_id: str
+    edit_target: str
+    red: int
+    """Sequence number of the red that it cites."""
+    implied: bool = False
+    by: str = ""
+    """The context that claimed, where it was an agent's."""
+
+
+@value
+class Edit(Event):
+    """A write that the gate allowed."""
+
+    paths: tuple[str, ...]
+
+
+@value
+class ToolAllowed(Event):
+    """A person's yes to a tool that nobody here knows, remembered for all of its source."""
+
+    source: str
+
+
+@value
+class SentBack(Event):
+    """An agent wanted to stop and was refused."""
+
+    why: str
+    nth: int
+    """In a row."""
+
+
+@value
+class Call(Event):
+    """A tool call that the gate let pass, and that writes no file by itself."""
+
+    tool: str
+    paths: tuple[str, ...] = ()
+
+
+@value
+class Denied(Event):
+    rule: str
+    reason: str
+    next: str
+    action: str
+
+
+@value
+class Violation(Event):
+    path: str
+    what: str
+    displaced: str = ""
+    """The blob with the bytes that had to make way."""
+
+
+@value
+class Settled(Event):
+    turn: str
+    verdict: str
+    tree: str
+    reasons: tuple[str, ...] = ()
+    concerns: tuple[str, ...] = ()
+    struck: tuple[str, ...] = ()
+    """The claims that got a strike."""
+
+
+@value
+class Accepted(Event):
+    """A triple: the red, the edit as a diff between two trees, the green."""
+
+    test_id: str
+    red: int
+    before: str
+    after: str
+    paths: tuple[str, ...]
+    green: int
+
+
+@value
+class Repair(Event):
+    why: str
+    test_ids: tuple[str, ...]
+    aside: str
+    """What was laid aside."""
+
+
+@value
+class Suspended(Event):
+    turn: str
+    tree: str
+    """The turn's start on the new ground."""
+    commit: str | None
+    on: str | None
+    why: str = ""
+    """Where it was not HEAD that moved."""
+
+
+@value
+class Resumed(Event):
+    turn: str
+    reds: Mapping[str, int]
+    """Each surviving claim with the red that proves it on the new ground."""
+    foundation: str = ""

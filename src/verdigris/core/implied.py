@@ -1,0 +1,74 @@
+"""Which red a source edit claims by implication, and what is said where there is none, or no single one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.actions import Allow, Decision, Deny
+from verdigris.core.languages import GO, JVM, NODE, RUST, language_of
+from verdigris.core.shown import typed
+from verdigris.core.stubmarks import MARK
+from verdigris.core.stubs import only_stubs
+from verdigris.core.testids import split_id
+
+if TYPE_CHECKING:
+    from verdigris.core.actions import FileWrite
+    from verdigris.core.state import Red, WorktreeState
+
+RED_FIRST = "red-first"
+
+
+def beyond_stubs(file: FileWrite, after: bytes) -> str:
+    if file.beyond_stubs is not None:
+        return file.beyond_stubs
+    before = None if file.before is None else file.before.decode("utf-8", "surrogateescape")
+    found = only_stubs(before, after.decode("utf-8", "surrogateescape"))
+    return "" if found is None else f"line {found.line}: {found.why}"
+
+
+def about_stubs(denial: Deny, file: FileWrite) -> Deny:
+    """Said to who tried one, and where a test may not run before all that it names is declared."""
+    if denial.rule != RED_FIRST or file.after is None:
+        return denial
+    reason, following = denial.reason, denial.next
+    if MARK.encode() in file.after and MARK.encode() not in (file.before or b""):
+        reason += f" More than a stub: {beyond_stubs(file, file.after)}."
+    if way := _declaring(language_of(file.path or "")):
+        following += f"; {way}"
+    return Deny(denial.rule, reason, following)
+
+
+def _declaring(language: str | None) -> str:
+    """How a test comes by the names without which it does not load; in Python it fails without them."""
+    if language in {NODE, RUST, GO}:
+        return f"what it needs to load may be declared first, with a body that fails, marked {MARK}"
+    if language in {*JVM, "csharp", "swift"}:
+        return (
+            f"no grammar tells stubs in {language} from code, so what it needs to compile is a person's to "
+            "declare: `tdd off --why WHY`, then `tdd on`"
+        )
+    return ""
+
+
+def implied_claim(state: WorktreeState) -> Decision:
+    match apart(state.valid_reds):
+        case ():
+            return Deny(
+                RED_FIRST,
+                "No source edit without a test that is red now.",
+                "write one failing test, run `tdd test ID`, then `tdd claim ID PATH`",
+            )
+        case (red,):
+            return Allow(claims=(red,))
+        case reds:
+            return Deny(
+                "which-red",
+                f"{len(reds)} tests are red; the edit must say which it advances.",
+                f"`tdd claim {typed(reds[0].test_id)} PATH`",
+            )
+
+
+def apart(reds: tuple[Red, ...]) -> tuple[Red, ...]:
+    """Without those that are red because one of their own cases is: Go reports both."""
+    cases = [red.native_id for red in reds if split_id(red.native_id).case.startswith("/")]
+    return tuple(red for red in reds if not any(case.startswith(f"{red.native_id}/") for case in cases))

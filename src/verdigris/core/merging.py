@@ -1,0 +1,39 @@
+"""Several reports of one run, such as of several stacks, as one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.report import Ended, TestReport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_WORST = (Ended.TIMEOUT, Ended.DIED, Ended.EARLY_EXIT, Ended.NO_START, Ended.FINISHED)
+
+
+def merged(reports: Iterable[TestReport]) -> TestReport:
+    """It ended as badly as the worst of them, and is confined where all of them were."""
+    first, *rest = reports
+    for other in rest:
+        worst = min(first, other, key=lambda report: _WORST.index(report.ended))
+        first = TestReport(
+            command=f"{first.command} && {other.command}",
+            ended=worst.ended,
+            exit_code=worst.exit_code or first.exit_code or other.exit_code,
+            duration_ms=first.duration_ms + other.duration_ms,
+            results=first.results + other.results,
+            collected=first.collected + other.collected,
+            others=first.others + other.others,
+            errors=first.errors + other.errors,
+            tail=worst.tail,
+            lines={**first.lines, **other.lines},
+            strays=first.strays + other.strays,
+            loaded=tuple(dict.fromkeys((*first.loaded, *other.loaded))),
+            outside=tuple(dict.fromkeys((*first.outside, *other.outside))),
+            variants=first.variants + other.variants,
+            sandbox="overlay" if first.sandbox == other.sandbox == "overlay" else "none",
+            wrote=tuple(sorted({*first.wrote, *other.wrote})),
+            notes=tuple(dict.fromkeys((*first.notes, *other.notes))),
+        )
+    return first

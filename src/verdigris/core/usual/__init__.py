@@ -1,0 +1,28 @@
+"""The usual places in a project, by language and runner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.usual import go, node, others, python, rust
+from verdigris.core.usual.everywhere import SWITCHES, TRANSIENT
+
+if TYPE_CHECKING:
+    from verdigris.core.settings import Stack
+    from verdigris.core.usual.forms import Usual
+
+__all__ = ["SWITCHES", "TRANSIENT", "usual"]
+
+
+def usual(stack: Stack) -> Usual:
+    match stack.language:
+        case "python":
+            return python.PLACES
+        case "node":
+            return node.places(stack.runner)
+        case "rust":
+            return rust.PLACES
+        case "go":
+            return go.PLACES
+        case language:
+            return others.places(language)

@@ -1,0 +1,1 @@
+"""What a project is, found by looking: one file for each kind of stack."""

@@ -1,0 +1,107 @@
+"""Which files of another tool than pytest run below every test: its programs, its packages, its settings."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import ConfigError, ToolMissing
+from verdigris.kernel.tools.toolset import toolset
+from verdigris.runners.cargo import CargoRunner
+from verdigris.runners.gotest import GoRunner
+from verdigris.runners.jest import Jest
+from verdigris.runners.vitest import Vitest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from verdigris.core.settings import Stack
+
+_CODE = (".js", ".cjs", ".mjs", ".json", ".node", ".wasm")
+_MODULES = "node_modules"
+_COMPILERS = ("cargo", "rustc", "rustdoc")
+
+
+def tool_files(stack: Stack, root: Path, environ: Mapping[str, str]) -> frozenset[str]:
+    """None where the tool is missing; dependencies of the project itself are not among them."""
+    try:
+        tools = toolset(stack, root, environ)
+    except (ConfigError, ToolMissing):
+        return frozenset()
+    programs = {path for path in tools.programs[:1] if os.access(path, os.X_OK)}
+    match tools.runner:
+        case Vitest(script=script) | Jest(script=script):
+            return frozenset(programs.union(_packages(Path(script), root)))
+        case CargoRunner():
+            return frozenset(programs.union(_rust(tools.env)))
+        case GoRunner(go=go):
+            return frozenset(programs.union(_go(Path(go).resolve().parents[1])))
+    return frozenset(programs)
+
+
+def _packages(script: Path, root: Path) -> Iterator[str]:
+    """The runner's package and all that it depends on, each where node would find it."""
+    waiting = [_package_of(script)]
+    seen: set[str] = set()
+    while waiting:
+        package = waiting.pop()
+        if package in seen:
+            continue
+        seen.add(package)
+        yield from package_code(package)
+        waiting += filter(None, (found_package(name, package, str(root)) for name in _dependencies(package)))
+
+
+def _package_of(script: Path) -> str:
+    return os.path.realpath(next(folder for folder in script.parents if folder.parent.name == _MODULES))
+
+
+def _dependencies(package: str) -> Iterable[str]:
+    try:
+        described = json.loads(Path(package, "package.json").read_bytes())
+        return [*described.get("dependencies", {}), *described.get("optionalDependencies", {})]
+    except (OSError, ValueError, AttributeError, TypeError):
+        return ()
+
+
+def found_package(name: str, package: str, root: str) -> str | None:
+    """In its own folder, or in one above it, up to the worktree's root."""
+    folder = package
+    while True:
+        beside = folder if folder.endswith(f"/{_MODULES}") else f"{folder}/{_MODULES}"
+        if os.path.isdir(f"{beside}/{name}"):  # noqa: PTH112 - thousands of them
+            return os.path.realpath(f"{beside}/{name}")
+        if folder in {root, "/"}:
+            return None
+        folder = os.path.dirname(folder)  # noqa: PTH120 - as above
+
+
+def package_code(folder: str) -> Iterator[str]:
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            if entry.name != _MODULES:
+                yield from package_code(entry.path)
+        elif entry.name.endswith(_CODE) or (entry.stat().st_mode & 0o111 and "." not in entry.name):
+            yield entry.path
+
+
+def _rust(env: Mapping[str, str]) -> Iterator[str]:
+    """Of every toolchain: which one runs is decided by folders and variables."""
+    if home := env.get("CARGO_HOME"):
+        yield from (f"{home}/{name}" for name in ("config", "config.toml"))
+    if rustup := env.get("RUSTUP_HOME"):
+        yield f"{rustup}/settings.toml"
+        for toolchain in sorted(Path(rustup, "toolchains").glob("*")):
+            yield from (f"{toolchain}/bin/{name}" for name in _COMPILERS)
+
+
+def _go(installed: Path) -> Iterator[str]:
+    yield f"{installed}/VERSION"
+    yield from map(str, installed.glob("pkg/tool/*/*"))
+    yield from map(str, installed.glob("src/testing/**/*.go"))

@@ -1,0 +1,78 @@
+"""`read`: the tests of a file with what they assert; and whether one of them asserts anything."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from verdigris.core import languages
+from verdigris.core.plainfacts import Reading
+from verdigris.core.weakening_plain import SEPARATORS
+from verdigris.kernel.grammar.trees import grammar_of, tree_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tree_sitter import Node
+
+    from verdigris.core.plainfacts import TestSeen
+    from verdigris.kernel.grammar.suite import Suite
+    from verdigris.kernel.grammar.trees import Unparsed
+
+_FILLED_IN = ("%", "$", "`")
+"""What stands in the name of a test that is made once for each row of a table."""
+
+
+def read(path: str, data: bytes) -> Reading:
+    """`path` must have a grammar."""
+    return read_all({path: data})[path]
+
+
+def read_all(files: Mapping[str, bytes]) -> dict[str, Reading]:
+    """Each may call the others' functions. Of what does not parse, as much as can be made out."""
+    trees = {path: tree_of(path, data) for path, data in files.items()}
+    suites = {path: suite_of(path) for path in trees}
+    for path, suite in suites.items():
+        suite.collect(trees[path][0])
+    known = {path: (grammar_of(path), suite.functions) for path, suite in suites.items()}
+    for path, suite in suites.items():
+        kin = (functions for language, functions in known.values() if language == grammar_of(path))
+        suite.shared = {name: node for functions in kin for name, node in functions.items()}
+    return {path: _read(suites[path], *trees[path]) for path in files}
+
+
+def _read(suite: Suite, root: Node, fault: Unparsed | None) -> Reading:
+    try:
+        return replace(suite.read(root), whole=fault is None)
+    except RecursionError:
+        return Reading(whole=False)
+
+
+def has_assertion(path: str, data: bytes, name: str) -> bool:
+    """`name` as in the test's id."""
+    return any(test.asserts for test in _meant(read(path, data).tests, name))
+
+
+def _meant(tests: tuple[TestSeen, ...], name: str) -> list[TestSeen]:
+    exact = [test for test in tests if name == test.name or name.endswith(f"::{test.name}")]
+    if exact:
+        return exact
+    made = [test for test in tests if any(sign in test.name for sign in _FILLED_IN)]
+    around = [test for test in tests if name.startswith(tuple(test.name + mark for mark in SEPARATORS))]
+    return around or made
+
+
+def suite_of(path: str) -> Suite:
+    match grammar_of(path):
+        case languages.RUST:
+            from verdigris.kernel.grammar.rust_tests import RustSuite
+
+            return RustSuite(path)
+        case languages.GO:
+            from verdigris.kernel.grammar.go_tests import GoSuite
+
+            return GoSuite(path)
+        case _:
+            from verdigris.kernel.grammar.node_tests import NodeSuite
+
+            return NodeSuite(path)

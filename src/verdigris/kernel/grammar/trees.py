@@ -1,0 +1,138 @@
+"""Trees of source text: which grammar reads a file, and the few questions that all readings ask of a node."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from verdigris.core.languages import GO, NODE, RUST
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tree_sitter import Node, Parser
+
+_GRAMMARS = {
+    ".rs": (RUST, "tree_sitter_rust", "language"),
+    ".go": (GO, "tree_sitter_go", "language"),
+    ".ts": (NODE, "tree_sitter_typescript", "language_typescript"),
+    ".mts": (NODE, "tree_sitter_typescript", "language_typescript"),
+    ".cts": (NODE, "tree_sitter_typescript", "language_typescript"),
+    ".tsx": (NODE, "tree_sitter_typescript", "language_tsx"),
+    # The grammar of TSX reads all of JavaScript, types that are written in comments included.
+    ".js": (NODE, "tree_sitter_typescript", "language_tsx"),
+    ".jsx": (NODE, "tree_sitter_typescript", "language_tsx"),
+    ".mjs": (NODE, "tree_sitter_typescript", "language_tsx"),
+    ".cjs": (NODE, "tree_sitter_typescript", "language_tsx"),
+}
+COMMENTS = frozenset({"comment", "line_comment", "block_comment", "html_comment", "hash_bang_line"})
+
+
+@value
+class Unparsed:
+    line: int
+    what: str
+
+
+def grammar_of(path: str) -> str | None:
+    """The language, where there is a grammar for the file."""
+    found = _GRAMMARS.get(_ending(path))
+    return None if found is None else found[0]
+
+
+def parsed(path: str, data: bytes) -> Node | Unparsed:
+    """The root of a text without errors; `path` must have a grammar."""
+    root, fault = tree_of(path, data)
+    return fault or root
+
+
+def tree_of(path: str, data: bytes) -> tuple[Node, Unparsed | None]:
+    """The root, and where the grammar lost its way: there are languages' corners that it does not know."""
+    root = _parser(*_GRAMMARS[_ending(path)][1:]).parse(data).root_node
+    # A separator that a grammar wants and the language does not is an error that shows in no node.
+    return root, _fault(root) if root.has_error else None
+
+
+def _ending(path: str) -> str:
+    _, dot, end = path.rpartition("/")[2].rpartition(".")
+    return dot + end
+
+
+@cache
+def _parser(module: str, name: str) -> Parser:
+    from tree_sitter import Language, Parser
+
+    return Parser(Language(getattr(import_module(module), name)()))
+
+
+def _fault(root: Node) -> Unparsed | None:
+    for node in walk(root):
+        if node.is_missing:
+            return Unparsed(line_of(node), f"`{node.type}` is missing")
+        if node.type == "ERROR":
+            return Unparsed(line_of(node), f"cannot be read: `{short(said(node))}`")
+    return None
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and all below it, in the order of the text."""
+    waiting = [node]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        waiting += reversed(found.children)
+
+
+def line_of(node: Node) -> int:
+    return int(node.start_point[0]) + 1
+
+
+def last_line(node: Node) -> int:
+    return int(node.end_point[0]) + 1
+
+
+def said(node: Node | None) -> str:
+    """The text as it is written; empty where there is no node."""
+    return "" if node is None or node.text is None else node.text.decode("utf-8", "surrogateescape")
+
+
+def on_one_line(node: Node | None) -> str:
+    return " ".join(said(node).split())
+
+
+def short(text: str, width: int = 60) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= width else flat[: width - 1] + "…"
+
+
+def parts(node: Node | None) -> list[Node]:
+    """Named children, without comments."""
+    return [] if node is None else [n for n in node.named_children if n.type not in COMMENTS]
+
+
+def part(node: Node | None, name: str) -> Node | None:
+    return None if node is None else node.child_by_field_name(name)
+
+
+def first(nodes: Sequence[Node], *types: str) -> Node | None:
+    return next((node for node in nodes if node.type in types), None)
+
+
+def shape(node: Node | None, children: Callable[[Node], list[Node]] | None = None) -> str:
+    """Structure and words, without comments and layout; `children`: which of them count."""
+    if node is None:
+        return ""
+    if not node.children:
+        return f"{node.type}:{said(node)}"
+    counted = node.children if children is None else children(node)
+    inner = " ".join(shape(child, children) for child in counted if not _is_layout(child))
+    return f"({node.type} {inner})"
+
+
+def _is_layout(node: Node) -> bool:
+    if node.type in COMMENTS:
+        return True
+    following = node.next_sibling
+    return node.type in {",", ";"} and (following is None or following.type in {")", "]", "}"})

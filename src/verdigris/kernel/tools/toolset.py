@@ -1,0 +1,54 @@
+"""Which tool runs a stack, what it is given to find its own things, and what of the user's it reads."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import HarnessError
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from verdigris.core.settings import Stack
+    from verdigris.kernel.tools.compiled import Compiler
+    from verdigris.runners.protocol import Runner
+
+
+@value
+class Toolset:
+    runner: Runner
+    programs: tuple[str, ...]
+    """Absolute paths: what is started, and what is read beside it."""
+    lead: int = 1
+    """How many words of a call name the program; the others are its arguments."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    reads: tuple[str, ...] = ()
+    """Folders of the user's that are there: nothing that a run writes into them stays."""
+    compiler: Compiler | None = None
+
+
+def toolset(stack: Stack, root: Path, environ: Mapping[str, str]) -> Toolset:
+    """What is missing is a ToolMissing with the next move. Only what the stack needs is loaded."""
+    home = root / stack.root
+    match stack.runner:
+        case "vitest" | "jest" | "node-test":
+            from verdigris.kernel.tools.of_node import node
+
+            return node(stack.runner, Path(os.path.normpath(home)), root, environ)
+        case "cargo":
+            from verdigris.kernel.tools.of_rust import cargo
+
+            return cargo(environ)
+        case "go":
+            from verdigris.kernel.tools.of_go import go
+
+            return go(environ)
+        case "junit":
+            from verdigris.kernel.tools.of_junit import junit
+
+            return junit(stack, home, environ)
+    raise HarnessError(f"no tool is known for `runner: {stack.runner}`")

@@ -1,0 +1,1 @@
+"""Resident processes: test tools that stay loaded between runs, for feedback only; verdicts are cold."""

@@ -1,0 +1,141 @@
+"""Which files hold tests, and under which name each is imported.
+
+Without a start folder: what `python -m unittest` finds from here, and files `test_*.py` in folders that it
+does not come to since they are no packages; each as if discovery had begun in the nearest of those.
+"""
+
+from __future__ import annotations
+
+import os
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .options import PATTERN  # noqa: TID252 - the package has another name when injected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_INIT = "__init__.py"
+_UNMISTAKABLE = "test_*.py"
+_PASSED_OVER = frozenset({"__pycache__", "node_modules", "build", "dist"})
+
+
+class Found(NamedTuple):
+    path: str
+    module: str
+    top: str
+    """The folder that must be on the path."""
+
+
+class Finder:
+    def __init__(self, options: Any) -> None:
+        self._here = os.getcwd()  # noqa: PTH109 - as everywhere here: start-up time
+        self._pattern = options.pattern or PATTERN
+        self._chosen = bool(options.pattern)
+        start = options.start or options.top
+        self._start = None if start is None else _folder(start)
+        self._top = _folder(options.top) if options.top else self._start
+
+    def find(self, paths: list[str]) -> list[Found]:
+        """All tests, or those in these files and below these folders."""
+        found = {}
+        for path in paths or [self._start or self._here]:
+            for file in self._files(os.path.abspath(path)):  # noqa: PTH100
+                found[file] = self._named(file)
+        return list(found.values())
+
+    def _files(self, path: str) -> Iterator[str]:
+        if not os.path.isdir(path):  # noqa: PTH112
+            if os.path.isfile(path):  # noqa: PTH113
+                yield from _above(path, self._top_of(path))
+                yield path
+            return
+        for file in _walk(path, set()):
+            if os.path.basename(file) == _INIT:  # noqa: PTH119
+                if self._is_reached(file) and _mentions(file, b"load_tests", b"TestCase"):
+                    yield file
+            elif self._is_test(file):
+                yield file
+
+    def _is_test(self, path: str) -> bool:
+        name = os.path.basename(path)  # noqa: PTH119
+        if not name[: -len(".py")].isidentifier() or not fnmatchcase(name, self._pattern):
+            return False
+        if self._is_reached(path):
+            return True
+        return self._start is None and (self._chosen or fnmatchcase(name, _UNMISTAKABLE))
+
+    def _is_reached(self, path: str) -> bool:
+        """By discovery from the start folder: through packages only."""
+        start = self._start or self._here
+        folder = os.path.dirname(path)  # noqa: PTH120
+        while folder != start:
+            if not _is_package(folder):
+                return False
+            folder = os.path.dirname(folder)  # noqa: PTH120
+        return True
+
+    def _named(self, path: str) -> Found:
+        top = self._top_of(path)
+        stem = path[len(top) : -len(".py")].strip("/")
+        if stem.endswith("/__init__"):
+            stem = os.path.dirname(stem)  # noqa: PTH120
+        return Found(path, stem.replace("/", "."), top)
+
+    def _top_of(self, path: str) -> str:
+        if self._top is not None and self._is_reached(path):
+            return self._top
+        folder = os.path.dirname(path)  # noqa: PTH120
+        while _is_package(folder) and folder not in {self._here, "/"}:
+            folder = os.path.dirname(folder)  # noqa: PTH120
+        return folder
+
+
+def _folder(name: str) -> str:
+    """A folder, or a package by its dotted name."""
+    return os.path.abspath(name if os.path.isdir(name) else name.replace(".", "/"))  # noqa: PTH100, PTH112
+
+
+def _is_package(folder: str) -> bool:
+    return os.path.isfile(f"{folder}/{_INIT}")  # noqa: PTH113
+
+
+def _above(path: str, top: str) -> Iterator[str]:
+    """Packages around a file that may load their tests in a way of their own, the outermost first."""
+    folder = os.path.dirname(path)  # noqa: PTH120
+    if len(folder) > len(top):
+        yield from _above(folder, top)
+        if _mentions(f"{folder}/{_INIT}", b"load_tests"):
+            yield f"{folder}/{_INIT}"
+
+
+def _mentions(path: str, *words: bytes) -> bool:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            text = file.read()
+    except OSError:
+        return False
+    return any(word in text for word in words)
+
+
+def _walk(folder: str, seen: set[str]) -> Iterator[str]:
+    """Python files, in the order of discovery; a package's own file before all that it holds."""
+    real = os.path.realpath(folder)
+    if real in seen:
+        return
+    seen.add(real)
+    try:
+        names = sorted(os.listdir(folder), key=lambda name: (name != _INIT, name))  # noqa: PTH208
+    except OSError:
+        return
+    for name in names:
+        path = f"{folder}/{name}"
+        if name.endswith(".py") and os.path.isfile(path):  # noqa: PTH113
+            yield path
+        elif os.path.isdir(path) and not _is_passed_over(path, name):  # noqa: PTH112
+            yield from _walk(path, seen)
+
+
+def _is_passed_over(path: str, name: str) -> bool:
+    hidden = name.startswith(".") or name in _PASSED_OVER
+    return hidden or os.path.exists(f"{path}/pyvenv.cfg")  # noqa: PTH110

@@ -1,0 +1,72 @@
+"""Takes this process into namespaces that were made for it, and gives up what it could do there as root.
+
+It is confined before; what it joins is another place to be, not another right. So a module loaded earlier
+that kept it from giving up its rights would gain nothing but a view without the tree.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from _ctypes import FUNCFLAG_CDECL, FUNCFLAG_USE_ERRNO, CFuncPtr, _SimpleCData, dlopen, dlsym, get_errno
+from typing import Any
+
+_CLONE_NEWNS, _CLONE_NEWIPC, _CLONE_NEWUSER, _CLONE_NEWNET = 0x20000, 0x8000000, 0x10000000, 0x40000000
+KINDS = {"user": _CLONE_NEWUSER, "mnt": _CLONE_NEWNS, "ipc": _CLONE_NEWIPC, "net": _CLONE_NEWNET}
+"""In the order in which they are joined."""
+_PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 24, 38
+_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
+_CAPABILITY_VERSION_3 = 0x20080522
+_HIGHEST = 63
+_SIGKILL = 9
+
+
+class _Int(_SimpleCData):  # type: ignore[type-arg]  # nothing in it is generic while it runs
+    _type_ = "i"
+
+
+class _Word(_SimpleCData):  # type: ignore[type-arg]  # same
+    _type_ = "L"
+
+
+class _Function(CFuncPtr):
+    _flags_ = FUNCFLAG_CDECL | FUNCFLAG_USE_ERRNO
+    _restype_ = _Int
+
+
+def join(namespaces: dict[str, int], kept: int) -> None:
+    """By descriptors; `kept` has a bit for each capability that a run has."""
+    for name, kind in KINDS.items():
+        if name in namespaces:
+            _called("setns", namespaces[name], kind)
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    for capability in range(_HIGHEST):
+        if not kept >> capability & 1:
+            try:
+                _prctl(_PR_CAPBSET_DROP, capability)
+            except OSError:
+                break  # there are no more
+    _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
+    low, high = kept & 0xFFFFFFFF, kept >> 32
+    _called("capset", _numbers(_CAPABILITY_VERSION_3, 0), _numbers(low, low, 0, high, high, 0))
+
+
+def die_with(parent: int) -> None:
+    _prctl(_PR_SET_PDEATHSIG, _SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _prctl(option: int, first: int, second: int = 0) -> None:
+    _called("prctl", option, _Word(first), _Word(second), _Word(0), _Word(0))
+
+
+def _numbers(*numbers: int) -> bytes:
+    return b"".join(number.to_bytes(4, sys.byteorder) for number in numbers)
+
+
+def _called(name: str, *words: Any) -> None:
+    function = _Function(dlsym(dlopen(None, 0), name))  # type: ignore[arg-type]  # None: what is loaded
+    if function(*words) != 0:
+        number = get_errno()
+        raise OSError(number, f"{name}: {os.strerror(number)}")

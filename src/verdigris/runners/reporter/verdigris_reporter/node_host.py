@@ -1,0 +1,156 @@
+"""Hosts a resident node process, whose workers each walk into the room of the run that they are for.
+
+Node cannot walk anywhere itself, as it has threads, nor take descriptors from a socket. So this process keeps
+the doors of a run's room, and what node starts as a worker is `node_worker.py`, which goes through them.
+"""
+
+from __future__ import annotations
+
+import _socket
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from typing import Any
+
+from . import joining  # noqa: TID252 - the package has another name when it is not injected
+from .line import Broken, Line  # noqa: TID252 - same
+
+RESIDENT = "VERDIGRIS_RESIDENT"
+_HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - names stay `str`
+_CHUNK = 1 << 16
+_GRACE = 5.0
+"""Seconds in which node comes to an end with a run that it has answered."""
+
+
+def main() -> None:
+    line = Line(_socket.socket(fileno=int(os.environ.pop(RESIDENT))))
+    os.set_inheritable(line.fileno(), False)
+    greeting = line.receive()
+    if greeting is not None:
+        with contextlib.suppress(Broken, ConnectionError, BrokenPipeError):
+            Host(line, greeting[0]).serve()
+
+
+class Host:
+    def __init__(self, line: Line, greeting: dict[str, Any]) -> None:
+        self.line = line
+        self.shared = ""
+        """A folder for one run, where node leaves modules and the report; nothing else of ours is reached."""
+        ours, theirs = _socket.socketpair()
+        argv = [*greeting["argv"], str(theirs.fileno()), _worker(tempfile.gettempdir(), greeting["argv"][0])]
+        _start(argv, theirs.fileno())
+        theirs.close()
+        self.talk = ours
+        self.doors: tuple[int, ...] = ()
+        self.left = 0.0
+        """When the caller had gone, while node was not done."""
+        self.answered = False
+
+    def serve(self) -> None:
+        """Until either side ends, or a run is given up."""
+        rest = b""
+        while True:
+            wait = None if not self.left else max(0.0, self.left + _GRACE - time.monotonic())
+            both: list[Any] = [self.line, self.talk]
+            ready = [self.line] if self.line.pending else select.select(both, [], [], wait)[0]
+            if not ready:
+                return
+            if self.talk in ready:
+                data = self.talk.recv(_CHUNK)
+                if not data:
+                    return
+                *messages, rest = (rest + data).split(b"\n")
+                for message in messages:
+                    self._heard(json.loads(message))
+            if self.line in ready and not self._asked():
+                return
+
+    def _heard(self, message: dict[str, Any]) -> None:
+        if "free" in message:
+            self._cleared()
+            if self.left:
+                self.left = 0.0
+                self.line.send({"gone": True})
+        elif not self.left:
+            self.answered = self.answered or "code" in message or "doubt" in message
+            self.line.send(message)
+
+    def _asked(self) -> bool:
+        """False when there is no reason to go on."""
+        asked = self.line.receive()
+        if asked is None:
+            return False
+        message, beside = asked
+        if "run" in message and not self.doors:
+            self.doors, self.answered = beside, False
+            run = message["run"]
+            kinds = dict(zip(run.pop("doors"), beside, strict=True))
+            worker = {**run.pop("worker"), "pid": os.getpid(), "doors": kinds}
+            self._tell({"run": {**run, "tmp": self.shared, "worker": json.dumps(worker)}})
+        elif "hello" in message:
+            self.shared = tempfile.mkdtemp()
+            self.line.send({"tmp": self.shared})
+        elif "gone" in message:
+            if not self.doors:
+                self._cleared()
+                self.line.send({"gone": True})
+            elif self.answered:
+                self.left = time.monotonic()
+            else:
+                return False
+        return True
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        self.talk.sendall(json.dumps(message).encode("ascii") + b"\n")
+
+    def _cleared(self) -> None:
+        """Nobody of a run outlives it."""
+        if self.doors:
+            for pid in _in_there(self.doors):
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+            for door in self.doors:
+                os.close(door)
+        self.doors = ()
+        shutil.rmtree(self.shared, ignore_errors=True)
+
+
+def _start(argv: list[str], descriptor: int) -> None:
+    """It dies with us, and we end when it does."""
+    mine = os.getpid()
+    if os.fork() == 0:
+        try:
+            joining.die_with(mine)
+            os.set_inheritable(descriptor, True)
+            os.execv(argv[0], argv)  # noqa: S606 - the node that the kernel found
+        finally:
+            os._exit(1)
+
+
+def _in_there(doors: tuple[int, ...]) -> list[int]:
+    """Processes in one of the namespaces."""
+    inside = {os.fstat(door).st_ino for door in doors}
+    found = []
+    for name in os.listdir("/proc"):  # noqa: PTH208
+        with contextlib.suppress(OSError):
+            if name.isdigit() and os.stat(f"/proc/{name}/ns/mnt").st_ino in inside:  # noqa: PTH116
+                found.append(int(name))
+    return found
+
+
+def _worker(folder: str, node: str) -> str:
+    """A program that node can start as if it were node."""
+    path = f"{folder}/node"
+    script = f"{_HERE}/node_worker.py"
+    words = (sys.executable, "-I", "-S", script, node)
+    quoted = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
+    with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
+        file.write(f'#!/bin/sh\nexec {quoted} "$@"\n')
+    os.chmod(path, 0o700)  # noqa: PTH101
+    return path

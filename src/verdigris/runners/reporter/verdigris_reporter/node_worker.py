@@ -1,0 +1,28 @@
+"""Becomes node in the room of a run: started by a resident node as its worker, in its own place."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+WORKER = "VERDIGRIS_WORKER"
+
+
+def main() -> None:
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
+    from verdigris_reporter import joining  # type: ignore[import-not-found]
+
+    told = json.loads(os.environ.pop(WORKER))
+    joining.die_with(os.getppid())
+    doors = {kind: os.open(f"/proc/{told['pid']}/fd/{fd}", os.O_RDONLY) for kind, fd in told["doors"].items()}
+    joining.join(doors, told["kept"])
+    for door in doors.values():
+        os.close(door)
+    os.chdir(told["cwd"])
+    os.environ.update(told["env"])
+    os.execv(sys.argv[1], sys.argv[1:])  # noqa: S606 - the node that would have been started
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""A process with the test tool loaded: it forks for each run, and the child walks into a room made for it."""
+
+from __future__ import annotations
+
+import _socket
+import contextlib
+import gc
+import os
+import select
+import signal
+import sys
+from typing import TYPE_CHECKING, Any
+
+from . import joining  # noqa: TID252 - the package has another name when injected
+from .line import Broken, Line  # noqa: TID252 - same
+from .local import local_names, plugin_names  # noqa: TID252 - same
+from .preload import load_plugins  # noqa: TID252 - same
+from .stash import Stash, changed, stamps  # noqa: TID252 - same
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .channel import Channel  # noqa: TID252 - same
+
+_STANDARD = 3
+
+
+def serve(
+    descriptor: str, channel: Channel, tool: str, load: Callable[[], None]
+) -> tuple[str, frozenset[str]]:
+    """In a process that shall make a run: the descriptor of its channel, and the names of what was loaded
+    before. It returns in no other.
+    """
+    line = Line(_socket.socket(fileno=int(descriptor)))
+    os.set_inheritable(line.fileno(), False)
+
+    def load_all() -> None:
+        load()
+        if tool == "pytest":
+            load_plugins()
+            from . import facts, names, selection  # noqa: F401, TID252 - for their loading
+
+    server = Server(line, channel)
+    return server.serve(load_all), frozenset(sys.modules) | frozenset(server.stash.home)
+
+
+class Server:
+    def __init__(self, line: Line, channel: Channel) -> None:
+        self.line = line
+        self.channel = channel
+        self.stash = Stash()
+        self.files: dict[str, Any] = {}
+        self.child = 0
+
+    def serve(self, load: Callable[[], None]) -> str:
+        greeting = self.line.receive()
+        if greeting is None:
+            os._exit(0)
+        load()
+        names = [name for name in greeting[0]["load"] if isinstance(name, str)]
+        if names:
+            refused = self.stash.load(names, frozenset(greeting[0]["own"]) | local_names(), plugin_names())
+            if refused:
+                self.line.send({"refused": refused})
+                os._exit(1)
+        self.files = {**stamps(dict(sys.modules)), **self.stash.files}
+        gc.collect()
+        gc.freeze()  # else every run would look through, and so copy, all that is loaded
+        self.line.send({"ready": True})
+        while True:
+            descriptor = self._take()
+            if descriptor is not None:
+                return descriptor
+
+    def _take(self) -> str | None:
+        try:
+            asked = self.line.receive()
+        except Broken:
+            os._exit(1)
+        if asked is None:
+            self._end_child()
+            os._exit(0)
+        message, beside = asked
+        descriptor = None
+        if "run" in message and not self.child:
+            descriptor = self._fork(message["run"], beside)
+        elif "gone" in message:
+            self._end_child()
+            self.line.send({"gone": True})
+        if descriptor is None:
+            for other in beside:
+                os.close(other)
+        return descriptor
+
+    def _fork(self, run: dict[str, Any], beside: tuple[int, ...]) -> str | None:
+        """`beside`: where output goes, the channel, and the namespaces that `run["doors"]` names."""
+        if changed(self.files):
+            self.line.send({"why": "what is loaded has changed"})
+            os._exit(1)
+        said, tell = os.pipe()
+        server = os.getpid()
+        self.child = os.fork()
+        if self.child == 0:
+            os.close(said)
+            try:
+                self._become(run, beside, server, {tell, beside[1]})
+            except BaseException as error:  # noqa: BLE001 - whatever it is, the run is not made here
+                os.write(tell, str(error).encode("utf-8", "replace")[:1000] or b"?")
+                os._exit(1)
+            os.close(tell)
+            return str(beside[1])
+        os.close(tell)
+        why = os.read(said, 1000)
+        os.close(said)
+        if why:
+            self._end_child()
+            self.line.send({"why": why.decode("utf-8", "replace")})
+            return None
+        self.line.send({"pid": self.child})
+        self._watch()
+        return None
+
+    def _become(self, run: dict[str, Any], beside: tuple[int, ...], server: int, kept: set[int]) -> None:
+        os.setsid()
+        joining.die_with(server)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        os.dup2(beside[0], 1)
+        os.dup2(beside[0], 2)
+        joining.join(dict(zip(run["doors"], beside[2:])), run["kept"])  # noqa: B905 - since Python 3.10
+        os.chdir(run["cwd"])
+        self.line.connection.detach()
+        _close_all_but(kept)
+        os.environ.clear()
+        os.environ.update(run["env"])
+        if "tempfile" in sys.modules:
+            sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # where it was, is not here
+        self.stash.serve(self._decline)
+
+    def _decline(self, name: str, why: str) -> None:
+        if self.channel.owns():
+            self.channel.send("declined", module=name, why=why)
+            os._exit(1)
+
+    def _watch(self) -> None:
+        """Until the child has ended or nobody is there any more; it is reaped when its group is gone, too."""
+        woken, wake = os.pipe()
+        os.set_blocking(wake, False)
+        before = signal.signal(signal.SIGCHLD, lambda *_: None)
+        old = signal.set_wakeup_fd(wake)
+        try:
+            while not _ended(self.child):
+                ready = [] if self.line.pending else select.select([woken, self.line.connection], [], [])[0]
+                if woken not in ready:
+                    return  # what is said is `gone`
+                os.read(woken, 64)
+        finally:
+            signal.set_wakeup_fd(old)
+            signal.signal(signal.SIGCHLD, before)
+            os.close(woken)
+            os.close(wake)
+        ended = _ended(self.child)
+        code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+        self.line.send({"code": code})
+
+    def _end_child(self) -> None:
+        if self.child:
+            with contextlib.suppress(OSError):
+                os.killpg(self.child, signal.SIGKILL)
+            with contextlib.suppress(OSError):
+                os.kill(self.child, signal.SIGKILL)
+            os.waitpid(self.child, 0)
+            self.child = 0
+
+
+def _ended(child: int) -> Any:
+    """Without reaping: its number stays the group's until that is gone, too."""
+    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+
+
+def _close_all_but(kept: set[int]) -> None:
+    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names are all that is wanted
+        if int(name) >= _STANDARD and int(name) not in kept:
+            with contextlib.suppress(OSError):  # the one that listed them
+                os.close(int(name))

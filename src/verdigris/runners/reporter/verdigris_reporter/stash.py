@@ -1,0 +1,244 @@
+"""Modules of the environment that are loaded before a run asks for them, and come to light when it does.
+
+Until then a run does not see them: neither in `sys.modules` nor by the marks that loading them leaves. What
+is asked for is given only if loading it now would have come to the same; where that is in doubt, the run is
+`Doubtful`, and somebody has to make it without us.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import warnings
+from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
+from typing import TYPE_CHECKING, Any
+
+from .marks import Marks, Reading  # noqa: TID252 - the package has another name when injected
+from .preload import from_the_environment  # noqa: TID252 - same
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+NEVER = frozenset(("pkg_resources", "setuptools", "distutils", "_distutils_hack", "antigravity", "this"))
+"""They look at the path, or at the user, when they are loaded."""
+
+
+ALL = "+"
+"""Instead of a module's name: none should have been loaded in advance."""
+
+
+class Refused(Exception):
+    """A module cannot be loaded in advance; and this process has loaded it."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class Unit:
+    """One module, with all that loading it brings along."""
+
+    def __init__(self, modules: dict[str, ModuleType], marks: Marks, read: dict[str, str | None]) -> None:
+        self.modules = modules
+        self.filters = marks.filters
+        self.finders = marks.finders
+        self.read = read
+
+    def doubt(self, name: str) -> tuple[str, str]:
+        """Which module is to blame where this one, asked for by `name`, cannot be given, and why."""
+        for variable, text in self.read.items():
+            if os.environ.get(variable) != text:
+                return name, f"{variable} is set otherwise"
+        for known, module in self.modules.items():
+            if sys.modules.get(known, module) is not module:
+                return known, "another one is loaded"
+            elsewhere = "." not in known and known not in sys.modules
+            if elsewhere and not _the_same(module, PathFinder.find_spec(known)):
+                return known, "another one is found"
+        return "", ""
+
+    def come(self) -> None:
+        sys.modules.update({name: module for name, module in self.modules.items() if name not in sys.modules})
+        known = {id(finder) for finder in sys.meta_path}
+        sys.meta_path.extend(finder for finder in self.finders if id(finder) not in known)
+        add_filters(self.filters)
+        seed: Any = getattr(self.modules.get("numpy.random.mtrand"), "seed", None)
+        if seed is not None:
+            seed()  # else every run would have the same numbers
+
+
+class Stash:
+    """A finder that knows what was loaded in advance."""
+
+    def __init__(self) -> None:
+        self.units: dict[str, Unit] = {}
+        self.home: dict[str, str] = {}
+        """By the name of a module, the unit that brought it first."""
+        self.decline: Callable[[str, str], None] | None = None
+        """Called in a run, with a name and why it is in doubt; ends the run where that is its to end."""
+        self._found_first: list[int] = []
+
+    def load(self, names: Sequence[str], own: frozenset[str], plugins: frozenset[str]) -> dict[str, str]:
+        """In order; what cannot be loaded in advance, and why: then this process is spoiled.
+
+        `own`: top-level names that the project has itself, or may have. `plugins`: those that only come with
+        others.
+        """
+        refused: dict[str, str] = {}
+        with from_the_environment():
+            sys.meta_path[:] = [BuiltinImporter, FrozenImporter, self, PathFinder]
+            base = set(sys.modules)
+            for name in names:
+                top = name.split(".")[0]
+                if name in base or top in own | plugins | NEVER or self._covered(name):
+                    continue
+                try:
+                    self._load_one(name, base, own)
+                except Refused as why:
+                    refused[name] = why.why
+                    _forget(base)
+        return refused
+
+    @property
+    def files(self) -> dict[str, tuple[int, ...] | None]:
+        return stamps({name: module for unit in self.units.values() for name, module in unit.modules.items()})
+
+    def serve(self, decline: Callable[[str, str], None]) -> None:
+        """From here on, where the finder of files would have been asked; before it only what was there."""
+        self.decline = decline
+        self._found_first = [id(finder) for finder in sys.meta_path]
+        sys.meta_path.insert(sys.meta_path.index(PathFinder), self)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        home = self.home.get(name)
+        if home is None:
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        unit = self.units.get(name) or self.units[home]
+        if spec is None or not _the_same(unit.modules[name], spec):
+            return spec
+        served: Any = _Served(self, unit, spec.loader)
+        spec.loader = served
+        return spec
+
+    def in_doubt(self, name: str, unit: Unit) -> bool:
+        if self.decline is None:
+            return False
+        if self._overtaken():
+            self.decline(ALL, "something else finds modules first")
+            return True
+        culprit, why = unit.doubt(name)
+        if why:
+            self.decline(culprit, why)
+        return bool(why)
+
+    def _overtaken(self) -> bool:
+        before = sys.meta_path[: sys.meta_path.index(self)] if self in sys.meta_path else []
+        return any(
+            id(finder) not in self._found_first and type(finder).__name__ != "AssertionRewritingHook"
+            for finder in before
+        )
+
+    def _covered(self, name: str) -> bool:
+        parts = name.split(".")
+        above = (".".join(parts[:count]) for count in range(1, len(parts)))
+        return name in self.units or any(
+            name in self.units[part].modules for part in above if part in self.units
+        )
+
+    def _load_one(self, name: str, base: set[str], own: frozenset[str]) -> None:
+        marks = Marks()
+        with Reading() as reading:
+            try:
+                importlib.import_module(name)
+            except BaseException as error:  # noqa: BLE001 - whatever it is, the run itself may find it
+                raise Refused(f"{type(error).__name__} when it is loaded") from None
+        marks.compare()
+        if reading.all_of_it or {"HOME", "TMPDIR"} & set(reading.names):
+            raise Refused("it looks at the environment")
+        new = {known: module for known, module in sys.modules.items() if known not in base}
+        if own & {known.split(".")[0] for known in new}:
+            raise Refused("it loads what the project may have itself")
+        built_in = {known for known, module in new.items() if _built_in(module)}
+        base |= built_in
+        modules = {known: module for known, module in new.items() if known not in built_in}
+        for known in modules:
+            del sys.modules[known]
+            self.home.setdefault(known, name)
+        self.units[name] = Unit(modules, marks, reading.names)
+
+
+class _Served:
+    """Gives the module that is there already."""
+
+    def __init__(self, stash: Stash, unit: Unit, loader: Any) -> None:
+        self._stash = stash
+        self._unit = unit
+        self._loader = loader
+        self._given: Any = None
+
+    def create_module(self, spec: ModuleSpec) -> Any:
+        if self._stash.in_doubt(spec.name, self._unit):
+            spec.loader = self._loader
+            return self._loader.create_module(spec)
+        self._given = self._unit.modules[spec.name]
+        self._spec = self._given.__spec__
+        return self._given
+
+    def exec_module(self, module: Any) -> None:
+        if self._given is None:
+            self._loader.exec_module(module)
+            return
+        module.__spec__ = self._spec
+        self._unit.come()
+
+    def __getattr__(self, name: str) -> Any:
+        """For those who only look whether a module is there, and what it is."""
+        return getattr(self._loader, name)
+
+
+def _forget(base: set[str]) -> None:
+    for name in set(sys.modules) - base:
+        del sys.modules[name]
+
+
+def stamps(modules: dict[str, ModuleType]) -> dict[str, tuple[int, ...] | None]:
+    return {file: _stamp(file) for file in map(_file, modules.values()) if file is not None}
+
+
+def changed(files: dict[str, tuple[int, ...] | None]) -> bool:
+    return any(_stamp(file) != stamp for file, stamp in files.items())
+
+
+def add_filters(filters: Sequence[Any]) -> None:
+    if filters:
+        warnings.filters[:0] = filters  # type: ignore[index]  # a list, whatever is said of it
+        getattr(warnings, "_filters_mutated", lambda: None)()
+
+
+def _file(module: Any) -> str | None:
+    file = getattr(module, "__file__", None)
+    return file if isinstance(file, str) else None
+
+
+def _stamp(file: str) -> tuple[int, ...] | None:
+    try:
+        status = os.stat(file)  # noqa: PTH116 - hundreds of them
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _the_same(module: Any, spec: ModuleSpec | None) -> bool:
+    """Whether a module is what would be loaded by this spec; one without a file is nobody's to replace."""
+    known = getattr(module, "__spec__", None)
+    if known is None or known.origin is None or spec is None:
+        return spec is None or (known is not None and known.origin is spec.origin is None)
+    return bool(known.origin == spec.origin)
+
+
+def _built_in(module: Any) -> bool:
+    return getattr(getattr(module, "__spec__", None), "origin", None) in {"built-in", "frozen"}

@@ -1,0 +1,25 @@
+"""Several reports as one."""
+
+from __future__ import annotations
+
+from verdigris.core.merging import merged
+from verdigris.core.report import Ended, TestReport
+
+GOOD = TestReport(
+    "pytest", Ended.FINISHED, 0, 5, collected=("a",), sandbox="overlay", notes=("n",), tail="good"
+)
+BAD = TestReport(
+    "cargo test", Ended.DIED, None, 7, collected=("b",), sandbox="overlay", notes=("n",), tail="bad"
+)
+
+
+def test_it_ended_as_badly_as_the_worst() -> None:
+    both = merged([GOOD, BAD])
+    assert (both.command, both.ended, both.tail) == ("pytest && cargo test", Ended.DIED, "bad")
+    assert (both.duration_ms, both.collected, both.notes) == (12, ("a", "b"), ("n",))
+
+
+def test_it_is_confined_where_all_were() -> None:
+    bare = TestReport("x", Ended.FINISHED, 0, 1)
+    assert merged([GOOD, BAD]).sandbox == "overlay"
+    assert merged([GOOD, bare]).sandbox == merged([bare, GOOD]).sandbox == "none"

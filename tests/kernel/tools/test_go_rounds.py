@@ -1,0 +1,68 @@
+"""Whole rounds in Go with the real tool, and what is kept of its cache."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.tool_worlds import GO, GO_CONFIG, GO_STUB, GO_SUB, GO_TEST, Round, make_go_world, play
+from support.tools import why_not
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.turns import World
+
+WHY_NOT = why_not("go", "version")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)]
+CALC = GO["calc/calc.go"]
+SUB = "calc/sub_test.go::TestSub"
+SPOILS = """\
+package spoils
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestSpoils(t *testing.T) {
+	cache := os.Getenv("GOCACHE")
+	if cache == "" {
+		t.Fatal("where is it?")
+	}
+	filepath.Walk(cache, func(path string, info os.FileInfo, err error) error {
+		if err == nil && !info.IsDir() {
+			os.WriteFile(path, []byte("spoilt"), 0o644)
+		}
+		return nil
+	})
+}
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return make_go_world(tmp_path / "demo", GO_CONFIG, GO)
+
+
+def test_a_round(world: World) -> None:
+    world.write("calc/sub_test.go", GO_TEST)
+    report = world.test(SUB).report
+    assert report is not None
+    assert [(error.path, error.kind) for error in report.errors] == [("calc/sub_test.go", "build failed")]
+    changed = GO_TEST.replace("!= 1", "!= 2")
+    play(world, Round(SUB, GO_TEST, changed, "calc/calc.go", CALC, GO_STUB, GO_SUB))
+
+
+def test_what_tests_write_into_the_cache_is_gone_with_their_room(world: World) -> None:
+    world.write("spoils/spoils_test.go", SPOILS)
+    assert world.test("spoils/spoils_test.go::TestSpoils").passed
+    spoilt = [
+        file
+        for file in world.project.repo.control.glob("caches/go/*/cache/*/*")
+        if file.read_bytes() == b"spoilt"
+    ]
+    assert not spoilt
+    assert world.test("calc").passed

@@ -1,0 +1,140 @@
+"""A run of the machine on the String Calculator as its roles are shown it: only the talk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from verdigris.agents.protocol import Ask, Reply
+from verdigris.agents.roles.conversation import begin, edit, plan, say
+from verdigris.agents.roles.material import Commit, Material
+from verdigris.agents.roles.prompting import Task
+from verdigris.agents.roles.role import Role
+from verdigris.core.pathclass import PathClass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+KATA = """\
+# String Calculator
+
+Write a function `add(numbers: str) -> int`.
+
+1. An empty string gives 0; one number gives that number; two numbers, separated by a comma, give their sum.
+2. Any amount of numbers may be given.
+3. New lines between numbers are separators as well: `1\\n2,3` gives 6. `1,\\n` is not valid input.
+4. A first line `//;` changes the separator: `//;\\n1;2` gives 3. The first line is optional.
+5. A negative number raises an error: "negatives not allowed", with all negative numbers in the message.
+6. Numbers above 1000 are ignored: adding 2 and 1001 gives 2.
+7. Separators may be of any length: `//[***]\\n1***2***3` gives 6.
+8. Several separators are allowed: `//[*][%]\\n1*2%3` gives 6.
+"""
+PYPROJECT = (
+    '[project]\nname = "calculator"\nversion = "0.1.0"\n\n[tool.pytest.ini_options]\ntestpaths = ["tests"]\n'
+)
+TEST = "tests/test_calculator.py"
+SOURCE = "src/calculator.py"
+
+
+def classify(path: str) -> PathClass:
+    if path == "tdd.yaml":
+        return PathClass.SWITCH
+    if path.startswith("tests/"):
+        return PathClass.TEST
+    return PathClass.SOURCE if path.startswith("src/") else PathClass.OTHER
+
+
+def start(budget: int = 24_000) -> Material:
+    ground = {
+        "pyproject.toml": PYPROJECT,
+        "kata.md": KATA,
+        "tdd.yaml": "stacks: []\n",
+        "tests/__init__.py": "",
+    }
+    return Material(KATA, classify, runner="pytest", kata_path="kata.md", ground=ground, budget=budget)
+
+
+def message(role: Role, step: int, subject: str) -> str:
+    return f"""\
+{role.commit_types[0]}: {subject}
+
+Context:
+- Role: {role}
+- Step: {step}
+- Kata goal: a function that adds the numbers of a string
+
+Rationale:
+- This is the next behaviour that the kata names and that no test shows yet; it is the smallest one left, and
+  the ones after it build on it.
+
+Diff summary:
+- {TEST if role is Role.TESTER else SOURCE}: {subject}
+
+Verification:
+- {step} tests, as the {role} leaves them
+
+TDD-Role: {role}
+TDD-Step: {step}
+TDD-Test: {TEST}::test_case_{step}
+TDD-Verdict: accepted
+"""
+
+
+def test_text(cases: int) -> str:
+    head = "import pytest\n\nfrom calculator import add\n"
+    return head + "".join(
+        f'\n\ndef test_case_{n}_adds_what_the_kata_says():\n    assert add("{n},{n}\\n{n}") == {3 * n}\n'
+        for n in range(1, cases + 1)
+    )
+
+
+def source_text(lines: int) -> str:
+    head = '"""Adds the numbers of a string."""\n\n\ndef add(numbers: str) -> int:\n    separators = [","]\n'
+    taken = "        separators.append(numbers[{n}:-{n}])\n"
+    body = (f'    if numbers.startswith("//{n}"):\n{taken.format(n=n)}' for n in range(lines))
+    return f"{head}{''.join(body)}    return 0\n"
+
+
+@dataclass
+class Canned:
+    """Answers by a function of the question."""
+
+    answer: Callable[[Ask], str]
+    name: str = "canned"
+    asks: list[Ask] = field(default_factory=list)
+
+    def ask(self, ask: Ask) -> Reply:
+        self.asks.append(ask)
+        return Reply(self.answer(ask))
+
+
+_PLAN = (
+    "The next case is the smallest one that is missing: it goes into the existing file, beside the others,"
+    " and needs no other change; after it the function has to tell apart two separators."
+)
+PLANNED = f'{{"verdict": "edit", "rationale": "{_PLAN}", "read": [], "edits": []}}'
+FAILED = "Not accepted [still-red].\n\n- test_case_1: AssertionError: 0 != 1\n"
+
+
+def run(steps: int = 20, *, budget: int = 24_000, retry_every: int = 4) -> list[Ask]:
+    """Every question of a run in which each role commits, and now and then needs a second attempt."""
+    material, asks = start(budget), list[Ask]()
+    role, cases, lines = Role.TESTER, 0, 0
+    for step in range(1, steps + 1):
+        match role:
+            case Role.TESTER:
+                cases += 1
+                texts = {TEST: test_text(cases)} | ({SOURCE: source_text(0)} if cases == 1 else {})
+            case _:
+                lines += 1
+                texts = {SOURCE: source_text(lines)}
+        model = Canned(lambda ask: PLANNED if len(ask.messages) == 2 else "{}")
+        talk, _ = plan(model, begin(material, Task(role, step)))
+        talk, _ = edit(model, talk)
+        if step % retry_every == 0:
+            talk, _ = edit(model, say(talk, FAILED))
+        asks += model.asks
+        commit = Commit(message(role, step, f"the case number {cases}"), texts)
+        material = replace(material, commits=(*material.commits, commit))
+        role = role.following
+    return asks

@@ -1,0 +1,79 @@
+"""A kata scaffolded by the real `tdd init`, and run by the real `tdd run` on a scripted model."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from support.cli import Cli, Ran
+from support.gitrepo import GitRepo
+from support.katas.script import served
+from support.openai_server import serving
+from verdigris.core.machine import ROLES
+from verdigris.drivers.machine import recorded
+
+if TYPE_CHECKING:
+    from support.katas.script import Script
+
+STRING_CALCULATOR = recorded.KATA
+BOWLING_GAME = Path(__file__).with_name("bowling_game.md")
+
+
+@dataclass(frozen=True, slots=True)
+class Scaffolded:
+    cli: Cli
+
+    @property
+    def repo(self) -> GitRepo:
+        return self.cli.repo
+
+    def tdd(self, *words: str) -> Ran:
+        """Where only this interpreter and the tools of the machine are found."""
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        tools = {"CARGO_HOME": _own("CARGO_HOME", ".cargo"), "RUSTUP_HOME": _own("RUSTUP_HOME", ".rustup")}
+        cache = {"XDG_CACHE_HOME": str(self.repo.home / "cache")}
+        return self.cli.tdd(*words, env={"PATH": path, **tools, **cache})
+
+    def play(self, script: Script, steps: int) -> Ran:
+        """`tdd run` with all roles played by it; the configuration is committed first, as a user does."""
+        with serving(served(script)) as server:
+            players = "".join(f"  {role}: {{model: scripted, base_url: {server.url}}}\n" for role in ROLES)
+            with (self.repo.root / "tdd.yaml").open("a") as file:
+                file.write(f"roles:\n{players}")
+            self.repo.commit("chore: who plays")
+            return self.tdd("run", "--steps", str(steps))
+
+    def subjects(self) -> list[str]:
+        return self.repo.git("log", "--reverse", "--format=%s").splitlines()
+
+
+def scaffold(folder: Path, language: str, kata: Path, packages: Path | None = None) -> Scaffolded:
+    """`packages`: whose node_modules stand in for `npm install`."""
+    root, home = folder / "project", folder / "home"
+    root.mkdir()
+    home.mkdir()
+    made = Scaffolded(Cli(GitRepo(root, home)))
+    ran = made.tdd("init", "--lang", language, "--kata", str(kata))
+    assert ran.code == 0, ran
+    if packages is not None:
+        (root / "node_modules").symlink_to(packages / "node_modules")
+    return made
+
+
+def _own(name: str, usual: str) -> str:
+    """HOME is another for the tests, and the tool chain is where it was."""
+    return os.environ.get(name) or str(Path(_home(), usual))
+
+
+def _home() -> str:
+    import pwd
+
+    return pwd.getpwuid(os.getuid()).pw_dir
+
+
+def has(*programs: str) -> bool:
+    return all(shutil.which(program) for program in programs)

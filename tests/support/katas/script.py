@@ -1,0 +1,105 @@
+"""A whole run of the machine as its models would answer it: honest turns, role by role."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from verdigris.agents.roles.prompting import EDIT, PLAN
+from verdigris.agents.roles.role import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from support.openai_steps import Request
+
+_TASK = re.compile(r"You are the (\w+), in step (\d+)\.")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    role: Role
+    why: str
+    subject: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    intents: Mapping[str, str] = field(default_factory=dict)
+    stop: str = ""
+    """The verdict, where it is not `edit`."""
+
+    @property
+    def plan(self) -> str:
+        reason = self.why if self.stop else ""
+        return _answer(self.stop or "edit", reason=reason, rationale="" if self.stop else self.why)
+
+    @property
+    def answer(self) -> str:
+        if self.stop:
+            return self.plan
+        edits = [
+            {
+                "path": path,
+                "action": "upsert",
+                "intent": self.intents.get(path, self.subject),
+                "content": text,
+                "to": None,
+            }
+            for path, text in self.files.items()
+        ]
+        kind = self.role.commit_types[0]
+        return _answer("edit", rationale=self.why, type=kind, subject=self.subject, edits=edits)
+
+
+@dataclass
+class Script:
+    """The turns in order, from step 1; built by what each role does."""
+
+    turns: list[Turn] = field(default_factory=list)
+    tests: str = ""
+    """The text of the kata's test file so far."""
+    test_file: str = ""
+
+    def test(self, subject: str, why: str, case: str, stubs: Mapping[str, str] | None = None) -> None:
+        """One more case in the test file."""
+        self.tests += case
+        files = {self.test_file: self.tests, **(stubs or {})}
+        intents = dict.fromkeys(stubs or {}, "a stub, so that the test can be run")
+        self.turns.append(Turn(Role.TESTER, why, subject, files, intents))
+
+    def implement(self, subject: str, why: str, files: Mapping[str, str]) -> None:
+        self.turns.append(Turn(Role.IMPLEMENTOR, why, subject, files))
+
+    def refactor(self, subject: str, why: str, files: Mapping[str, str]) -> None:
+        self.turns.append(Turn(Role.REFACTORER, why, subject, files))
+
+    def nothing(self, why: str) -> None:
+        self.turns.append(Turn(Role.REFACTORER, why, stop="nothing-to-do"))
+
+    def done(self, why: str) -> None:
+        self.turns.append(Turn(Role.TESTER, why, stop="kata-done"))
+
+    @property
+    def commits(self) -> list[str]:
+        """The subjects of the commits that it makes."""
+        return [f"{turn.role.commit_types[0]}: {turn.subject}" for turn in self.turns if not turn.stop]
+
+
+def served(script: Script) -> Callable[[Request], str]:
+    """What a server says that plays it; anything that does not go as planned fails."""
+
+    def answered(request: Request) -> str:
+        role, step = _TASK.findall(request.text)[-1]
+        turn = script.turns[int(step) - 1]
+        assert turn.role == role, f"step {step} is the {turn.role}'s"
+        if PLAN in request.last:
+            return turn.plan
+        assert EDIT in request.last, f"step {step} was refused: {request.last}"
+        return turn.answer
+
+    return answered
+
+
+def _answer(verdict: str, **said: Any) -> str:
+    blank = {"reason": "", "rationale": "", "read": [], "type": "", "subject": "", "edits": []}
+    return json.dumps({"verdict": verdict, **blank, **said}, ensure_ascii=False)

@@ -1,0 +1,140 @@
+"""Projects of other languages under the law, driven in this process: real git, real tools."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from support.gitrepo import make_repo
+from support.node_tools import shared
+from support.turns import QUICK, World
+from verdigris.core.actions import Actor
+from verdigris.core.verdict import Kind
+from verdigris.kernel.claiming import Claimed
+from verdigris.kernel.setup import initialise
+from verdigris.kernel.tools.kept import kept
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from verdigris.kernel.project import Project
+
+RUST_CONFIG = "stacks:\n  - {root: ., language: rust, runner: cargo}\n"
+RUST = {
+    ".gitignore": "/target\n",
+    "Cargo.toml": '[package]\nname = "demo"\nversion = "0.1.0"\nedition = "2021"\n',
+    "Cargo.lock": 'version = 3\n\n[[package]]\nname = "demo"\nversion = "0.1.0"\n',
+    "src/lib.rs": "pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n",
+    "tests/add.rs": "#[test]\nfn adds() {\n    assert_eq!(demo::add(1, 2), 3);\n}\n",
+}
+RUST_STUB = "\n// STUB:TDD\npub fn sub(_a: i32, _b: i32) -> i32 {\n    0\n}\n"
+RUST_SUB = "\npub fn sub(a: i32, b: i32) -> i32 {\n    a - b\n}\n"
+RUST_TEST = "#[test]\nfn subs() {\n    assert_eq!(demo::sub(3, 2), 1);\n}\n"
+
+GO_CONFIG = "stacks:\n  - {root: ., language: go, runner: go}\n"
+GO = {
+    "go.mod": "module example.com/demo\n\ngo 1.21\n",
+    "calc/calc.go": "package calc\n\nfunc Add(a, b int) int { return a + b }\n",
+    "calc/add_test.go": """\
+package calc
+
+import "testing"
+
+func TestAdd(t *testing.T) {
+	if got := Add(1, 2); got != 3 {
+		t.Errorf("got %d", got)
+	}
+}
+""",
+}
+GO_STUB = "\n// STUB:TDD\nfunc Sub(a, b int) int { return 0 }\n"
+GO_SUB = "\nfunc Sub(a, b int) int { return a - b }\n"
+GO_TEST = (
+    GO["calc/add_test.go"].replace("Add(1, 2)", "Sub(3, 2)").replace("Add", "Sub").replace("!= 3", "!= 1")
+)
+
+NODE_CONFIG = "stacks:\n  - {root: ., language: node, runner: vitest}\n"
+NODE = {
+    ".gitignore": "node_modules\n",
+    "package.json": '{ "private": true, "type": "module" }\n',
+    "src/calc.js": "export const add = (a, b) => a + b;\n",
+    "test/add.test.js": """\
+import { expect, it } from "vitest";
+import { add } from "../src/calc.js";
+it("adds", () => { expect(add(1, 2)).toBe(3); });
+""",
+}
+NODE_STUB = "// STUB:TDD\nexport const sub = () => 0;\n"
+NODE_SUB = "export const sub = (a, b) => a - b;\n"
+NODE_TEST = NODE["test/add.test.js"].replace("add(1, 2)).toBe(3)", "sub(3, 2)).toBe(1)").replace("add", "sub")
+
+
+def make_tool_world(root: Path, config: str, files: Mapping[str, str], packages: Path | None = None) -> World:
+    """`packages`: a folder that has the `node_modules` to use."""
+    repo = make_repo(root)
+    repo.write("tdd.yaml", QUICK + config)
+    for path, text in files.items():
+        repo.write(path, text)
+    if packages is not None:
+        (root / "node_modules").symlink_to(packages / "node_modules")
+    repo.commit("a calculator")
+    initialise(root, Actor(client="test"))
+    return World(repo)
+
+
+def make_go_world(root: Path, config: str, files: Mapping[str, str]) -> World:
+    world = make_tool_world(root, config, files)
+    lend_go(world.project, world.test)
+    return world
+
+
+def lend_go(project: Project, run: Callable[[], object]) -> None:
+    """Go's own packages take longer to compile than all that a test is about: compiled once, and copied."""
+    cache = kept(project.repo.control, "go") / "cache"
+    with shared("go") as folder:
+        known = folder / "cache"
+        if known.is_dir():
+            shutil.copytree(known, cache)
+        else:
+            run()
+            shutil.copytree(cache, known)
+
+
+@dataclass(frozen=True)
+class Round:
+    """One behaviour in one language: what is written, and what would be wrong."""
+
+    test: str
+    """The id of the new test."""
+    text: str
+    changed: str
+    """The same test with another expectation."""
+    source: str
+    before: str
+    stub: str
+    good: str
+
+    @property
+    def file(self) -> str:
+        return self.test.partition("::")[0]
+
+
+def play(world: World, one: Round) -> None:
+    """Red by a stub, a regression, a test changed while green, and the acceptance."""
+    world.write(one.file, one.text)
+    world.write(one.source, one.before + one.stub)
+    [red] = world.test(one.test).tests
+    assert (red.red, red.place.partition(":")[0]) == ("valid", one.file)
+    assert isinstance(world.claim(one.test, one.source), Claimed)
+    world.write(one.source, one.before.replace("a + b", "a * b") + one.good)
+    assert world.settle().verdict.kind is Kind.REGRESSED
+    world.write(one.source, one.before + one.good)
+    world.write(one.file, one.changed)
+    assert world.settle().verdict.kind is Kind.TAMPERED
+    world.write(one.file, one.text)
+    done = world.settle()
+    assert done.verdict.kind is Kind.ACCEPTED, done.verdict
+    assert done.report is not None
+    assert (done.report.sandbox, done.report.wrote) == ("overlay", ())

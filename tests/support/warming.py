@@ -1,0 +1,69 @@
+"""Residents in tests: waited for, told apart from cold runs, and ended with the test."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from verdigris.kernel.warm import forkserver, resident
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import pytest
+
+    from support.turns import World
+
+SECONDS = 10.0
+
+
+def until(true: object, what: str) -> None:
+    """`true` is called until it is."""
+    assert callable(true)
+    deadline = time.monotonic() + SECONDS
+    while not true():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.01)
+
+
+def folders(world: World) -> list[Path]:
+    return sorted((world.project.repo.private / resident.FOLDER).glob("*"))
+
+
+def ready(world: World) -> None:
+    """The resident that the last run asked for has loaded what it shall."""
+    (folder,) = folders(world)
+    wanted = json.loads((folder / forkserver.LEARNED).read_text())["key"]
+
+    def is_ready() -> bool:
+        told = resident.told(str(folder))
+        return resident.is_running(str(folder)) and told.get("key") == wanted and bool(told.get("ready"))
+
+    until(is_ready, "not ready")
+
+
+@contextmanager
+def ended(world: World) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        resident.stop(str(world.project.repo.private))
+        assert not [folder for folder in folders(world) if resident.is_running(str(folder))]
+
+
+class Warmth:
+    """How many runs were made by a resident's process."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.taken: list[bool] = []
+        take = forkserver.take
+
+        def noted(*arguments: object) -> object:
+            found = take(*arguments)  # type: ignore[arg-type]  # as they come
+            self.taken.append(found is not None)
+            return found
+
+        monkeypatch.setattr(forkserver, "take", noted)

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import json
+
+from verdigris.agents.roles.role import Role
+from verdigris.core.report import Status
+from verdigris.core.state import PassedStep, Red
+from verdigris.drivers.machine import watching as w
+from verdigris.drivers.machine.surveying import MachineSurvey
+from verdigris.views import machine, machinelive, machinestatus
+from verdigris.views.machinelive import Glance
+
+RUN: list[w.Happening] = [
+    w.RunBegan(4, 5, resumed=True, worktree="/w", branch="main", models=(("tester", "m"),)),
+    w.StepBegan(4, Role.TESTER, "m", 5),
+    w.Attempted(4, Role.TESTER, 1),
+    w.Delayed("over its limit; try 2 in 3 s"),
+    w.Asked(4, Role.TESTER, 100, 60, 10, 0.9, 110),
+    w.Refused(4, Role.TESTER, 1, "no test fails"),
+    w.Attempted(4, Role.TESTER, 2),
+    w.StepEnded(4, Role.TESTER, "committed", "", "0123456789abcdef", "test: one", "red"),
+    w.StepBegan(5, Role.IMPLEMENTOR, "m", 5),
+    w.StepEnded(5, Role.IMPLEMENTOR, "sent-back", "the test is wrong"),
+    w.RunEnded("blocked", "why", 2, ("0123456789abcdef",), 110, 60, 0.9, "read"),
+]
+
+
+def test_plain_lines_tell_a_run_in_order() -> None:
+    told = [line.text for happening in RUN for line in machine.lines(happening)]
+    assert told == [
+        "steps 4 to 5, taken up again, for main",
+        "  tester: m",
+        "  in /w",
+        "step 4: tester (m)",
+        "  waiting: over its limit; try 2 in 3 s",
+        "  attempt 1 not accepted: no test fails",
+        "step 4: red: 012345678 test: one",
+        "step 5: implementor (m)",
+        "step 5: implementor: sent-back: the test is wrong",
+        "blocked: why",
+        "  2 steps, 1 commit; 110 tokens, 60 cached; 90% of the prompts as in the call before",
+        "next: read",
+    ]
+
+
+def test_each_event_is_a_json_document_with_all_its_fields() -> None:
+    documents = [json.loads(json.dumps(machine.document(happening))) for happening in RUN]
+    assert [document["event"] for document in documents][:3] == ["run_began", "step_began", "attempted"]
+    assert documents[7]["why"] == ""
+    assert documents[7]["role"] == "tester"
+
+
+def test_a_glance_has_role_step_attempt_tokens_dots_and_the_last_verdict() -> None:
+    glance = Glance()
+    for happening in RUN[:8]:
+        glance = machinelive.after(glance, happening)
+    assert (glance.dots, glance.verdict) == ((("●", "red"),), "red")
+    assert machinelive.told(glance, 75.2) == [
+        "step 4 of 5: the tester, attempt 2 of 5  (m)",
+        "1:15  110 tokens (60 cached)  red",
+    ]
+
+
+def test_status_tells_the_next_step_the_last_commit_and_what_fails() -> None:
+    red = Red("t::x", "t::x", "native", 1, "tree", "pytest", Status.FAIL, "valid", "AssertionError: 1", "t:3")
+    stopped = PassedStep(5, "implementor", "blocked", "used up", "")
+    found = MachineSurvey(
+        5,
+        "implementor",
+        9,
+        running=False,
+        root="/w",
+        commit="0123456789",
+        subject="test: one",
+        stopped=stopped,
+        reds=(red,),
+    )
+    assert [line.text for line in machinestatus.lines(found)] == [
+        "machine: step 5 is the implementor's; a run to step 9 was interrupted: `tdd run` goes on  (in /w)",
+        "  last commit 012345678 test: one",
+        "  step 5, implementor: blocked: used up",
+        "  red t::x at t:3: AssertionError: 1",
+    ]
+    assert machinestatus.document(None) is None
+    document = machinestatus.document(found)
+    assert document is not None
+    assert document["stopped"]["outcome"] == "blocked"
