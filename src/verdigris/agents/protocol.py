@@ -1,0 +1,82 @@
+"""What is asked of a model and what it answers, whoever serves it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@value
+class ToolCall:
+    id: str
+    name: str
+    arguments: str
+    """JSON as the model wrote it: not parsed, perhaps broken."""
+
+
+@value
+class Message:
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str
+    calls: tuple[ToolCall, ...] = ()
+    """Of an assistant: the tools that it called."""
+    call_id: str = ""
+    """Of a tool's answer: the call that it answers."""
+
+
+@value
+class ToolSpec:
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    """JSON schema of the arguments."""
+
+
+@value
+class Usage:
+    prompt: int = 0
+    cached: int = 0
+    """How much of the prompt the provider had in its cache."""
+    completion: int = 0
+    estimated: bool = False
+    """The server did not say; at least one of the numbers is our estimate."""
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt + other.prompt,
+            self.cached + other.cached,
+            self.completion + other.completion,
+            self.estimated or other.estimated,
+        )
+
+
+@value
+class Ask:
+    messages: tuple[Message, ...]
+    schema: Mapping[str, Any] | None = None
+    """The answer's JSON schema: sent where the server takes one, so the caller still parses strictly."""
+    schema_name: str = "answer"
+    tools: tuple[ToolSpec, ...] = ()
+
+
+@value
+class Reply:
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    usage: Usage = Usage()
+    finish: str = ""
+    model: str = ""
+    tries: int = 1
+
+
+class Model(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def ask(self, ask: Ask) -> Reply:
+        """Raises `ModelUnavailable`, `ContextOverflow` or `ModelMisused`."""
+        ...

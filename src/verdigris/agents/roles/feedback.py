@@ -1,0 +1,223 @@
+"""What goes back to a role whose step did not succeed: short, exact, and nothing of held-out tests."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from verdigris.agents.roles.telling import fenced, shown_file
+from verdigris.core.redness import VALID, WHY_NOT, judge_collect_error
+from verdigris.core.report import Ended, Status
+from verdigris.core.verdict import Kind, first_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from verdigris.agents.roles.material import Material
+    from verdigris.agents.roles.plan import Refused
+    from verdigris.core.actions import Deny
+    from verdigris.core.events import TestRun
+    from verdigris.core.report import TestReport, TestResult
+    from verdigris.core.verdict import Verdict
+
+_MOST_TESTS = 5
+_MOST_LINES = 25
+_LINE = 300
+_ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
+_TAKEN_BACK = (
+    "Your edits were taken back: every file is as you were told it. Answer anew, with all the edits."
+)
+
+_MEANS = {
+    Kind.STILL_RED: "The red test does not pass yet.",
+    Kind.REGRESSED: "Something that passed before does not pass any more.",
+    Kind.WEAKENED: "Tests were lost or made weaker, and a suite only grows stronger.",
+    Kind.HOLLOW: "The green does not depend on what the tests assert.",
+    Kind.OVERFIT: (
+        "The tests that you were shown pass; others of the same behaviour, which you are not shown, do not."
+        " Implement the behaviour that the kata describes, not the examples of the tests."
+    ),
+    Kind.TAMPERED: "Something that was frozen has changed.",
+    Kind.BROKEN: "The tests did not run to their end, so nothing was shown.",
+}
+
+
+def refused_answer(refused: Refused, material: Material) -> str:
+    """After an answer that was not carried out."""
+    tree = material.tree
+    shown = [shown_file(path, tree[path] or "") for path in refused.unseen if tree.get(path)]
+    now = ["These files as they are now:", *shown] if shown else []
+    return _said("Your answer was not used:", _listed(refused.reasons), *now, "Answer anew, in full.")
+
+
+def denied(deny: Deny) -> str:
+    """After a write that the law refused; its next moves are meant for a shell, so they are left out."""
+    return _said(f"The edits were refused [{deny.rule}]: {deny.reason}", _TAKEN_BACK)
+
+
+def wrong_red(
+    tests: Sequence[TestRun], report: TestReport | None, *, withheld: AbstractSet[str] = frozenset()
+) -> str:
+    """After a tester's edits that left no test red for the right reason."""
+    lines = [_judged(run) for run in tests if run.red not in {None, VALID} and _open(run.native_id, withheld)]
+    lines += _not_loaded(report, withheld)
+    return _said(
+        "No test is red for the right reason:",
+        _listed(lines[:_MOST_TESTS] or [_nothing_red(tests, report)]),
+        *_details(report, withheld),
+        _TAKEN_BACK,
+    )
+
+
+def spoilt(
+    tests: Sequence[TestRun], report: TestReport | None, *, withheld: AbstractSet[str] = frozenset()
+) -> str:
+    """After a tester's edits with a good red, besides which these tests should pass, or be red as well."""
+    names = [run.test_id for run in tests if _open(run.native_id, withheld)]
+    lines = [*(f"{name}: does not pass" for name in names), *_not_loaded(report, withheld)]
+    return _said(
+        "There is a good red, but something else does not pass that should:",
+        _listed(lines[:_MOST_TESTS]),
+        *_details(report, withheld),
+        _TAKEN_BACK,
+    )
+
+
+def unsettled(
+    verdict: Verdict,
+    report: TestReport | None,
+    output: Iterable[str] = (),
+    *,
+    withheld: AbstractSet[str] = frozenset(),
+) -> str:
+    """After a settlement or a refactor that was not accepted; `output`: what failing commands said."""
+    head = f"Not accepted [{verdict.kind}]. {_MEANS.get(verdict.kind, '')}".rstrip()
+    if verdict.kind is Kind.OVERFIT:
+        return _said(head, _TAKEN_BACK)
+    details = _details(report, withheld)
+    # A failure that is told in full length below need not be told here as well.
+    said = tuple(f"{result.id}: " for result in _failed(report, withheld)[:_MOST_TESTS])
+    hidden = tuple(withheld)
+    reasons = [r for r in verdict.reasons if not r.startswith(said) and not any(path in r for path in hidden)]
+    printed = [fenced(_tail(text)) for text in output if text.strip()]
+    return _said(head, _listed(reasons), *details, *printed, _TAKEN_BACK)
+
+
+def tool_failed(name: str, command: str, output: str) -> str:
+    """After a formatter, a linter or a commit hook that did not succeed."""
+    return _said(f"{name} failed (`{command}`):", fenced(_tail(output)), _TAKEN_BACK)
+
+
+def not_allowed(reason: str) -> str:
+    """After edits that a limit of the machine's forbids: a refactor too large, coverage lowered …"""
+    return _said(f"The edits were not accepted: {reason}", _TAKEN_BACK)
+
+
+def failing(
+    tests: Sequence[TestRun], report: TestReport | None, *, withheld: AbstractSet[str] = frozenset()
+) -> tuple[str, ...]:
+    """The valid reds as the implementor is told them (Task.reds)."""
+    reds = [run for run in tests if run.red == VALID and _open(run.native_id, withheld)]
+    found = []
+    for run in reds:
+        result = report.result(run.native_id) if report is not None else None
+        place = f" at {run.place}" if run.place else ""
+        found.append(
+            _result(result) if result is not None else f"{run.test_id}{place}: {_plain(run.failure)}"
+        )
+    return tuple(found)
+
+
+# -- pieces -----------------------------------------------------------------------------------
+
+
+def _said(*parts: str) -> str:
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _listed(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _judged(run: TestRun) -> str:
+    why, following = _why_not(run.red or "")
+    place = f" at {run.place}" if run.place else ""
+    seen = f" ({_plain(run.failure)}{place})" if run.failure else ""
+    return f"{run.test_id}: {why}{seen}; {following}"
+
+
+def _why_not(code: str) -> tuple[str, str]:
+    why, following = WHY_NOT.get(code, (code, "revise the test"))
+    return why, following.replace(" and run `tdd test` again", "")
+
+
+def _nothing_red(tests: Sequence[TestRun], report: TestReport | None) -> str:
+    if report is not None and report.ended is not Ended.FINISHED:
+        return f"the test run did not end as it should ({report.ended})"
+    return "every test passes already, so none asks for something new" if tests else "no test was run"
+
+
+def _not_loaded(report: TestReport | None, withheld: AbstractSet[str]) -> list[str]:
+    found = []
+    for error in report.errors if report is not None else ():
+        if error.path not in withheld:
+            why, following = _why_not(judge_collect_error(error))
+            found.append(
+                f"{error.path}: {why} ({error.kind}: {_plain(first_line(error.message))}); {following}"
+            )
+    return found
+
+
+def _failed(report: TestReport | None, withheld: AbstractSet[str]) -> list[TestResult]:
+    results = report.results if report is not None else ()
+    bad = {Status.FAIL, Status.ERROR}
+    return [result for result in results if result.status in bad and _open(result.native_id, withheld)]
+
+
+def _details(report: TestReport | None, withheld: AbstractSet[str]) -> list[str]:
+    """The failures in full length, as far as that is short; where nothing ended properly, the last lines."""
+    if report is None:
+        return []
+    failed = _failed(report, withheld)
+    more = [f"… and {len(failed) - _MOST_TESTS} more that fail"] if len(failed) > _MOST_TESTS else []
+    long = [e.message for e in report.errors if e.path not in withheld and "\n" in e.message.strip()]
+    found = [
+        *map(_result, failed[:_MOST_TESTS]),
+        *more,
+        *(fenced(_head(text)) for text in long[:_MOST_TESTS]),
+    ]
+    if found or report.ended is Ended.FINISHED or any(path in report.tail for path in withheld):
+        return found
+    return [fenced(_tail(report.tail))] if report.tail.strip() else []
+
+
+def _result(result: TestResult) -> str:
+    failure = result.failure
+    if failure is None:
+        return f"{result.id}: {result.status}"
+    place = f" at {failure.place.path}:{failure.place.line}" if failure.place else ""
+    message = _head(failure.message)
+    told = f"\n{fenced(message)}" if "\n" in message else f" {message}"
+    return f"{result.id}: {failure.kind}{place}:{told}"
+
+
+def _open(native_id: str, withheld: AbstractSet[str]) -> bool:
+    return not any(native_id == path or native_id.startswith(f"{path}::") for path in withheld)
+
+
+def _plain(text: str) -> str:
+    """Without addresses of objects: they tell nothing, and make every run's words different."""
+    return _ADDRESS.sub("0x…", text)
+
+
+def _head(text: str) -> str:
+    lines = [line[:_LINE] for line in _plain(text).strip().splitlines()]
+    more = [f"… {len(lines) - _MOST_LINES} lines more"] if len(lines) > _MOST_LINES else []
+    return "\n".join([*lines[:_MOST_LINES], *more])
+
+
+def _tail(text: str) -> str:
+    lines = [line[:_LINE] for line in _plain(text).strip().splitlines()]
+    cut = [f"({len(lines) - _MOST_LINES} lines before)"] if len(lines) > _MOST_LINES else []
+    return "\n".join([*cut, *lines[-_MOST_LINES:]])

@@ -1,0 +1,87 @@
+"""What is asked of a role: what stays the same first, then what was committed since, its own task last."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from verdigris.agents.counting import estimate
+from verdigris.agents.protocol import Ask, Message
+from verdigris.agents.roles.guide import guide
+from verdigris.agents.roles.plan import SCHEMA, SCHEMA_NAME
+from verdigris.agents.roles.role import Role
+from verdigris.agents.roles.telling import Told, clipped, shown_file, tell
+from verdigris.agents.roles.tools import TOOLS
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from verdigris.agents.roles.material import Material
+
+_KATA_PART = 0.4
+"""Of the budget."""
+_OWN = 8_000
+"""Tokens of an answer that are shown again to the model that gave it."""
+
+_TASKS = {
+    Role.TESTER: "All tests pass. Write the next failing test.",
+    Role.IMPLEMENTOR: "Make the red tests pass with the smallest honest change, and keep the others green.",
+    Role.REFACTORER: "All tests pass. Improve the structure and keep the behaviour, or say nothing-to-do.",
+}
+PLAN = (
+    "First your plan: `edits` empty; in `rationale` what you will change, where and why, in a few sentences;"
+    " in `read` what you need to see. If you stop instead, give that verdict now."
+)
+EDIT = "Now the edits of this plan, complete, as one JSON object."
+
+
+@value
+class Task:
+    """What is a role's own in one step."""
+
+    role: Role
+    step: int
+    reds: tuple[str, ...] = ()
+    """The tests that shall become green, with their failures (feedback.failing)."""
+    notes: tuple[str, ...] = ()
+    """What else it has to know: a finding that sends the step back, the limits of a refactor."""
+
+
+def plan_ask(material: Material, task: Task, *, tools: bool = True) -> tuple[Ask, Told]:
+    """The first question of a step, and what it told."""
+    system = guide(material.language, material.runner)
+    kata = f"# The kata\n\n{told_kata(material.kata, material.budget)}"
+    told = tell(material, max(0, material.budget - estimate(system) - estimate(kata)))
+    shared = f"{kata}\n\n{told.text}"
+    ask = Ask(
+        (Message("system", system), Message("user", f"{shared}\n\n{_task(task)}\n\n{PLAN}\n")),
+        SCHEMA,
+        SCHEMA_NAME,
+        TOOLS if tools else (),
+    )
+    return ask, told
+
+
+def told_kata(kata: str, budget: int) -> str:
+    """As much of it as a role is shown."""
+    return clipped(kata.strip(), int(budget * _KATA_PART))
+
+
+def edit_ask(asked: Ask, plan: str, files: Mapping[str, str] | None = None) -> Ask:
+    """The question after the plan; `files` are those that the plan wanted to see."""
+    shown = [shown_file(path, text) for path, text in (files or {}).items()]
+    return again(asked, plan, "\n\n".join((*shown, EDIT)) + "\n")
+
+
+def again(asked: Ask, answer: str, said: str) -> Ask:
+    """The same conversation, longer by an answer and by what is said to it."""
+    # Some servers refuse an empty message, and junk may be of any length.
+    own = clipped(answer, _OWN) or "(no answer)"
+    return replace(asked, messages=(*asked.messages, Message("assistant", own), Message("user", said)))
+
+
+def _task(task: Task) -> str:
+    reds = "\n".join(("Red now:", *task.reds)) if task.reds else ""
+    head = f"# Your task\n\nYou are the {task.role}, in step {task.step}. {_TASKS[task.role]}"
+    return "\n\n".join(filter(None, (head, reds, *task.notes)))
