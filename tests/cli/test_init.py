@@ -36,9 +36,8 @@ def test_init_again_says_that_all_is_there(cli: Cli) -> None:
     assert "--uncovered" not in ran.out
 
 
-@pytest.mark.parametrize("words", [("--agent", "claude-code"), ("--kata", "x"), ("--lang", "rust")])
-def test_what_later_versions_bring_is_a_clear_error(words: tuple[str, ...], empty: Cli) -> None:
-    ran = empty.tdd("init", *words)
+def test_what_later_versions_bring_is_a_clear_error(empty: Cli) -> None:
+    ran = empty.tdd("init", "--agent", "claude-code")
     assert ran.code == 2
     assert "yet" in ran.err
     assert not (empty.root / "tdd.yaml").exists()
@@ -60,6 +59,21 @@ def test_uninit_undoes_it(empty: Cli) -> None:
     assert not (empty.root / "tdd.yaml").exists()
     assert empty.tdd("status").code == 2
     empty.ok("log", "verify")
+
+
+def test_a_language_that_is_not_known_is_a_clear_error(empty: Cli) -> None:
+    ran = empty.tdd("init", "--lang", "cobol")
+    assert (ran.code, "cobol" in ran.err, "rust" in ran.err) == (2, True, True)
+
+
+def test_every_stack_that_is_found_is_shown_and_written(empty: Cli) -> None:
+    (empty.root / "app.py").touch()
+    (empty.root / "pyproject.toml").touch()
+    (empty.root / "web").mkdir()
+    (empty.root / "web/package.json").write_text('{"devDependencies": {"jest": "30"}}')
+    shown = empty.ok("init").err
+    assert "found python with pytest in .\nfound node with jest in web\n" in shown
+    assert (empty.root / "tdd.yaml").read_text().count("- root:") == 2
 
 
 def test_uninit_keeps_what_init_did_not_write(cli: Cli) -> None:

@@ -16,6 +16,8 @@ COMMANDS = {
     "restore": "Lay edits on again that were laid aside.",
     "displaced": "List or print bytes that had to make way.",
     "holdout": "Keep tests out of sight, for verdicts only: add, release, list.",
+    "run": "Turn a kata into code: tester, implementor, refactorer in turn.",
+    "step": "Make the next step of that, and no other.",
     "sync": "Run a git move (pull, switch, merge …) outside any turn.",
     "log": "Show, verify or repair the log.",
     "doctor": "Check tools, log and configuration, with a fix for each finding.",

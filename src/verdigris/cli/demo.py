@@ -8,13 +8,21 @@ from verdigris.cli.output import show
 from verdigris.views import events
 from verdigris.views.line import Line
 
+LANGUAGES = ("python", "node", "rust", "go")
+
 
 @click.command("demo")
-def command() -> int:
-    """Watch a scripted agent in a temporary repository: each answer is the kernel's own."""
-    from verdigris.drivers.demo import play
+@click.option("--lang", type=click.Choice(LANGUAGES), default="python", help="The language of the play.")
+def command(lang: str) -> int:
+    """Watch a scripted agent in a temporary repository: each answer is the kernel's own.
 
-    project = play(Screen())
+    With --lang the play is in JavaScript (node), Rust or Go, by the tool that is on PATH.
+    """
+    from verdigris.drivers.demo.play import SCRIPTS, play, prepare
+
+    script = SCRIPTS[lang]()
+    project = prepare(script)
+    play(script, project, Screen())
     found = project.log.verify()
     show([Line("the log it leaves:"), *events.verification_lines(found)])
     show([Line(f"the repository is in {project.root}")])

@@ -15,10 +15,11 @@ from verdigris.cli.progress import live
 @click.option("--room", is_flag=True, help="Also run the suite, unconfined and in the room, and compare.")
 @json_option
 def command(*, room: bool, as_json: bool) -> int:
-    """Check git, interpreters, pytest, sandbox, log, configuration and gates, with a fix for each finding.
+    """Check git, interpreters, sandbox, log, configuration, gates and models, with a fix for each finding.
 
     Exit code: 0 nothing fails (warnings allowed), 1 something does.
     """
+    from verdigris.drivers.machine.checkup import check_players
     from verdigris.gates.claude.checkup import check
     from verdigris.kernel.doctor import examine
     from verdigris.views import findings as view
@@ -26,6 +27,7 @@ def command(*, room: bool, as_json: bool) -> int:
     with live() if room else nullcontext() as progress:
         found = examine(start(), actor(), room=room, progress=progress)
     found += tuple(finding for finding in [check(start())] if finding is not None)
+    found += check_players(start())
     if as_json:
         show_json(view.document(found))
     else:

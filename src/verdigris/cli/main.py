@@ -65,7 +65,8 @@ def _with_head_start(argv: list[str]) -> int:
     """The test tool loads while we do."""
     from verdigris.kernel import headstart
 
-    headstart.begin(os.environ.get("TDD_ROOT") or os.getcwd())  # noqa: PTH109 - before pathlib is loaded
+    folder = os.environ.get("TDD_ROOT") or os.getcwd()  # noqa: PTH109 - before pathlib is loaded
+    headstart.begin(folder, warm=argv[0] == "test")
     try:
         return _called(argv)
     finally:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from verdigris.cli.opening import project
 from verdigris.cli.output import json_option, show, show_json
+
+if TYPE_CHECKING:
+    from verdigris.drivers.machine.surveying import MachineSurvey
+    from verdigris.kernel.project import Project
 
 
 @click.command("status")
@@ -15,9 +21,26 @@ def command(*, as_json: bool) -> int:
     from verdigris.kernel.survey import survey
     from verdigris.views import status as view
 
-    surveyed = survey(project())
+    here = project()
+    surveyed = survey(here)
+    machine = _machine(here)
     if as_json:
-        show_json(view.document(surveyed))
+        from verdigris.views.machinestatus import document
+
+        show_json({**view.document(surveyed), "machine": document(machine)})
     else:
         show(view.lines(surveyed))
+        if machine is not None:
+            from verdigris.views.machinestatus import lines
+
+            show(lines(machine))
     return 0
+
+
+def _machine(here: Project) -> MachineSurvey | None:
+    """What the machine's modules cost is spent only where it was at work."""
+    if not any(known.machine.runs for known in here.log.state().worktrees.values()):
+        return None
+    from verdigris.drivers.machine.surveying import survey_machine
+
+    return survey_machine(here)

@@ -14,16 +14,19 @@ from verdigris.core.errors import NotConfigured
 def command(*, force: bool) -> int:
     """Undo `tdd init`: take the gates out of agents' settings, remove tdd.yaml if it is as init wrote it.
 
-    The log stays.
+    A scaffold is removed while nobody has worked in it. The log stays, and so does the git repository.
     """
+    from verdigris.kernel.scaffold.undoing import undo
     from verdigris.kernel.setup import uninitialise
+    from verdigris.views import scaffold
     from verdigris.views import setup as view
 
     if denial := persons_only("uninit"):
         return deny(denial)
     taken_out = _taken_out()
+    undone = undo(here())
     removed = uninitialise(here(), PERSON, force=force)
-    show([*view.removed_lines(removed), *view.gate_removed_lines(taken_out)])
+    show([*view.removed_lines(removed), *scaffold.undone_lines(undone), *view.gate_removed_lines(taken_out)])
     return 0
 
 

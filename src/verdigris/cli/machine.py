@@ -1,0 +1,81 @@
+"""How a run of the machine is shown, and what its exit code is."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from verdigris.cli.opening import persons_only, start
+from verdigris.cli.output import deny, show, show_json
+from verdigris.core.errors import VerdigrisError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from verdigris.drivers.machine.human import Person
+    from verdigris.drivers.machine.watching import Happening, Watcher, YourTurn
+    from verdigris.views.line import Line
+
+SUCCEEDED = frozenset({"steps-made", "kata-done"})
+
+
+def played(steps: int | None, record: Path | None, *, as_json: bool) -> int:
+    if (no := persons_only("run")) is not None:
+        return deny(no, as_json=as_json)
+    from verdigris.drivers.machine.opening import open_machine
+    from verdigris.drivers.machine.running import Run
+
+    try:
+        with _watching(as_json=as_json) as watch, open_machine(start(), watch, record=record) as machine:
+            ended = Run(machine, _person(watch, as_json=as_json)).make(steps)
+    except VerdigrisError as error:
+        if not as_json:
+            raise
+        show_json({"event": "failed", "why": error.message, "hint": error.hint or ""})
+        return error.exit_code
+    return 0 if ended.outcome in SUCCEEDED else 1
+
+
+@contextmanager
+def _watching(*, as_json: bool) -> Iterator[Watcher]:
+    from verdigris.views import machine as view
+
+    if as_json:
+        yield lambda happening: show_json(view.document(happening))
+    elif sys.stdout.isatty() and not os.environ.get("CI"):
+        from verdigris.cli.machinelive import watched
+
+        with watched() as watch:
+            yield watch
+    else:
+        yield _plainly
+
+
+def _plainly(happening: Happening) -> None:
+    show(_lines(happening))
+    sys.stdout.flush()
+
+
+def _person(watch: Watcher, *, as_json: bool) -> Person:
+    """Who plays a human role: whoever sits at the terminal; else nobody, and the run ends there."""
+    waits = sys.stdin.isatty() and not as_json
+
+    def asked(turn: YourTurn) -> str | None:
+        watch(turn)
+        if not waits:
+            return None
+        try:
+            return input("> ")
+        except EOFError:
+            return None
+
+    return asked
+
+
+def _lines(happening: Happening) -> list[Line]:
+    from verdigris.views import machine as view
+
+    return view.lines(happening)

@@ -1,0 +1,20 @@
+"""`tdd step`: the machine makes one step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from verdigris.cli.machine import played
+
+
+@click.command("step")
+@click.option("--record", type=click.Path(path_type=Path), help="Append each exchange with a model to FILE.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document an event.")
+def command(record: Path | None, *, as_json: bool) -> int:
+    """Make the next step and no other; where a person plays it, judge the tree as it is.
+
+    Exit code: as `tdd run`.
+    """
+    return played(1, record, as_json=as_json)

@@ -1,0 +1,105 @@
+"""What is the same for all roles when edits are judged: written, formatted, checked, good or not."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, TypeAlias
+
+from verdigris.agents.roles import feedback
+from verdigris.core.actions import Deny
+from verdigris.core.change import FILE
+from verdigris.core.pathclass import PathClass
+from verdigris.core.value import value
+from verdigris.drivers.machine.message import Verified
+from verdigris.kernel.commands import run_tool
+from verdigris.kernel.formatting import format_edits
+from verdigris.kernel.observe import ORACLE
+from verdigris.kernel.operation import operation
+from verdigris.kernel.writing import write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from verdigris.core.report import TestReport
+    from verdigris.kernel.project import Project
+
+FORMATTED = frozenset({PathClass.TEST, PathClass.SOURCE})
+
+
+@value
+class Bad:
+    said: str
+    """To the model."""
+    reasons: tuple[str, ...]
+    """For people."""
+    output: str = ""
+    """What a tool printed."""
+
+
+Judged: TypeAlias = Verified | Bad
+Seen: TypeAlias = "list[TestReport]"
+"""The runs that a judgement rests on, for the step's log."""
+
+
+def written(project: Project, changes: Mapping[str, bytes | None]) -> Bad | None:
+    """Through the kernel, which decides by path, phase and content."""
+    decision = write(project, changes, cwd=project.root)
+    if isinstance(decision, Deny):
+        return Bad(feedback.denied(decision), (f"denied [{decision.rule}]: {decision.reason}",))
+    return None
+
+
+def formatted(project: Project, start: str) -> Bad | None:
+    """Tests and source that differ from `start`, as the configured formatters write them."""
+    with operation(project):
+        tree = project.workspace.snapshot()
+        changed = [c.path for c in project.workspace.changes(start, tree) if not c.deleted]
+        paths = tuple(path for path in changed if project.classify(path) in FORMATTED)
+        tools = format_edits(project, tree, paths)[1] if paths else ()
+    failed = next((tool for tool in tools if not tool.ok), None)
+    return None if failed is None else _failed(failed.name, failed.command, failed.output)
+
+
+def checked(project: Project) -> Bad | None:
+    """The stacks' linters; a settlement runs them too, a tester's step has none."""
+    for stack in project.settings.stacks:
+        if stack.check:
+            tool = run_tool(project, stack, "check", stack.check)
+            if not tool.ok:
+                return _failed(tool.name, tool.command, tool.output)
+    return None
+
+
+def _failed(name: str, command: str, output: str) -> Bad:
+    return Bad(feedback.tool_failed(name, command, output), (f"{name} failed: {command}",), output)
+
+
+def joined(reasons: Iterable[str]) -> str:
+    """On one line."""
+    return "; ".join(reason.rstrip(".") for reason in reasons)
+
+
+def forbidden(reason: str) -> Bad:
+    return Bad(feedback.not_allowed(reason), (reason,))
+
+
+def with_changes(project: Project, tree: str, changes: Mapping[str, bytes | None]) -> str:
+    """The tree as it would be with these edits; nothing is written."""
+    modes = {entry.path: entry.mode for entry in project.workspace.files(tree)}
+    return project.workspace.compose(
+        tree,
+        {
+            path: None if data is None else (modes.get(path, FILE), data)
+            for path, data in changes.items()
+            if data is not None or path in modes
+        },
+    )
+
+
+def oracle_of(project: Project, tree: str) -> str:
+    """One digest of all that decides: tests, specification and switches, by content."""
+    digest = hashlib.sha256()
+    for entry in sorted(project.workspace.files(tree), key=lambda entry: entry.path):
+        if project.classify(entry.path) in ORACLE:
+            digest.update(f"{entry.mode} {entry.blob} {entry.path}\0".encode(errors="surrogateescape"))
+    return f"sha256:{digest.hexdigest()}"

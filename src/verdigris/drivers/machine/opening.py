@@ -1,0 +1,235 @@
+"""Opens the machine on a repository: where it works, who plays, and what has to be there first."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from verdigris.agents.casting import Casting
+from verdigris.agents.roles.showable import as_text
+from verdigris.core.actions import Actor, Deny
+from verdigris.core.errors import UserError, VerdigrisError
+from verdigris.core.events import HeldOut
+from verdigris.core.foldmachine import ACCEPTED
+from verdigris.core.katas import says_nothing
+from verdigris.core.languages import PYTHON
+from verdigris.core.machine import ROLES
+from verdigris.core.state import Phase
+from verdigris.drivers.machine import worktree
+from verdigris.drivers.machine.keeping import FOLDER, Keeper
+from verdigris.drivers.machine.metering import Meter
+from verdigris.drivers.machine.watching import Delayed, scrubbed
+from verdigris.kernel.configmachine import load_machine
+from verdigris.kernel.interpreter import find_interpreter
+from verdigris.kernel.lock import locked
+from verdigris.kernel.observe import source_roots
+from verdigris.kernel.operation import operation
+from verdigris.kernel.project import open_project
+from verdigris.kernel.repository import head, in_progress
+from verdigris.kernel.resetting import lay_back
+from verdigris.kernel.sync import sync
+from verdigris.kernel.usersgit import git
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from verdigris.agents.roles.role import Role
+    from verdigris.core.machine import MachineSettings
+    from verdigris.core.settings import Stack
+    from verdigris.drivers.machine.watching import Watcher
+    from verdigris.kernel.project import Project
+
+CLIENT = "machine"
+
+
+@dataclass(frozen=True)
+class Machine:
+    home: Project
+    """The user's checkout."""
+    project: Project
+    """Where the machine works: its private worktree, or the user's checkout."""
+    branch: str
+    """The user's."""
+    settings: MachineSettings
+    casting: Casting
+    keeper: Keeper
+    meter: Meter
+    watch: Watcher
+    hooks: str | None = None
+    """Where git has to be told where the hooks are."""
+
+    @property
+    def sandboxed(self) -> bool:
+        return self.project.root != self.home.root
+
+    def acting(self, role: Role) -> Project:
+        """Each role in a context of its own; a person who plays one is a person."""
+        who = "person" if self.settings.player(role).human else "agent"
+        return replace(self.project, actor=Actor(who, f"{CLIENT}:{role}", CLIENT))
+
+    def kata(self) -> str:
+        """As committed; where it is not, as it lies in the user's checkout."""
+        for root in (self.project.root, self.home.root):
+            try:
+                text = as_text((root / self.settings.kata).read_bytes())
+            except OSError:
+                continue
+            if text is None:
+                raise UserError(
+                    f"the kata {self.settings.kata} is no text.", hint="it has to be text in UTF-8"
+                )
+            if not says_nothing(text):
+                return text.removeprefix("\ufeff")
+        raise UserError(
+            f"there is no kata: {self.settings.kata} is missing or empty.",
+            hint="describe there what is to be built, or name another file: `machine: {kata_description: …}`",
+        )
+
+
+@contextmanager
+def open_machine(start: Path, watch: Watcher, *, record: Path | None = None) -> Iterator[Machine]:
+    """One per worktree; a second one says so."""
+    home = open_project(start, Actor(client=CLIENT))
+    settings = load_machine(home.root)
+    branch = _branch(home)
+    casting = _cast(home, settings, record, watch)
+    with _alone(home), casting:
+        keeper = Keeper(home.root, casting.scrub)
+        project = _private(home, settings, branch) if settings.sandbox else _in_place(home)
+        told = scrubbed(watch, casting.scrub)
+        meter = Meter(settings.tokens, told)
+        hooks = worktree.hooks(home.root) if project.root != home.root else None
+        machine = Machine(home, project, branch, settings, casting, keeper, meter, told, hooks)
+        machine.kata()
+        yield machine
+
+
+@contextmanager
+def _alone(home: Project) -> Iterator[None]:
+    path = home.repo.private / "machine.lock"
+    held = locked(path, wait=0)
+    try:
+        held.__enter__()
+    except UserError as error:
+        raise UserError(
+            f"a machine is at work in this worktree already: {error.message}",
+            hint="let it end, or stop it with Ctrl-C there; `tdd status` shows how far it is",
+        ) from None
+    try:
+        yield
+    finally:
+        held.__exit__(None, None, None)
+
+
+def _branch(home: Project) -> str:
+    now = head(home.repo)
+    if now.branch is None:
+        raise UserError("HEAD is detached: the machine commits to a branch.", hint="git switch -c NAME")
+    if now.commit is None:
+        raise UserError(
+            f"{now.branch} has no commit yet: the machine builds on one.",
+            hint="commit the scaffold first: git add -A && git commit -m 'chore: scaffold'",
+        )
+    if unfinished := in_progress(home.repo):
+        raise UserError(
+            f"a {unfinished} is in progress.", hint=f"finish or abort it: `git {unfinished} --abort`"
+        )
+    return now.branch
+
+
+def _cast(home: Project, settings: MachineSettings, record: Path | None, watch: Watcher) -> Casting:
+    missing = next((role for role in ROLES if not settings.player(role).model), None)
+    if missing is not None:
+        raise UserError(
+            f"nobody plays the {missing}: tdd.yaml names no model for it.",
+            hint=f"roles: {{{missing}: {{model: 'ollama:NAME'}}}}; see docs/machine.md",
+        )
+    models = {role: player for role in ROLES if not (player := settings.player(role)).human}
+    return Casting(
+        models, settings.llm, root=home.root, record=record, notice=lambda why: watch(Delayed(why))
+    )
+
+
+# -- where it works ---------------------------------------------------------------------------
+
+
+def _in_place(home: Project) -> Project:
+    state = home.state()
+    if state.phase is Phase.OFF:
+        raise UserError(f"Verdigris is off here ({state.off_why}).", hint="`tdd on`")
+    if state.machine.step is None and state.phase is not Phase.RED:
+        raise UserError(f"the {state.phase} phase is open here.", hint="end it first: `tdd status` says how")
+    return _adapted(home, home.settings.stacks, ())
+
+
+def dirty(root: Path) -> list[str]:
+    """Files that differ from HEAD, of those that git knows or would add; nothing of ours."""
+    said = git(root, "status", "--porcelain", "-z", "--untracked-files=all").out
+    paths = (entry[3:] for entry in said.split("\0") if len(entry) > 3)  # noqa: PLR2004 - the status and a space
+    return [path for path in paths if not path.startswith(f"{FOLDER}/")]
+
+
+def _private(home: Project, settings: MachineSettings, branch: str) -> Project:
+    found = worktree.private(home.repo, branch)
+    project = open_project(found.root, Actor(client=CLIENT))
+    worktree.shared(home.root, found.root, project.settings.stacks, settings.share)
+    with operation(project) as state:
+        # Held-out tests are a matter of the project, not of the tree that they were taken from.
+        missing = {p: f for p, f in home.state().held_out.items() if p not in state.held_out}
+        if missing:
+            project.record(HeldOut(files=missing))
+    if worktree.behind(found.root, branch):
+        _follow(project, branch)
+    stacks = tuple(_at_home(stack, home) for stack in project.settings.stacks)
+    return _adapted(project, stacks, _importable(project))
+
+
+def _follow(project: Project, branch: str) -> None:
+    """What was begun on the old ground begins anew; what was accepted there is committed there first."""
+    step = project.state().machine.step
+    if step is not None and step.verdict == ACCEPTED:
+        return
+    if step is not None:
+        lay_back(project, step.rest or step.tree, f"{branch} has new commits")
+    match sync(project, ("merge", "--quiet", "--ff-only", worktree.ref(branch)), quiet=True):
+        case Deny() as no:
+            raise UserError(no.reason, hint=f"in {project.root}: {no.next}")
+        case moved if moved.exit_code != 0:
+            raise UserError(
+                f"the machine's worktree {project.root} does not follow {branch}.",
+                hint=f"git -C {project.root} status",
+            )
+
+
+def _at_home(stack: Stack, home: Project) -> Stack:
+    """The user's environment stays where it is: its scripts and its `.pth` files name that place."""
+    if stack.language != PYTHON:
+        return stack
+    root = home.root / stack.root
+    if stack.python is not None:
+        return replace(stack, python=str(root / stack.python))
+    try:
+        known = home.repo.private / "interpreters.json"
+        found = find_interpreter(root, home.root, None, os.environ, known)
+    except VerdigrisError:
+        return stack
+    return replace(stack, python=str(found.path)) if found.how == "project" else stack
+
+
+def _importable(project: Project) -> tuple[str, ...]:
+    """An editable install of the user's checkout must not answer for the private one."""
+    if not any(stack.language == PYTHON for stack in project.settings.stacks):
+        return ()
+    found = source_roots(project, project.workspace.snapshot())
+    folders = dict.fromkeys(os.path.normpath(project.root / root) for root in ("src", *found, "."))
+    usual = os.environ.get("PYTHONPATH", "")
+    return (f"PYTHONPATH={os.pathsep.join([*folders, *filter(None, [usual])])}",)
+
+
+def _adapted(project: Project, stacks: tuple[Stack, ...], env: tuple[str, ...]) -> Project:
+    """One strike: what is not accepted goes at once, and the role hears why."""
+    said = project.settings
+    return replace(project, settings=replace(said, strikes=1, stacks=stacks, room_env=(*env, *said.room_env)))

@@ -1,0 +1,52 @@
+"""A recorded run on a real kata, to be shown without a model: the answers are old, the verdicts new."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdigris.core.machine import REPLAY, ROLES
+from verdigris.drivers.machine.opening import open_machine
+from verdigris.drivers.machine.running import Run
+from verdigris.kernel.project import CONFIG
+from verdigris.kernel.scaffold.making import make
+from verdigris.kernel.scaffold.plan import plan_scaffold
+from verdigris.kernel.usersgit import asked
+
+if TYPE_CHECKING:
+    from verdigris.core.actions import Actor
+    from verdigris.drivers.machine.watching import RunEnded, Watcher
+
+KATA = Path(__file__).with_name("string_calculator.md")
+TALK = Path(__file__).with_name("string_calculator.jsonl")
+STEPS = 30
+"""Of the recorded run; in the one after them the tester finds the kata done."""
+IN_PLACE = "machine: {sandbox: false}\n"
+
+
+def replay(root: Path, actor: Actor, watch: Watcher, steps: int = 6) -> RunEnded:
+    """In a new folder; what happens is told to `watch`, that it is a replay among it."""
+    prepare(root, actor, IN_PLACE)
+    with open_machine(root, watch) as machine:
+        return Run(machine, lambda _: None).make(steps)
+
+
+def prepare(root: Path, actor: Actor, more: str = "", *, model: str = f"{REPLAY}{TALK}") -> None:
+    """A new project for the kata, scaffolded and committed. `more`: of its tdd.yaml."""
+    root.mkdir(parents=True, exist_ok=True)
+    _repository(root)
+    python = f"{{root: ., language: python, runner: pytest, python: {json.dumps(sys.executable)}}}"
+    roles = "".join(f"  {role}: {{model: {json.dumps(model)}}}\n" for role in ROLES)
+    (root / CONFIG).write_text(f"stacks:\n  - {python}\nroles:\n{roles}{more}", "utf-8")
+    scaffold = plan_scaffold(root, "python", str(KATA))
+    if scaffold is not None:
+        make(scaffold, actor)
+
+
+def _repository(root: Path) -> None:
+    """One in which nobody is asked for a passphrase, and nobody's hooks have a say in a show."""
+    asked(root, "init", "--quiet", "--initial-branch=main")
+    asked(root, "config", "commit.gpgsign", "false")
+    asked(root, "config", "core.hooksPath", ".git/hooks")

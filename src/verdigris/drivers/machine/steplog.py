@@ -1,0 +1,97 @@
+"""The record of one step for people and programs: what was planned, asked, run and decided."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from verdigris.agents.counting import whole_share
+
+if TYPE_CHECKING:
+    from verdigris.agents.roles.role import Role
+    from verdigris.core.report import TestReport
+    from verdigris.drivers.machine.judging import Seen
+    from verdigris.drivers.machine.keeping import Keeper
+    from verdigris.drivers.machine.metering import Metered
+
+SCHEMA = 1
+_NONE: Seen = []
+
+
+def _run(report: TestReport) -> dict[str, Any]:
+    return {
+        "command": report.command,
+        "ended": report.ended.value,
+        "milliseconds": report.duration_ms,
+        "tests": {result.native_id: result.status.value for result in report.results},
+        "failures": {
+            result.native_id: result.failure.message
+            for result in report.results
+            if result.failure is not None
+        },
+        "output": report.tail,
+    }
+
+
+class StepLog:
+    """Written anew after each attempt, so that a kill leaves what was known by then."""
+
+    def __init__(self, keeper: Keeper, step: int, role: Role, model: Metered) -> None:
+        self._keeper, self._step, self._role, self._model = keeper, step, role, model
+        self._plan = ""
+        self._attempts: list[dict[str, Any]] = []
+        self._end: dict[str, Any] = {}
+
+    def plan(self, text: str) -> None:
+        self._plan = text
+        self._keeper.plan(self._step, self._role, text)
+        self.write()
+
+    def attempt(
+        self,
+        number: int,
+        *,
+        paths: tuple[str, ...] = (),
+        reasons: tuple[str, ...] = (),
+        output: str = "",
+        runs: Seen = _NONE,
+    ) -> None:
+        """One without reasons went through; `output` is a tool's, the runs are the test tool's."""
+        told = {"paths": list(paths), "reasons": list(reasons), "output": output}
+        self._attempts.append({"attempt": number, **told, "runs": [_run(report) for report in runs]})
+        self.write()
+
+    def ended(self, **facts: Any) -> None:
+        self._end = facts
+        self.write()
+
+    def write(self) -> None:
+        calls = self._model.calls
+        usage = self._model.usage
+        self._keeper.log(
+            self._step,
+            self._role,
+            {
+                "schema": SCHEMA,
+                "step": self._step,
+                "role": self._role.value,
+                "model": self._model.name,
+                "plan": self._plan,
+                "attempts": self._attempts,
+                "prompts": [
+                    {
+                        "messages": len(call.ask.messages),
+                        "tokens": call.share.prompt,
+                        "prefix": call.share.share,
+                    }
+                    for call in calls
+                ],
+                "usage": {
+                    "prompt": usage.prompt,
+                    "cached": usage.cached,
+                    "completion": usage.completion,
+                    "estimated": usage.estimated,
+                },
+                "prefix_share": whole_share([call.share for call in calls]).share,
+                **self._end,
+            },
+        )

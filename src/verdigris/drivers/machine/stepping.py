@@ -1,0 +1,209 @@
+"""One step of one role: asked, written, judged, tried again with the reason, until committed or given up."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from verdigris.agents.roles import conversation, feedback
+from verdigris.agents.roles.check import EditPlan, Stop
+from verdigris.agents.roles.material import shrunk
+from verdigris.agents.roles.plan import Refused as Unusable
+from verdigris.agents.roles.prompting import Task
+from verdigris.agents.roles.role import Role
+from verdigris.core.errors import ContextOverflow, VerdigrisError
+from verdigris.core.events import StepRefused
+from verdigris.core.foldmachine import ACCEPTED
+from verdigris.core.value import value
+from verdigris.drivers.machine.committing import Committed, commit_step, open_step, propose
+from verdigris.drivers.machine.implementor import judge_implementation, open_reds, told
+from verdigris.drivers.machine.judging import Bad, joined
+from verdigris.drivers.machine.message import Proposal, Verified, told_red
+from verdigris.drivers.machine.refactorer import judge_refactoring, mending
+from verdigris.drivers.machine.steplog import StepLog
+from verdigris.drivers.machine.tester import judge_tests
+from verdigris.drivers.machine.watching import Attempted, Refused
+from verdigris.kernel.resetting import lay_back
+
+if TYPE_CHECKING:
+    from verdigris.agents.protocol import Ask
+    from verdigris.agents.roles.conversation import Talk
+    from verdigris.agents.roles.material import Material
+    from verdigris.drivers.machine.judging import Seen
+    from verdigris.drivers.machine.opening import Machine
+    from verdigris.drivers.machine.position import Position
+    from verdigris.kernel import committing
+
+HOOK = "git commit"
+
+
+@value
+class Exhausted:
+    """The attempts are used up; the tree is as it was."""
+
+    why: str
+
+
+Outcome: TypeAlias = Committed | Stop | Exhausted
+
+
+class Step:
+    """Of a role that a model plays."""
+
+    def __init__(
+        self, machine: Machine, position: Position, material: Material, notes: tuple[str, ...]
+    ) -> None:
+        self._machine, self._position, self._role = machine, position, position.role
+        self._project = machine.acting(position.role)
+        model = machine.casting.model(position.role, position.step)
+        self._model = machine.meter.metered(model, position.step, position.role)
+        self._log = StepLog(machine.keeper, position.step, position.role, self._model)
+        self._material, self._notes = material, notes
+
+    def take(self) -> Outcome:
+        try:
+            return self._taken()
+        except BaseException:
+            # Ctrl-C too: what is not accepted is laid aside, and the step can be taken again.
+            with suppress(VerdigrisError):
+                self._back("the step was interrupted")
+            raise
+
+    def _taken(self) -> Outcome:
+        if self._accepted():
+            done = self._committed(None)
+            if isinstance(done, Committed):
+                return done
+            self._notes = (*self._notes, done.said)
+        else:
+            self._back("the step was interrupted")
+        return self._talked()
+
+    def _accepted(self) -> bool:
+        return open_step(self._project).verdict == ACCEPTED
+
+    def _talked(self) -> Outcome:
+        talk, stop = self._planned()
+        if stop is not None:
+            return self._stopped(stop)
+        last: tuple[str, ...] = ()
+        for attempt in range(1, self._machine.settings.attempts + 1):
+            self._machine.watch(Attempted(self._position.step, self._role, attempt))
+            talk, got = self._edited(talk)
+            match got:
+                case Stop():
+                    return self._stopped(got)
+                case Unusable():
+                    last = got.reasons
+                    self._log.attempt(attempt, reasons=last)
+                case EditPlan():
+                    done = self._carried_out(got, attempt)
+                    if isinstance(done, Committed):
+                        return done
+                    last = done.reasons
+                    talk = conversation.say(talk, done.said)
+            told = self._told(last)
+            self._project.record(StepRefused(step=self._position.step, attempt=attempt, reasons=told))
+            self._machine.watch(Refused(self._position.step, self._role, attempt, joined(told)))
+        self._log.ended(outcome="blocked", why=joined(last))
+        return Exhausted(joined(self._told(last)))
+
+    def _told(self, reasons: tuple[str, ...]) -> tuple[str, ...]:
+        """As they may be written down."""
+        return tuple(map(self._machine.casting.scrub, _short(reasons)))
+
+    # -- the conversation ---------------------------------------------------------------------
+
+    def _planned(self) -> tuple[Talk, Stop | None]:
+        while True:
+            talk = conversation.begin(self._material, self._task())
+            try:
+                talk, stop = conversation.plan(self._model, talk)
+            except ContextOverflow:
+                self._material = shrunk(self._material)
+                continue
+            self._log.plan(talk.plan or (stop.reason if stop else ""))
+            return talk, stop
+
+    def _edited(self, talk: Talk) -> tuple[Talk, EditPlan | Stop | Unusable]:
+        while True:
+            try:
+                return conversation.edit(self._model, talk)
+            except ContextOverflow:
+                said = talk.ask.messages[-1].content
+                self._material = shrunk(self._material)
+                talk, stop = self._planned()
+                if stop is not None:
+                    return talk, stop
+                if len(said) < self._material.budget:
+                    talk = replace(talk, ask=_with(talk, said))
+
+    def _task(self) -> Task:
+        reds = told(open_reds(self._project, self._position.tests)) if self._role is Role.IMPLEMENTOR else ()
+        return Task(self._role, self._position.step, reds, self._notes)
+
+    # -- the edits ----------------------------------------------------------------------------
+
+    def _carried_out(self, plan: EditPlan, attempt: int) -> Committed | Bad:
+        reds = (
+            dict(map(told_red, open_reds(self._project, self._position.tests)))
+            if self._role is Role.IMPLEMENTOR
+            else {}
+        )
+        said = Proposal(plan.type, plan.subject, plan.rationale, dict(plan.intents), reds)
+        propose(self._machine, self._project, attempt, said)
+        seen: Seen = []
+        found = self._judged(plan, seen)
+        done = found if isinstance(found, Bad) else self._committed(found)
+        paths = tuple(plan.changes)
+        if isinstance(done, Bad):
+            self._log.attempt(attempt, paths=paths, reasons=done.reasons, output=done.output, runs=seen)
+            self._back(joined(self._told(done.reasons)))
+            return done
+        self._log.attempt(attempt, paths=paths, runs=seen)
+        return done
+
+    def _judged(self, plan: EditPlan, seen: Seen) -> Verified | Bad | None:
+        """None: accepted by the kernel, whose log knows the rest."""
+        start = open_step(self._project).tree
+        changes = mending(self._project, start, plan.changes)
+        if self._accepted() or self._role is Role.REFACTORER:
+            return judge_refactoring(self._project, self._machine.settings, changes, seen)
+        if self._role is Role.TESTER:
+            return judge_tests(self._project, replace(plan, changes=changes), start, seen)
+        return judge_implementation(self._project, replace(plan, changes=changes), self._position.tests, seen)
+
+    def _committed(self, found: Verified | None) -> Committed | Bad:
+        match commit_step(self._machine, self._project, found):
+            case Committed() as done:
+                self._log.ended(
+                    outcome="committed", verdict=done.verdict, commit=done.commit, subject=done.subject
+                )
+                return done
+            case refused:
+                return _by_hook(refused)
+
+    def _back(self, why: str) -> None:
+        """To the step's start; what was accepted stays, and waits to be committed."""
+        step = open_step(self._project)
+        lay_back(self._project, step.rest or step.tree, f"step {step.step}, {step.role}: {why}")
+
+    def _stopped(self, stop: Stop) -> Stop:
+        self._log.ended(outcome=stop.say.value, why=stop.reason)
+        return replace(stop, reason=self._machine.casting.scrub(stop.reason))
+
+
+def _by_hook(refused: committing.Refused) -> Bad:
+    said = feedback.tool_failed(HOOK, HOOK, f"{refused.why}\n{refused.output}")
+    return Bad(said, (refused.why,), refused.output)
+
+
+def _with(talk: Talk, said: str) -> Ask:
+    """What was said last, once more, after a beginning that is shorter."""
+    *before, last = talk.ask.messages
+    return replace(talk.ask, messages=(*before, replace(last, content=f"{last.content}\n{said}")))
+
+
+def _short(reasons: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(reason if len(reason) <= 300 else f"{reason[:299]}…" for reason in reasons[:5])  # noqa: PLR2004

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.gitrepo import make_repo
+from verdigris.agents.roles.role import Role
+from verdigris.core.pathclass import PathClass
+from verdigris.drivers.machine.history import commits, made, record
+from verdigris.drivers.machine.position import Made
+from verdigris.kernel.repository import find_repository
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.gitrepo import GitRepo
+
+TESTER = "test: one\n\nTDD-Step: 7\nTDD-Role: tester\nTDD-Test: t.py::a b\nTDD-Test: t.py::c\n"
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> GitRepo:
+    repo = make_repo(tmp_path / "project")
+    repo.write("a.py", "a = 1\n")
+    repo.write("image.png", b"\x89PNG\0")
+    repo.commit("by a person")
+    return repo
+
+
+def source(_: str) -> PathClass:
+    return PathClass.SOURCE
+
+
+def test_the_machines_commits_are_known_by_their_trailers(repo: GitRepo) -> None:
+    first = repo.commit(TESTER)
+    repo.commit("docs: mentions\n\nTDD-Step: 9 was fine.\n\nnot a trailer")
+    assert made(repo.root) == (Made(first, 7, Role.TESTER, ("t.py::a b", "t.py::c"), "test: one"),)
+
+
+def test_a_merge_brings_the_machines_commits_of_the_other_side(repo: GitRepo) -> None:
+    repo.git("switch", "--quiet", "--create", "other")
+    first = repo.commit(TESTER)
+    second = repo.commit(TESTER.replace("7", "8").replace("tester", "implementor"))
+    repo.git("switch", "--quiet", "main")
+    repo.commit("docs: meanwhile")
+    repo.git("merge", "--quiet", "--no-edit", "other")
+    assert [(each.commit, each.step) for each in made(repo.root)] == [(second, 8), (first, 7)]
+    assert [told.made for told in commits(repo.root)] == [None] * 3
+
+
+def test_what_is_told_begins_below_the_machines_first_commit_and_stays_there(repo: GitRepo) -> None:
+    place = find_repository(repo.root)
+    told = record(place, commits(repo.root), source)
+    assert (told.ground, told.commits) == ({"a.py": "a = 1\n", "image.png": None}, ())
+    repo.write("b.py", "b = 1\n")
+    repo.commit(TESTER)
+    repo.git("rm", "--quiet", "a.py")
+    repo.commit("by a person again")
+    later = record(place, commits(repo.root), source)
+    assert later.ground == told.ground
+    assert [(commit.texts, commit.gone) for commit in later.commits] == [
+        ({"b.py": "b = 1\n"}, ()),
+        ({}, ("a.py",)),
+    ]
+    assert later.commits[0].message.startswith("test: one")

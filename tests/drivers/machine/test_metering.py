@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from verdigris.agents.protocol import Ask, Message, Reply, Usage
+from verdigris.agents.roles.role import Role
+from verdigris.drivers.machine.metering import BudgetUsedUp, Meter
+from verdigris.drivers.machine.watching import Asked, Happening, Noted
+
+
+class Counting:
+    """Says of every prompt that it had so many tokens."""
+
+    name = "counting"
+
+    def __init__(self, prompt: int) -> None:
+        self._prompt = prompt
+
+    def ask(self, _: Ask) -> Reply:
+        return Reply("{}", usage=Usage(self._prompt, 0, 10))
+
+
+def ask(words: int) -> Ask:
+    return Ask((Message("user", "word " * words),))
+
+
+def test_each_call_is_counted_and_the_budget_is_looked_at_before_the_next() -> None:
+    seen: list[Happening] = []
+    meter = Meter(150, seen.append)
+    model = meter.metered(Counting(100), 1, Role.TESTER)
+    model.ask(ask(90))
+    model.ask(ask(95))
+    with pytest.raises(BudgetUsedUp, match="150 tokens is used up"):
+        model.ask(ask(95))
+    assert (meter.tokens, len(model.calls), len(seen)) == (220, 2, 2)
+    assert meter.prefix == pytest.approx(90 / 185, abs=0.05)
+
+
+def test_a_server_that_seems_to_cut_long_prompts_is_told_of_once() -> None:
+    seen: list[Happening] = []
+    model = Meter(0, seen.append).metered(Counting(2048), 1, Role.TESTER)
+    for words in (3_000, 9_000, 9_000):
+        model.ask(ask(words))
+    assert [type(happening) for happening in seen] == [Asked, Noted, Asked, Asked]

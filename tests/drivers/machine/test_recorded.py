@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.katas.string_calculator_python import script
+from verdigris.agents.recording import read_recording
+from verdigris.core.actions import Actor
+from verdigris.drivers.machine import recorded
+from verdigris.drivers.machine.watching import Noted
+from verdigris.kernel.usersgit import asked
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verdigris.drivers.machine.watching import Happening
+
+ANEW = "record it anew: PYTHONPATH=. python -m support.katas.record, in the folder tests"
+
+
+def test_the_recording_is_of_the_whole_script() -> None:
+    places = read_recording(recorded.TALK)
+    expected = [(f"step-{n}-{turn.role}", turn) for n, turn in enumerate(script().turns, 1)]
+    assert list(places) == [place for place, _ in expected]
+    assert len(expected) == recorded.STEPS + 1
+    for place, turn in expected:
+        answers = [turn.plan] if turn.stop else [turn.plan, turn.answer]
+        assert [exchange.reply.text for exchange in places[place]] == answers, ANEW
+    assert recorded.TALK.stat().st_size < 200_000
+
+
+@pytest.mark.slow
+def test_a_replay_makes_proven_commits_and_says_what_it_is(tmp_path: Path) -> None:
+    happenings: list[Happening] = []
+    ended = recorded.replay(tmp_path / "show", Actor(client="demo"), happenings.append, 3)
+    assert (ended.outcome, len(ended.commits)) == ("steps-made", 2)
+    subjects = asked(tmp_path / "show", "log", "--reverse", "--format=%s").splitlines()
+    assert subjects == ["chore: scaffold the kata", *script().commits[:2]]
+    notes = [happening.text for happening in happenings if isinstance(happening, Noted)]
+    assert "this is a replay" in notes[0]
+    # What later prompts say of failures depends on the version of pytest.
+    assert not any("step-1-tester" in note for note in notes), ANEW
