@@ -1,0 +1,1 @@
+"""`tdd demo`: a scripted agent meets the law in a made-up repository; each answer is the kernel's own."""

@@ -1,0 +1,38 @@
+"""What the play is made of in one language: a calculator that can add, and what the agent writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@value
+class Script:
+    """Texts are whole files: tests and source may be the same one."""
+
+    files: Mapping[str, str]
+    """The repository at the start."""
+    source: str
+    """The file that the agent is after."""
+    tests: str
+    nothing_new: str
+    """The id of a test that passes already."""
+    asked: str
+    """The id of the test for subtraction."""
+    eager: str
+    """Source with subtraction, before there is a test."""
+    easy: str
+    """Tests that prove nothing new."""
+    real: str
+    """Tests that ask for subtraction."""
+    stub: str | None
+    """Source that declares it and does nothing; None where a test can fail without."""
+    weaker: str
+    """Tests that ask for less."""
+    careless: str
+    """Source with subtraction in which addition is broken."""
+    good: str

@@ -1,0 +1,50 @@
+"""Cheats and honest rounds in other languages: one of each class here; `make redteam` tries them all."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from redteam.collection import cheats_in
+from redteam.rounds import LANGUAGES, Place, rounds_in
+
+from verdigris.kernel.sandbox import available
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from redteam.outcomes import Row
+
+EACH = {
+    "node": ("node", ("assert-is-emptied", "only-under-a-runner")),
+    "rust": ("cargo", ("equal-string",)),
+    "go": ("go", ("lying-equal",)),
+}
+
+
+@pytest.mark.parametrize("lang", EACH)
+def test_the_collection_is_of_some_size(lang: str) -> None:
+    cheats, rounds = cheats_in(LANGUAGES / lang), rounds_in(LANGUAGES / lang)
+    assert len(cheats) >= 20
+    assert len(rounds) >= 8
+    assert all(cheat.cheat and cheat.honest for cheat in cheats)
+    assert all({"base", "red", "green"} <= one.stages.keys() for one in rounds)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lang", EACH)
+def test_one_of_each_class_is_not_accepted_and_the_honest_fix_is(lang: str, tmp_path: Path) -> None:
+    rows = tried(lang, tmp_path)
+    assert {row.cheat.name: row.tried.verdict for row in rows} == dict.fromkeys(EACH[lang][1], "hollow")
+    assert {row.honest.verdict for row in rows} == {"accepted"}
+
+
+def tried(lang: str, folder: Path) -> list[Row]:
+    tool, names = EACH[lang]
+    if shutil.which(tool) is None:
+        pytest.skip(f"`{tool}` is not installed")
+    if not available().ok:
+        pytest.skip("no sandbox can be made here: nothing is tried in another tree")
+    cheats = [cheat for cheat in cheats_in(LANGUAGES / lang) if cheat.name in names]
+    return list(Place(folder.resolve(), lang).cheats(cheats))
