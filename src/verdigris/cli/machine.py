@@ -29,7 +29,7 @@ def played(steps: int | None, record: Path | None, *, as_json: bool) -> int:
     from verdigris.drivers.machine.running import Run
 
     try:
-        with _watching(as_json=as_json) as watch, open_machine(start(), watch, record=record) as machine:
+        with watching(as_json=as_json) as watch, open_machine(start(), watch, record=record) as machine:
             ended = Run(machine, _person(watch, as_json=as_json)).make(steps)
     except VerdigrisError as error:
         if not as_json:
@@ -40,7 +40,7 @@ def played(steps: int | None, record: Path | None, *, as_json: bool) -> int:
 
 
 @contextmanager
-def _watching(*, as_json: bool) -> Iterator[Watcher]:
+def watching(*, as_json: bool) -> Iterator[Watcher]:
     from verdigris.views import machine as view
 
     if as_json:
