@@ -19,7 +19,7 @@ $(STAMP): pyproject.toml constraints.txt
 
 install: $(STAMP) ## make .venv/ with the command at .venv/bin/tdd
 
-demo: $(STAMP) ## a scripted agent meets the law, offline, in under 30 seconds
+demo: $(STAMP) ## a scripted agent meets the law, then a replayed machine; offline, in under 30 seconds
 	@$(BIN)/tdd demo
 
 test: $(STAMP) ## the whole suite, the slow end-to-end part included
@@ -40,6 +40,7 @@ bench: $(STAMP) ## ratios against the floors, interleaved in one run
 
 redteam: $(STAMP) ## cheats, honest fixes and attacks on the gate (CHEATS=folder BYPASS=folder)
 	$(BIN)/python -m redteam.cheats $(if $(CHEATS),--cheats $(CHEATS))
+	$(BIN)/python -m redteam.rounds
 	$(BIN)/python -m redteam.bypass $(if $(BYPASS),--bypass $(BYPASS))
 
 clean: ## remove what the targets made

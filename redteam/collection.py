@@ -32,7 +32,7 @@ class Cheat:
 
 def cheats_in(folder: Path) -> list[Cheat]:
     if (folder / BASES).exists():
-        bases = dict(_parts((folder / BASES).read_text(), "=== "))
+        bases = dict(parts((folder / BASES).read_text(), "=== "))
         texts = [path for path in sorted(folder.glob("*.txt")) if path.name != BASES]
         return [_written(path, bases) for path in texts]
     kinds = _kinds(folder / "index.jsonl")
@@ -69,10 +69,10 @@ def _written(path: Path, bases: dict[str, str]) -> Cheat:
     """The first line names class and base."""
     head, _, text = path.read_text().partition("\n")
     kind, base = head.split(", ")
-    stands = dict(_parts(bases[base], "--- "))
+    stands = dict(parts(bases[base], "--- "))
     hidden = json.loads(stands.pop(HIDDEN, "[]"))
     honest = {p.removeprefix(_HONEST): t.encode() for p, t in stands.items() if p.startswith(_HONEST)}
-    files = dict(_parts(text, "--- "))
+    files = dict(parts(text, "--- "))
     script = files.pop(SCRIPT, "")
     return Cheat(
         path.stem,
@@ -85,7 +85,7 @@ def _written(path: Path, bases: dict[str, str]) -> Cheat:
     )
 
 
-def _parts(text: str, opening: str) -> list[tuple[str, str]]:
+def parts(text: str, opening: str) -> list[tuple[str, str]]:
     parts = f"\n{text}".split(f"\n{opening}")[1:]
     pairs = (part.partition("\n") for part in parts)
     return [(name, f"{body.rstrip()}\n" if body.strip() else "") for name, _, body in pairs]

@@ -1,0 +1,226 @@
+"""Cheats and honest work in other languages than Python, through the real command line, as one table.
+
+`languages/LANG/*.txt` are cheats on the projects of `bases.txt`, as in `own/`; those below `honest/` are
+whole rounds: a project, what is written in red, in green, and in a refactoring after it. A project is made
+red and claimed once, and copied back to its place for every cheat on it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from redteam.collection import Cheat, cheats_in, parts
+from redteam.outcomes import Outcome, Row, line, summary
+from verdigris.kernel.tools.kept import kept
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+LANGUAGES = Path(__file__).resolve().parent / "languages"
+_TOOL = {"node": "node", "rust": "cargo", "go": "go"}
+_SOURCE = {"node": "src", "rust": ".", "go": "."}
+_PACKAGES = "vitest@3"
+_HELD = "held:"
+"""Tests of a base that nobody sees, with `--hold-out`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Honest work, in the order in which it is written."""
+
+    name: str
+    stages: dict[str, dict[str, str]]
+
+
+def main() -> int:
+    options = _options()
+    rows: list[Row] = []
+    refused: list[str] = []
+    for lang in options.lang or _TOOL:
+        if shutil.which(_TOOL[lang]) is None:
+            print(f"{lang}: `{_TOOL[lang]}` is not installed, nothing was tried")
+            continue
+        with tempfile.TemporaryDirectory(prefix="tdd-redteam-") as folder:
+            place = Place(Path(folder).resolve(), lang, hold_out=options.hold_out)
+            if not options.honest_only:
+                for row in place.cheats([c for c in cheats_in(LANGUAGES / lang) if options.only in c.name]):
+                    rows.append(row)
+                    print(f"{lang} {line(row)}", flush=True)
+            for one in (r for r in rounds_in(LANGUAGES / lang) if options.only in r.name):
+                outcome = place.played(one)
+                good = outcome.verdict == "accepted"
+                refused += [] if good else [f"{lang}/{one.name}"]
+                told = "; ".join(outcome.concerns) if good else outcome.why
+                print(f"{lang} honest {one.name:<32} {outcome.verdict:<10} {told[:200]}", flush=True)
+    if rows:
+        summary(rows)
+    print(f"honest rounds refused: {', '.join(refused) or 'none'}")
+    return int(bool(refused) or any(row.honest.verdict != "accepted" for row in rows))
+
+
+def rounds_in(folder: Path) -> list[Round]:
+    texts = sorted((folder / "honest").glob("*.txt"))
+    return [
+        Round(
+            path.stem, {stage: dict(parts(text, "--- ")) for stage, text in parts(path.read_text(), "=== ")}
+        )
+        for path in texts
+    ]
+
+
+class Place:
+    """Where one project after the other stands, always at the same path."""
+
+    def __init__(self, folder: Path, lang: str, *, hold_out: bool = False) -> None:
+        self.root = folder / "project"
+        self.saved = folder / "saved"
+        self.lang = lang
+        self.hold_out = hold_out
+
+    def cheats(self, cheats: Sequence[Cheat]) -> Iterator[Row]:
+        bases: list[dict[str, bytes]] = []
+        bases += (c.base for c in cheats if c.base not in bases)
+        for base in bases:
+            mine = [cheat for cheat in cheats if cheat.base == base]
+            if why := self._claimed(base):
+                yield from (Row(cheat, Outcome("no red", why), Outcome("no red", why)) for cheat in mine)
+                continue
+            self._copy(self.root, self.saved)
+            honest = self._settled(mine[0].honest)
+            yield from (Row(cheat, self._settled(cheat.cheat, cheat), honest) for cheat in mine)
+
+    def played(self, one: Round) -> Outcome:
+        stages = one.stages
+        self._project(stages["base"])
+        self._write(stages["red"])
+        for path in stages["red"].get("gone", "").split():
+            (self.root / path).unlink()
+        if why := self._claim():
+            return Outcome("no red", why)
+        self._write(stages["green"])
+        found = self._settle()
+        if found.verdict != "accepted" or "refactor" not in stages:
+            return found
+        return self._refactored(stages["refactor"], found)
+
+    def _refactored(self, files: Mapping[str, str], found: Outcome) -> Outcome:
+        began = self.tdd("refactor", "begin")
+        self._write(files)
+        for path in files.get("gone", "").split():
+            (self.root / path).unlink()
+        ended = self.tdd("refactor", "end")
+        if began.returncode or ended.returncode:
+            return Outcome("refactor", f"{began.stderr} {ended.stdout} {ended.stderr}".strip())
+        return found
+
+    def _claimed(self, base: Mapping[str, bytes]) -> str:
+        self._project({path: data.decode() for path, data in base.items()})
+        return self._claim()
+
+    def _project(self, files: Mapping[str, str]) -> None:
+        if self.root.exists():
+            shutil.rmtree(self.root)
+        held = {path.removeprefix(_HELD): text for path, text in files.items() if path.startswith(_HELD)}
+        self._write({path: text for path, text in files.items() if not path.startswith(_HELD)})
+        if "node_modules" not in {path.split("/")[0] for path in files} and self.lang == "node":
+            (self.root / "node_modules").symlink_to(_tools() / _PACKAGES / "node_modules")
+        self._run("git", "init", "-q")
+        self._run("git", "add", "-A")
+        self._run("git", "-c", "user.name=r", "-c", "user.email=r@example.invalid", "commit", "-qm", "base")
+        made = self.tdd("init", "--yes")
+        if made.returncode:
+            raise RuntimeError(made.stderr)
+        if self.hold_out and held:
+            self._write(held)
+            self.tdd("holdout", "add", *held)
+        if self.lang == "go":
+            self._lend_go_cache()
+
+    def _lend_go_cache(self) -> None:
+        """Go's own packages take longer to compile than all that is tried here."""
+        cache, known = kept(self.root / ".git" / "tdd", "go") / "cache", _tools() / "go" / "cache"
+        if not known.is_dir():
+            self.tdd("test")
+            self._copy(cache, known)
+        else:
+            self._copy(known, cache)
+
+    def _claim(self) -> str:
+        """Every valid red, for all source; or why there is none."""
+        ran = self.tdd("test", "--json")
+        tests = json.loads(ran.stdout)["tests"] if ran.stdout else []
+        reds = [test["id"] for test in tests if test["red"] == "valid"]
+        if not reds:
+            told = [(test["id"], test["red"]) for test in tests]
+            return f"not honestly red: {told or ran.stdout[-2000:]} {ran.stderr}"
+        for red in reds:
+            claimed = self.tdd("claim", red, _SOURCE[self.lang])
+            if claimed.returncode:
+                return claimed.stdout + claimed.stderr
+        return ""
+
+    def _settled(self, overlay: Mapping[str, bytes], cheat: Cheat | None = None) -> Outcome:
+        shutil.rmtree(self.root)
+        self._copy(self.saved, self.root)
+        self._write({path: data.decode() for path, data in overlay.items()})
+        if cheat is not None:
+            for path in cheat.deleted:
+                (self.root / path).unlink()
+            if cheat.script:
+                self._run(sys.executable, "-c", cheat.script)
+        return self._settle()
+
+    def _settle(self) -> Outcome:
+        ran = self.tdd("settle", "--json")
+        if not ran.stdout:
+            return Outcome("crashed", ran.stderr.strip())
+        settled: Any = json.loads(ran.stdout)
+        if "denied" in settled:
+            return Outcome("denied", settled["denied"]["rule"])
+        return Outcome(settled["verdict"], "; ".join(settled["reasons"]), tuple(settled["concerns"]))
+
+    def _write(self, files: Mapping[str, str]) -> None:
+        for path, text in files.items():
+            if path != "gone":
+                (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+                (self.root / path).write_text(text, encoding="utf-8")
+
+    def _copy(self, of: Path, to: Path) -> None:
+        if to.exists():
+            shutil.rmtree(to)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["cp", "-a", str(of), str(to)], check=True)
+
+    def tdd(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return self._run(sys.executable, "-m", "verdigris", *arguments)
+
+    def _run(self, *argv: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(argv, cwd=self.root, capture_output=True, text=True, check=False)
+
+
+def _tools() -> Path:
+    """What the tests of the project installed by name, once for this user."""
+    said = os.environ.get("VERDIGRIS_TEST_TOOLS")
+    return Path(said) if said else Path(tempfile.gettempdir()) / f"verdigris-tools-{os.getuid()}"
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lang", action="append", choices=[*_TOOL], help="may be repeated")
+    parser.add_argument("--only", default="", help="a part of the names")
+    parser.add_argument("--hold-out", action="store_true", help="hold the bases' hidden tests out")
+    parser.add_argument("--honest-only", action="store_true", help="no cheats")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
