@@ -13,6 +13,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 from timing import Row
 
@@ -55,11 +56,8 @@ class _Clock:
             finally:
                 self._tools += time.perf_counter() - begun
 
-        calling.run = commands.run = timed
-        try:
+        with patch.object(calling, "run", timed), patch.object(commands, "run", timed):
             yield
-        finally:
-            calling.run = commands.run = run
 
 
 def rows() -> list[Row]:

@@ -7,12 +7,16 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from support.cli import TDD, Cli
 from verdigris import __version__
 from verdigris.cli.commands import COMMANDS, module, overview
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 HEAVY = ("rich", "yaml", "msgspec", "click", "subprocess", "dataclasses")
 
@@ -28,14 +32,23 @@ def _python(cli: Cli, code: str, **env: str) -> subprocess.CompletedProcess[str]
     )
 
 
-def test_help_lists_every_command_and_imports_none(bare_cli: Cli) -> None:
+def _loading(cli: Cli, words: Sequence[str], names: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Those of `names` that the command loads are the end of standard error."""
     code = (
-        "import sys; sys.argv = ['tdd', '--help']\n"
+        f"import os, sys; sys.argv = ['tdd', *{words!r}]; pid, end = os.getpid(), os._exit\n"
+        "def tell(code):\n"
+        "    if os.getpid() == pid:\n"
+        f"        sys.stderr.write(' '.join(m for m in {names!r} if m in sys.modules)); sys.stderr.flush()\n"
+        "    end(code)\n"
+        "os._exit = tell\n"
         "from verdigris.cli.main import run\n"
-        "try: run()\n"
-        f"finally: sys.stderr.write(' '.join(m for m in sys.modules if m in {HEAVY!r}))\n"
+        "run()\n"
     )
-    done = _python(bare_cli, code)
+    return _python(cli, code)
+
+
+def test_help_lists_every_command_and_imports_none(bare_cli: Cli) -> None:
+    done = _loading(bare_cli, ("--help",), HEAVY)
     assert (done.returncode, done.stdout, done.stderr) == (0, overview(), "")
     assert all(re.search(rf"^  {name} ", done.stdout, re.MULTILINE) for name in COMMANDS)
 
@@ -53,14 +66,20 @@ def test_every_listed_command_is_there_and_explains_itself(name: str, bare_cli: 
 
 
 def test_a_command_does_not_import_what_it_does_not_need(cli: Cli) -> None:
-    code = (
-        "import sys; sys.argv = ['tdd', 'status']\n"
-        "from verdigris.cli.main import run\n"
-        "try: run()\n"
-        "finally: sys.stderr.write(' '.join(m for m in ('rich', 'yaml', 'msgspec') if m in sys.modules))\n"
-    )
-    done = _python(cli, code)
+    done = _loading(cli, ("status",), ("rich", "yaml", "msgspec"))
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_tests_are_run_without_click(cli: Cli) -> None:
+    done = _loading(cli, ("test", "-q", "tests/test_add.py"), ("rich", "yaml", "msgspec", "click"))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("option", ["-q", "--json"])
+def test_plain_words_mean_what_click_takes_them_for(option: str, bare_cli: Cli) -> None:
+    calls = (("test", option, "tests/test_add.py"), ("test", option, "--", "tests/test_add.py"))
+    plain, clicked = (re.sub(r"\d", "", bare_cli.ok(*words).out) for words in calls)
+    assert plain == clicked
 
 
 def test_version(bare_cli: Cli) -> None:

@@ -29,6 +29,13 @@ def test_claimed_tests_that_pass_are_accepted() -> None:
     assert judge(CLAIMED, Before({}), report(result("t.py::a"))).kind is Kind.ACCEPTED
 
 
+@pytest.mark.parametrize("kind", ["ExitCode", "ReportedTwice", "Miscounted"])
+def test_a_report_that_contradicts_itself_proves_nothing(kind: str) -> None:
+    errors = (CollectError("", kind, "it exited with 1 although no test failed"),)
+    verdict = judge(CLAIMED, Before({}), report(result("t.py::a"), errors=errors))
+    assert (verdict.kind, verdict.reasons) == (Kind.BROKEN, ("it exited with 1 although no test failed",))
+
+
 @pytest.mark.parametrize("status", [Status.FAIL, Status.ERROR, Status.SKIP])
 def test_anything_but_a_pass_is_still_red(status: Status) -> None:
     verdict = judge(CLAIMED, Before({}), report(result("t.py::a", status)))

@@ -87,6 +87,7 @@ class Played:
             env={**Cli(self.kata.repo).environment(), **self.env},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            preexec_fn=_hears_interrupts,  # noqa: PLW1509 - it only asks the system
         )
         while process.poll() is None and not self._silent():
             time.sleep(0.02)
@@ -97,6 +98,11 @@ class Played:
     def _silent(self) -> bool:
         asked = "You are the {1}, in step {0}.".format(*self.script.silent_at.split("-")[1:])
         return any(asked in request.text for request in self.server.requests)
+
+
+def _hears_interrupts() -> None:
+    """What runs in a shell's background is started deaf to them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.fixture

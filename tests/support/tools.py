@@ -114,5 +114,5 @@ def why_not(tool: str, version: str) -> str:
     if found is None:
         return f"{tool} is not installed on this machine"
     asked = subprocess.run([found, version], capture_output=True, text=True, timeout=60, check=False)
-    last = (asked.stderr.strip().splitlines() or ["it said nothing"])[-1]
-    return "" if asked.returncode == 0 else f"{tool} does not run on this machine: {last}"
+    said = " / ".join(asked.stderr.strip().splitlines()[:3]) or "it said nothing"
+    return "" if asked.returncode == 0 else f"{tool} does not run on this machine: {said}"

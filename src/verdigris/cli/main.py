@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -13,10 +14,13 @@ RUN_TESTS = (["test"], ["settle"])
 """Commands that are worth a head start."""
 BROKER = "TDD_BROKER"
 """Where an agent's shell finds the kernel."""
+FEW_CYCLES = 50_000
+"""Objects after which cycles among them are looked for: most commands end before it could be worth it."""
 UNREAD, NOT_SUPPORTED, OUR_FAULT, INTERRUPTED = 1, 69, 70, 130
 
 
 def run() -> None:
+    gc.set_threshold(FEW_CYCLES)
     try:
         code = _guarded(sys.argv[1:])
         sys.stdout.flush()
@@ -74,6 +78,21 @@ def _with_head_start(argv: list[str]) -> int:
 
 
 def _called(argv: list[str]) -> int:
+    try:
+        code = _plain_test(argv[1:]) if argv[:1] == ["test"] else None
+        return _by_click(argv) if code is None else code
+    except KeyboardInterrupt:
+        _say("interrupted", "the next command finishes or undoes what was under way")
+        return INTERRUPTED
+
+
+def _plain_test(words: list[str]) -> int | None:
+    from verdigris.cli.testing import run_plain
+
+    return run_plain(words)
+
+
+def _by_click(argv: list[str]) -> int:
     import click
 
     from verdigris.cli.group import tdd
@@ -83,9 +102,8 @@ def _called(argv: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        _say("interrupted", "the next command finishes or undoes what was under way")
-        return INTERRUPTED
+    except click.Abort:
+        raise KeyboardInterrupt from None
 
 
 def _our_fault(error: Exception) -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import click
+import os
+import sys
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from verdigris.views.line import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from verdigris.core.actions import Deny
     from verdigris.views.line import Line
@@ -17,23 +17,35 @@ if TYPE_CHECKING:
 SCHEMA = 1
 DENIED = 3
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+F = TypeVar("F", bound="Callable[..., Any]")
+_COLOURS = {"red": 31, "green": 32, "yellow": 33}
+
+
+def json_option(command: F) -> F:
+    import click
+
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(command)
 
 
 def show(lines: Iterable[Line], *, err: bool = False) -> None:
+    stream = sys.stderr if err else sys.stdout
+    plain = not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("CI")
     for line in lines:
-        dot = "" if line.dot is None else click.style("●", fg=line.dot) + " "
-        click.echo(dot + visible(line.text), err=err)
+        dot = "" if line.dot is None else "● " if plain else f"\x1b[{_COLOURS[line.dot]}m●\x1b[0m "
+        stream.write(f"{dot}{visible(line.text)}\n")
+    stream.flush()
 
 
 def say(message: str) -> None:
-    click.echo(visible(message), err=True)
+    sys.stderr.write(f"{visible(message)}\n")
+    sys.stderr.flush()
 
 
 def show_json(document: Mapping[str, Any]) -> None:
     import json
 
-    click.echo(json.dumps({"schema": SCHEMA, **document}))
+    sys.stdout.write(json.dumps({"schema": SCHEMA, **document}) + "\n")
+    sys.stdout.flush()
 
 
 def deny(denial: Deny, *, as_json: bool = False) -> int:

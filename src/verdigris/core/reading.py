@@ -39,8 +39,10 @@ def _read(text: str) -> _File | None:
     return file
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _File:
+    """What one file defines."""
+
     functions: dict[str, _Function] = field(default_factory=dict)
     """By qualified name."""
     classes: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from verdigris.core.value import value
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -37,7 +39,7 @@ class Record:
     """How many records of the same batch still follow."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Stamp:
     """Where a record comes from."""
 
@@ -46,7 +48,7 @@ class Stamp:
     actor: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Draft:
     """A record before the log has given it its number, time and place in the chain."""
 

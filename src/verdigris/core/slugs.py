@@ -11,7 +11,7 @@ from verdigris.core.errors import UserError
 from verdigris.core.languages import RUST, language_of
 from verdigris.core.nodetext import Declaration
 from verdigris.core.report import Place
-from verdigris.core.testids import REACH, split_id
+from verdigris.core.testids import MARK, REACH, split_id
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from verdigris.core.report import TestReport, TestResult
 
-MARK = "@tdd-id"
 _COMMENT = re.compile(r"//\s*@tdd-id:\s*([A-Za-z0-9][\w.-]*)\s*$")
 
 

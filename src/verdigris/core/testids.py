@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tokenize
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from verdigris.core.languages import GO, PYTHON, file_end, language_of
 from verdigris.core.value import value
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 REACH = 3
 """Lines above a test within which its annotation stands."""
-_MARK = "@tdd-id"
+MARK = "@tdd-id"
 _CASES = {PYTHON: "[", GO: "/"}
 _COMMENT = re.compile(r"#\s*@tdd-id:\s*([A-Za-z0-9][\w.-]*)\s*$")
 
@@ -49,7 +48,7 @@ def split_id(test_id: str) -> NativeId:
 
 def annotated(text: str) -> Mapping[str, Annotation]:
     """Per qualified function name. A comment belongs to the next definition only."""
-    if _MARK not in text:
+    if MARK not in text:
         return {}
     try:
         definitions = sorted(_definitions(ast.parse(text).body, ""))
@@ -63,8 +62,7 @@ def annotated(text: str) -> Mapping[str, Annotation]:
     return found
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Definition:
+class _Definition(NamedTuple):
     line: int
     """Of the first decorator, where there is one."""
     name: str

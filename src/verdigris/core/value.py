@@ -17,6 +17,8 @@ _set = object.__setattr__
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def value(cls: type[T]) -> type[T]:
     """Fields, defaults, `replace`, `match` and equality work as with `dataclass(frozen=True, slots=True)`."""
+    # Else `dataclasses` asks for a signature, to have something to say: two thirds of the time it takes.
+    cls.__doc__ = cls.__doc__ or cls.__name__
     made: Any = dataclass(init=False, repr=False, eq=False, slots=True)(cls)
     made.__init__ = _init
     made.__eq__ = _eq

@@ -145,13 +145,18 @@ def regressions(before: Before, after: TestReport, claimed: Iterable[str]) -> tu
     )
 
 
+CONTRADICTIONS = frozenset({"ExitCode", "ReportedTwice", "Miscounted"})
+"""Kinds of errors that say of a report that it cannot be what the tool saw."""
+
+
 def untrusted(after: TestReport) -> tuple[str, ...]:
     tail = after.tail.strip().splitlines()[-1:] or ["it said nothing"]
     match after.ended:
         case Ended.FINISHED if after.strays:
             return ("something other than the reporter wrote on its channel",)
         case Ended.FINISHED:
-            return from_elsewhere(after)
+            contradictions = (error.message for error in after.errors if error.kind in CONTRADICTIONS)
+            return (*contradictions, *from_elsewhere(after))
         case Ended.TIMEOUT:
             return ("the test run did not end in time",)
         case Ended.DIED:

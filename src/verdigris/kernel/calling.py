@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -92,7 +91,7 @@ class _Job:
             self.names,
             worktree=str(self.project.root),
             stack_root=self.stack.root,
-            nonce=secrets.token_hex(16),
+            nonce=os.urandom(16).hex(),
             extra=(*plugins, *self.stack.test_command, *self.extra),
             trace=self.trace,
             collect_only=self.collect_only,

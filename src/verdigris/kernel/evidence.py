@@ -21,8 +21,6 @@ from verdigris.core.verdict import first_line
 from verdigris.kernel.reading import has_assertion
 from verdigris.kernel.sourcetests import on_disk, only_for_tests, test_text
 from verdigris.kernel.texts import text_of
-from verdigris.kernel.unwrapping import with_subjects
-from verdigris.runners.doctest_output import is_doc_id
 
 if TYPE_CHECKING:
     from verdigris.core.state import WorktreeState
@@ -34,7 +32,11 @@ SINGLE_PASSES = 200
 
 def test_events(project: Project, report: TestReport, tree: str) -> tuple[TestRun, ...]:
     texts: dict[str, str | None] = {}
-    results = with_subjects(project, report.results)
+    results = report.results
+    if any(result.failure for result in results):
+        from verdigris.kernel.unwrapping import with_subjects
+
+        results = with_subjects(project, results)
     return tuple(_event(project, report, result, tree, texts) for result in results)
 
 
@@ -86,6 +88,8 @@ def _is_frozen(project: Project, native_id: str, path: str) -> bool:
     cls = project.classify(path)
     if not holds_tests(path, cls):
         return cls is PathClass.TEST
+    from verdigris.runners.doctest_output import is_doc_id
+
     data = on_disk(project)(path)
     if data is None or is_doc_id(native_id):
         return False

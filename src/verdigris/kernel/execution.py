@@ -7,9 +7,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from verdigris.core.merging import merged
-from verdigris.core.slugs import MARK, apply, refuse_duplicates
 from verdigris.core.suite import suite_of
-from verdigris.core.testids import split_id
+from verdigris.core.testids import MARK, split_id
 from verdigris.kernel.calling import call
 from verdigris.kernel.selection import by_stack, stack_of
 from verdigris.kernel.texts import text_of
@@ -127,5 +126,7 @@ def _named(project: Project, report: TestReport) -> TestReport:
     marked = {path: text for path, text in texts.items() if text is not None and MARK in text}
     if not marked:
         return report
+    from verdigris.core.slugs import apply, refuse_duplicates
+
     refuse_duplicates(marked)
     return apply(report, marked)

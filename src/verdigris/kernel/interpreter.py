@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -98,8 +97,10 @@ def _candidates(stack_root: Path, worktree_root: Path, env: Mapping[str, str]) -
     active = env.get("VIRTUAL_ENV")
     if active:
         yield Path(active) / "bin" / "python", "VIRTUAL_ENV"
+    from shutil import which
+
     for name in ("python3", "python"):
-        found = shutil.which(name, path=env.get("PATH", os.defpath))
+        found = which(name, path=env.get("PATH", os.defpath))
         if found:
             yield Path(found).absolute(), "PATH"
 

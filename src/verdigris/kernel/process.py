@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import selectors
 import signal
-import socket
 import time
+from _socket import SHUT_WR  # `socket` makes enums of all its numbers first
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -60,7 +60,7 @@ class _Sink(Protocol):
     def feed(self, data: bytes) -> None: ...
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Ends:
     """The first and the last bytes of a stream."""
 
@@ -82,16 +82,20 @@ class _Ends:
         return bytes(self.head) + gap + bytes(self.tail)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Whole:
+    """All of a stream, up to a limit."""
+
     data: bytearray = field(default_factory=bytearray)
 
     def feed(self, data: bytes) -> None:
         self.data += data[: MOST_CHANNEL - len(self.data)]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Lines:
+    """A stream line by line, as they come."""
+
     on_line: Callable[[bytes], None]
     rest: bytes = b""
 
@@ -156,8 +160,10 @@ def _missing(command: Command, error: OSError) -> ToolMissing:
     return ToolMissing(f"{tool} cannot be executed: {error.strerror}", hint="give a program that runs here")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Conversation:
+    """With a process that runs: its greeting, its output, its channel."""
+
     started: Started
     hello: bytes
     output: _Sink
@@ -231,7 +237,7 @@ class _Conversation:
         try:
             self.hello = self.hello[self.started.ours.send(self.hello) :]
             if not self.hello:
-                self.started.ours.shutdown(socket.SHUT_WR)
+                self.started.ours.shutdown(SHUT_WR)
         except BlockingIOError:
             return
         except OSError:

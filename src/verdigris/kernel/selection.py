@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import UnknownTest, UserError
 from verdigris.core.languages import RUST, SUFFIXES, language_of, suffixes_of
 from verdigris.core.pathclass import PathClass
-from verdigris.core.slugs import MARK, marks, native_of, refuse_duplicates
-from verdigris.core.testids import nearest, split_id
+from verdigris.core.testids import MARK, nearest, split_id
 from verdigris.kernel.paths import canonical
 from verdigris.kernel.texts import text_of
 
@@ -56,6 +55,8 @@ def _existing(project: Project, path: str, cwd: Path) -> str | None:
 
 def _from_slug(project: Project, word: str) -> str | None:
     """A slug, alone or with one of its cases behind it; None for what can only be a path."""
+    from verdigris.core.slugs import marks, native_of, refuse_duplicates
+
     slug = _SLUG.match(word)
     name, case = (slug[0], word[slug.end() :]) if slug else ("", word)
     texts = _marked(project)

@@ -13,15 +13,11 @@ from verdigris.core.needs import Need, needs
 from verdigris.core.policy import next_move
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.testids import nearest, split_id
-from verdigris.core.turns import laying_aside
 from verdigris.core.value import value
-from verdigris.kernel.aside import carry_out
 from verdigris.kernel.evidence import baseline_ids, suite_event, test_events, violations, worth_recording
 from verdigris.kernel.execution import execute, execute_suite
-from verdigris.kernel.foundation import prepare
 from verdigris.kernel.observe import difference
 from verdigris.kernel.operation import operation
-from verdigris.kernel.proving import on_start_tree
 from verdigris.kernel.selection import resolve
 from verdigris.kernel.standing import standing, stirred
 from verdigris.kernel.testbug import closed_bugs
@@ -121,6 +117,8 @@ def _recorded(
     suite = suite_event(project, report, tree) if whole and _whole_enough(project, state, report) else None
     project.record(*events, *([suite] if suite else []))
     if valid:
+        from verdigris.kernel.foundation import prepare
+
         prepare(project)
     return runs
 
@@ -174,6 +172,8 @@ def _resume(
     project: Project, state: WorktreeState, turn: Turn, tree: str, progress: Progress | None
 ) -> Tested:
     """HEAD moved under the turn: its reds are proven again on the new start, without the turn's edits."""
+    from verdigris.kernel.proving import on_start_tree
+
     edits = difference(project, turn.tree, tree)
     paths = tuple(c.path for c in (*edits.source, *edits.other))
     natives = tuple(claim.native_id for claim in state.claims.values())
@@ -194,6 +194,10 @@ def _resume(
 
 def _go_on(project: Project, state: WorktreeState, turn: Turn, tree: str, reds: dict[str, int]) -> None:
     """Claims that the move made green are given up; when none is left, the edits have nothing to advance."""
+    from verdigris.core.turns import laying_aside
+    from verdigris.kernel.aside import carry_out
+    from verdigris.kernel.foundation import prepare
+
     if reds:
         project.record(Resumed(turn=turn.id, reds=reds, foundation=prepare(project)), sync=True)
         return

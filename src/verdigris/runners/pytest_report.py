@@ -27,7 +27,7 @@ _INTERRUPTED = 2
 _USAGE_ERROR = 4
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Test:
     """What is known of one test so far: its latest attempt."""
 
@@ -40,8 +40,10 @@ class _Test:
     complete: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Run:
+    """What is known of the run so far."""
+
     start: Mapping[str, Any] | None = None
     end: int | None = None
     collected: list[str] | None = None

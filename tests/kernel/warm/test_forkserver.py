@@ -500,12 +500,16 @@ def test_another_environment_is_another_resident(
 
 
 def test_a_changed_lock_file_ends_it(alone: World, warmth: Warmth) -> None:
-    for text in ("something\n", "something else\n"):
-        alone.write("uv.lock", text)
+    for name, text in (
+        ("uv.lock", "something\n"),
+        ("requirements/dev.txt", "something\n"),
+        ("requirements/dev.txt", "something else\n"),
+    ):
+        alone.write(name, text)
         called(alone, "tests/test_add.py")
         ready(alone)
         called(alone, "tests/test_add.py")
-    assert warmth.taken == [False, True] * 2
+    assert warmth.taken == [False, True] * 3
 
 
 def test_the_command_takes_a_warm_process_first(warm: World) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic
 
 from verdigris.core.errors import HarnessError
 from verdigris.core.record import CHECKPOINT, Draft, Record, S, flatten
+from verdigris.core.value import value
 from verdigris.kernel.log.chain import Link, read
 from verdigris.kernel.log.format import encode
 from verdigris.kernel.log.head import reached
@@ -24,7 +24,7 @@ KERNEL = {"role": "kernel", "context": "", "client": "tdd"}
 """The actor of the log's own records."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Batch(Generic[S]):
     lines: bytes
     head: Head
@@ -33,7 +33,7 @@ class Batch(Generic[S]):
     state: S
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Rules:
     """How batches are written."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Generic
 
 from verdigris.core.record import REPAIRED, Draft, Record, S, Stamp
 from verdigris.core.upcast import SCHEMA
+from verdigris.core.value import value
 from verdigris.kernel.log.batch import Rules, compose
 from verdigris.kernel.log.files import Files, storing
 from verdigris.kernel.log.reader import records
@@ -33,7 +33,7 @@ def now() -> int:
     return time.time_ns() // 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Appended(Generic[S]):
     records: tuple[Record, ...]
     state: S

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Generic
 
 from verdigris.core.record import CHECKPOINT, GENESIS, S
+from verdigris.core.value import value
 from verdigris.kernel.log.chain import Link, beyond, damaged, follow, read
 from verdigris.kernel.log.head import EMPTY, Head, reached
 from verdigris.kernel.log.lines import forward
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from verdigris.kernel.log.lines import Line
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class View(Generic[S]):
     head: Head
     recorded: Head | None

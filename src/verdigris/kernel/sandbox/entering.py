@@ -98,11 +98,13 @@ def _mount(confinement: Confinement, *, user_namespace: bool) -> tuple[list[str]
         os.makedirs(folder, exist_ok=True)
         bind(fd, folder)
     for path, fd in decoys.items():
-        bind(fd, path)
+        if os.path.lexists(path):  # else it was on a volume that is not seen from here
+            bind(fd, path)
     writable += besides.mount(user_namespace=user_namespace)
     _mask(confinement.masked)
     own = [] if confinement.live else [root]
-    return [*own, *writable, *outside, *decoys, *shared, *_processes()], list(devices)
+    seen = [path for path in decoys if os.path.lexists(path)]
+    return [*own, *writable, *outside, *seen, *shared, *_processes()], list(devices)
 
 
 def _processes() -> list[str]:

@@ -22,7 +22,7 @@ from verdigris.kernel.warm.lent import Lent, LentChild
 
 TYPE_CHECKING = False  # see starting.py
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from verdigris.kernel.room.terms import Terms
@@ -159,7 +159,8 @@ def _key(terms: Terms, argv: Sequence[str], cwd: str, watched: Sequence[str]) ->
 
     env = surroundings(os.environ, terms.given, home="", tmp="")
     variables = (f"{name}={text}" for name, text in sorted(env.items()))
-    stamps = (f"{path} {_stamp(path)}" for path in watched)
+    required = (path for folder in dict.fromkeys((terms.root, cwd)) for path in _requirements(folder))
+    stamps = (f"{path} {_stamp(path)}" for path in (*watched, *required))
     words = (*terms.words(), *argv, cwd, *variables, "", *stamps)
     return sha256(os.fsencode("\0".join(words))).hexdigest()
 
@@ -189,10 +190,17 @@ def _watched(argv: Sequence[str], cwd: str, root: str, places: Iterable[str]) ->
             os.path.join(folder, name) for name in _names(folder) if name.endswith((".pth", ".egg-link"))
         ]
     for folder in dict.fromkeys((root, cwd)):
-        names = _names(folder)
         paths += [os.path.join(folder, name) for name in LOCKS]
-        paths += [os.path.join(folder, name) for name in names if name.startswith("requirements")]
     return paths
+
+
+def _requirements(folder: str) -> Iterator[str]:
+    """Under whatever name, so that they are looked for anew each time."""
+    for name in _names(folder):
+        if name.startswith("requirements"):
+            path = os.path.join(folder, name)
+            yield path
+            yield from (os.path.join(path, inner) for inner in _names(path))
 
 
 def _names(folder: str) -> list[str]:

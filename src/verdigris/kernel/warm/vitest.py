@@ -106,6 +106,8 @@ def _ran(called: Called, place: Place, line: Line, user: int, timeout: float) ->
             end = _end(line, timeout)
             if report.is_file():
                 Path(called.env[REPORT]).write_bytes(report.read_bytes())
+            elif end:
+                raise Unclear
         finally:
             report.unlink(missing_ok=True)
         finished = Finished(

@@ -8,7 +8,6 @@ system's unread; what does need the filters is asked apart.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from contextlib import contextmanager
 from dataclasses import replace
@@ -124,7 +123,8 @@ def program(environment: Mapping[str, str]) -> str:
     """The git of the system, though another comes first on PATH: that may lie where an agent can write."""
     folders = environment.get("PATH", os.defpath).split(os.pathsep)
     ordered = sorted(folders, key=lambda folder: not f"{folder}/".startswith(SYSTEM))
-    return shutil.which("git", path=os.pathsep.join(ordered)) or "git"
+    programs = (os.path.join(folder, "git") for folder in ordered)  # noqa: PTH118 - text
+    return next((path for path in programs if os.access(path, os.X_OK) and os.path.isfile(path)), "git")  # noqa: PTH113 - same
 
 
 def not_started(root: Path) -> VerdigrisError:

@@ -50,8 +50,10 @@ def lay(git: Git, notes: Path, tree: str, paths: Iterable[str], *, expect: str) 
     return tuple(sorted(job.displaced, key=lambda displaced: displaced.path))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Job:
+    """One call of `lay`."""
+
     git: Git
     top: int
     asked: list[str]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,6 +56,9 @@ def open_store(repo: Repository) -> Git:
 
 
 def _make(repo: Repository, store: Path) -> None:
+    import shutil
+    import tempfile
+
     repo.control.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix="store.", dir=repo.control))
     git = store_git(repo, draft)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -148,6 +147,8 @@ def merged(
         return theirs
     if base is None or ours is None or theirs is None:
         return None if base is not None or ours is None or not yielding else theirs
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="merge.", dir=git.git_dir.parent) as folder:
         sides = [Path(folder, name) for name in ("ours", "base", "theirs")]
         for side, data in zip(sides, (ours, base, theirs), strict=True):

@@ -76,7 +76,7 @@ class Host:
             self._cleared()
             if self.left:
                 self.left = 0.0
-                self.line.send({"gone": True})
+                self._parted()
         elif not self.left:
             self.answered = self.answered or "code" in message or "doubt" in message
             self.line.send(message)
@@ -98,8 +98,7 @@ class Host:
             self.line.send({"tmp": self.shared})
         elif "gone" in message:
             if not self.doors:
-                self._cleared()
-                self.line.send({"gone": True})
+                self._parted()
             elif self.answered:
                 self.left = time.monotonic()
             else:
@@ -118,7 +117,11 @@ class Host:
             for door in self.doors:
                 os.close(door)
         self.doors = ()
+
+    def _parted(self) -> None:
+        """Not before the caller has gone: until then it may be reading the report."""
         shutil.rmtree(self.shared, ignore_errors=True)
+        self.line.send({"gone": True})
 
 
 def _start(argv: list[str], descriptor: int) -> None:
