@@ -17,7 +17,7 @@ from verdigris.core.report import Ended, Status
 from verdigris.kernel import sandbox
 from verdigris.kernel.calling import call
 from verdigris.kernel.tools import call as calls
-from verdigris.kernel.warm import doors, resident
+from verdigris.kernel.warm import doors, resident, vitest
 from verdigris.kernel.warm.vitest import ran_warm
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from support.turns import World
     from verdigris.core.report import TestReport
+    from verdigris.runners.reporter.verdigris_reporter.line import Line
 
 pytestmark = [
     pytest.mark.slow,
@@ -184,6 +185,20 @@ def test_each_run_sees_the_tree_as_it_is(world: World, warmth: Warmth) -> None:
     assert {r.native_id for r in warm(world, warmth).results} == {ADDS, "test/other.test.ts::more"}
     (world.root / "test" / "other.test.ts").unlink()
     assert {r.native_id for r in warm(world, warmth).results} == {ADDS}
+
+
+def test_a_caller_may_take_its_time_to_read_the_report(
+    world: World, warmth: Warmth, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end = vitest._end
+
+    def late(line: Line, seconds: float) -> dict[str, object]:
+        ended = end(line, seconds)
+        time.sleep(0.5)  # node is free again by then
+        return ended
+
+    monkeypatch.setattr(vitest, "_end", late)
+    assert outcome(warm(world, warmth, ADDS)) == [Status.PASS]
 
 
 def test_nothing_of_a_run_is_left_for_the_next(world: World, warmth: Warmth) -> None:
