@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 from redteam.collection import cheats_in
 from redteam.rounds import LANGUAGES, Place, rounds_in
 
+from support.tools import why_not
 from verdigris.kernel.sandbox import available
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from redteam.outcomes import Row
 
 EACH = {
-    "node": ("node", ("assert-is-emptied", "only-under-a-runner")),
-    "rust": ("cargo", ("equal-string",)),
-    "go": ("go", ("lying-equal",)),
+    "node": ("node --version", ("assert-is-emptied", "only-under-a-runner")),
+    "rust": ("cargo --version", ("equal-string",)),
+    "go": ("go version", ("lying-equal",)),
 }
 
 
@@ -42,8 +42,8 @@ def test_one_of_each_class_is_not_accepted_and_the_honest_fix_is(lang: str, tmp_
 
 def tried(lang: str, folder: Path) -> list[Row]:
     tool, names = EACH[lang]
-    if shutil.which(tool) is None:
-        pytest.skip(f"`{tool}` is not installed")
+    if why := why_not(*tool.split()):
+        pytest.skip(why)
     if not available().ok:
         pytest.skip("no sandbox can be made here: nothing is tried in another tree")
     cheats = [cheat for cheat in cheats_in(LANGUAGES / lang) if cheat.name in names]

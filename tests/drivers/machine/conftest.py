@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,10 +16,9 @@ if TYPE_CHECKING:
 IN_PLACE = "machine: {sandbox: false, max_attempts_per_agent: 3}\n"
 
 
-@pytest.fixture(scope="session", autouse=True)
-def apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+@contextmanager
+def _apart(home: Path) -> Iterator[None]:
     """Git and the machine's worktrees know nothing of whoever runs the tests."""
-    home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("HOME", str(home))
         patched.setenv("XDG_CACHE_HOME", str(home / "cache"))
@@ -29,6 +29,17 @@ def apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(autouse=True)
+def apart(home: Path) -> Iterator[None]:
+    with _apart(home):
+        yield
+
+
 @pytest.fixture
 def kata(tmp_path: Path) -> Kata:
     """In the user's own checkout, before the first step."""
@@ -36,16 +47,18 @@ def kata(tmp_path: Path) -> Kata:
 
 
 @pytest.fixture(scope="session")
-def _red(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    kata = make_kata(tmp_path_factory.mktemp("red") / "project", IN_PLACE)
-    kata.run(1)
+def _red(tmp_path_factory: pytest.TempPathFactory, home: Path) -> Path:
+    with _apart(home):
+        kata = make_kata(tmp_path_factory.mktemp("red") / "project", IN_PLACE)
+        kata.run(1)
     return kata.root
 
 
 @pytest.fixture(scope="session")
-def _green(tmp_path_factory: pytest.TempPathFactory, _red: Path) -> Path:
-    kata = _copied(_red, tmp_path_factory.mktemp("green"))
-    kata.run(1)
+def _green(tmp_path_factory: pytest.TempPathFactory, home: Path, _red: Path) -> Path:
+    with _apart(home):
+        kata = _copied(_red, tmp_path_factory.mktemp("green"))
+        kata.run(1)
     return kata.root
 
 
