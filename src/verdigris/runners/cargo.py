@@ -16,7 +16,7 @@ from verdigris.runners.doctest_output import doc_listed, doc_results, is_doc_id
 from verdigris.runners.libtest_output import Binary, Heard, hear
 from verdigris.runners.protocol import Answered, Called, Request
 from verdigris.runners.reporter.libtest_wrapper import SETTINGS
-from verdigris.runners.results import is_asked, worst
+from verdigris.runners.results import ended_by, is_asked, worst
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -120,7 +120,7 @@ def _merged(results: list[TestResult]) -> tuple[TestResult, ...]:
 def _test_part(request: Request, answer: Answered) -> TestReport:
     build = read_build(answer.output, request.worktree, request.stack_root)
     binaries = list(_binaries(answer.reports))
-    ended = _ended(answer, started=bool(binaries or build.errors))
+    ended = ended_by(answer, started=bool(binaries or build.errors))
     heard = [
         hear(b, request.worktree, Ended.EARLY_EXIT if ended is Ended.FINISHED else ended) for b in binaries
     ]
@@ -158,7 +158,7 @@ def _part(
 def _doc_part(request: Request, answer: Answered) -> TestReport:
     text = answer.output.decode("utf-8", "replace")
     build = read_build(answer.output, request.worktree, request.stack_root)
-    ended = _ended(answer, started=bool(build.errors) or "Doc-tests" in text or _NO_LIBRARY in text)
+    ended = ended_by(answer, started=bool(build.errors) or "Doc-tests" in text or _NO_LIBRARY in text)
     where = {"worktree": request.worktree, "folder": request.stack_root}
     names = request.names
     listed = doc_listed(text, **where) if request.collect_only else []
@@ -175,14 +175,6 @@ def _doc_part(request: Request, answer: Answered) -> TestReport:
         errors=build.errors,
         tail=build.text[-_TAIL:],
     )
-
-
-def _ended(answer: Answered, *, started: bool) -> Ended:
-    if answer.timed_out:
-        return Ended.TIMEOUT
-    if answer.exit_code is None:
-        return Ended.DIED
-    return Ended.FINISHED if started or answer.exit_code == 0 else Ended.NO_START
 
 
 def _binaries(reports: Mapping[str, bytes]) -> Iterator[Binary]:

@@ -15,7 +15,16 @@ from verdigris.runners.go_events import Events, Package, Told, build_errors, rea
 from verdigris.runners.go_failures import go_failure
 from verdigris.runners.protocol import Answered, Called, Request
 from verdigris.runners.reporter.gotest_wrapper import MARK, SETTINGS, pattern
-from verdigris.runners.results import CONTRADICTION, OUTPUT, TWICE, is_asked, tail, unfinished, untrusted
+from verdigris.runners.results import (
+    CONTRADICTION,
+    OUTPUT,
+    TWICE,
+    ended_by,
+    is_asked,
+    tail,
+    unfinished,
+    untrusted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -74,7 +83,7 @@ class GoRunner:
         ]
         built = any(package.end and not package.unbuilt for package in events.packages.values())
         started = bool(records) or built or any(error.path for error in errors)
-        ended = _ended(answer, started=started)
+        ended = ended_by(answer, started=started)
         if ended is Ended.FINISHED and not request.collect_only and not all(part.whole() for part in parts):
             ended = Ended.EARLY_EXIT
         results = [result for part in parts for result in part.results(ended)]
@@ -185,14 +194,6 @@ def _records(reports: Mapping[str, bytes]) -> Iterator[Mapping[str, Any]]:
     for name in sorted(reports):
         if name.endswith(".go"):
             yield json.loads(reports[name])
-
-
-def _ended(answer: Answered, *, started: bool) -> Ended:
-    if answer.timed_out:
-        return Ended.TIMEOUT
-    if answer.exit_code is None:
-        return Ended.DIED
-    return Ended.FINISHED if started or answer.exit_code == 0 else Ended.NO_START
 
 
 def _shown(events: Events) -> str:

@@ -37,6 +37,15 @@ def is_asked(test_id: str, path: str, names: Sequence[str]) -> bool:
     )
 
 
+def ended_by(answer: Answered, *, started: bool) -> Ended:
+    """Of a tool that builds first: `started` when a test binary was."""
+    if answer.timed_out:
+        return Ended.TIMEOUT
+    if answer.exit_code is None:
+        return Ended.DIED
+    return Ended.FINISHED if started or answer.exit_code == 0 else Ended.NO_START
+
+
 def unfinished(ended: Ended) -> Failure:
     kind = "Timeout" if ended is Ended.TIMEOUT else "Crash"
     return Failure(kind, assertion=False, message=f"the run ended in this test ({ended})")
