@@ -10,6 +10,7 @@ from verdigris.core.actions import Deny
 from verdigris.core.events import RefactorEnded, SuiteRun, Violation
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
+from verdigris.kernel.holdout import hold_out
 from verdigris.kernel.refactor import Aborted, Begun, Ended, abort, begin, end
 from verdigris.kernel.weakening import revise
 
@@ -223,4 +224,37 @@ def test_without_tests_only_uncovered_begins(tmp_path: Path) -> None:
     assert denied.rule == "no-tests"
     begun(world, uncovered=True)
     world.write("calc.py", CALC + SUB)
+    assert ended(world).verdict.accepted
+
+
+def test_source_that_knows_its_tests_is_refused_as_in_a_settlement(world: World) -> None:
+    begun(world)
+    world.write(
+        "calc.py",
+        "import sys\n\n\ndef add(a, b):\n    return 5 if 'pytest' in sys.modules else a\n",
+    )
+    done = ended(world)
+    assert (done.verdict.kind, done.phase) == (Kind.HOLLOW, "refactor")
+    assert "calc.py:5" in done.verdict.reasons[0]
+
+
+HELD_OUT = "import calc\n\n\ndef test_more():\n    assert calc.add(20, 1) == 21\n"
+
+
+def test_a_held_out_test_that_passed_before_must_still_pass(world: World) -> None:
+    world.write("tests/test_held.py", HELD_OUT)
+    hold_out(world.project, ["tests/test_held.py"], cwd=world.root)
+    begun(world)
+    world.write("calc.py", "def add(a, b):\n    return {(2, 3): 5}[a, b]\n")
+    done = ended(world)
+    assert (done.verdict.kind, done.verdict.reasons) == (Kind.OVERFIT, ("a held-out test fails",))
+    world.write("calc.py", RENAMED)
+    assert ended(world).verdict.accepted
+
+
+def test_a_held_out_test_that_failed_before_the_refactor_holds_nobody_up(world: World) -> None:
+    world.write("tests/test_held.py", HELD_OUT.replace("calc.add", "calc.plus"))
+    hold_out(world.project, ["tests/test_held.py"], cwd=world.root)
+    begun(world)
+    world.write("calc.py", RENAMED)
     assert ended(world).verdict.accepted

@@ -119,10 +119,16 @@ def judge(
         return Verdict(
             Kind.REGRESSED, (*(reason_for(after, i, i) for i in regressed), *failed_tools), concerns
         )
+    return judge_answers(doubted, blocking, concerns, held_out=held_out)
+
+
+def judge_answers(
+    doubted: Iterable[str], blocking: Iterable[str], concerns: tuple[str, ...], *, held_out: bool
+) -> Verdict:
+    """Of code whose tests pass; the arguments mean what they mean to `judge`."""
     if unproven := tuple(doubted):
         return Verdict(Kind.BROKEN, unproven, concerns)
-    hollow = tuple(blocking)
-    if hollow:
+    if hollow := tuple(blocking):
         return Verdict(Kind.HOLLOW, hollow, concerns)
     if not held_out:
         return Verdict(Kind.OVERFIT, ("a held-out test fails",), concerns)

@@ -74,14 +74,44 @@ def carry_out_release(project: Project, intent: Releasing) -> None:
 
 def held_out_pass(project: Project, state: WorktreeState, tree: str, room: Layer | None = None) -> bool:
     """Whether the held-out tests pass on this tree; their report goes no further."""
+    return not state.held_out or _passing(project, state, tree, tree, (), room) is None
+
+
+def held_out_kept(
+    project: Project,
+    state: WorktreeState,
+    start: str,
+    tree: str,
+    edited: Sequence[str],
+    room: Layer | None = None,
+) -> bool:
+    """Whether every held-out test passes that passed on the start tree, where `edited` was as it was."""
     if not state.held_out:
         return True
-    paths = tuple(state.held_out)
-    with on_start_tree(project, start=_with(project, state, tree, paths), edited=tree, paths=paths) as layer:
+    now = _passing(project, state, tree, tree, (), room)
+    if now is None:
+        return True
+    before = _passing(project, state, start, tree, edited, room)
+    return before is not None and before <= now
+
+
+def _passing(
+    project: Project,
+    state: WorktreeState,
+    tree: str,
+    worktree: str,
+    edited: Sequence[str],
+    room: Layer | None,
+) -> frozenset[str] | None:
+    """The held-out tests that pass where `edited` is as in `tree`; None when all do."""
+    held = tuple(state.held_out)
+    asked = _with(project, state, tree, held)
+    with on_start_tree(project, start=asked, edited=worktree, paths=(*held, *edited)) as layer:
         limit = time_limit(project, state)
-        report = execute(project, paths, layer=beside(layer, room), timeout=limit, sources=())
-    passed = bool(report.results) and all(r.status is Status.PASS for r in report.results)
-    return passed and report.ended is Ended.FINISHED and not report.errors
+        report = execute(project, held, layer=beside(layer, room), timeout=limit, sources=())
+    passing = frozenset(r.native_id for r in report.results if r.status is Status.PASS)
+    whole = bool(report.results) and len(passing) == len(report.results)
+    return None if whole and report.ended is Ended.FINISHED and not report.errors else passing
 
 
 def _with(project: Project, state: WorktreeState, tree: str, paths: Sequence[str]) -> str:

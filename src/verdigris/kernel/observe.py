@@ -181,7 +181,11 @@ def take_ground(
         if under:
             # Otherwise an abort would lay aside what others committed.
             begun = state.refactor
-            events.append(RefactorBegun(tree=start, record=begun.record, uncovered=begun.uncovered))
+            events.append(
+                RefactorBegun(
+                    tree=start, record=begun.record, uncovered=begun.uncovered, foundation=begun.foundation
+                )
+            )
     project.record(*events)
     return project.state()
 

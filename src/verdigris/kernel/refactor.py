@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny, Do
@@ -19,8 +20,9 @@ from verdigris.core.report import Status, TestReport
 from verdigris.core.revising import given_up, without
 from verdigris.core.turns import laying_aside
 from verdigris.core.value import value
-from verdigris.core.verdict import STRIKES, Verdict
+from verdigris.core.verdict import STRIKES, Verdict, judge_answers
 from verdigris.kernel import aside
+from verdigris.kernel.acceptance import question_refactor
 from verdigris.kernel.commands import run_tool
 from verdigris.kernel.coverage import unmeasured
 from verdigris.kernel.evidence import (
@@ -38,6 +40,7 @@ from verdigris.kernel.operation import operation
 from verdigris.kernel.repository import in_progress
 from verdigris.kernel.room.held import held
 from verdigris.kernel.sourcetests import test_texts
+from verdigris.kernel.standing import standing, stirred
 from verdigris.kernel.testreading import TestReader
 from verdigris.kernel.texts import texts_at
 
@@ -45,7 +48,9 @@ if TYPE_CHECKING:
     from verdigris.core.events import SuiteRun
     from verdigris.core.state import Refactor, WorktreeState
     from verdigris.kernel.calling import Progress
+    from verdigris.kernel.observe import Difference
     from verdigris.kernel.project import Project
+    from verdigris.kernel.room.layers import Layer
 
 _PUT_BACK = "put it back as it was; or `tdd refactor abort`, begin again, and `tdd restore` the edits"
 
@@ -128,17 +133,44 @@ def end(project: Project, progress: Progress | None = None) -> Ended | Deny:
             return decision
         refactor = _open(state)
         tree = project.workspace.snapshot()
-        seen = _restructured(project, state, refactor, tree, progress)
-        verdict = judge_refactor(seen)
         edits = difference(project, refactor.tree, tree)
+        room = held(project, tree)
+        standing_before = standing(project, tree)
+        seen = _restructured(project, state, refactor, tree, edits, room, progress)
+        verdict = judge_refactor(seen)
+        if verdict.accepted and edits.protected:
+            verdict = _questioned(project, state, tree, edits, room, verdict.concerns)
+        if verdict.accepted:
+            seen = replace(seen, moved=stirred(project, standing_before))
+            verdict = replace(judge_refactor(seen), concerns=verdict.concerns)
         return _conclude(project, state, tree, verdict, seen, tuple(sorted(edits.protected)))
 
 
+def _questioned(
+    project: Project,
+    state: WorktreeState,
+    tree: str,
+    edits: Difference,
+    room: Layer | None,
+    concerns: tuple[str, ...],
+) -> Verdict:
+    """What a settlement asks of code whose tests pass, asked of a refactor's."""
+    answers = question_refactor(project, state, _open(state).tree, tree, edits, room)
+    scrutiny = answers.scrutiny
+    noted = (*scrutiny.noted, *concerns)
+    return judge_answers(scrutiny.doubts, scrutiny.blocking, noted, held_out=answers.held_out)
+
+
 def _restructured(
-    project: Project, state: WorktreeState, refactor: Refactor, tree: str, progress: Progress | None
+    project: Project,
+    state: WorktreeState,
+    refactor: Refactor,
+    tree: str,
+    edits: Difference,
+    room: Layer | None,
+    progress: Progress | None,
 ) -> Restructured:
     revised = state.revised
-    edits = difference(project, refactor.tree, tree)
     tests = [p for p in edits.oracle if project.classify(p) in {PathClass.TEST, PathClass.SOURCE}]
     frozen = tuple(p for p in edits.oracle if p not in tests)
     then, now = (without(test_texts(project, at, tests), revised) for at in (refactor.tree, tree))
@@ -148,7 +180,7 @@ def _restructured(
         project,
         trace=[p for p in source if p.endswith(".py")],
         progress=progress,
-        layer=held(project, tree),
+        layer=room,
         timeout=time_limit(project, state),
         sources=source_roots(project, tree),
     )

@@ -83,6 +83,7 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
     trial = try_candidate(project, state, tree, edits, progress)
     trial = replace(trial, tools=(*formats, *trial.tools))
     claimed = {c.test_id: c.native_id for c in state.claims.values()}
+    scrutiny = trial.answers.scrutiny
     verdict = judge(
         claimed,
         trial.before,
@@ -92,10 +93,10 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
         rewritten=trial.rewritten,
         changed=bool(edits.source or edits.other),
         tools=trial.tools,
-        held_out=trial.held_out,
-        doubted=trial.scrutiny.doubts,
-        blocking=trial.scrutiny.blocking,
-        noted=(*trial.scrutiny.noted, *about_the_run(project, trial.report)),
+        held_out=trial.answers.held_out,
+        doubted=scrutiny.doubts,
+        blocking=scrutiny.blocking,
+        noted=(*scrutiny.noted, *about_the_run(project, trial.report)),
     )
     if verdict.accepted:
         return _accept(project, state, trial, verdict, edits)

@@ -10,6 +10,7 @@ from verdigris.core.revising import given_up
 from verdigris.core.testids import split_id
 from verdigris.core.value import value
 from verdigris.core.verdict import Before, Tool, regressions
+from verdigris.kernel.acceptance import Answers, question_turn
 from verdigris.kernel.commands import run_tool
 from verdigris.kernel.evidence import (
     baseline_ids,
@@ -20,12 +21,10 @@ from verdigris.kernel.evidence import (
     worth_recording,
 )
 from verdigris.kernel.execution import collect, execute, execute_suite, time_limit
-from verdigris.kernel.holdout import held_out_pass
 from verdigris.kernel.observe import difference, source_roots
 from verdigris.kernel.project import CONFIG
 from verdigris.kernel.proving import on_start_tree
 from verdigris.kernel.room.held import beside, held
-from verdigris.kernel.scrutiny import Scrutiny, scrutinise
 from verdigris.kernel.standing import standing, stirred
 from verdigris.kernel.testreading import still_written
 from verdigris.kernel.texts import texts_at
@@ -55,9 +54,7 @@ class Trial:
     seqs: Mapping[str, int] = field(default_factory=dict)
     """Native id → the event that records its run."""
     suite: SuiteRun | None = None
-    held_out: bool = True
-    """The held-out tests pass, as far as they were asked."""
-    scrutiny: Scrutiny = field(default_factory=Scrutiny)
+    answers: Answers = field(default_factory=Answers)
 
 
 def try_candidate(
@@ -96,9 +93,8 @@ def _tried(
     lost = before.uncollected or regressions(before, report, claimed)
     if state.turn is None or lost or not all(tool.ok for tool in tools):
         return trial
-    scrutiny = scrutinise(project, state.turn.tree, tree, edits, claimed, room)
-    held_out = bool(scrutiny.blocking) or held_out_pass(project, state, tree, room)
-    return replace(trial, scrutiny=scrutiny, held_out=held_out)
+    answers = question_turn(project, state, state.turn.tree, tree, edits, claimed, room)
+    return replace(trial, answers=answers)
 
 
 def _before(

@@ -1,0 +1,50 @@
+"""What every verdict that makes new ground asks of code whose tests pass, whether it is settled or refactored."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.kernel.holdout import held_out_kept, held_out_pass
+from verdigris.kernel.scrutiny import Scrutiny, scrutinise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verdigris.core.state import WorktreeState
+    from verdigris.kernel.observe import Difference
+    from verdigris.kernel.project import Project
+    from verdigris.kernel.room.layers import Layer
+
+
+@value
+class Answers:
+    scrutiny: Scrutiny = field(default_factory=Scrutiny)
+    held_out: bool = True
+    """The held-out tests pass, as far as they were asked."""
+
+
+def question_turn(
+    project: Project,
+    state: WorktreeState,
+    start: str,
+    tree: str,
+    edits: Difference,
+    claimed: Sequence[str],
+    room: Layer | None,
+) -> Answers:
+    """Concerns, live assertions of the claimed and the affected tests, held-out tests; `claimed`: native ids."""
+    scrutiny = scrutinise(project, start, tree, edits, claimed, room)
+    held_out = bool(scrutiny.blocking) or held_out_pass(project, state, tree, room)
+    return Answers(scrutiny, held_out)
+
+
+def question_refactor(
+    project: Project, state: WorktreeState, start: str, tree: str, edits: Difference, room: Layer | None
+) -> Answers:
+    """The same, with nothing claimed; a held-out test that failed before may still fail."""
+    scrutiny = scrutinise(project, start, tree, edits, (), room)
+    edited = tuple(c.path for c in (*edits.source, *edits.other))
+    held_out = bool(scrutiny.blocking) or held_out_kept(project, state, start, tree, edited, room)
+    return Answers(scrutiny, held_out)
