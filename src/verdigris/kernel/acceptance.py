@@ -1,4 +1,4 @@
-"""What every verdict that makes new ground asks of code whose tests pass, whether it is settled or refactored."""
+"""What every verdict that makes new ground asks of code whose tests pass: settled or refactored."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def question_turn(
     claimed: Sequence[str],
     room: Layer | None,
 ) -> Answers:
-    """Concerns, live assertions of the claimed and the affected tests, held-out tests; `claimed`: native ids."""
+    """Concerns, live assertions of claimed and affected tests, held-out tests; `claimed`: native ids."""
     scrutiny = scrutinise(project, start, tree, edits, claimed, room)
     held_out = bool(scrutiny.blocking) or held_out_pass(project, state, tree, room)
     return Answers(scrutiny, held_out)
