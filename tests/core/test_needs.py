@@ -168,3 +168,19 @@ def test_how_needs_are_written_down() -> None:
         "room.network: host",
     )
     assert written([Need("stacks[].test_command", "-p a.b -x", "")]) == ("stacks[].test_command: -p a.b -x",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("RuntimeError", "fatal: not a git repository (or any of the parent directories): .git"),
+        ("CalledProcessError", "Command '['git', 'rev-parse', 'HEAD']' returned non-zero exit status 128."),
+        ("InvalidGitRepositoryError", "/project"),
+    ],
+)
+def test_a_suite_that_asks_git_of_the_worktree_is_told_the_key_that_shows_it(kind: str, message: str) -> None:
+    failed = report(result(kind, message))
+    found = needs(failed, {}, Settings())
+    assert keys(found) == [("room.git", "true")]
+    assert written(found) == ("room.git: true",)
+    assert needs(failed, {}, Settings(room_git=True)) == ()

@@ -33,7 +33,7 @@ claims: strict
 strikes: 3
 spec: [specs/]
 oracle: {include: [data/*.json]}
-room: {timeout: 30, env: [DATABASE_URL, "MODE=test"], network: host, plugins: [xdist, no:randomly]}
+room: {timeout: 30, env: [DATABASE_URL, "MODE=test"], network: host, plugins: [xdist, no:randomly], git: true}
 liveness: {enabled: false, seconds: 9}
 concerns: block
 uncovered: block
@@ -79,6 +79,7 @@ def test_every_key(tmp_path: Path) -> None:
         room_env=("DATABASE_URL", "MODE=test"),
         room_network="host",
         room_plugins=("xdist", "no:randomly"),
+        room_git=True,
         concerns="block",
         liveness=False,
         liveness_seconds=9,
@@ -326,6 +327,7 @@ elsewhere = st.builds(
         liveness_seconds=st.integers(1, 10**6),
         room_env=st.lists(st.sampled_from(["A", "B=", "C=x y", "D=a: #b", "E='=\"", "F=\n"])).map(tuple),
         room_network=st.sampled_from(["none", "loopback", "host"]),
+        room_git=st.booleans(),
         room_plugins=st.none() | st.lists(st.sampled_from(["xdist", "no:cov", "a.b"])).map(tuple),
         uncovered=st.sampled_from(["record", "block"]),
         agents=st.lists(st.sampled_from(["claude", "codex"])).map(tuple),

@@ -27,6 +27,9 @@ _OUT_OF_REACH = (
     "Cannot assign requested address",
 )
 _WIDER = ("none", "loopback", "host")
+_NO_GIT = re.compile(
+    r"not a git repository|\bgit\b.*exit status 128|InvalidGitRepositoryError|NotGitRepository"
+)
 _UNRESOLVED = ("name resolution", "Name or service not known", "nodename nor servname", "getaddrinfo failed")
 
 
@@ -61,7 +64,7 @@ def written(lacking: Sequence[Need]) -> tuple[str, ...]:
 def _value(key: str, values: Sequence[str]) -> str:
     if key == "room.network":
         return max(values, key=_WIDER.index)
-    if key == "stacks[].test_command":
+    if key in {"stacks[].test_command", "room.git"}:
         return values[0]
     return f"[{', '.join(values)}]"
 
@@ -113,6 +116,8 @@ def _needed(
         yield "room.env", "HOME"
     if network := _network(said.text, settings.room_network):
         yield "room.network", network
+    if not settings.room_git and _NO_GIT.search(f"{said.kind}: {said.text}"):
+        yield "room.git", "true"
     missing = missing_plugins(said.kind, said.text)
     if missing is None:
         return

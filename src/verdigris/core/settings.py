@@ -83,6 +83,8 @@ class Settings:
     """`NAME`, handed on where it is set, or `NAME=VALUE` (`room.env`)."""
     room_network: Network = "loopback"
     """None at all, one of its own, or the machine's (`room.network`)."""
+    room_git: bool = False
+    """Whether a run finds the repository's git folder (`room.git`)."""
     room_plugins: tuple[str, ...] | None = None
     """What the runner loads instead of all that is installed; None: all (`room.plugins`)."""
     concerns: ConcernRule = "record"

@@ -72,6 +72,7 @@ def _decode(data: bytes) -> tuple[Settings, Places]:
         timeout=found.room.timeout,
         room_env=entries(found.room.env, places),
         room_network=found.room.network,
+        room_git=found.room.git,
         room_plugins=plugins(found.room.plugins, places),
         concerns=found.concerns,
         liveness=found.liveness.enabled,

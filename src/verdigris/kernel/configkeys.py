@@ -83,6 +83,7 @@ class RoomKeys(msgspec.Struct, forbid_unknown_fields=True):
     """Looked at by `configenv`, which knows the place of each entry."""
     network: Network = _DEFAULT.room_network
     plugins: list[str] | None = None
+    git: bool = _DEFAULT.room_git
 
 
 class LivenessKeys(msgspec.Struct, forbid_unknown_fields=True):

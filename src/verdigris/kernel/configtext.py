@@ -160,6 +160,8 @@ def _room(settings: Settings) -> _Raw | None:
         said["env"] = settings.room_env
     if settings.room_network != default.room_network:
         said["network"] = settings.room_network
+    if settings.room_git:
+        said["git"] = settings.room_git
     if settings.room_plugins is not None:
         said["plugins"] = settings.room_plugins
     return _flow(said) if said else None

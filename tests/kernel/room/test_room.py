@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.cage import as_nobody, interpreter, obstacle
+from support.gitrepo import GitRepo
 from support.turns import CALC, CONFIG, SUB, SUB_ID, TEST_SUB, World, make_world
 from support.unconfined import without_sandbox
 from verdigris.core.errors import HarnessError
@@ -26,7 +27,7 @@ from verdigris.kernel import sandbox
 from verdigris.kernel.calling import call
 from verdigris.kernel.room import opening
 from verdigris.kernel.room.folders import PREFIX
-from verdigris.kernel.room.opening import HOST_INSTEAD, possible
+from verdigris.kernel.room.opening import GIT_SEEN, HOST_INSTEAD, possible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +72,8 @@ def failures(report: TestReport) -> list[str]:
 
 
 @needs_sandbox
-def test_what_a_test_writes_while_it_runs_has_no_effect_and_is_reported(world: World) -> None:
+def test_what_a_test_writes_while_it_runs_has_no_effect_and_is_reported(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "project", "room: {git: true}\n")
     world.write(".claude/settings.json", "{}\n")
     world.write("tests/test_writer.py", WRITER)
     control = world.project.repo.control
@@ -91,9 +93,53 @@ def test_what_a_test_writes_while_it_runs_has_no_effect_and_is_reported(world: W
 
 
 @needs_sandbox
-def test_the_kernels_own_folder_cannot_be_read(world: World) -> None:
+def test_the_kernels_own_folder_cannot_be_read_where_git_is_shown(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "project", "room: {git: true}\n")
     report = tried(world, "import os\nassert os.listdir('.git/tdd') == []")
     assert failures(report) == []
+
+
+GIT = """
+import pathlib, subprocess
+here = pathlib.Path.cwd()
+assert (here / ".git").is_dir()
+assert [*(here / ".git").iterdir()] == []
+asked = subprocess.run(["git", "log"], capture_output=True, text=True)
+assert asked.returncode == 128, asked.stdout
+assert "not a git repository" in asked.stderr
+subprocess.run(["git", "init", "-q", "own"], cwd="/tmp", check=True)
+subprocess.run(["git", "status"], cwd="/tmp/own", check=True)
+"""
+
+
+@needs_sandbox
+def test_the_repositorys_history_is_not_there_and_git_works_elsewhere(world: World) -> None:
+    assert not failures(tried(world, GIT))
+
+
+@needs_sandbox
+def test_nor_is_it_there_in_a_linked_worktree(tmp_path: Path) -> None:
+    first = make_world(tmp_path / "main")
+    first.repo.git("worktree", "add", "--quiet", "-b", "linked", str(tmp_path / "linked"))
+    world = World(GitRepo(tmp_path / "linked", first.repo.home))
+    body = f"""
+    import pathlib, subprocess
+    assert pathlib.Path(".git").read_text().startswith("gitdir: ")
+    assert [*pathlib.Path({str(world.project.repo.common_dir)!r}).iterdir()] == []
+    assert subprocess.run(["git", "log"], capture_output=True).returncode == 128
+    """
+    assert not failures(tried(world, body))
+
+
+@needs_sandbox
+def test_a_persons_key_shows_it_and_the_verdict_says_so(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "project", "room: {git: true}\n")
+    body = "import subprocess\nsubprocess.run(['git', 'log'], check=True)"
+    assert not failures(tried(world, body))
+    world.write("tests/test_sub.py", TEST_SUB)
+    world.claimed()
+    world.write("calc.py", CALC + SUB)
+    assert GIT_SEEN in world.settle().verdict.concerns
 
 
 @needs_sandbox
@@ -370,7 +416,8 @@ def test_as_a_plain_user(world: World, tmp_path: Path) -> None:
         [*as_nobody(), python, "-c", "import pytest, pygments"], env=env, check=False
     ).returncode:
         pytest.skip("no pytest that a plain user may execute")
-    world.write("tdd.yaml", CONFIG.replace(json.dumps(sys.executable), json.dumps(python)))
+    config = CONFIG.replace(json.dumps(sys.executable), json.dumps(python))
+    world.write("tdd.yaml", f"{config}room: {{git: true}}\n")
     world.write("tests/test_writer.py", WRITER)
     for folder in (tmp_path, *tmp_path.parents[:3]):
         if folder.stat().st_uid == os.geteuid():

@@ -23,6 +23,7 @@ T = TypeVar("T")
 
 TRIES = 2
 """To confine a run: how it is done is remembered, and may have to be found out anew."""
+GIT_SEEN = "`room.git: true`: the run could read the repository's history, and answers in it"
 HOST_INSTEAD = "no network of its own can be made here: the run had the machine's"
 
 
@@ -42,12 +43,16 @@ def terms_of(project: Project) -> Terms:
         place=found.place if found.ok else sandbox.temporary(),
         network=settings.room_network if found.network else "host",
         given=given,
+        git="" if settings.room_git else str(project.repo.common_dir),
     )
 
 
 def notes_of(project: Project, terms: Terms) -> tuple[str, ...]:
-    """What the room could not give, for a verdict to tell."""
-    return () if terms.way is None or terms.network == project.settings.room_network else (HOST_INSTEAD,)
+    """What the room could not give, or gives by a person's word, for a verdict to tell."""
+    if terms.way is None:
+        return ()
+    network = () if terms.network == project.settings.room_network else (HOST_INSTEAD,)
+    return network if terms.git else (*network, GIT_SEEN)
 
 
 @contextmanager

@@ -20,19 +20,31 @@ if TYPE_CHECKING:
     from verdigris.kernel.sandbox.namespaces import Way
     from verdigris.kernel.sandbox.network import Network
 
-_WORDS = 6
+_WORDS = 7
 _HIDDEN = (*TEMPORARY, RUN)
+_NO_STAMP = "-buildvcs=false"
+"""A program that a test builds names its commit otherwise, and `go build` fails without one."""
 LEAN = "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1"
 """Given with the variables where the configuration names the plugins."""
 
 
 class Terms:
-    """`way` is None where no sandbox can be made; `given` are the variables of `room.env`."""
+    """`way` is None where no sandbox can be made; `given` are the variables of `room.env`.
 
-    __slots__ = ("control", "given", "network", "place", "root", "way")
+    `git` is the git folder, of which the run sees nothing: tests and answers of old commits are in it.
+    """
+
+    __slots__ = ("control", "git", "given", "network", "place", "root", "way")
 
     def __init__(
-        self, root: str, control: str, way: Way | None, place: str, network: Network, given: tuple[str, ...]
+        self,
+        root: str,
+        control: str,
+        way: Way | None,
+        place: str,
+        network: Network,
+        given: tuple[str, ...],
+        git: str = "",
     ) -> None:
         self.root = root
         self.control = control
@@ -40,11 +52,12 @@ class Terms:
         self.place = place
         self.network = network
         self.given = given
+        self.git = git
 
     def words(self) -> tuple[str, ...]:
         """As a note holds them."""
-        fixed = (self.root, self.control, self.way or "", self.place, self.network, str(len(self.given)))
-        return (*fixed, *self.given)
+        fixed = (self.root, self.control, self.way or "", self.place, self.network, self.git)
+        return (*fixed, str(len(self.given)), *self.given)
 
     def confinement(
         self, folders: Folders, argv: Sequence[str], removed: tuple[str, ...] = ()
@@ -55,6 +68,7 @@ class Terms:
             work=folders.work,
             laid=(folders.layer,),
             removed=removed,
+            masked=(self.git,) if self.git else (),
             decoys=((folders.control, self.control),),
             writable=(folders.own,),
             needed=tuple(_needed(argv)),
@@ -68,17 +82,21 @@ class Terms:
         return None if self.way is None else preexec(confinement, self.way)
 
     def env(self, folders: Folders, environ: Mapping[str, str]) -> dict[str, str]:
-        return surroundings(environ, self.given, home=folders.home, tmp=folders.tmp)
+        env = surroundings(environ, self.given, home=folders.home, tmp=folders.tmp)
+        if self.git:
+            env.setdefault("GOFLAGS", _NO_STAMP)
+        return env
 
 
 def read(words: Sequence[str]) -> tuple[Terms, Sequence[str]]:
     """From a note, and what else stands in it; nonsense is a ValueError."""
-    root, control, way, place, network, count = words[:_WORDS]
+    root, control, way, place, network, git, count = words[:_WORDS]
     rest = words[_WORDS:]
     given = tuple(rest[: int(count)])
     if network not in {"none", "loopback", "host"} or way not in {"", "mapped", "own", "plain"}:
         raise ValueError(network, way)
-    return Terms(root, control, way or None, place, network, given), rest[len(given) :]  # type: ignore[arg-type]
+    terms = Terms(root, control, way or None, place, network, given, git)  # type: ignore[arg-type]
+    return terms, rest[len(given) :]
 
 
 def _needed(argv: Sequence[str]) -> Iterator[str]:

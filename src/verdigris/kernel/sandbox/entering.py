@@ -9,6 +9,7 @@ import os
 
 from verdigris.kernel.sandbox.besides import Besides
 from verdigris.kernel.sandbox.capabilities import drop_all_but, kept
+from verdigris.kernel.sandbox.confinement import inside
 from verdigris.kernel.sandbox.mounts import points_below
 from verdigris.kernel.sandbox.namespaces import Mapper, Way, leave
 from verdigris.kernel.sandbox.network import enter_network
@@ -83,6 +84,8 @@ def _mount(confinement: Confinement, *, user_namespace: bool) -> tuple[list[str]
 
     writable = make_private(confinement, user_namespace=user_namespace)
     devices, shared = make_devices()
+    around = tuple(path for path in confinement.masked if inside(root, path))
+    _mask(around)
     os.makedirs(root, exist_ok=True)
     if confinement.live:
         bind(layers[-1], root)
@@ -101,7 +104,7 @@ def _mount(confinement: Confinement, *, user_namespace: bool) -> tuple[list[str]
         if os.path.lexists(path):  # else it was on a volume that is not seen from here
             bind(fd, path)
     writable += besides.mount(user_namespace=user_namespace)
-    _mask(confinement.masked)
+    _mask(tuple(path for path in confinement.masked if path not in around))
     own = [] if confinement.live else [root]
     seen = [path for path in decoys if os.path.lexists(path)]
     return [*own, *writable, *outside, *seen, *shared, *_processes()], list(devices)
