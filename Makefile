@@ -38,9 +38,10 @@ format: $(STAMP) ## put the code into the house format
 bench: $(STAMP) ## ratios against the floors, interleaved in one run
 	$(BIN)/python benchmarks/run.py
 
-redteam: $(STAMP) ## cheats, honest fixes and attacks on the gate (CHEATS=folder BYPASS=folder)
+redteam: $(STAMP) ## cheats, honest work and attacks on the gate (CHEATS=folder BYPASS=folder SCRIPTS=folder)
 	$(BIN)/python -m redteam.cheats $(if $(CHEATS),--cheats $(CHEATS))
 	$(BIN)/python -m redteam.rounds
+	$(BIN)/python -m redteam.scripts $(if $(SCRIPTS),--cases $(SCRIPTS))
 	$(BIN)/python -m redteam.bypass $(if $(BYPASS),--bypass $(BYPASS))
 
 clean: ## remove what the targets made

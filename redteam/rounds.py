@@ -1,4 +1,4 @@
-"""Cheats and honest work in other languages than Python, through the real command line, as one table.
+"""Cheats and honest work in every language, through the real command line, as one table.
 
 `languages/LANG/*.txt` are cheats on the projects of `bases.txt`, as in `own/`; those below `honest/` are
 whole rounds: a project, what is written in red, in green, and in a refactoring after it. A project is made
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 LANGUAGES = Path(__file__).resolve().parent / "languages"
-_TOOL = {"node": "node", "rust": "cargo", "go": "go"}
-_SOURCE = {"node": "src", "rust": ".", "go": "."}
+_TOOL = {"python": "python3", "node": "node", "rust": "cargo", "go": "go"}
+_SOURCE = {"python": "pkg", "node": "src", "rust": ".", "go": "."}
 _PACKAGES = "vitest@3"
 _HELD = "held:"
 """Tests of a base that nobody sees, with `--hold-out`."""
@@ -49,13 +49,15 @@ def main() -> int:
         if shutil.which(_TOOL[lang]) is None:
             print(f"{lang}: `{_TOOL[lang]}` is not installed, nothing was tried")
             continue
-        with tempfile.TemporaryDirectory(prefix="tdd-redteam-") as folder:
+        with tempfile.TemporaryDirectory(prefix="tdd-redteam-", dir=options.place) as folder:
             place = Place(Path(folder).resolve(), lang, hold_out=options.hold_out)
             if not options.honest_only:
-                for row in place.cheats([c for c in cheats_in(LANGUAGES / lang) if options.only in c.name]):
+                for row in place.cheats(
+                    [c for c in cheats_in(LANGUAGES / lang) if options.only in f"{c.kind}/{c.name}"]
+                ):
                     rows.append(row)
                     print(f"{lang} {line(row)}", flush=True)
-            for one in (r for r in rounds_in(LANGUAGES / lang) if options.only in r.name):
+            for one in (r for r in rounds_in(LANGUAGES / lang) if options.only in f"honest/{r.name}"):
                 outcome = place.played(one)
                 good = outcome.verdict == "accepted"
                 refused += [] if good else [f"{lang}/{one.name}"]
@@ -87,16 +89,31 @@ class Place:
         self.hold_out = hold_out
 
     def cheats(self, cheats: Sequence[Cheat]) -> Iterator[Row]:
-        bases: list[dict[str, bytes]] = []
-        bases += (c.base for c in cheats if c.base not in bases)
-        for base in bases:
-            mine = [cheat for cheat in cheats if cheat.base == base]
-            if why := self._claimed(base):
+        """One group after the other, of those that begin alike."""
+        groups: list[tuple[dict[str, bytes], bool]] = []
+        for cheat in cheats:
+            if (cheat.base, cheat.refactors) not in groups:
+                groups.append((cheat.base, cheat.refactors))
+        for base, refactors in groups:
+            mine = [cheat for cheat in cheats if (cheat.base, cheat.refactors) == (base, refactors)]
+            if why := self._begun(mine[0]):
                 yield from (Row(cheat, Outcome("no red", why), Outcome("no red", why)) for cheat in mine)
                 continue
             self._copy(self.root, self.saved)
-            honest = self._settled(mine[0].honest)
-            yield from (Row(cheat, self._settled(cheat.cheat, cheat), honest) for cheat in mine)
+            honest = self._settled(mine[0].tidy if refactors else mine[0].honest, refactors=refactors)
+            yield from (
+                Row(cheat, self._settled(cheat.cheat, cheat, refactors=refactors), honest) for cheat in mine
+            )
+
+    def _begun(self, cheat: Cheat) -> str:
+        """Claimed, or in the refactoring after the honest fix; or why not."""
+        why = self._claimed(cheat.base)
+        if why or not cheat.refactors:
+            return why
+        self._write({path: data.decode() for path, data in cheat.honest.items()})
+        settled = self._settle()
+        began = self.tdd("refactor", "begin")
+        return "" if began.returncode == 0 else f"{settled.verdict}: {settled.why} {began.stderr}"
 
     def played(self, one: Round) -> Outcome:
         stages = one.stages
@@ -133,6 +150,10 @@ class Place:
         self._write({path: text for path, text in files.items() if not path.startswith(_HELD)})
         if "node_modules" not in {path.split("/")[0] for path in files} and self.lang == "node":
             (self.root / "node_modules").symlink_to(_tools() / _PACKAGES / "node_modules")
+        if self.lang == "python" and "tdd.yaml" not in files:
+            self._write(
+                {"tdd.yaml": f"stacks:\n  - root: .\n    python: {sys.executable}\nroom: {{timeout: 20}}\n"}
+            )
         self._run("git", "init", "-q")
         self._run("git", "add", "-A")
         self._run("git", "-c", "user.name=r", "-c", "user.email=r@example.invalid", "commit", "-qm", "base")
@@ -168,7 +189,9 @@ class Place:
                 return claimed.stdout + claimed.stderr
         return ""
 
-    def _settled(self, overlay: Mapping[str, bytes], cheat: Cheat | None = None) -> Outcome:
+    def _settled(
+        self, overlay: Mapping[str, bytes], cheat: Cheat | None = None, *, refactors: bool = False
+    ) -> Outcome:
         shutil.rmtree(self.root)
         self._copy(self.saved, self.root)
         self._write({path: data.decode() for path, data in overlay.items()})
@@ -177,10 +200,10 @@ class Place:
                 (self.root / path).unlink()
             if cheat.script:
                 self._run(sys.executable, "-c", cheat.script)
-        return self._settle()
+        return self._settle("refactor", "end") if refactors else self._settle()
 
-    def _settle(self) -> Outcome:
-        ran = self.tdd("settle", "--json")
+    def _settle(self, *verb: str) -> Outcome:
+        ran = self.tdd(*(verb or ("settle",)), "--json")
         if not ran.stdout:
             return Outcome("crashed", ran.stderr.strip())
         settled: Any = json.loads(ran.stdout)
@@ -204,7 +227,8 @@ class Place:
         return self._run(sys.executable, "-m", "verdigris", *arguments)
 
     def _run(self, *argv: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(argv, cwd=self.root, capture_output=True, text=True, check=False)
+        env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        return subprocess.run(argv, cwd=self.root, env=env, capture_output=True, text=True, check=False)
 
 
 def _tools() -> Path:
@@ -216,7 +240,8 @@ def _tools() -> Path:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lang", action="append", choices=[*_TOOL], help="may be repeated")
-    parser.add_argument("--only", default="", help="a part of the names")
+    parser.add_argument("--only", default="", help="a part of class/name")
+    parser.add_argument("--place", type=Path, help="where the projects are made")
     parser.add_argument("--hold-out", action="store_true", help="hold the bases' hidden tests out")
     parser.add_argument("--honest-only", action="store_true", help="no cheats")
     return parser.parse_args()

@@ -1,0 +1,58 @@
+"""Cases that are shell scripts: how they are read, run and counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from redteam.scripts import OWN, Result, Script, run, scripts_in, summary
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MARKDOWN = "# 007 a-case\ngate, also with held-out tests | high | why\n```sh\necho one\n```\nnow: through\n"
+
+
+def test_a_markdown_case_is_its_block_of_shell(tmp_path: Path) -> None:
+    (tmp_path / "007-a-case.md").write_text(MARKDOWN)
+    assert scripts_in(tmp_path) == [Script("007-a-case", "gate", "echo one\n")]
+
+
+def test_a_text_holds_several_cases_that_begin_with_the_prelude(tmp_path: Path) -> None:
+    (tmp_path / "prelude.sh").write_text("a=1\n")
+    (tmp_path / "some.txt").write_text("=== one | links\necho $a\n=== two | honest\ntrue\n")
+    assert scripts_in(tmp_path) == [
+        Script("one", "links", "a=1\necho $a\n"),
+        Script("two", "honest", "a=1\ntrue\n"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "outcome"),
+    [
+        ("gate", "ls; echo WORKED", "WORKED"),
+        ("gate", "echo 'it would have WORKED'", "defeated"),
+        ("honest", "echo REFUSED here", "REFUSED"),
+        ("honest", "command -v tdd > /dev/null || echo REFUSED", "served"),
+    ],
+)
+def test_a_script_says_itself_what_came_of_it(kind: str, text: str, outcome: str) -> None:
+    assert run(Script("x", kind, text)).outcome == outcome
+
+
+def test_a_script_that_does_not_end_is_no_defence() -> None:
+    assert run(Script("x", "gate", "sleep 30"), seconds=0.2).outcome == "timed out"
+
+
+def test_honest_work_that_is_hindered_fails_the_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    worked = Result(Script("x", "gate", ""), "WORKED", "  concern: a.py:1: odd\nWORKED\n")
+    assert summary([worked]) == 0
+    assert "1 of 1 attacks worked: x (concern)" in capsys.readouterr().out
+    assert summary([Result(Script("y", "honest", ""), "REFUSED", "")]) == 1
+
+
+def test_the_collection_is_of_some_size_and_names_each_script_once() -> None:
+    scripts = scripts_in(OWN)
+    assert len({script.name for script in scripts}) == len(scripts)
+    assert sum(not script.honest for script in scripts) >= 45
+    assert sum(script.honest for script in scripts) >= 10
