@@ -103,7 +103,7 @@ def test_a_test_bug_lays_the_edits_aside_until_the_next_claim(cli: Cli) -> None:
     assert "test-bug b1 at tests/test_sub.py:5: the sign is wrong" in cli.ok("status").out
     cli.repo.write("tests/test_sub.py", RED.replace("sub(3, 2) == 1", "sub(5, 2) == 3"))
     assert cli.tdd("test", SUB).code == 1
-    assert "laid on again: calc.py" in cli.ok("claim", SUB, "calc.py").out
+    assert "your edits are back: calc.py" in cli.ok("claim", SUB, "calc.py").out
     cli.ok("settle")
 
 

@@ -168,7 +168,7 @@ class Laws(RuleBasedStateMachine):
         )
         if isinstance(decide(self.state, action, self.settings), Deny):
             return False
-        self.record(*claim_events(self.state, test_id, (path,), tree, implied=implied))
+        self.record(*claim_events(self.state, (test_id,), (path,), tree, implied=implied))
         return True
 
     def lay_aside(self, start: str, edited: str) -> None:

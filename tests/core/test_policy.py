@@ -127,7 +127,15 @@ def test_one_open_red_is_claimed_by_implication() -> None:
 
 
 def test_with_several_reds_the_edit_must_say_which() -> None:
-    assert rule(written(reds(red(), red("t.py::b")), SRC)) == "which-red"
+    denial = written(reds(red(), red("u.py::b")), SRC, "src/a.py")
+    assert isinstance(denial, Deny)
+    assert denial.rule == "which-red"
+    assert denial.next.endswith(" src/a.py`")
+
+
+def test_an_edit_claims_all_reds_of_one_file() -> None:
+    both = reds(red(), red("t.py::b"))
+    assert written(both, SRC) == Allow(claims=tuple(both.reds.values()))
 
 
 def test_a_go_test_and_its_only_red_case_are_one_red() -> None:
@@ -136,7 +144,7 @@ def test_a_go_test_and_its_only_red_case_are_one_red() -> None:
     assert written(both, SRC) == Allow(claims=(case,))
     assert "TestA/one" in next_move(both)
     two = reds(*both.reds.values(), red("a_test.go::TestA/two"))
-    assert rule(written(two, SRC)) == "which-red"
+    assert written(two, SRC) == Allow(claims=(case, two.reds["a_test.go::TestA/two"]))
 
 
 def test_an_invalid_red_opens_nothing() -> None:

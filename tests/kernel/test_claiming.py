@@ -10,7 +10,7 @@ from verdigris.core.events import Denied, EditClaim, OracleFrozen, TestRun, Turn
 from verdigris.core.report import Status
 from verdigris.core.state import Phase
 from verdigris.kernel.aside import lay_unclaimed_aside
-from verdigris.kernel.claiming import Claimed
+from verdigris.kernel.claiming import Claimed, claim, split_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +47,7 @@ def red(world: World) -> World:
 
 
 def test_the_first_claim_opens_the_turn_and_freezes_the_oracle(red: World) -> None:
-    assert red.claim(SUB_ID, "calc.py") == Claimed(SUB_ID, ("calc.py",))
+    assert red.claim(SUB_ID, "calc.py") == Claimed((SUB_ID,), ("calc.py",))
     opened, frozen, claimed = red.events(TurnOpened, OracleFrozen, EditClaim)
     assert isinstance(opened, TurnOpened)
     assert isinstance(frozen, OracleFrozen)
@@ -74,14 +74,74 @@ def test_a_target_is_a_file_a_folder_or_a_glob_even_of_what_is_not_there_yet(
 ) -> None:
     red.write("pkg/__init__.py", "")
     seen_red(red)
-    assert red.claim(SUB_ID, target) == Claimed(SUB_ID, (expected,))
+    claimed = red.claim(SUB_ID, target)
+    assert isinstance(claimed, Claimed)
+    assert (claimed.test_ids, claimed.targets) == ((SUB_ID,), (expected,))
+    assert claimed.new == ((expected,) if "yet" in expected else ())
+
+
+def test_a_new_target_that_looks_like_a_typing_error_names_the_file_that_is_meant(red: World) -> None:
+    claimed = red.claim(SUB_ID, "clac.py")
+    assert isinstance(claimed, Claimed)
+    assert (claimed.new, claimed.alike) == (("clac.py",), {"clac.py": "calc.py"})
+
+
+OTHER = "tests/test_sub.py::test_other"
+
+
+def claimed_by(world: World, *words: str, cwd: str = ".") -> tuple[tuple[str, ...], tuple[str, ...]]:
+    folder = world.root / cwd
+    tests, targets = split_words(world.project, words, cwd=folder)
+    done = claim(world.project, tests, targets, cwd=folder)
+    assert isinstance(done, Claimed), done
+    return done.test_ids, done.targets
+
+
+@pytest.mark.parametrize(
+    ("words", "tests", "targets"),
+    [
+        ((), (SUB_ID, OTHER), (".",)),
+        (("calc.py",), (SUB_ID, OTHER), ("calc.py",)),
+        ((SUB_ID,), (SUB_ID,), (".",)),
+        ((OTHER, SUB_ID, "calc.py"), (OTHER, SUB_ID), ("calc.py",)),
+        (("tests/test_sub.py", "calc.py"), (SUB_ID, OTHER), ("calc.py",)),
+        (("test_other",), (OTHER,), (".",)),
+        (("test_other", "new.py"), (OTHER,), ("new.py",)),
+    ],
+)
+def test_a_claim_takes_ids_files_and_bare_names_and_nothing_means_all(
+    red: World, words: tuple[str, ...], tests: tuple[str, ...], targets: tuple[str, ...]
+) -> None:
+    seen_red(red, OTHER)
+    assert claimed_by(red, *words) == (tests, targets)
+
+
+def test_a_claim_takes_a_test_file_relative_to_where_one_stands(red: World) -> None:
+    assert claimed_by(red, "test_sub.py::test_sub", cwd="tests") == ((SUB_ID,), (".",))
+
+
+def test_a_claim_takes_all_cases_of_a_function(red: World) -> None:
+    cases = tuple(f"tests/test_sub.py::test_case[{n}]" for n in range(3))
+    for case in cases:
+        seen_red(red, case)
+    assert claimed_by(red, "tests/test_sub.py::test_case")[0] == cases
+
+
+def test_reds_in_two_files_are_not_claimed_without_saying_which(red: World) -> None:
+    seen_red(red, "tests/test_add.py::test_add")
+    assert rule(claim(red.project, (), (), cwd=red.root)) == "which-red"
+
+
+def test_several_tests_are_claimed_all_or_none(red: World) -> None:
+    assert rule(claim(red.project, (SUB_ID, "tests/test_sub.py::test_none"), (), cwd=red.root)) == "no-red"
+    assert red.state.claims == {}
 
 
 def test_an_absolute_target_and_a_link_mean_the_same_file(red: World) -> None:
     (red.root / "alias").symlink_to("calc.py")
     seen_red(red)
-    assert red.claim(SUB_ID, str(red.root / "calc.py")) == Claimed(SUB_ID, ("calc.py",))
-    assert red.claim(SUB_ID, "alias") == Claimed(SUB_ID, ("calc.py",))
+    assert red.claim(SUB_ID, str(red.root / "calc.py")) == Claimed((SUB_ID,), ("calc.py",))
+    assert red.claim(SUB_ID, "alias") == Claimed((SUB_ID,), ("calc.py",))
 
 
 @pytest.mark.parametrize(
@@ -139,7 +199,7 @@ def test_source_edited_before_the_red_is_refused_and_comes_back_after_aside(worl
     lay_unclaimed_aside(world.project)
     assert world.read("calc.py") == CALC
     seen_red(world)
-    assert world.claim(SUB_ID, "calc.py") == Claimed(SUB_ID, ("calc.py",), restored=("calc.py",))
+    assert world.claim(SUB_ID, "calc.py") == Claimed((SUB_ID,), ("calc.py",), restored=("calc.py",))
     assert world.read("calc.py") == CALC + SUB.replace("a - b", "b")
 
 

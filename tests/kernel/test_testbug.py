@@ -33,7 +33,7 @@ def test_a_wrong_test_is_reported_and_the_edits_come_back_with_the_revised_one(w
     world.write("tests/test_sub.py", TEST_SUB)
     world.test(SUB_ID)
     assert world.state.test_bugs == {}
-    assert world.claim(SUB_ID, "calc.py") == Claimed(SUB_ID, ("calc.py",), restored=("calc.py",))
+    assert world.claim(SUB_ID, "calc.py") == Claimed((SUB_ID,), ("calc.py",), restored=("calc.py",))
     assert world.read("calc.py") == CALC + SUB
     assert world.settle().verdict.accepted
     (triple,) = world.events(Accepted)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.meanwhile import meanwhile
-from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World, make_world
+from support.turns import CALC, MUL, SUB, SUB_ID, TEST_SUB, World, make_world
+from verdigris.core.actions import Deny
 from verdigris.core.errors import UnknownTest, UserError
 from verdigris.core.events import SuiteRun, TestRun
 from verdigris.core.report import Ended, Status
@@ -174,3 +175,52 @@ def test_assertion_rule_takes_assertions_only(tmp_path: Path) -> None:
     assert outcomes(world, SUB_ID) == {SUB_ID: ("fail", "assertion-only")}
     world.write("calc.py", CALC + SUB.replace("a - b", "None"))
     assert outcomes(world, SUB_ID) == {SUB_ID: ("fail", "valid")}
+
+
+TWO = TEST_SUB + "\n\ndef test_mul():\n    assert calc.mul(5, 3) == 15\n"
+
+
+def test_a_red_that_is_deleted_ends_at_the_next_run_of_its_file(world: World) -> None:
+    world.write("tests/test_sub.py", TWO)
+    world.test()
+    assert len(world.state.reds) == 2
+    world.write("tests/test_sub.py", TEST_SUB)
+    world.test("tests/test_add.py")
+    assert len(world.state.reds) == 2
+    world.test("tests/test_sub.py")
+    assert list(world.state.reds) == [SUB_ID]
+
+
+def test_a_red_ends_when_its_file_is_gone_whatever_is_run(world: World) -> None:
+    world.write("tests/test_sub.py", TWO)
+    world.test()
+    (world.root / "tests/test_sub.py").unlink()
+    assert world.test("tests/test_add.py").next == "write one failing test, then `tdd test ID`"
+    assert world.state.reds == {}
+
+
+def test_asking_for_a_test_that_is_gone_ends_its_red(world: World) -> None:
+    world.write("tests/test_sub.py", TWO)
+    world.test()
+    world.write("tests/test_sub.py", TEST_SUB)
+    with pytest.raises(UnknownTest):
+        world.test("tests/test_sub.py::test_mul")
+    assert list(world.state.reds) == [SUB_ID]
+
+
+def test_the_next_move_names_the_red_seen_last_and_runs_one_of_another_tree_again(world: World) -> None:
+    world.write("tests/test_sub.py", TWO)
+    world.test("tests/test_sub.py::test_mul")
+    assert world.test(SUB_ID).next == f"`tdd claim {SUB_ID} PATH`"
+    world.write("calc.py", CALC + "# a comment\n")
+    assert world.test("tests/test_add.py").next == f"`tdd test {SUB_ID}`"
+
+
+def test_a_settlement_ends_every_red_that_it_sees_pass(world: World) -> None:
+    world.write("tests/test_sub.py", TWO)
+    world.test()
+    claimed = world.claim(SUB_ID, "calc.py")
+    assert not isinstance(claimed, Deny)
+    world.write("calc.py", CALC + SUB + MUL)
+    assert world.settle().verdict.accepted
+    assert world.state.reds == {}

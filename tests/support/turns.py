@@ -66,7 +66,7 @@ class World:
         return run_tests(self.project, words, cwd=self.root)
 
     def claim(self, test_id: str, *targets: str) -> Claimed | Deny:
-        return claim(self.project, test_id, targets, cwd=self.root)
+        return claim(self.project, [test_id], targets, cwd=self.root)
 
     def settle(self) -> Settlement:
         done = settle(self.project)

@@ -1,4 +1,4 @@
-"""`tdd claim`: cite a red, name the source that will advance it."""
+"""`tdd claim`: cite reds, name the source that will advance them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from verdigris.core.actions import Deny
 
 
 @click.command("claim")
-@click.argument("test_id", shell_complete=open_reds)
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("words", nargs=-1, metavar="[TEST...] [PATH...]", shell_complete=open_reds)
 @json_option
-def command(test_id: str, paths: tuple[str, ...], *, as_json: bool) -> int:
-    """Claim that editing PATH... advances the red test TEST_ID.
+def command(words: tuple[str, ...], *, as_json: bool) -> int:
+    """Claim that editing PATH... advances the red tests TEST...
 
-    PATH is a file, a folder or a glob, and may not exist yet. The first claim freezes the tests.
+    TEST is an id, a function with all its cases, a test file, or a bare test name. Without one, the claim
+    takes all reds of the one file that has some. PATH is a file, a folder or a glob, and need not exist yet;
+    without one, the claim is on all source. The first claim freezes the tests.
     """
-    from verdigris.kernel.claiming import claim
+    from verdigris.kernel.claiming import claim, split_words
     from verdigris.views import claimed as view
 
     opened = project()
-    answer = claim(opened, test_id, paths, cwd=here())
+    tests, targets = split_words(opened, words, cwd=here())
+    answer = claim(opened, tests, targets, cwd=here())
     if isinstance(answer, Deny):
         return deny(answer, as_json=as_json)
     state = opened.state()

@@ -173,6 +173,8 @@ def _turn(w: WorktreeState, event: Event) -> WorktreeState:
 
 def _beside_turns(w: WorktreeState, event: Event) -> WorktreeState:
     match event:
+        case e.RedsEnded():
+            return replace(w, reds=_without(w.reds, set(event.test_ids)))
         case e.Revised():
             return replace(w, revised=tuple(dict.fromkeys((*w.revised, *event.names))))
         case e.HeldOut():

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Allow, Decision, Deny
 from verdigris.core.languages import GO, JVM, NODE, RUST, language_of
+from verdigris.core.reds import without_parents
 from verdigris.core.shown import typed
 from verdigris.core.stubmarks import MARK
 from verdigris.core.stubs import only_stubs
@@ -13,7 +14,7 @@ from verdigris.core.testids import split_id
 
 if TYPE_CHECKING:
     from verdigris.core.actions import FileWrite
-    from verdigris.core.state import Red, WorktreeState
+    from verdigris.core.state import WorktreeState
 
 RED_FIRST = "red-first"
 
@@ -50,25 +51,23 @@ def _declaring(language: str | None) -> str:
     return ""
 
 
-def implied_claim(state: WorktreeState) -> Decision:
-    match apart(state.valid_reds):
-        case ():
+def implied_claim(state: WorktreeState, edited: str = "") -> Decision:
+    """An edit of `edited` claims every valid red when all of them lie in one file."""
+    reds = without_parents(state.valid_reds)
+    files = {split_id(red.native_id).path for red in reds}
+    match len(files):
+        case 0:
             return Deny(
                 RED_FIRST,
                 "No source edit without a test that is red now.",
                 "write one failing test, run `tdd test ID`, then `tdd claim ID PATH`",
             )
-        case (red,):
-            return Allow(claims=(red,))
-        case reds:
+        case 1:
+            return Allow(claims=reds)
+        case _:
+            last = max(reds, key=lambda red: red.seq)
             return Deny(
                 "which-red",
-                f"{len(reds)} tests are red; the edit must say which it advances.",
-                f"`tdd claim {typed(reds[0].test_id)} PATH`",
+                f"{len(reds)} tests are red in {len(files)} files; the edit must say which it advances.",
+                f"`tdd claim {typed(last.test_id, edited or 'PATH')}`",
             )
-
-
-def apart(reds: tuple[Red, ...]) -> tuple[Red, ...]:
-    """Without those that are red because one of their own cases is: Go reports both."""
-    cases = [red.native_id for red in reds if split_id(red.native_id).case.startswith("/")]
-    return tuple(red for red in reds if not any(case.startswith(f"{red.native_id}/") for case in cases))

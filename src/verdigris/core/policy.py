@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from verdigris.core.actions import Action, Allow, ClaimTest, Decision, Deny, Do, FileWrite, Write
-from verdigris.core.implied import about_stubs, apart, beyond_stubs, implied_claim
+from verdigris.core.implied import about_stubs, beyond_stubs, implied_claim
 from verdigris.core.oraclepart import holds_tests, is_mixed, same_oracle_part
 from verdigris.core.pathclass import PathClass
 from verdigris.core.redness import WHY_NOT
+from verdigris.core.reds import newest
 from verdigris.core.shown import typed
 from verdigris.core.state import Phase, Turn, WorktreeState
 from verdigris.core.targets import owners
@@ -60,7 +61,7 @@ def _write(state: WorktreeState, action: Write, settings: Settings) -> Decision:
                 joins.append(file.path)
     if not edits:
         return Allow(joins=tuple(joins))
-    decision = implied_claim(state)
+    decision = implied_claim(state, edits[0].path or "")
     return about_stubs(decision, edits[0]) if isinstance(decision, Deny) else decision
 
 
@@ -261,8 +262,8 @@ def _verb(state: WorktreeState, action: Do) -> Decision:
     return Allow()
 
 
-def next_move(state: WorktreeState) -> str:
-    """The move that leads on from here, in one line."""
+def next_move(state: WorktreeState, tree: str | None = None) -> str:
+    """The move that leads on from here, in one line; `tree`: as it is now, where the caller knows it."""
     match state.phase:
         case Phase.OFF:
             return "a person says `tdd on`"
@@ -275,7 +276,14 @@ def next_move(state: WorktreeState) -> str:
         case Phase.RED if state.test_bugs:
             bug = next(iter(state.test_bugs.values()))
             return f"revise {bug.places[0].rpartition(':')[0]}, then `tdd test` it"
-        case _ if state.valid_reds:
-            return f"`tdd claim {typed(apart(state.valid_reds)[0].test_id)} PATH`"
         case _:
-            return "write one failing test, then `tdd test ID`"
+            return _next_claim(state, tree)
+
+
+def _next_claim(state: WorktreeState, tree: str | None) -> str:
+    """A red that was seen on another tree may have ended: it is run again before it is claimed."""
+    if red := newest(state.valid_reds, tree):
+        return f"`tdd claim {typed(red.test_id)} PATH`"
+    if red := newest(state.valid_reds):
+        return f"`tdd test {typed(red.test_id)}`"
+    return "write one failing test, then `tdd test ID`"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def claim_events(
     state: WorktreeState,
-    test_id: str,
+    test_ids: Sequence[str],
     paths: Sequence[str],
     tree: str,
     *,
@@ -26,9 +26,10 @@ def claim_events(
     foundation: str = "",
 ) -> tuple[Event, ...]:
     """The first claim of a turn freezes the oracle, and `foundation`, what runs below the tests."""
-    red = state.reds[test_id]
     claims = tuple(
-        EditClaim(test_id=test_id, edit_target=path, red=red.seq, implied=implied, by=by) for path in paths
+        EditClaim(test_id=name, edit_target=path, red=state.reds[name].seq, implied=implied, by=by)
+        for name in test_ids
+        for path in paths
     )
     if state.turn is not None:
         return claims

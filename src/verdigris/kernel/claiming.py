@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import difflib
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any
 
 from verdigris.core.actions import ClaimTest, Deny, Target
 from verdigris.core.events import Denied
+from verdigris.core.implied import implied_claim
 from verdigris.core.pathclass import PathClass
 from verdigris.core.policy import decide
+from verdigris.core.reds import named_reds
 from verdigris.core.report import Status
 from verdigris.core.targets import covers
-from verdigris.core.testids import nearest
+from verdigris.core.testids import nearest, split_id
 from verdigris.core.turns import claim_events
 from verdigris.core.value import value
 from verdigris.kernel.aside import lay_on
@@ -22,10 +26,10 @@ from verdigris.kernel.repository import in_progress
 from verdigris.kernel.weakening import lost
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from verdigris.core.state import WorktreeState
+    from verdigris.core.state import Red, WorktreeState
     from verdigris.kernel.project import Project
 
 _GLOB = frozenset("*?[")
@@ -33,51 +37,119 @@ _GLOB = frozenset("*?[")
 
 @value
 class Claimed:
-    test_id: str
+    test_ids: tuple[str, ...]
     targets: tuple[str, ...]
     restored: tuple[str, ...] = ()
     """Paths whose laid-aside edits came back with this claim."""
     held_back: tuple[str, ...] = ()
     """Laid-aside ids that would not go on again without a conflict."""
+    new: tuple[str, ...] = ()
+    """Targets that do not exist yet."""
+    alike: Mapping[str, str] = field(default_factory=dict)
+    """By new target, the existing source file whose name is nearest: it may be a typing error."""
 
 
-def claim(project: Project, test_id: str, targets: Sequence[str], *, cwd: Path) -> Claimed | Deny:
+def claim(project: Project, tests: Sequence[str], targets: Sequence[str], *, cwd: Path) -> Claimed | Deny:
+    """`tests`: ids, functions, files or bare names of reds; none stands for all reds of one file.
+
+    No `targets` stands for all source.
+    """
     with operation(project) as state:
-        named = tuple(_target(project, spelling, cwd) for spelling in targets)
-        decision = claim_within(project, state, test_id, named)
-        return decision if isinstance(decision, Deny) else _with_edits_back(project, decision)
+        ids = _claimed_ids(project, state, tests, cwd)
+        if isinstance(ids, Deny):
+            project.record(denied(ids, "claim"))
+            return ids
+        named = tuple(_target(project, spelling, cwd) for spelling in targets or [str(project.root)])
+        decision = claim_within(project, state, ids, named)
+        if isinstance(decision, Deny):
+            return decision
+        return replace(_with_edits_back(project, decision), **_new_targets(project, named))
+
+
+def split_words(project: Project, words: Sequence[str], *, cwd: Path) -> tuple[list[str], list[str]]:
+    """Which words of a claim name tests, and which name source."""
+    reds = project.state().reds
+    tests = [word for word in words if _names_a_test(project, reds, word, cwd)]
+    return tests, [word for word in words if word not in tests]
+
+
+def _names_a_test(project: Project, reds: Mapping[str, Red], word: str, cwd: Path) -> bool:
+    if "::" in word or " › " in word or " > " in word:
+        return True
+    path = canonical(project.root, word, cwd=cwd).path
+    if path is not None and (project.root / path).exists():
+        return not (project.root / path).is_dir() and named_reds(reds, path) != ()
+    looks_like_a_path = bool(_GLOB & set(word) or "/" in word or "." in word)
+    return not looks_like_a_path or named_reds(reds, word) != ()
+
+
+def _claimed_ids(
+    project: Project, state: WorktreeState, tests: Sequence[str], cwd: Path
+) -> tuple[str, ...] | Deny:
+    if not tests:
+        implied = implied_claim(state)
+        return implied if isinstance(implied, Deny) else tuple(red.test_id for red in implied.claims)
+    found: dict[str, None] = {}
+    for word in tests:
+        path = split_id(word).path
+        here = canonical(project.root, path, cwd=cwd).path if (cwd / path).exists() else path
+        name = f"{here}{word[len(path) :]}"
+        found |= dict.fromkeys(named_reds(state.reds, name) or [name])
+    return tuple(found)
+
+
+def _new_targets(project: Project, targets: Sequence[Target]) -> dict[str, Any]:
+    new = tuple(
+        t.path for t in targets if t.path and not _GLOB & set(t.path) and not _exists(project, t.path)
+    )
+    if not new:
+        return {}
+    tree = project.workspace.snapshot()
+    source = [e.path for e in project.workspace.files(tree) if project.classify(e.path) is PathClass.SOURCE]
+    alike = {path: close[0] for path in new if (close := difflib.get_close_matches(path, source, 1, 0.8))}
+    return {"new": new, "alike": alike}
+
+
+def _exists(project: Project, path: str) -> bool:
+    return (project.root / path).exists()
 
 
 def claim_within(
     project: Project,
     state: WorktreeState,
-    test_id: str,
+    test_ids: Sequence[str],
     targets: tuple[Target, ...],
     *,
     implied: bool = False,
     tree: str | None = None,
 ) -> Claimed | Deny:
-    """The claim alone, for a caller that already holds the operation; `tree` as it was before its edit."""
+    """The claim alone, for a caller that already holds the operation; `tree` as it was before its edit.
+
+    Either every test is claimed, or none.
+    """
     tree = tree or project.workspace.snapshot()
-    action = _observed(project, state, test_id, targets, tree)
-    decision = decide(state, action, project.settings, in_progress=in_progress(project.repo))
-    if isinstance(decision, Deny):
-        project.record(denied(decision, f"claim {test_id}"))
-        return decision
+    noted: dict[str, None] = {}
+    for test_id in test_ids:
+        action = _observed(project, state, test_id, targets, tree)
+        decision = decide(state, action, project.settings, in_progress=in_progress(project.repo))
+        if isinstance(decision, Deny):
+            project.record(denied(decision, f"claim {test_id}"))
+            return decision
+        noted |= dict.fromkeys(action.noted)
     paths = tuple(t.path for t in targets if t.path is not None)
     foundation = prepare(project) if state.turn is None else ""
     events = claim_events(
         state,
-        test_id,
+        test_ids,
         paths,
         tree,
         implied=implied,
         by=project.context,
-        findings=action.noted,
+        findings=tuple(noted),
         foundation=foundation,
     )
     project.record(*events, sync=True)
-    return Claimed(test_id, paths)
+    return Claimed(tuple(test_ids), paths)
 
 
 def _observed(
@@ -155,7 +227,7 @@ def _with_edits_back(project: Project, claimed: Claimed) -> Claimed:
                 held_back.append(laid.id)
             case paths:
                 restored.extend(paths)
-    return Claimed(claimed.test_id, claimed.targets, tuple(restored), tuple(held_back))
+    return replace(claimed, restored=tuple(restored), held_back=tuple(held_back))
 
 
 def denied(decision: Deny, action: str) -> Denied:

@@ -8,14 +8,16 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
-from verdigris.core.events import SuiteRun, TestRun, Violation
+from verdigris.core.events import Event, RedsEnded, SuiteRun, TestRun, Violation
 from verdigris.core.loading import unprotected
 from verdigris.core.oraclepart import holds_tests
 from verdigris.core.pathclass import PathClass
 from verdigris.core.reading import asserts_under
 from verdigris.core.redness import judge_red
+from verdigris.core.reds import ended_reds
 from verdigris.core.report import Ended, Place, Status, TestReport, TestResult
 from verdigris.core.rusttests import is_test_line
+from verdigris.core.suite import suite_of
 from verdigris.core.testids import NativeId, split_id
 from verdigris.core.verdict import first_line
 from verdigris.kernel.reading import has_assertion
@@ -23,6 +25,8 @@ from verdigris.kernel.sourcetests import on_disk, only_for_tests, test_text
 from verdigris.kernel.texts import text_of
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     from verdigris.core.state import WorktreeState
     from verdigris.kernel.project import Project
 
@@ -40,11 +44,33 @@ def test_events(project: Project, report: TestReport, tree: str) -> tuple[TestRu
     return tuple(_event(project, report, result, tree, texts) for result in results)
 
 
-def worth_recording(runs: tuple[TestRun, ...], always: frozenset[str] = frozenset()) -> tuple[TestRun, ...]:
-    """One event a test; a large run leaves its passes to the suite record, except `always` (native ids)."""
-    if len(runs) <= SINGLE_PASSES:
-        return runs
-    return tuple(run for run in runs if run.status is not Status.PASS or run.native_id in always)
+def run_events(
+    project: Project,
+    state: WorktreeState,
+    report: TestReport,
+    runs: tuple[TestRun, ...],
+    asked: Sequence[str],
+    always: Collection[str] = (),
+) -> tuple[Event, ...]:
+    """What a run adds to the log: its tests, the reds that it ended, and what it tried to write.
+
+    One event a test; a large run leaves its passes to the suite record, except `always` (native ids).
+    `asked` as for `ended_reds`.
+    """
+    if len(runs) > SINGLE_PASSES:
+        runs = tuple(run for run in runs if run.status is not Status.PASS or run.native_id in always)
+    reds = {i: red for i, red in state.reds.items() if i not in state.claims}
+    ended = ended_reds(reds, report, asked)
+    return (*runs, *([RedsEnded(test_ids=ended)] if ended else []), *violations(project, report))
+
+
+def suite_names(project: Project, claimed: Sequence[str] = ()) -> tuple[str, ...]:
+    """What a run of the configured suite asks for; nothing where that is all there is."""
+    stacks = project.settings.stacks
+    if not any(stack.suite for stack in stacks):
+        return ()
+    whole = (stack.root for stack in stacks if not stack.suite)
+    return (*whole, *(name for stack in stacks for name in suite_of(stack).names), *claimed)
 
 
 def _event(

@@ -28,10 +28,10 @@ from verdigris.kernel.coverage import unmeasured
 from verdigris.kernel.evidence import (
     about_the_run,
     rewritten_oracle,
+    run_events,
     suite_event,
+    suite_names,
     test_events,
-    violations,
-    worth_recording,
 )
 from verdigris.kernel.execution import execute_suite, time_limit
 from verdigris.kernel.foundation import changed, prepare
@@ -218,10 +218,11 @@ def _conclude(
     refactor = _open(state)
     ended = RefactorEnded(verdict=verdict.kind, tree=tree, reasons=verdict.reasons, concerns=verdict.concerns)
     suite = suite_event(project, seen.after, tree) if verdict.accepted else None
-    runs = worth_recording(test_events(project, seen.after, tree))
+    runs = test_events(project, seen.after, tree)
     what = "changed in a refactor"
     tampered = [Violation(path=p, what=what) for p in (*seen.frozen, *seen.undermined)]
-    events = [*runs, *violations(project, seen.after), *([suite] if suite else []), *tampered, ended]
+    seen_runs = run_events(project, state, seen.after, runs, suite_names(project))
+    events = [*seen_runs, *([suite] if suite else []), *tampered, ended]
     counts = verdict.kind in STRIKES and tree not in {refactor.judged, refactor.tree}
     if not counts or refactor.strikes + 1 < project.settings.strikes:
         project.record(*events, sync=True)

@@ -7,14 +7,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UnknownTest
-from verdigris.core.events import Event, Resumed, TestRun
-from verdigris.core.languages import NODE, PYTHON, language_of
+from verdigris.core.events import Event, RedsEnded, Resumed, TestRun
+from verdigris.core.languages import language_of
 from verdigris.core.needs import Need, needs
 from verdigris.core.policy import next_move
+from verdigris.core.reds import LOADED_SINGLY
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.testids import nearest, split_id
 from verdigris.core.value import value
-from verdigris.kernel.evidence import baseline_ids, suite_event, test_events, violations, worth_recording
+from verdigris.kernel.evidence import (
+    baseline_ids,
+    run_events,
+    suite_event,
+    suite_names,
+    test_events,
+    violations,
+)
 from verdigris.kernel.execution import execute, execute_suite
 from verdigris.kernel.observe import difference
 from verdigris.kernel.operation import operation
@@ -30,8 +38,6 @@ if TYPE_CHECKING:
     from verdigris.kernel.calling import Progress
     from verdigris.kernel.project import Project
 
-_LOADED_SINGLY = frozenset({PYTHON, NODE, None})
-"""Elsewhere one file that does not compile keeps every test of its package from being found."""
 MOVED = "moved"
 """Why a red does not count when source or tests changed while it ran."""
 
@@ -58,28 +64,44 @@ class Tested:
 def run_tests(
     project: Project, words: Sequence[str], *, cwd: Path, progress: Progress | None = None
 ) -> Tested:
-    with operation(project) as state:
-        natives = resolve(project, words, cwd=cwd)
+    with operation(project) as found:
         tree = project.workspace.snapshot()
+        state = _without_lost_files(project, found, tree)
+        natives = resolve(project, words, cwd=cwd)
         if state.turn is not None and state.turn.suspended:
             return _resume(project, state, state.turn, tree, progress)
         seen = _already_seen(state, natives, tree)
         if seen:
-            return Tested(seen, None, state.phase, next_move(state))
+            return Tested(seen, None, state.phase, next_move(state, tree))
         before = standing(project, tree)
         if natives:
             report = execute(project, natives, progress=progress)
             meant = _meant(natives, report)
             if meant != natives:
                 report = execute(project, meant, progress=progress)
-            _all_known(meant, report)
+            asked = meant
         else:
             report = execute_suite(project, progress=progress)
+            asked = suite_names(project)
         steady = not stirred(project, before)
-        events = _recorded(project, state, report, tree, whole=not natives, steady=steady)
+        events = _recorded(project, state, report, tree, asked, whole=not natives, steady=steady)
+        _all_known(natives and asked, report)
         after = project.state()
         lacking = needs(report, os.environ, project.settings)
-        return Tested(events, report, after.phase, next_move(after), needs=lacking)
+        return Tested(events, report, after.phase, next_move(after, tree), needs=lacking)
+
+
+def _without_lost_files(project: Project, state: WorktreeState, tree: str) -> WorktreeState:
+    """A red ends with its file: nobody can run it any more."""
+    reds = {i: red for i, red in state.reds.items() if i not in state.claims}
+    if not reds:
+        return state
+    files = {entry.path for entry in project.workspace.files(tree)}
+    gone = tuple(i for i, red in reds.items() if split_id(red.native_id).path not in files)
+    if not gone:
+        return state
+    project.record(RedsEnded(test_ids=gone))
+    return project.state()
 
 
 def _already_seen(state: WorktreeState, natives: Sequence[str], tree: str) -> tuple[TestRun, ...]:
@@ -105,15 +127,22 @@ def _already_seen(state: WorktreeState, natives: Sequence[str], tree: str) -> tu
 
 
 def _recorded(
-    project: Project, state: WorktreeState, report: TestReport, tree: str, *, whole: bool, steady: bool
+    project: Project,
+    state: WorktreeState,
+    report: TestReport,
+    tree: str,
+    asked: Sequence[str],
+    *,
+    whole: bool,
+    steady: bool,
 ) -> tuple[TestRun, ...]:
     runs = test_events(project, report, tree)
     if not steady or difference(project, tree, project.workspace.snapshot()).protected:
         runs = tuple(replace(run, red=MOVED) if run.red else run for run in runs)
     valid = tuple(run.native_id for run in runs if run.red == "valid")
     known = frozenset(red.native_id for red in state.reds.values())
-    events: list[Event] = [*worth_recording(runs, known), *closed_bugs(project, state, valid, tree)]
-    events += violations(project, report)
+    events: list[Event] = [*run_events(project, state, report, runs, asked, known)]
+    events += closed_bugs(project, state, valid, tree)
     suite = suite_event(project, report, tree) if whole and _whole_enough(project, state, report) else None
     project.record(*events, *([suite] if suite else []))
     if valid:
@@ -153,7 +182,7 @@ def _all_known(natives: Sequence[str], report: TestReport) -> None:
     broken = {error.path for error in report.errors}
     for native in natives:
         test = split_id(native)
-        unloaded = test.path in broken or (broken and language_of(test.path) not in _LOADED_SINGLY)
+        unloaded = test.path in broken or (broken and language_of(test.path) not in LOADED_SINGLY)
         if not test.function or unloaded or any(_names(native, c) for c in report.collected):
             continue
         close = nearest(native, report.others)

@@ -15,10 +15,10 @@ from verdigris.kernel.commands import run_tool
 from verdigris.kernel.evidence import (
     baseline_ids,
     rewritten_oracle,
+    run_events,
     suite_event,
+    suite_names,
     test_events,
-    violations,
-    worth_recording,
 )
 from verdigris.kernel.execution import collect, execute, execute_suite, time_limit
 from verdigris.kernel.observe import difference, source_roots
@@ -74,8 +74,9 @@ def _tried(
     room = held(project, tree, {split_id(native).path for native in claimed})
     report = execute_suite(project, claimed, progress=progress, layer=room, timeout=limit, sources=sources)
     during = difference(project, tree, project.workspace.snapshot())
-    runs = worth_recording(test_events(project, report, tree), frozenset(claimed))
-    recorded = project.record(*runs, *violations(project, report))
+    runs = test_events(project, report, tree)
+    asked = suite_names(project, claimed)
+    recorded = project.record(*run_events(project, state, report, runs, asked, claimed))
     seqs = {record.data["native_id"]: record.seq for record in recorded if record.type == "test_run"}
     moved = tuple(c.path for c in during.source)
     rewritten = rewritten_oracle(project, report)

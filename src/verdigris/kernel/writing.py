@@ -82,10 +82,10 @@ def _decided(project: Project, state: WorktreeState, action: Write) -> Decision:
             targets = tuple(
                 Target(f.path, frozenset({f.cls})) for f in action.files if f.cls is PathClass.SOURCE
             )
-            for red in claims:
-                claimed = claim_within(project, state, red.test_id, targets, implied=True)
-                if isinstance(claimed, Deny):
-                    return claimed
+            ids = [red.test_id for red in claims]
+            claimed = claim_within(project, state, ids, targets, implied=True)
+            if isinstance(claimed, Deny):
+                return claimed
         case Allow(joins=paths):
             project.record(*joining_events(state, paths))
     if action.files:

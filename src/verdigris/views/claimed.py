@@ -11,21 +11,42 @@ if TYPE_CHECKING:
     from verdigris.core.state import WorktreeState
     from verdigris.kernel.claiming import Claimed
 
+_LISTED = 5
+
 
 def lines(claimed: Claimed, state: WorktreeState) -> list[Line]:
-    found = [Line(f"claimed {claimed.test_id} → {', '.join(claimed.targets)}; phase {state.phase}", "red")]
+    targets = ", ".join(_target(claimed, path) for path in claimed.targets)
+    first, *others = claimed.test_ids
+    if others:
+        found = [Line(f"claimed {len(claimed.test_ids)} tests → {targets}; phase {state.phase}", "red")]
+        found += [Line(f"  {test_id}") for test_id in claimed.test_ids[:_LISTED]]
+        rest = len(claimed.test_ids) - _LISTED
+        found += [Line(f"  and {rest} more")] if rest > 0 else []
+    else:
+        found = [Line(f"claimed {first} → {targets}; phase {state.phase}", "red")]
     if claimed.restored:
-        found.append(Line(f"laid on again: {', '.join(claimed.restored)}"))
+        found.append(Line(f"your edits are back: {', '.join(claimed.restored)}"))
     found += [
         Line(f"still aside: {i} conflicts with the tree (`tdd restore {i}`)") for i in claimed.held_back
     ]
     return [*found, Line(f"next: {next_move(state)}")]
 
 
+def _target(claimed: Claimed, path: str) -> str:
+    if path == ".":
+        return "all source"
+    if path not in claimed.new:
+        return path
+    alike = claimed.alike.get(path)
+    return f"{path} (new; did you mean {alike}?)" if alike else f"{path} (new)"
+
+
 def document(claimed: Claimed, state: WorktreeState) -> dict[str, Any]:
     return {
-        "claimed": claimed.test_id,
+        "claimed": claimed.test_ids[0],
+        "tests": list(claimed.test_ids),
         "targets": list(claimed.targets),
+        "new": list(claimed.new),
         "restored": list(claimed.restored),
         "held_back": list(claimed.held_back),
         "phase": state.phase.value,

@@ -56,6 +56,7 @@ from verdigris.core.events.phases import (
     SwitchedOn,
 )
 from verdigris.core.events.tests import (
+    RedsEnded,
     Revised,
     SuiteRun,
     TestBug,
@@ -109,6 +110,7 @@ __all__ = [
     "Proving",
     "PutBack",
     "PuttingBack",
+    "RedsEnded",
     "RefactorBegun",
     "RefactorEnded",
     "Released",

@@ -39,6 +39,13 @@ class SuiteRun(Event):
 
 
 @value
+class RedsEnded(Event):
+    """Reds that a run saw pass, or looked for and did not find."""
+
+    test_ids: tuple[str, ...]
+
+
+@value
 class TestBug(Event):
     __test__ = False
 

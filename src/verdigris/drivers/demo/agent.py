@@ -60,7 +60,7 @@ class Agent:
 
     def claims(self, test_id: str, path: str) -> None:
         self.stage.act(f"runs `tdd claim {typed(test_id, path)}`")
-        match claim(self.project, test_id, [path], cwd=self.project.root):
+        match claim(self.project, [test_id], [path], cwd=self.project.root):
             case Deny() as no:
                 self.stage.answer(*no.lines())
             case _:

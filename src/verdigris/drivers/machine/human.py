@@ -122,7 +122,7 @@ class HumanStep:
             _done(refactor.begin(project, uncovered=False))
         else:
             for red in open_reds(project, self._position.tests):
-                _done(claim(project, red.test_id, ["."], cwd=project.root))
+                _done(claim(project, [red.test_id], ["."], cwd=project.root))
         if laid is not None:
             _done(aside.restore(project, laid))
 

@@ -50,7 +50,7 @@ def judge_implementation(project: Project, plan: EditPlan, left: Collection[str]
             f"{frozen[0]} is of class {classes[frozen[0]]}, which the implementor leaves as it is"
         )
     for red in reds:
-        claimed = claim(project, red.test_id, targets, cwd=project.root)
+        claimed = claim(project, [red.test_id], targets, cwd=project.root)
         if isinstance(claimed, Deny):
             return Bad(feedback.denied(claimed), (f"denied [{claimed.rule}]: {claimed.reason}",))
     return written(project, plan.changes) or settled(project, seen)

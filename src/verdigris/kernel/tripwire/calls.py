@@ -10,7 +10,7 @@ from verdigris.core.actions import Deny, Target
 from verdigris.core.events import Edit
 from verdigris.core.implied import implied_claim
 from verdigris.core.pathclass import PathClass
-from verdigris.core.shown import typed
+from verdigris.core.shown import some, typed
 from verdigris.core.state import Phase
 from verdigris.core.targets import owners
 from verdigris.core.tripwire import Tripped, base
@@ -103,7 +103,7 @@ def _undone(project: Project, state: WorktreeState, mine: tuple[Strays, ...], tr
         done = _claimed(project, state, stray, tree)
         if isinstance(done, str):
             claimed = done
-            texts.append(f"{', '.join(stray.paths)}: claims {done}, the one open red.\nnext: `tdd settle`")
+            texts.append(f"{', '.join(stray.paths)}: claims {done}.\nnext: `tdd settle`")
             continue
         home = stray.home
         if stray.cls in {PathClass.TEST, PathClass.SOURCE}:
@@ -115,20 +115,20 @@ def _undone(project: Project, state: WorktreeState, mine: tuple[Strays, ...], tr
 
 
 def _claimed(project: Project, state: WorktreeState, stray: Strays, tree: str) -> str | Deny | None:
-    """Source written in red claims the one open red, where that was seen on the tree without it."""
+    """Source written in red claims the reds of one file, where they were seen on the tree without it."""
     if stray.cls is not PathClass.SOURCE or state.phase is not Phase.RED:
         return None
-    decision = implied_claim(state)
+    decision = implied_claim(state, stray.paths[0])
     if isinstance(decision, Deny):
         return decision
-    (red,) = decision.claims
+    ids = [red.test_id for red in decision.claims]
     start = project.workspace.graft(tree, stray.home, stray.paths)
     targets = tuple(Target(path, frozenset({PathClass.SOURCE})) for path in stray.paths)
-    claimed = claim_within(project, state, red.test_id, targets, implied=True, tree=start)
+    claimed = claim_within(project, state, ids, targets, implied=True, tree=start)
     if isinstance(claimed, Deny):
         return claimed
     project.record(Edit(paths=stray.paths))
-    return red.test_id
+    return some(claimed.test_ids)
 
 
 def _joined(project: Project, done: Tripped) -> Tripped:

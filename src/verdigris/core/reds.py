@@ -1,0 +1,85 @@
+"""How long a red lives: which reds a run ends, and which one the next move names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.languages import NODE, PYTHON, language_of
+from verdigris.core.report import Ended, Status
+from verdigris.core.testids import split_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from verdigris.core.report import TestReport
+    from verdigris.core.state import Red
+
+LOADED_SINGLY = frozenset({PYTHON, NODE, None})
+"""Elsewhere one file that does not compile keeps every test of its package from being found."""
+
+
+def ended_reds(
+    reds: Mapping[str, Red],
+    report: TestReport,
+    asked: Sequence[str],
+) -> tuple[str, ...]:
+    """Ids of the reds that this run saw pass, or looked for and did not find.
+
+    `asked`: the ids and paths that the run was asked for; none stands for all there are.
+    """
+    passed = {result.native_id for result in report.results if result.status is Status.PASS}
+    found = {*report.collected, *(result.native_id for result in report.results)}
+    gone = {
+        red.native_id
+        for red in reds.values()
+        if red.native_id not in found and _was_looked_for(red.native_id, report, asked)
+    }
+    return tuple(test_id for test_id, red in reds.items() if red.native_id in passed | gone)
+
+
+def _was_looked_for(native: str, report: TestReport, asked: Sequence[str]) -> bool:
+    """Whether the run would have found this test if it still existed."""
+    path = split_id(native).path
+    broken = {error.path for error in report.errors}
+    unloaded = path in broken or (broken and language_of(path) not in LOADED_SINGLY)
+    if report.ended is not Ended.FINISHED or unloaded:
+        return False
+    return not asked or any(_covers(name.rstrip("/"), native, path) for name in asked)
+
+
+def _covers(name: str, native: str, path: str) -> bool:
+    """`name`: an id, a group of tests, a file or a folder."""
+    inside = (f"{name}::", f"{name}[", f"{name}/", f"{name} › ")
+    return name in {".", "", native, path} or native.startswith(inside) or path.startswith(f"{name}/")
+
+
+def named_reds(reds: Mapping[str, Red], word: str) -> tuple[str, ...]:
+    """Ids of the reds that a word means: an id, a group or a function with its cases, a file, a bare name."""
+    word = word.replace(" > ", " › ")
+    if word in reds:
+        return (word,)
+    name = word.rstrip("/")
+    below = [red for red in reds.values() if _covers(name, red.native_id, split_id(red.native_id).path)]
+    if below:
+        return tuple(red.test_id for red in below if red.valid) or (below[0].test_id,)
+    bare = tuple(i for i, red in reds.items() if word in _bare_names(red.native_id))
+    return bare if len({split_id(i).function for i in bare}) == 1 else ()
+
+
+def _bare_names(native: str) -> set[str]:
+    """How a person may call it without its file: with its case, without it, without its class."""
+    name = split_id(native).function
+    full = native[len(split_id(native).path) + 2 :]
+    return {full, name, name.rpartition("::")[2], full.rpartition("::")[2], full.rpartition(" › ")[2]}
+
+
+def newest(reds: Iterable[Red], tree: str | None = None) -> Red | None:
+    """The valid red that was seen last; with `tree`, only one that was seen on it and can be claimed."""
+    seen = [red for red in reds if tree is None or red.tree == tree]
+    return max(without_parents(tuple(seen)), key=lambda red: red.seq, default=None)
+
+
+def without_parents(reds: tuple[Red, ...]) -> tuple[Red, ...]:
+    """Without those that are red because one of their own cases is: Go reports both."""
+    cases = [red.native_id for red in reds if split_id(red.native_id).case.startswith("/")]
+    return tuple(red for red in reds if not any(case.startswith(f"{red.native_id}/") for case in cases))
