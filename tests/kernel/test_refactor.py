@@ -258,3 +258,28 @@ def test_a_held_out_test_that_failed_before_the_refactor_holds_nobody_up(world: 
     begun(world)
     world.write("calc.py", RENAMED)
     assert ended(world).verdict.accepted
+
+
+def test_a_changed_decision_that_no_test_notices_is_refused_with_the_way_out(world: World) -> None:
+    begun(world)
+    world.write("calc.py", "def add(a, b):\n    return a + b if a else 0\n")
+    done = ended(world)
+    assert done.verdict.kind is Kind.REGRESSED
+    assert done.verdict.reasons == (
+        "calc.py:2: `0` → `1`: no test notices",
+        "calc.py:2: `a` → `((a) or True)`: no test notices",
+    )
+    assert "--uncovered" in done.next
+    abort(world.project)
+    begun(world, uncovered=True)
+    world.write("calc.py", "def add(a, b):\n    return a + b if a else 0\n")
+    assert ended(world).verdict.accepted
+
+
+def test_a_changed_decision_that_tests_hold_is_accepted(tmp_path: Path) -> None:
+    sign = "def sign(a):\n    if a < 0:\n        return -1\n    return 1\n"
+    test = "import sign\n\n\ndef test_sign():\n    assert [sign.sign(n) for n in (-1, 0, 1)] == [-1, 1, 1]\n"
+    world = make_world(tmp_path / "repo", **{"sign.py": sign, "tests/test_sign.py": test})
+    begun(world)
+    world.write("sign.py", "def sign(a):\n    return 1 if a >= 0 else -1\n")
+    assert ended(world).verdict.kind is Kind.ACCEPTED

@@ -20,11 +20,10 @@ from verdigris.core.report import Status, TestReport
 from verdigris.core.revising import given_up, without
 from verdigris.core.turns import laying_aside
 from verdigris.core.value import value
-from verdigris.core.verdict import STRIKES, Verdict, judge_answers
+from verdigris.core.verdict import STRIKES, Kind, Verdict, judge_answers
 from verdigris.kernel import aside
 from verdigris.kernel.acceptance import question_refactor
 from verdigris.kernel.commands import run_tool
-from verdigris.kernel.coverage import unmeasured
 from verdigris.kernel.evidence import (
     about_the_run,
     rewritten_oracle,
@@ -41,6 +40,7 @@ from verdigris.kernel.repository import in_progress
 from verdigris.kernel.room.held import held
 from verdigris.kernel.sourcetests import test_texts
 from verdigris.kernel.standing import standing, stirred
+from verdigris.kernel.survivors import survivors
 from verdigris.kernel.testreading import TestReader
 from verdigris.kernel.texts import texts_at
 
@@ -53,6 +53,10 @@ if TYPE_CHECKING:
     from verdigris.kernel.room.layers import Layer
 
 _PUT_BACK = "put it back as it was; or `tdd refactor abort`, begin again, and `tdd restore` the edits"
+_TEST_FIRST = (
+    "a test that notices it comes first: take it back, or `tdd refactor abort`, write the test, begin again;"
+    " or a person says `tdd refactor begin --uncovered`"
+)
 
 
 @value
@@ -139,7 +143,7 @@ def end(project: Project, progress: Progress | None = None) -> Ended | Deny:
         seen = _restructured(project, state, refactor, tree, edits, room, progress)
         verdict = judge_refactor(seen)
         if verdict.accepted and edits.protected:
-            verdict = _questioned(project, state, tree, edits, room, verdict.concerns)
+            verdict = _questioned(project, state, tree, edits, room, seen)
         if verdict.accepted:
             seen = replace(seen, moved=stirred(project, standing_before))
             verdict = replace(judge_refactor(seen), concerns=verdict.concerns)
@@ -152,13 +156,20 @@ def _questioned(
     tree: str,
     edits: Difference,
     room: Layer | None,
-    concerns: tuple[str, ...],
+    seen: Restructured,
 ) -> Verdict:
-    """What a settlement asks of code whose tests pass, asked of a refactor's."""
-    answers = question_refactor(project, state, _open(state).tree, tree, edits, room)
+    """What a settlement asks of code whose tests pass, and whether they notice all that was changed."""
+    refactor = _open(state)
+    answers = question_refactor(project, state, refactor.tree, tree, edits, room)
     scrutiny = answers.scrutiny
-    noted = (*scrutiny.noted, *concerns)
-    return judge_answers(scrutiny.doubts, scrutiny.blocking, noted, held_out=answers.held_out)
+    noted = (*scrutiny.noted, *seen.noted)
+    verdict = judge_answers(scrutiny.doubts, scrutiny.blocking, noted, held_out=answers.held_out)
+    if not verdict.accepted or refactor.uncovered:
+        return verdict
+    passing = {r.native_id for r in seen.after.results if r.status is Status.PASS}
+    unnoticed = survivors(project, refactor.tree, tree, edits, passing, room)
+    kind = Kind.REGRESSED if unnoticed.found else Kind.ACCEPTED
+    return Verdict(kind, unnoticed.found, (*noted, *unnoticed.untried))
 
 
 def _restructured(
@@ -203,7 +214,7 @@ def _restructured(
         moved=difference(project, tree, project.workspace.snapshot()).protected,
         rewritten=rewritten_oracle(project, report),
         undermined=undermined,
-        noted=(*about_the_run(project, report), *(() if refactor.uncovered else unmeasured(source))),
+        noted=about_the_run(project, report),
     )
 
 
@@ -238,7 +249,11 @@ def _result(
     project: Project, verdict: Verdict, seen: Restructured, paths: tuple[str, ...], laid: str | None
 ) -> Ended:
     after = project.state()
-    following = _PUT_BACK if seen.undermined and laid is None else next_move(after)
+    following = next_move(after)
+    if laid is None and seen.undermined:
+        following = _PUT_BACK
+    elif laid is None and verdict.kind is Kind.REGRESSED and judge_refactor(replace(seen, added={})).accepted:
+        following = _TEST_FIRST
     return Ended(
         verdict,
         seen.after,

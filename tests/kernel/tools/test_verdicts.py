@@ -60,7 +60,18 @@ def test_a_refactor(world: World) -> None:
     done = refactor.end(world.project)
     assert isinstance(done, refactor.Ended)
     assert done.verdict.kind is Kind.ACCEPTED, done.verdict
-    assert any("not measured" in each for each in done.verdict.concerns)
+
+
+def test_a_function_that_no_test_runs_is_no_refactor(world: World) -> None:
+    assert isinstance(refactor.begin(world.project, uncovered=False), refactor.Begun)
+    world.write("src/calc.js", ADD + "exports.parse = (text) => Number(text);\n")
+    done = refactor.end(world.project)
+    assert isinstance(done, refactor.Ended)
+    assert done.verdict.kind is Kind.REGRESSED
+    (reason,) = done.verdict.reasons
+    assert reason.startswith("src/calc.js:")
+    assert reason.endswith("is new or changed, and no test runs it")
+    assert "--uncovered" in done.next
 
 
 def test_a_regression_is_seen_without_a_whole_run_before(world: World) -> None:
