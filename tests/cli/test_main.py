@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -18,6 +19,8 @@ from verdigris.cli.commands import COMMANDS, module, overview
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+DOCS = Path(__file__).parents[2] / "docs"
+SOURCE = Path(__file__).parents[2] / "src"
 HEAVY = ("rich", "yaml", "msgspec", "click", "subprocess", "dataclasses")
 
 
@@ -88,12 +91,58 @@ def test_version(bare_cli: Cli) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [("no-such-command",), ("status", "--no-such-option"), ("claim",), ("off",), ("log", "repair"), ()],
+    [("no-such-command",), ("status", "--no-such-option"), ("off",), ("log", "repair"), ()],
 )
 def test_a_wrong_call_is_exit_code_2_with_nothing_on_stdout(words: tuple[str, ...], bare_cli: Cli) -> None:
     ran = bare_cli.tdd(*words)
     assert (ran.code, ran.out) == (2, "")
     assert "sage" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("tests", "`tdd test`"), ("setle", "`tdd settle`"), ("clam", "`tdd claim`")]
+)
+def test_a_mistyped_command_is_answered_with_the_nearest(word: str, meant: str, bare_cli: Cli) -> None:
+    ran = bare_cli.tdd(word)
+    assert ran.code == 2
+    assert f"There is no command '{word}'. Did you mean {meant}" in ran.err
+
+
+@pytest.mark.parametrize("words", [("status", "--json", "--no-such"), ("nonsense", "--json")])
+def test_a_wrong_call_that_asked_for_json_gets_json(words: tuple[str, ...], bare_cli: Cli) -> None:
+    ran = bare_cli.tdd(*words)
+    assert (ran.code, ran.err) == (2, "")
+    assert json.loads(ran.out)["error"]["message"]
+
+
+def test_an_error_that_asked_for_json_gets_json(tmp_path: Path, bare_cli: Cli) -> None:
+    ran = bare_cli.tdd("status", "--json", cwd=tmp_path)
+    assert (ran.code, ran.err) == (2, "")
+    assert json.loads(ran.out)["error"]["hint"]
+
+
+def test_help_lists_the_pages_and_prints_one(bare_cli: Cli) -> None:
+    listed = bare_cli.ok("help").out
+    assert listed.startswith(overview())
+    assert "  configuration " in listed
+    assert bare_cli.ok("help", "configuration").out == (DOCS / "configuration.md").read_text("utf-8")
+
+
+def test_help_of_a_command_is_what_the_command_says(bare_cli: Cli) -> None:
+    assert bare_cli.ok("help", "claim").out == bare_cli.ok("claim", "--help").out
+
+
+def test_a_page_that_is_not_there_is_answered_with_the_list(bare_cli: Cli) -> None:
+    ran = bare_cli.tdd("help", "nonsense")
+    assert ran.code == 2
+    assert "configuration" in ran.err
+
+
+def test_every_page_that_a_message_names_exists() -> None:
+    texts = (path.read_text("utf-8") for path in SOURCE.rglob("*.py"))
+    named = {page for text in texts for page in re.findall(r"`tdd help ([a-z-]+)`", text)}
+    assert named
+    assert named <= {path.stem for path in DOCS.glob("*.md")} | set(COMMANDS)
 
 
 def test_an_error_is_a_message_and_a_hint_on_stderr(tmp_path: Path, bare_cli: Cli) -> None:

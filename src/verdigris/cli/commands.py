@@ -2,34 +2,53 @@
 
 from __future__ import annotations
 
-COMMANDS = {
-    "init": "Set Verdigris up in this repository.",
-    "uninit": "Undo `tdd init`; the log stays.",
-    "status": "Show the phase, open reds and claims, and the next move.",
-    "test": "Run tests, record what was seen, prepare claims.",
-    "claim": "Say which red test an edit advances; opens the green phase.",
-    "settle": "End the turn with a verdict.",
-    "refactor": "Change the shape and keep the behaviour: begin, end, abort.",
-    "test-bug": "Report a wrong test instead of editing it.",
-    "revise": "Give the reason for a test that is given up or weakened.",
-    "aside": "Lay source edits aside that were made before a red.",
-    "restore": "Lay edits on again that were laid aside.",
-    "displaced": "List or print bytes that had to make way.",
-    "holdout": "Keep tests out of sight, for verdicts only: add, release, list.",
-    "run": "Turn a kata into code: tester, implementor, refactorer in turn.",
-    "step": "Make the next step of that, and no other.",
-    "sync": "Run a git move (pull, switch, merge …) outside any turn.",
-    "log": "Show, verify or repair the log.",
-    "doctor": "Check tools, log and configuration, with a fix for each finding.",
-    "on": "Switch the laws on again; the tree as it stands is new ground.",
-    "off": "Switch the laws off, with a reason.",
-    "hook": "Answer one hook call of a coding agent (for its settings).",
-    "demo": "Watch a scripted agent meet the laws in a temporary repository.",
-    "completion": "Print the completion script of a shell.",
+GROUPS = {
+    "Daily": {
+        "status": "Show the phase, open reds and claims, and the next move.",
+        "test": "Run tests, record the results, find reds.",
+        "claim": "Say which red tests your edit advances; freezes the tests.",
+        "settle": "End the turn with a verdict.",
+        "refactor": "Restructure under the same tests: begin, end, abort.",
+        "sync": "Run git pull, switch, merge … between two turns.",
+    },
+    "When stuck": {
+        "test-bug": "Report a wrong test instead of editing it.",
+        "revise": "Give a reason for deleting or weakening a test.",
+        "aside": "Put source edits aside that were made before a red.",
+        "restore": "Bring edits back that were put aside.",
+        "displaced": "Recover files that Verdigris overwrote.",
+        "off": "Switch the laws off, with a reason.",
+        "on": "Switch the laws on again.",
+    },
+    "Set up": {
+        "init": "Set Verdigris up in this repository.",
+        "uninit": "Undo `tdd init`; the log stays.",
+        "doctor": "Check tools, log and configuration, with a fix for each finding.",
+        "holdout": "Keep tests hidden, for verdicts only: add, release, list.",
+        "completion": "Print the completion script of a shell.",
+        "demo": "Watch a scripted agent meet the laws in a temporary repository.",
+        "help": "Print a page of the manual, or the help of a command.",
+    },
+    "Drivers": {
+        "run": "Turn a kata into code: tester, implementor, refactorer in turn.",
+        "step": "Run one step of the machine.",
+    },
+    "Plumbing": {
+        "log": "Show, verify or repair the log.",
+        "hook": "Answer one hook call of a coding agent (for its settings).",
+    },
 }
+
+COMMANDS = {name: about for group in GROUPS.values() for name, about in group.items()}
 
 HIDDEN = frozenset({"shell"})
 """Commands for programs, which no list shows."""
+
+_EXAMPLES = """\
+  tdd test tests/test_cart.py          run a file; a failing test becomes a red
+  tdd claim test_empty src/cart.py     the edit of cart.py advances test_empty
+  tdd settle                           the verdict
+  tdd help tutorial                    the first hour, step by step"""
 
 
 def module(name: str) -> str:
@@ -39,15 +58,20 @@ def module(name: str) -> str:
 
 def overview() -> str:
     """What `tdd --help` says."""
-    commands = "\n".join(f"  {name:<12}{about}" for name, about in COMMANDS.items())
+    groups = "\n\n".join(
+        "\n".join([f"{title}:", *(f"  {name:<12}{about}" for name, about in commands.items())])
+        for title, commands in GROUPS.items()
+    )
     return f"""\
 Usage: tdd COMMAND [OPTIONS] [ARGS]...
 
   Red → green as a law: no source edit without a test that is red for the
   right reason. `tdd COMMAND --help` tells more about a command.
 
-Commands:
-{commands}
+{groups}
+
+Examples:
+{_EXAMPLES}
 
 Options:
   --version   Show the version and exit.

@@ -26,6 +26,13 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)  # noqa: S101 - what each module promises, for the type checker
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in {*COMMANDS, *HIDDEN}:
+            raise click.UsageError(f"There is no command {args[0]!r}.{_offer(args[0])}", ctx)
+        return super().resolve_command(ctx, args)
+
     def get_help(self, ctx: click.Context) -> str:  # noqa: ARG002 - click's signature
         return overview().rstrip()
 
@@ -35,6 +42,13 @@ class LazyGroup(click.Group):
         names = [name for name in COMMANDS if name.startswith(incomplete)]
         options = click.Command.shell_complete(self, ctx, incomplete)
         return [*(CompletionItem(name, help=COMMANDS[name]) for name in names), *options]
+
+
+def _offer(word: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(word, COMMANDS, n=2, cutoff=0.5)
+    return f" Did you mean {' or '.join(f'`tdd {name}`' for name in close)}?" if close else ""
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

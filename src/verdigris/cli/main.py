@@ -1,4 +1,4 @@
-"""The entry of `tdd`: which exit code becomes of what went wrong."""
+"""The entry of `tdd`: maps errors to messages and exit codes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _guarded(argv: list[str]) -> int:
     try:
         return _with_head_start(argv) if argv[:1] in RUN_TESTS else _called(argv)
     except VerdigrisError as error:
-        _say(error.message, error.hint)
+        _tell_error(argv, error.message, error.hint)
         return error.exit_code
     except Exception as error:  # noqa: BLE001 - the last line of defence: whatever else comes is our fault
         return _our_fault(error)
@@ -100,7 +100,10 @@ def _by_click(argv: list[str]) -> int:
     try:
         return int(tdd.main(argv, prog_name="tdd", standalone_mode=False) or 0)
     except click.ClickException as error:
-        error.show()
+        if _wants_json(argv):
+            _tell_error(argv, error.format_message(), None)
+        else:
+            error.show()
         return error.exit_code
     except click.Abort:
         raise KeyboardInterrupt from None
@@ -116,6 +119,21 @@ def _our_fault(error: Exception) -> int:
         "TDD_DEBUG=1 shows the traceback: please report it; `tdd doctor` checks what is around us",
     )
     return OUR_FAULT
+
+
+def _wants_json(argv: list[str]) -> bool:
+    """Words behind `--` belong to another program."""
+    return "--json" in (argv[: argv.index("--")] if "--" in argv else argv)
+
+
+def _tell_error(argv: list[str], message: str, hint: str | None) -> None:
+    """Whoever asked for JSON gets the error as JSON too."""
+    if not _wants_json(argv):
+        _say(message, hint)
+        return
+    from verdigris.cli.output import show_json
+
+    show_json({"error": {"message": message, "hint": hint}})
 
 
 def _say(message: str, hint: str | None) -> None:

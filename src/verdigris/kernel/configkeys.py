@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _DEFAULT = Settings()
 _STACK = Stack()
-_DOCS = "see docs/configuration.md for every key"
+_DOCS = "`tdd help configuration` lists every key"
 _DRIVERS = ("cycle", "loop")
 
 

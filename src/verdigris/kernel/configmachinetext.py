@@ -32,7 +32,7 @@ _PLAYERS = """\
 
 def machine_lines(kata: str | None) -> Iterator[str]:
     """`kata`: its path as YAML, where it is not the usual one."""
-    yield "# The machine (`tdd run`): three roles turn a kata into code. docs/machine.md"
+    yield "# The machine (`tdd run`): three roles turn a kata into code. `tdd help machine`"
     if kata is None:
         yield "# machine:"
         yield f"#   kata_description: {_USUAL.kata}  # {_KATA}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from verdigris.kernel.configfile import Places
     from verdigris.kernel.configkeys import JUnitKeys, StackKeys
 
-_DOCS = "see docs/configuration.md for every key"
+_DOCS = "`tdd help configuration` lists every key"
 _NEEDED = "write `{args}` for the runner's own arguments, or `{report}` for a folder that takes JUnit XML"
 _TOLD_BY = ("path", "line", "message")
 """Groups that `junit.build_error` must have."""

@@ -19,7 +19,7 @@ Value = str | bool | int | tuple[str, ...] | None
 
 _HEAD = """\
 # Verdigris: what is test, what is source, and how strict the laws are.
-# A line that is commented out shows a default or an example. Every key: docs/configuration.md
+# A line that is commented out shows a default or an example. Every key: `tdd help configuration`
 """
 _WIDE = 10**9
 _ROOM_EXAMPLE: Mapping[str, Value] = {

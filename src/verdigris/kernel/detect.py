@@ -55,6 +55,6 @@ def _of_language(stacks: list[Stack], language: str) -> tuple[Stack, ...]:
     if not found:
         raise UserError(
             f"no test tool of {language} is found here.",
-            hint="write tdd.yaml with `runner: junit` (see docs/configuration.md), then `tdd init` again",
+            hint="write tdd.yaml with `runner: junit` (`tdd help configuration`), then `tdd init` again",
         )
     return found

@@ -40,7 +40,7 @@ def check_players(start: Path) -> tuple[Finding, ...]:
 def _player(roles: str, player: Player, settings: MachineSettings, root: Path) -> Finding:
     name = f"model ({roles})"
     if not player.model:
-        return failed(name, "tdd.yaml names no model", "`roles: {ROLE: {model: …}}`, see docs/machine.md")
+        return failed(name, "tdd.yaml names no model", "`roles: {ROLE: {model: …}}`, see `tdd help machine`")
     if player.model == HUMAN:
         return Finding(name, "ok", "a person")
     try:

@@ -145,7 +145,7 @@ def _cast(home: Project, settings: MachineSettings, record: Path | None, watch: 
     if missing is not None:
         raise UserError(
             f"nobody plays the {missing}: tdd.yaml names no model for it.",
-            hint=f"roles: {{{missing}: {{model: 'ollama:NAME'}}}}; see docs/machine.md",
+            hint=f"roles: {{{missing}: {{model: 'ollama:NAME'}}}}; see `tdd help machine`",
         )
     models = {role: player for role in ROLES if not (player := settings.player(role)).human}
     return Casting(

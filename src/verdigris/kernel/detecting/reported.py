@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from verdigris.kernel.detecting.walking import Folder
 
-_DOCS = "a stack with `runner: junit` can run it: docs/configuration.md, `stacks[].junit`"
+_DOCS = "a stack with `runner: junit` can run it: `tdd help configuration`, `stacks[].junit`"
 _FORMATTER = "rspec_junit_formatter"
 _UNSET = {
     "build.gradle": "Gradle",

@@ -69,7 +69,9 @@ def _judged(project: Project, outside: TestReport, inside: TestReport) -> Findin
         return Finding("room", "ok", f"in the room as outside it: {_ending(len(outside.results))} the same")
     lacking = needs(only(inside, differing), os.environ, project.settings, installed=installed(project))
     keys = ", ".join(f"`{setting}`" for setting in written(lacking))
-    fix = f"in tdd.yaml: {keys}" if keys else f"give the run what it lacks: {_LOOK} (docs/configuration.md)"
+    fix = (
+        f"in tdd.yaml: {keys}" if keys else f"give the run what it lacks: {_LOOK} (`tdd help configuration`)"
+    )
     if inside.ended is not Ended.FINISHED:
         what = f"the suite finishes outside the room, and not in it ({inside.ended})"
         return Finding("room", "warn", what, fix, _last(inside))
