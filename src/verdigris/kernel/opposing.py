@@ -1,113 +1,138 @@
-"""Whether assertions are live where a grammar reads the tests: changed ones are run, and each must fail."""
+"""Whether assertions are live where a grammar reads the tests: the true tests and changed ones are run alike.
+
+The runs are one set: the same files are asked for, and their texts have the same length, are as new as each
+other, and end in a comment of random letters, so that a tool that goes by content compiles each of them. The
+order is random. Which of them had the true tests is known here only: that one must pass, and every other
+must fail.
+"""
 
 from __future__ import annotations
 
 import secrets
 import time
-from dataclasses import dataclass, field, replace
-from string import ascii_lowercase
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import GO, NODE
 from verdigris.core.liveness import Liveness
-from verdigris.core.report import Ended, Status
 from verdigris.core.testids import split_id
 from verdigris.kernel.calling import call
+from verdigris.kernel.execution import time_limit
 from verdigris.kernel.reading import is_read
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from random import Random
 
     from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
-    from verdigris.kernel.grammar.probing import Probe
+    from verdigris.kernel.grammar.judgement import Asked
+    from verdigris.kernel.grammar.probing import Probe, Try
     from verdigris.kernel.project import Project
     from verdigris.kernel.room.layers import Layer
 
-_WAVES = {NODE: 6}
-_COMPILED_WAVES = 3
-"""How many assertions of one test are tried, each in a run of its own: what is compiled takes longer."""
-_UNREAD = "no assertion that surely runs and can be changed was found in it"
-_FORGED = frozenset({"Contradiction", "ReportedTwice"})
+_MOST = {NODE: 6}
+_MOST_COMPILED = 3
+"""Changed texts at most; what is compiled takes longer."""
+_LEAST = {NODE: 3}
+_LEAST_COMPILED = 2
+"""Changed texts where no test has more assertions than that, as far as so many can be drawn."""
+_ALWAYS = 2
+"""Changed texts that are tried however long the tests take."""
 
 
-@dataclass(slots=True)
-class _Found:
-    hollow: list[str] = field(default_factory=list)
-    unreached: list[str] = field(default_factory=list)
-    ended: set[str] = field(default_factory=set)
-    """Tests of which a try came to its end."""
-    away: dict[str, str] = field(default_factory=dict)
-    """Tests that a try did not see the end of, and why."""
-
-
-def oppose(project: Project, stack: Stack, tree: str, claimed: Sequence[str], room: Layer | None) -> Liveness:
-    """`claimed`: native ids of one stack."""
-    if room is None or not claimed:
-        return Liveness((), ())
-    from verdigris.kernel.grammar.probing import changed, probes, waves
-
+def oppose(
+    project: Project,
+    stack: Stack,
+    tree: str,
+    claimed: Sequence[str],
+    room: Layer | None,
+    affected: Sequence[str] = (),
+    dice: Random | None = None,
+) -> Liveness:
+    """`claimed`: native ids of one stack; `affected`: test files whose unclaimed tests are tried too."""
     asked: dict[str, list[str]] = {}
     for native in claimed:
-        asked.setdefault(split_id(native).path, []).append(native)
-    read = project.workspace.read_many(tree, [path for path in asked if is_read(path)])
-    texts = {path: data for path, data in read.items() if data is not None}
-    more = "".join(secrets.choice(ascii_lowercase) for _ in range(3))
-    known = [p for path, data in texts.items() for p in probes(path, data, _names(asked[path]), more)]
-    found = _Found()
-    reached = {f"{probe.path}::{name}" for probe in known for name in probe.names}
-    found.unreached += (f"{native}: {_UNREAD}" for native in claimed if native not in reached)
-    ends = time.monotonic() + project.settings.liveness_seconds
-    modes = {entry.path: entry.mode for entry in project.workspace.files(tree) if entry.path in texts}
-    for number, wave in enumerate(waves(known)):
-        left = ends - time.monotonic()
-        if number >= _WAVES.get(stack.language, _COMPILED_WAVES) or left <= 0:
-            found.unreached += (f"{_at(probe)}: it was not tried" for probe in wave)
-            continue
-        contents = {path: (modes[path], data) for path, data in changed(texts, wave).items()}
-        layer = replace(room, wanted=project.workspace.compose(tree, contents), worktree=tree)
-        names = sorted({_asked(stack, probe.path) for probe in wave})
-        _judge(found, wave, call(project, stack, names, layer=layer, timeout=left, sources=()))
-    doubts = (f"{name}: no try of its assertions came to an end: {why}" for name, why in found.away.items())
-    return Liveness(
-        tuple(found.hollow),
-        tuple(found.unreached),
-        tuple(doubt for doubt, name in zip(doubts, found.away, strict=True) if name not in found.ended),
-    )
+        path = split_id(native).path
+        asked.setdefault(path, []).append(native[len(path) + 2 :])
+    paths = [path for path in dict.fromkeys((*asked, *affected)) if is_read(path)]
+    if room is None or not paths:
+        return Liveness((), ())
+    from verdigris.kernel.grammar.judgement import Asked, not_shown
+    from verdigris.kernel.grammar.probing import draw_members, probes, readings
+
+    dice = dice or secrets.SystemRandom()
+    texts = {
+        path: data for path, data in project.workspace.read_many(tree, paths).items() if data is not None
+    }
+    read = readings(texts)
+    written = {one.path: [test.name for test in one.suite.tests] for one in read if one.path in affected}
+    names = {path: [*asked.get(path, ()), *written.get(path, ())] for path in texts}
+    most = _MOST.get(stack.language, _MOST_COMPILED)
+    known = probes(read, names, dice, most)
+    members = draw_members(known, dice, most, _LEAST.get(stack.language, _LEAST_COMPILED))
+    mine = Asked(stack.language, tuple(n for n in claimed if split_id(n).path in texts), written)
+    if not members:
+        return Liveness((), tuple(not_shown(mine, known)))
+    return _Runs(project, stack, tree, texts, room, dice).judged(mine, known, members)
 
 
-def _judge(found: _Found, wave: Sequence[Probe], report: TestReport) -> None:
-    results = {result.native_id: result for result in report.results}
-    for probe in wave:
-        for name in sorted(probe.names):
-            native = f"{probe.path}::{name}"
-            result = results.get(native)
-            forged = result is not None and result.failure is not None and result.failure.kind in _FORGED
-            if result is not None and result.status is Status.PASS:
-                found.hollow.append(f"{_at(probe)}: changed, and {native} passes all the same")
-            elif result is not None and result.status is Status.FAIL:
-                found.ended.add(native)
-            elif forged or report.ended in {Ended.EARLY_EXIT, Ended.DIED}:
-                found.away[native] = "the run ended early"
-            else:
-                found.unreached.append(f"{_at(probe)}: {_why(report)}")
+class _Runs:
+    """Of one set."""
+
+    def __init__(
+        self,
+        project: Project,
+        stack: Stack,
+        tree: str,
+        texts: Mapping[str, bytes],
+        room: Layer,
+        dice: Random,
+    ) -> None:
+        self.project, self.stack, self.tree, self.texts, self.dice = project, stack, tree, texts, dice
+        self.modes = {
+            entry.path: entry.mode for entry in project.workspace.files(tree) if entry.path in texts
+        }
+        self.room = room
+        self.names = sorted({_asked(stack, path) for path in texts})
+        self.limit = time_limit(project, project.state())
+        self.margin = dice.randrange(12, 40)
+
+    def judged(self, asked: Asked, known: Sequence[Probe], members: Sequence[tuple[Try, ...]]) -> Liveness:
+        from verdigris.kernel.grammar.judgement import Member, judge_set, was_not_built
+        from verdigris.kernel.grammar.probing import changed_texts, opposites
+
+        versions = [(member, changed_texts(self.texts, member)) for member in ((), *members)]
+        size = {path: max(len(version[path]) for _, version in versions) for path in self.texts}
+        self.dice.shuffle(versions)
+        ends = time.monotonic() + self.project.settings.liveness_seconds
+        true: list[TestReport] = []
+        done: list[Member] = []
+        for tries, version in versions:
+            if tries and len(done) >= _ALWAYS and time.monotonic() > ends:
+                continue
+            report = self.run(version, size)
+            if not tries:
+                true.append(report)
+                continue
+            done.append(Member(tries, report))
+            if was_not_built(report) and (plain := opposites(tries)):
+                other = changed_texts(self.texts, plain)
+                longer = {path: max(size[path], len(other[path])) for path in size}
+                done[-1] = Member(plain, self.run(other, longer))
+        return judge_set(asked, known, true[0], done, len(members))
+
+    def run(self, version: Mapping[str, bytes], size: Mapping[str, int]) -> TestReport:
+        contents = {path: (self.modes[path], self._ended(data, size[path])) for path, data in version.items()}
+        wanted = self.project.workspace.compose(self.tree, contents)
+        layer = replace(self.room, wanted=wanted, worktree=self.tree)
+        return call(self.project, self.stack, self.names, layer=layer, timeout=self.limit, sources=())
+
+    def _ended(self, data: bytes, size: int) -> bytes:
+        letters = "".join(self.dice.choice("0123456789abcdef") for _ in range(size - len(data) + self.margin))
+        return data + f"\n// {letters}\n".encode()
 
 
 def _asked(stack: Stack, path: str) -> str:
     """As when the suite is run: code could tell by the arguments that single tests were named."""
     return path.rpartition("/")[0] or "." if stack.language == GO else path
-
-
-def _why(report: TestReport) -> str:
-    if report.errors:
-        return f"what it was changed to does not build: {report.errors[0].message.splitlines()[0][:120]}"
-    return "the test did not run to its end"
-
-
-def _at(probe: Probe) -> str:
-    return f"{probe.path}:{probe.line}: `{probe.what}`"
-
-
-def _names(natives: Sequence[str]) -> list[str]:
-    """Without their file."""
-    return [native[len(split_id(native).path) + 2 :] for native in natives]

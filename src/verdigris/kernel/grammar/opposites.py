@@ -1,4 +1,4 @@
-"""How an assertion is changed so that honest code fails it: another expected value, else its opposite."""
+"""How an assertion is changed so that honest code fails it: another plausible value, else its opposite."""
 
 from __future__ import annotations
 
@@ -8,25 +8,15 @@ from typing import TYPE_CHECKING
 from verdigris.core import languages
 from verdigris.core.value import value
 from verdigris.kernel.grammar.expected import TESTIFY, expected, negation, sides
+from verdigris.kernel.grammar.plausible import Pool, far_numbers, is_plain, other_literals
 from verdigris.kernel.grammar.trees import COMMENTS, first, part, parts, said, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from random import Random
 
     from tree_sitter import Node
 
-_NUMBERS = frozenset({"number", "int_literal", "float_literal", "integer_literal"})
-_STRINGS = frozenset(
-    {
-        *("string", "template_string", "interpreted_string_literal", "raw_string_literal"),
-        "string_literal",
-    }
-)
-_TRUTHS = {"true": "false", "false": "true"}
-_BOOLEANS = frozenset({"true", "false", "boolean_literal"})
-_NUMBER = re.compile(r"(\d[\d_]*)((?:\.\d+)?(?:[eE][+-]?\d+)?)([a-z]\w*)?\Z")
-_LARGEST = frozenset({127, 255, 32_767, 65_535, 2**31 - 1, 2**32 - 1, 2**53 - 1, 2**63 - 1, 2**64 - 1})
-_ENDING = re.compile(r"""["'`]#*\Z""")
 _WORDS = {
     languages.NODE: {
         **{one: f"not{one[0].upper()}{one[1:]}" for one in ("equal", "strictEqual", "deepEqual")},
@@ -46,12 +36,17 @@ _WORDS = {
 _OPPOSITE = {
     lang: words | {opposite: word for word, opposite in words.items()} for lang, words in _WORDS.items()
 }
-
-
 _ANOTHER = (
-    "v => typeof v === 'number' ? v + 1 : typeof v === 'string' ? v + 'MORE' : typeof v === 'boolean' ? !v"
-    " : Array.isArray(v) ? [...v, 'MORE'] : v && typeof v === 'object' ? { ...v, MORE: 1 } : 'MORE'"
+    "(v=>typeof v==='number'?(v+1>v?v+1:v-1>-Infinity&&v/2!==v?v/2:7):"
+    "typeof v==='bigint'?v+1n:typeof v==='boolean'?!v:"
+    "typeof v==='string'?(new Set(v).size>1?v.slice(1)+v[0]:v+(v[0]??'0')):"
+    "Array.isArray(v)?(v.length?v.slice(1):[0]):v&&typeof v==='object'?{...v,KEY:1}:'KEY')("
 )
+_MEMBER = {
+    languages.RUST: re.compile(r"(?:\w+::)+[A-Z]\w*\Z"),
+    languages.NODE: re.compile(r"[A-Z]\w*(?:\.\w+)*\.[A-Z]\w*\Z"),
+}
+_OUTPUT = re.compile(r"//\s*(?:unordered )?output:", re.IGNORECASE)
 
 
 @value
@@ -62,53 +57,151 @@ class Edit:
     text: str
 
 
-def opposed(language: str, node: Node, more: str) -> tuple[Edit, ...]:
-    """`node`: as the reading of a suite names an assertion; `more`: letters that texts get in addition.
+@value
+class Change:
+    edits: tuple[Edit, ...]
+    plausible: bool = True
+    """Another value of the same kind; else it is the opposite that is asserted, or any other value."""
 
-    None where neither can be written.
+
+def pool_of(language: str, assertions: Iterable[Node]) -> Pool:
+    """What the assertions of a suite expect."""
+    literals: set[str] = set()
+    members: set[str] = set()
+    for node in assertions:
+        for one in expected(language, node):
+            literals |= {said(literal) for literal in (*one.literals, *one.rows) if is_plain(said(literal))}
+            if text := _member(language, one.side):
+                members.add(text)
+    return Pool(frozenset(literals), frozenset(members))
+
+
+def draw_changes(language: str, node: Node, pool: Pool, dice: Random, count: int) -> tuple[Change, ...]:
+    """Up to `count` different ones; `node`: as the reading of a suite names an assertion.
+
+    None where nothing can be written that honest code fails.
     """
-    if node.type in COMMENTS:  # what an example is to print
-        return (Edit(node.end_byte, node.end_byte, f" {more}"),)
-    for literals in expected(language, node):
-        edits = [_other(literal, more) for literal in literals]
-        if known := tuple(edit for edit in edits if edit is not None and None not in edits):
-            return known
+    if node.type in COMMENTS:
+        return tuple(Change((edit,)) for edit in _outputs(node, pool, dice)[:count])
+    if near := _nearby(language, node):
+        edits = [_put(near, text) for text in far_numbers(said(near), dice)]
+        return tuple(Change((edit,)) for edit in edits[:count])
+    for one in expected(language, node):
+        if one.rows:
+            found = [*_rows_changed(one.rows, pool, dice, count)]
+        else:
+            found = [
+                *_literal_changes(one.literals, pool, dice),
+                *_side_changes(language, one.side, pool, dice),
+            ]
+            dice.shuffle(found)
+        if found:
+            return tuple(Change(edits) for edits in found[:count])
     for side in sides(language, node) if language == languages.NODE else ():
-        return _spoilt(side[0], more)
-    return _negated(language, node) or ()
+        return (Change(_spoilt(side[0], dice), plausible=False),)
+    negated = opposite_of(language, node)
+    return () if negated is None else (negated,)
 
 
-def applied(data: bytes, edits: Sequence[Edit]) -> bytes:
+def opposite_of(language: str, node: Node) -> Change | None:
+    negated = None if node.type in COMMENTS else _negated(language, node)
+    return Change(negated, plausible=False) if negated else None
+
+
+def apply_edits(data: bytes, edits: Iterable[Edit]) -> bytes:
     for edit in sorted(set(edits), key=lambda one: one.start, reverse=True):
-        data = data[: edit.start] + edit.text.encode() + data[edit.end :]
+        data = data[: edit.start] + edit.text.encode("utf-8", "surrogateescape") + data[edit.end :]
     return data
 
 
-def _other(node: Node, more: str) -> Edit | None:
-    text = said(node)
-    if node.type in _NUMBERS:
-        new = _number(text)
-    elif node.type in _BOOLEANS:
-        new = _TRUTHS.get(text)
-    elif node.type in _STRINGS and (end := _ENDING.search(text)) is not None:
-        before = text[: end.start()]
-        new = before + _more(before[-1:], more) + end[0]
-    else:
-        new = None
-    return None if new is None else Edit(node.start_byte, node.end_byte, new)
+def _put(node: Node, text: str) -> Edit:
+    return Edit(node.start_byte, node.end_byte, text)
 
 
-def _more(last: str, more: str) -> str:
-    """Of the same kind, so that who reads the answers out of the tests finds them there too."""
-    return "".join(str(ord(letter) % 10) for letter in more) if last.isdigit() else more
+# -- another value -------------------------------------------------------------------------------------------
 
 
-def _number(text: str) -> str | None:
-    found = _NUMBER.match(text)
-    if found is None:
-        return None
-    was = int(found[1].replace("_", ""))
-    return f"{was - 1 if was in _LARGEST else was + 1}{found[2]}{found[3] or ''}"
+def _literal_changes(literals: Sequence[Node], pool: Pool, dice: Random) -> Iterator[tuple[Edit, ...]]:
+    """Of each literal the first few that were drawn for it."""
+    for literal in literals:
+        for text in other_literals(said(literal), pool, dice)[:3]:
+            yield (_put(literal, text),)
+
+
+def _rows_changed(rows: Sequence[Node], pool: Pool, dice: Random, count: int) -> Iterator[tuple[Edit, ...]]:
+    drawn = [other_literals(said(row), pool, dice) for row in rows]
+    if all(drawn):
+        for turn in range(min(count, max(map(len, drawn)))):
+            yield tuple(_put(row, texts[turn % len(texts)]) for row, texts in zip(rows, drawn, strict=True))
+
+
+def _side_changes(
+    language: str, side: Sequence[Node], pool: Pool, dice: Random
+) -> Iterator[tuple[Edit, ...]]:
+    """Another member of an enumeration, or one item less."""
+    if (member := _member(language, side)) and (kin := pool.kin(member)):
+        yield (Edit(side[0].start_byte, side[-1].end_byte, dice.choice(kin)),)
+    items = _items(language, side)
+    if len(items) > 1 and all(is_plain(said(item).lstrip("-")) for item in items):
+        at = dice.randrange(1, len(items))
+        start, end = items[at - 1].end_byte, items[at].end_byte
+        lines = items[at].end_point[0] - items[at - 1].end_point[0]
+        yield (Edit(start, end, "\n" * lines),)
+
+
+def _member(language: str, side: Sequence[Node]) -> str:
+    text = "".join(map(said, side))
+    form = _MEMBER.get(language)
+    return text if form is not None and form.match(text) else ""
+
+
+def _items(language: str, side: Sequence[Node]) -> list[Node]:
+    """Of a list that may be shorter."""
+    last = side[-1]
+    match language:
+        case languages.RUST if [said(n) for n in side[:-1]] == ["vec", "!"]:
+            inner = last.children[1:-1]
+            return [n for n in inner if n.type != ","] if not any(n.type == ";" for n in inner) else []
+        case languages.GO if last.type == "composite_literal" and said(part(last, "type")).startswith("[]"):
+            return parts(part(last, "body"))
+        case languages.NODE if last.type == "array":
+            return parts(last)
+    return []
+
+
+def _nearby(language: str, node: Node) -> Node | None:
+    """The expected number of an assertion with a tolerance that is known to be small."""
+    function, given = part(node, "function"), parts(part(node, "arguments"))
+    word = said(part(function, "property") or part(function, "field")).removesuffix("f")
+    if language == languages.NODE and word == "toBeCloseTo" and given and negation(function) is None:
+        digits = said(given[1]) if len(given) > 1 else "2"
+        return given[0] if given[0].type == "number" and digits.isdigit() else None
+    if language == languages.GO and word == "InDelta" and said(part(function, "operand")) in TESTIFY:
+        small = len(given) > 3 and re.fullmatch(r"0?\.[0-4]\d*|\d(?:\.\d+)?e-\d+", said(given[3]))  # noqa: PLR2004
+        return (
+            next((n for n in given[1:3] if n.type in {"float_literal", "int_literal"}), None)
+            if small
+            else None
+        )
+    return None
+
+
+def _outputs(node: Node, pool: Pool, dice: Random) -> list[Edit]:
+    """What an example is to print: the rest of the line, or the next one."""
+    found = _OUTPUT.match(said(node))
+    text = said(node)[found.end() :] if found else ""
+    start = node.end_byte - len(text.encode("utf-8", "surrogateescape"))
+    following = node.next_sibling
+    if not text.strip() and following is not None and following.type in COMMENTS:
+        text, start = said(following).removeprefix("//"), following.start_byte + 2
+    size = len(text.encode("utf-8", "surrogateescape"))
+    if set(text) & set("\"'`\\"):
+        return []
+    drawn = other_literals(f"`{text}`", pool, dice)
+    return [Edit(start, start + size, other[1:-1]) for other in drawn if other[1:-1].split() != text.split()]
+
+
+# -- the opposite --------------------------------------------------------------------------------------------
 
 
 def _negated(language: str, node: Node) -> tuple[Edit, ...] | None:
@@ -125,10 +218,11 @@ def _negated(language: str, node: Node) -> tuple[Edit, ...] | None:
             return _node(node)
 
 
-def _spoilt(node: Node, more: str) -> tuple[Edit, ...]:
-    """Where types do not matter, any value can be made another one when it comes to it."""
+def _spoilt(node: Node, dice: Random) -> tuple[Edit, ...]:
+    """Where types do not matter, any value can be made another one of its kind when it comes to it."""
+    key = "".join(dice.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(5))
     return (
-        Edit(node.start_byte, node.start_byte, f"({_ANOTHER.replace('MORE', more)})("),
+        Edit(node.start_byte, node.start_byte, _ANOTHER.replace("KEY", key)),
         Edit(node.end_byte, node.end_byte, ")"),
     )
 

@@ -1,0 +1,173 @@
+"""What runs with the true tests and with changed ones, seen together, tell about the assertions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from verdigris.core.declared import makes
+from verdigris.core.liveness import Liveness
+from verdigris.core.report import Ended, Status
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from verdigris.core.report import TestReport, TestResult
+    from verdigris.kernel.grammar.probing import Probe, Try
+
+_FORGED = frozenset({"Contradiction", "ReportedTwice"})
+_EARLY = frozenset({Ended.EARLY_EXIT, Ended.DIED})
+_UNREAD = "no assertion that can be changed was found in it"
+_ONLY_OPPOSITE = "no other value could be drawn for what it expects, only its opposite was tried"
+
+
+@value
+class Member:
+    """One of the runs; the true one has no tries."""
+
+    tries: tuple[Try, ...]
+    report: TestReport
+
+
+@value
+class Asked:
+    """Which tests are tried."""
+
+    language: str
+    claimed: tuple[str, ...]
+    """Native ids."""
+    more: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Of files that the change affects: the tests that are written in them, without the file."""
+
+    def ids(self, path: str, name: str, true: Mapping[str, TestResult]) -> list[str]:
+        """The ids that a name stands for: of unclaimed tests those that pass."""
+        native = f"{path}::{name}"
+        if native in self.claimed:
+            return [native]
+        if name not in self.more.get(path, ()):
+            return []
+        head = f"{path}::"
+        return [
+            one
+            for one, result in true.items()
+            if one.startswith(head) and result.status is Status.PASS and one not in self.claimed
+            if makes(self.language, name, one.removeprefix(head))
+        ]
+
+
+@dataclass(slots=True)
+class _Found:
+    hollow: dict[str, None] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
+    """Tests that failed at a changed assertion."""
+    passed: set[str] = field(default_factory=set)
+    """Tests that passed although something that may not run was changed."""
+    raised: set[str] = field(default_factory=set)
+    """Tests that failed elsewhere."""
+    away: dict[str, str] = field(default_factory=dict)
+    """Tests that a try did not see the end of, and why."""
+    plausible: set[str] = field(default_factory=set)
+
+
+def judge_set(
+    asked: Asked, known: Sequence[Probe], true: TestReport, changed: Sequence[Member], drawn: int
+) -> Liveness:
+    """`drawn`: how many changed texts there were to try."""
+    results = {result.native_id: result for result in true.results}
+    found = _Found()
+    for member in changed:
+        _take_in(found, asked, member, results)
+    doubts = [*_unlike(asked, true, results)] or [*_unseen(asked, found, known)]
+    noted = [*not_shown(asked, known)]
+    noted += (f"{one}: {_ONLY_OPPOSITE}" for one in asked.claimed if one in found.seen - found.plausible)
+    if len(changed) < drawn:
+        noted.append(f"{len(changed)} of {drawn} changed texts were tried: `liveness.seconds` was used up")
+    return Liveness(tuple(found.hollow), tuple(noted), () if found.hollow else tuple(doubts))
+
+
+def was_not_built(report: TestReport) -> bool:
+    return bool(report.errors) and not report.results
+
+
+def _take_in(found: _Found, asked: Asked, member: Member, true: Mapping[str, TestResult]) -> None:
+    report = member.report
+    results = {result.native_id: result for result in report.results}
+    for one in member.tries:
+        for name in sorted(one.probe.names | one.probe.maybe):
+            sure = name in one.probe.names
+            for native in asked.ids(one.probe.path, name, true):
+                _judge(found, one, native, results.get(native), report, sure=sure)
+
+
+def _judge(
+    found: _Found, one: Try, native: str, result: TestResult | None, report: TestReport, *, sure: bool
+) -> None:
+    if result is not None and result.status is Status.PASS:
+        if sure:
+            found.hollow[f"{one.probe.at}: changed, and {native} passes all the same"] = None
+        else:
+            found.passed.add(native)
+        return
+    if one.change.plausible:
+        found.plausible.add(native)
+    failure = None if result is None else result.failure
+    if (
+        result is not None
+        and result.status is Status.FAIL
+        and (failure is None or failure.kind not in _FORGED)
+    ):
+        place = None if failure is None else failure.place
+        at_test = failure is None or failure.assertion or place is None or place.path == one.probe.path
+        (found.seen if at_test else found.raised).add(native)
+    elif report.ended in _EARLY or (failure is not None and failure.kind in _FORGED):
+        found.away[native] = "the run ended early"
+    else:
+        found.away[native] = _why(report)
+
+
+def _why(report: TestReport) -> str:
+    if report.ended is Ended.TIMEOUT:
+        return "no time was left"
+    if report.errors:
+        return f"what it was changed to does not build: {report.errors[0].message.splitlines()[0][:120]}"
+    return "the test did not run to its end"
+
+
+def _unlike(asked: Asked, true: TestReport, results: Mapping[str, TestResult]) -> Iterator[str]:
+    """Claimed tests that pass in the suite and not here, where everything but the other files is the same."""
+    for native in asked.claimed:
+        result = results.get(native)
+        if result is None or result.status is not Status.PASS:
+            failure = "" if result is None or result.failure is None else result.failure.message[:200]
+            why = failure or (
+                "it was not run" if true.ended is Ended.FINISHED else f"the run ended: {true.ended}"
+            )
+            yield f"{native} passes in the suite, and not when only its own file is run: {why}"
+
+
+def _unseen(asked: Asked, found: _Found, known: Sequence[Probe]) -> Iterator[str]:
+    sure, maybe = ({f"{p.path}::{n}" for p in known for n in names(p)} for names in (_sure, _maybe))
+    for native in asked.claimed:
+        if native in found.seen or native not in sure | maybe:
+            continue
+        if native in found.passed and native not in sure:
+            yield f"no assertion of {native} was seen to run: changed, and it passes all the same"
+        elif native in found.raised:
+            yield f"no assertion of {native} was seen to run: with a changed one it fails elsewhere"
+        elif native in found.away and (native in sure or found.away[native] != "the run ended early"):
+            yield f"{native}: no try of its assertions came to an end: {found.away[native]}"
+
+
+def not_shown(asked: Asked, known: Sequence[Probe]) -> Iterator[str]:
+    """Claimed tests in which nothing can be changed."""
+    reached = {f"{p.path}::{n}" for p in known for n in p.names | p.maybe}
+    yield from (f"{native}: {_UNREAD}" for native in asked.claimed if native not in reached)
+
+
+def _sure(probe: Probe) -> frozenset[str]:
+    return probe.names
+
+
+def _maybe(probe: Probe) -> frozenset[str]:
+    return probe.maybe
