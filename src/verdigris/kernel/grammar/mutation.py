@@ -15,7 +15,7 @@ from verdigris.core.mutation import Mutant, Mutated
 from verdigris.core.renaming import matched
 from verdigris.core.testfile import Assertion, Name
 from verdigris.core.value import value
-from verdigris.kernel.grammar.opposites import Edit, applied
+from verdigris.kernel.grammar.opposites import Edit, apply_edits
 from verdigris.kernel.grammar.trees import (
     COMMENTS,
     grammar_of,
@@ -102,7 +102,7 @@ def grammar_mutated(before: Mapping[str, bytes | None], after: Mapping[str, byte
 
 
 def _mutant(path: str, data: bytes, line: int, edits: tuple[Edit, ...], what: str) -> Mutant:
-    return Mutant(path, line, what, applied(data, edits))
+    return Mutant(path, line, what, apply_edits(data, edits))
 
 
 def _root(path: str, data: bytes) -> Node:
