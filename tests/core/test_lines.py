@@ -45,3 +45,32 @@ def test_new_behaviour_is_added(new: str) -> None:
 
 def test_a_file_that_does_not_parse_counts_from_its_first_line() -> None:
     assert added_lines({"a.py": BEFORE}, {"a.py": "def ("}) == {"a.py": {1}}
+
+
+TWINS = """def find(items):
+    for item in items:
+        if item.ready:
+            return item
+    return None
+
+
+def pick(items):
+    for item in items:
+        if item.done:
+            return item
+    return None
+"""
+
+
+def test_a_line_that_nobody_touched_is_never_added_whatever_looks_like_it() -> None:
+    """The changed function stands first and has statements of the same shape as the untouched one."""
+    after = TWINS.replace(
+        "    for item in items:\n        if item.ready:\n            return item\n    return None\n",
+        "    ready = [item for item in items if item.ready]\n    return ready[0] if ready else None\n",
+    )
+    assert added_lines({"a.py": TWINS}, {"a.py": after}) == {"a.py": {2, 3}}
+
+
+def test_a_second_copy_of_a_statement_is_added_where_it_was_put() -> None:
+    after = BEFORE.replace("    return result\n", "    result += item.price\n    return result\n")
+    assert added_lines({"a.py": BEFORE}, {"a.py": after}) == {"a.py": {5}}

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
+import copy
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
+from verdigris.core.value import value
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 
 class _Nameless(ast.NodeTransformer):
@@ -27,31 +30,80 @@ class _Nameless(ast.NodeTransformer):
         return node
 
 
-def added_lines(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[str, frozenset[int]]:
-    """By path: first lines of executable statements in `after` that have no counterpart anywhere in `before`.
+@value
+class _Statement:
+    path: str
+    line: int
+    text: str
+    """With its names, without its blocks."""
+    shape: str
+    """Without its names."""
 
-    A file that does not parse counts as new from its first line.
+
+def added_lines(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[str, frozenset[int]]:
+    """By path: first lines of executable statements in `after` that have no counterpart in `before`.
+
+    Lines that a diff of the file leaves alone are never new. Of the rest, a statement that stood
+    anywhere before has moved, and one of the same shape was renamed. A file that does not parse counts as
+    new from its first line.
     """
-    had = Counter(shape for text in before.values() for _, shape in _statements(text))
+    had = {path: _statements(path, text) for path, text in before.items()}
+    has = {path: _statements(path, text) for path, text in after.items()}
+    old = [one for statements in had.values() for one in statements]
+    new = [one for statements in has.values() for one in statements]
+    for path in had.keys() & has.keys():
+        untouched = _untouched(had[path], has[path], _aligned(before[path], after[path]))
+        old = [one for one in old if one not in untouched]
+        new = [one for one in new if one not in untouched.values()]
+    for key in (lambda one: one.text), (lambda one: one.shape):
+        old, new = _unpaired(old, new, key)
     added: dict[str, set[int]] = {}
-    for path, text in after.items():
-        for line, shape in _statements(text):
-            if had[shape] > 0:
-                had[shape] -= 1
-            else:
-                added.setdefault(path, set()).add(line)
+    for one in new:
+        added.setdefault(one.path, set()).add(one.line)
     return {path: frozenset(lines) for path, lines in added.items()}
 
 
-def _statements(text: str) -> Iterator[tuple[int, str]]:
+def _aligned(before: str, after: str) -> dict[int, int]:
+    """Lines of one file that a diff leaves alone, old number to new number."""
+    old, new = before.splitlines(), after.splitlines()
+    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    return {block.a + n + 1: block.b + n + 1 for block in blocks for n in range(block.size)}
+
+
+def _untouched(
+    had: Iterable[_Statement], has: Iterable[_Statement], lines: Mapping[int, int]
+) -> dict[_Statement, _Statement]:
+    """Statements whose line stayed and which say the same, old to new; `lines` as `_aligned` gives them."""
+    found = {(one.line, one.text): one for one in has}
+    pairs = ((one, found.get((lines.get(one.line, 0), one.text))) for one in had)
+    return {one: same for one, same in pairs if same is not None}
+
+
+def _unpaired(
+    old: Iterable[_Statement], new: Iterable[_Statement], key: Callable[[_Statement], str]
+) -> tuple[list[_Statement], list[_Statement]]:
+    """What is left on both sides when each new statement has taken an old one that is alike."""
+    left: dict[str, list[_Statement]] = {}
+    for one in old:
+        left.setdefault(key(one), []).append(one)
+    rest: list[_Statement] = []
+    for one in new:
+        if left.get(key(one)):
+            left[key(one)].pop()
+        else:
+            rest.append(one)
+    return [one for ones in left.values() for one in ones], rest
+
+
+def _statements(path: str, text: str) -> list[_Statement]:
+    """In the order of the text."""
     try:
         module = ast.parse(text)
     except (SyntaxError, ValueError):
-        yield 1, text
-        return
-    for node in ast.walk(module):
-        if isinstance(node, ast.stmt) and not _inert(node):
-            yield node.lineno, _shape(node)
+        return [_Statement(path, 1, text, text)]
+    nodes = [node for node in ast.walk(module) if isinstance(node, ast.stmt) and not _inert(node)]
+    nodes.sort(key=lambda node: (node.lineno, node.col_offset))
+    return [_Statement(path, node.lineno, *_texts(node)) for node in nodes]
 
 
 def _inert(node: ast.stmt) -> bool:
@@ -64,15 +116,10 @@ def _inert(node: ast.stmt) -> bool:
     return declares or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
 
 
-def _shape(node: ast.stmt) -> str:
+def _texts(node: ast.stmt) -> tuple[str, str]:
     """A compound statement counts by its header alone: its body's statements count for themselves."""
-    copy = ast.parse(ast.unparse(node)).body[0] if not isinstance(node, ast.Return) else _bare_return(node)
+    head = copy.copy(node)
     for block in ("body", "orelse", "finalbody", "handlers", "cases"):
-        if getattr(copy, block, None):
-            setattr(copy, block, [])
-    return ast.dump(_Nameless().visit(copy))
-
-
-def _bare_return(node: ast.Return) -> ast.Return:
-    value = None if node.value is None else ast.parse(ast.unparse(node.value), mode="eval").body
-    return ast.Return(value)
+        if getattr(head, block, None):
+            setattr(head, block, [])
+    return ast.dump(head), ast.dump(_Nameless().visit(copy.deepcopy(head)))
