@@ -96,6 +96,10 @@ def test_switches(path: str, layout: Classes) -> None:
         "evil.pth",
         ".coveragerc",
         "tests/helpers.pyc",
+        "tests/__pycache__/helpers.py",
+        "tests/node_modules/helpers.py",
+        "tests/x.egg-info/test_x.py",
+        "tests/.hypothesis/table.py",
     ],
 )
 def test_tests(path: str, layout: Classes) -> None:
@@ -118,6 +122,9 @@ def test_tests(path: str, layout: Classes) -> None:
         "src/pkg/conftest_reader.py",
         "src/docs/build.py",
         "src/name with\nnewline.py",
+        "src/__pycache__/calc.py",
+        "src/node_modules/calc.py",
+        "src/.venv/lib/calc.py",
     ],
 )
 def test_source_of_a_src_layout(path: str) -> None:
@@ -125,7 +132,8 @@ def test_source_of_a_src_layout(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["calc.py", "newpkg/x.py", "newpkg/deep/er/x.py", "newpkg/__init__.pyi", "__init__.py"]
+    "path",
+    ["calc.py", "newpkg/x.py", "newpkg/deep/er/x.py", "newpkg/__init__.pyi", "__init__.py", "venv/x.py"],
 )
 def test_source_of_a_flat_layout_needs_no_name(path: str) -> None:
     assert classify(path, FLAT) is SOURCE

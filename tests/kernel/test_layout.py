@@ -41,8 +41,18 @@ def test_an_empty_src_folder_already_decides(tmp_path: Path) -> None:
     assert layout(tmp_path, Stack()) == Detected(source=("src",))
 
 
-def test_environments_are_found_by_their_mark(tmp_path: Path) -> None:
-    grow(tmp_path, "env/pyvenv.cfg", "env/lib/test/test_x.py", "pkg/__init__.py")
+def environment(root: Path, name: str) -> None:
+    grow(
+        root,
+        f"{name}/pyvenv.cfg",
+        f"{name}/bin/python",
+        f"{name}/lib/python3.12/site-packages/test/test_x.py",
+    )
+
+
+def test_environments_are_found_by_all_that_makes_one(tmp_path: Path) -> None:
+    environment(tmp_path, "env")
+    grow(tmp_path, "pkg/__init__.py", "pretended/pyvenv.cfg")
     assert layout(tmp_path, Stack()) == Detected(flat=True, environments=("env",))
 
 
@@ -117,7 +127,8 @@ def test_names_of_any_bytes(tmp_path: Path) -> None:
 
 
 def test_a_name_that_looks_like_a_glob_is_taken_literally(tmp_path: Path) -> None:
-    grow(tmp_path, "a[b]*/test/test_x.py", "env[1]/pyvenv.cfg")
+    environment(tmp_path, "env[1]")
+    grow(tmp_path, "a[b]*/test/test_x.py")
     settings = Settings()
     classes = compile_classes(settings, layouts(tmp_path, settings))
     assert classify("a[b]*/test/helper.py", classes) is PathClass.TEST

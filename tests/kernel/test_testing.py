@@ -224,3 +224,14 @@ def test_a_settlement_ends_every_red_that_it_sees_pass(world: World) -> None:
     world.write("calc.py", CALC + SUB + MUL)
     assert world.settle().verdict.accepted
     assert world.state.reds == {}
+
+
+def test_a_red_whose_file_no_snapshot_holds_is_no_red(world: World) -> None:
+    world.write("tests/package.json", "{}")
+    world.write("tests/node_modules/test_sub.py", TEST_SUB)
+    test_id = "tests/node_modules/test_sub.py::test_sub"
+    assert outcomes(world, "tests/node_modules/test_sub.py") == {test_id: ("fail", "unrecorded")}
+    denied = world.claim(test_id, "calc.py")
+    assert isinstance(denied, Deny)
+    assert denied.rule == "red-unrecorded"
+    assert "move the test" in denied.next

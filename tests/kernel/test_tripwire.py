@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,13 +13,13 @@ from verdigris.core.actions import Actor
 from verdigris.core.events import EditClaim, RefactorBegun, SwitchedOff, Violation
 from verdigris.core.state import Phase
 from verdigris.kernel import stamps
+from verdigris.kernel.foldertree import make_folders
 from verdigris.kernel.project import open_project
+from verdigris.kernel.sandbox.discarding import clear
 from verdigris.kernel.tripwire import Tripped, after_call, before_call
 from verdigris.kernel.tripwire.watch import unwatched
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from verdigris.kernel.project import Project
 
 STUB = "\n\ndef sub(a, b):  # STUB:TDD\n    raise NotImplementedError\n"
@@ -327,3 +328,18 @@ def test_killed_while_putting_back(green: World, tmp_path: Path) -> None:
         "tests/test_add.py",
         "tests/test_sub.py",
     }
+
+
+def test_a_tree_deeper_than_python_calls_itself_is_looked_at_and_put_back(green: World) -> None:
+    deep = "/d" * 1500
+    inner = os.fspath(green.root) + "/tests" + deep
+    assert not before_call(agent(green))
+    make_folders(inner)
+    make_folders(os.fspath(green.root) + "/lib" + deep)
+    Path(f"{inner}/test_x.py").touch()
+    Path(f"{green.root}/lib{deep}/x.py").touch()
+    assert after_call(agent(green)).put_back == (f"tests{deep}/test_x.py",)
+    assert not Path(f"{green.root}/tests/d").exists()
+    assert Path(f"{green.root}/lib{deep}/x.py").exists()
+    assert not call(green, "true")
+    clear(os.fspath(green.root / "lib"))

@@ -39,7 +39,7 @@ def mounts(
     few = sum(cls in protected for cls in files.values()) <= FEW
     top = _Folder("", few=few)
     for path, cls in files.items():
-        top.put(path, path.split("/"), protected=cls in protected, source=cls is PathClass.SOURCE)
+        top.put(path, protected=cls in protected, source=cls is PathClass.SOURCE)
     found: dict[str, bool] = {}
     top.mount(found, frozenset({"", *roomy}))
     return with_anchors(found)
@@ -58,6 +58,8 @@ def above(path: str) -> Iterable[str]:
 
 
 class _Folder:
+    """Of any depth: nothing here calls itself per level."""
+
     def __init__(self, path: str, *, few: bool) -> None:
         self.path = path
         self.few = few
@@ -66,33 +68,54 @@ class _Folder:
         self.free: list[str] = []
         self.source = self.package = self.code = False
 
-    def put(self, path: str, parts: list[str], *, protected: bool, source: bool) -> None:
-        name, *rest = parts
-        if rest:
-            inner = f"{self.path}/{name}".lstrip("/")
-            folder = self.folders.setdefault(name, _Folder(inner, few=self.few))
-            folder.put(path, rest, protected=protected, source=source)
-            return
-        (self.kept if protected else self.free).append(path)
-        self.source = self.source or source
-        self.package = self.package or name == PACKAGE
-        self.code = self.code or name.endswith(CODE)
+    def put(self, path: str, *, protected: bool, source: bool) -> None:
+        *folders, name = path.split("/")
+        home = self
+        for depth, folder in enumerate(folders, start=1):
+            if folder not in home.folders:
+                home.folders[folder] = _Folder("/".join(folders[:depth]), few=self.few)
+            home = home.folders[folder]
+        (home.kept if protected else home.free).append(path)
+        home.source = home.source or source
+        home.package = home.package or name == PACKAGE
+        home.code = home.code or name.endswith(CODE)
 
-    def whole(self, *, inside: bool = False) -> bool:
+    def whole(self) -> bool:
         """Whether all in it is protected, and nothing is ever put beside it: source, if in a package."""
-        inside = inside or self.package
-        if self.free or (self.few and self.code) or (self.source and self.kept and not inside):
-            return False
-        return all(folder.whole(inside=inside) for folder in self.folders.values())
+        waiting = [(self, False)]
+        while waiting:
+            folder, inside = waiting.pop()
+            inside = inside or folder.package
+            bare = folder.source and folder.kept and not inside
+            if folder.free or (folder.few and folder.code) or bare:
+                return False
+            waiting += [(inner, inside) for inner in folder.folders.values()]
+        return True
 
     def empty(self) -> bool:
-        return not self.kept and all(folder.empty() for folder in self.folders.values())
+        waiting = [self]
+        while waiting:
+            folder = waiting.pop()
+            if folder.kept:
+                return False
+            waiting += folder.folders.values()
+        return True
 
-    def mount(self, found: dict[str, bool], roomy: frozenset[str], *, sealed: bool = False) -> None:
-        """`sealed`: it lies in a read-only folder, so what is free in it needs a hole."""
+    def mount(self, found: dict[str, bool], roomy: frozenset[str]) -> None:
+        waiting = [(self, False)]
+        while waiting:
+            folder, sealed = waiting.pop()
+            waiting += folder.mount_own(found, roomy, sealed=sealed)
+
+    def mount_own(
+        self, found: dict[str, bool], roomy: frozenset[str], *, sealed: bool
+    ) -> list[tuple[_Folder, bool]]:
+        """The folders in it that need mounts of their own; `sealed`: it lies in a read-only folder, so what
+        is free in it needs a hole.
+        """
         if self.path not in roomy and not self.empty() and self.whole() and (self.kept or self.folders):
             found[self.path] = True
-            return
+            return []
         if sealed:
             found[self.path] = False
         singly = self.path in roomy or len(self.kept) <= max(MANY, len(self.free))
@@ -101,5 +124,4 @@ class _Folder:
         else:
             found[self.path] = True
             found.update(dict.fromkeys(self.free, False))
-        for folder in self.folders.values():
-            folder.mount(found, roomy, sealed=not singly)
+        return [(folder, not singly) for folder in self.folders.values()]

@@ -94,6 +94,10 @@ WHY_NOT: Mapping[str, tuple[str, str]] = {
         "its file is not of class test, so it would stay writable while going green",
         "move it into a test file, or name the file under `test:` in tdd.yaml",
     ),
+    "unrecorded": (
+        "no snapshot holds its file (among installed packages, or behind a link), so it could change unseen",
+        "move the test into a folder of the project's own tests that is no link, and run `tdd test` again",
+    ),
     "moved": (
         "source or tests changed while it ran",
         "run `tdd test` again",

@@ -25,7 +25,7 @@ from verdigris.kernel.sourcetests import on_disk, only_for_tests, test_text
 from verdigris.kernel.texts import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from verdigris.core.state import WorktreeState
     from verdigris.kernel.project import Project
@@ -41,7 +41,15 @@ def test_events(project: Project, report: TestReport, tree: str) -> tuple[TestRu
         from verdigris.kernel.unwrapping import with_subjects
 
         results = with_subjects(project, results)
-    return tuple(_event(project, report, result, tree, texts) for result in results)
+    held = _held(project, tree, results)
+    return tuple(_event(project, report, result, tree, texts, held) for result in results)
+
+
+def _held(project: Project, tree: str, results: Iterable[TestResult]) -> frozenset[str]:
+    """The files of tests that failed, as far as the snapshot has them."""
+    failed = {split_id(r.native_id).path for r in results if r.status not in {Status.PASS, Status.SKIP}}
+    read = project.workspace.read_many(tree, sorted(failed)) if failed else {}
+    return frozenset(path for path, data in read.items() if data is not None)
 
 
 def run_events(
@@ -74,7 +82,12 @@ def suite_names(project: Project, claimed: Sequence[str] = ()) -> tuple[str, ...
 
 
 def _event(
-    project: Project, report: TestReport, result: TestResult, tree: str, texts: dict[str, str | None]
+    project: Project,
+    report: TestReport,
+    result: TestResult,
+    tree: str,
+    texts: dict[str, str | None],
+    held: frozenset[str],
 ) -> TestRun:
     failure = result.failure
     place = failure.place if failure else None
@@ -86,18 +99,22 @@ def _event(
         duration_ms=result.duration_ms,
         tree=tree,
         native_id=result.native_id,
-        red=red_of(project, result, texts),
+        red=red_of(project, result, texts, held),
         failure=f"{failure.kind}: {first_line(failure.message)}" if failure else "",
         place=f"{place.path}:{place.line}" if place else "",
     )
 
 
-def red_of(project: Project, result: TestResult, texts: dict[str, str | None]) -> str | None:
+def red_of(
+    project: Project, result: TestResult, texts: dict[str, str | None], held: frozenset[str]
+) -> str | None:
     if result.status in {Status.PASS, Status.SKIP}:
         return None
     native = split_id(result.native_id)
     if not _is_frozen(project, result.native_id, native.path):
         return "not-a-test"
+    if native.path not in held:
+        return "unrecorded"
     # Where an assertion failed, nobody has to look for one.
     asserted = result.failure is not None and result.failure.assertion
     return judge_red(

@@ -16,6 +16,7 @@ from verdigris.kernel.detecting.node import manifest
 from verdigris.kernel.detecting.python import FLAT
 from verdigris.kernel.detecting.walking import text_in, walk
 from verdigris.kernel.pytestconfig import read_pytest_config
+from verdigris.kernel.workspace.installed import is_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -68,9 +69,7 @@ def _python(home: Path) -> Detected:
         flat=flat,
         source=tuple(map(_literal, ["src", *([] if flat else packages)])) if has_src else (),
         tests=(*_configured_tests(home), *map(_literal, _nested_test_folders(home))),
-        environments=tuple(
-            _literal(name) for name in _folders(home) if (home / name / "pyvenv.cfg").is_file()
-        ),
+        environments=tuple(_literal(name) for name in _folders(home) if is_environment(f"{home}/{name}")),
     )
 
 

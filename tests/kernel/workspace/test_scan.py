@@ -9,8 +9,10 @@ import pytest
 from support.gitrepo import make_repo
 from verdigris.core.change import EXECUTABLE, FILE, LINK
 from verdigris.core.errors import StorageError
+from verdigris.kernel.foldertree import make_folders
+from verdigris.kernel.sandbox.discarding import clear
 from verdigris.kernel.workspace import LARGE_OTHER
-from verdigris.kernel.workspace.scan import NEVER
+from verdigris.kernel.workspace.installed import NAMES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,23 +68,71 @@ def test_a_large_other_file_is_left_out_and_large_source_is_not(repo: GitRepo, w
     assert recorded(workspace) == ["src/data.bin"]
 
 
-@pytest.mark.parametrize("never", NEVER)
-def test_caches_and_dependencies_are_never_recorded(repo: GitRepo, workspace: Workspace, never: str) -> None:
-    repo.write(f"src/deep/{never.replace('*', 'x')}/index.py", "x")
-    repo.write("src/a.py", "x")
-    assert recorded(workspace) == ["src/a.py"]
+@pytest.mark.parametrize("name", [*NAMES, "x.egg-info"])
+@pytest.mark.parametrize("root", ["src", "tests/deep"])
+def test_no_name_leaves_code_out_of_source_and_tests(
+    repo: GitRepo, workspace: Workspace, name: str, root: str
+) -> None:
+    repo.write(f"{root}/{name}/test_x.py", "x")
+    repo.write(f"{root}/{name}/bin/{name}/more.py", "x")
+    repo.write(".gitignore", f"{name}\n")
+    held = [".gitignore", f"{root}/{name}/bin/{name}/more.py", f"{root}/{name}/test_x.py"]
+    assert recorded(workspace) == held
+    repo.write(f"{root}/{name}/test_y.py", "x")
+    assert recorded(workspace) == [*held, f"{root}/{name}/test_y.py"]
 
 
-def test_a_folder_named_venv_is_left_out_only_if_it_is_one(repo: GitRepo, workspace: Workspace) -> None:
-    for path in (
-        "src/venv/a.py",
-        "venv/pyvenv.cfg",
-        "venv/lib/a.py",
-        "deep/env/pyvenv.cfg",
-        "src/other/pyvenv.cfg",
-    ):
+def environment(repo: GitRepo, folder: str) -> None:
+    repo.write(f"{folder}/pyvenv.cfg", "home = /usr/bin\n")
+    repo.write(f"{folder}/bin/python", "#!")
+    repo.write(f"{folder}/lib/python3.12/site-packages/pkg/test_pkg.py", "x")
+
+
+def test_installed_packages_are_left_out_where_their_tool_puts_them(
+    repo: GitRepo, workspace: Workspace
+) -> None:
+    for folder in (".venv", "env", "src/service/venv"):
+        environment(repo, folder)
+    for path in ("package.json", "src/web/package.json", "src/service/pyproject.toml"):
         repo.write(path, "x")
-    assert recorded(workspace) == ["src/other/pyvenv.cfg", "src/venv/a.py"]
+    for path in ("node_modules/a/index.js", "src/web/node_modules/b/test/b.js", ".tox/py312/lib/c.py"):
+        repo.write(path, "x")
+    assert recorded(workspace) == ["package.json", "src/service/pyproject.toml", "src/web/package.json"]
+
+
+def test_what_only_looks_like_an_environment_is_recorded(repo: GitRepo, workspace: Workspace) -> None:
+    repo.write("src/env/pyvenv.cfg", "x")
+    repo.write("src/env/lib/a.py", "x")
+    environment(repo, "tests/venv")
+    repo.write("tests/requirements.txt", "x")
+    assert {"src/env/lib/a.py", "tests/venv/lib/python3.12/site-packages/pkg/test_pkg.py"} < set(
+        recorded(workspace)
+    )
+
+
+def test_of_an_environment_only_what_its_tool_fills_is_left_out(repo: GitRepo, workspace: Workspace) -> None:
+    environment(repo, "lib/env")
+    repo.write("lib/setup.py", "x")
+    repo.write("lib/env/own.py", "x")
+    assert recorded(workspace) == ["lib/env/own.py", "lib/setup.py"]
+
+
+def test_a_link_to_an_environment_is_left_out_as_the_environment_is(
+    repo: GitRepo, workspace: Workspace
+) -> None:
+    environment(repo, ".venv")
+    (repo.root / "env").symlink_to(".venv")
+    (repo.root / "src").mkdir()
+    (repo.root / "src/env").symlink_to("../.venv")
+    assert recorded(workspace) == ["src/env"]
+
+
+def test_folders_nest_deeper_than_python_calls_itself(repo: GitRepo, workspace: Workspace) -> None:
+    deep = "src" + "/d" * 1500
+    make_folders(f"{repo.root}/{deep}")
+    repo.write(f"{deep}/x.py", "x")
+    assert recorded(workspace) == [f"{deep}/x.py"]
+    clear(f"{repo.root}/src")
 
 
 def test_a_nested_repository_below_source_is_plain_files(repo: GitRepo, workspace: Workspace) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+from verdigris.core.languages import SUFFIXES
+from verdigris.core.toolfolders import CACHES
 from verdigris.core.usual.forms import anywhere, at_root
 
 _HOOK_SETTINGS = (
@@ -24,5 +28,6 @@ SWITCHES = at_root(r"tdd\.yaml", r"\.git") + "|" + anywhere(*_HOOK_SETTINGS)
 client starts outside of any sandbox.
 Clients read their settings from the folder they are started in, so those count at any depth."""
 
-TRANSIENT = anywhere("__pycache__", r"\.pytest_cache", r"\.mypy_cache", r"\.ruff_cache", r"\.hypothesis")
-"""What tools write beside the tests while they run."""
+_CODE = "|".join(re.escape(suffix) for suffixes in SUFFIXES.values() for suffix in suffixes)
+TRANSIENT = rf"(?!.*(?:{_CODE})\Z)" + anywhere(*map(re.escape, CACHES))
+"""What tools write beside the tests while they run: never a file that a language could import."""

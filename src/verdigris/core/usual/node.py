@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from verdigris.core.toolfolders import NODE_MODULES
 from verdigris.core.usual.forms import SIDE, Usual, any_of, anywhere, at_root, outside
 
 _SCRIPT = r"\.[cm]?[jt]sx?"
@@ -27,8 +28,11 @@ _RUNNER = (
     r"\.(?:mocharc|nycrc|c8rc)[^/]*",
 )
 _BUILT = anywhere("dist", "build", "out", "coverage", "storybook-static")
+_PACKAGES = rf"(?:(?!(?:src|app|lib|tests?|__tests__)/)[^/]+/)*{NODE_MODULES}(?:/.*)?\Z"
+"""No tool installs packages among the source or the tests: there it is a folder like others."""
 _TRANSIENT = (
-    anywhere("node_modules", r"\.(?:next|nuxt|output|svelte-kit|turbo|cache|parcel-cache|nyc_output|vite)"),
+    _PACKAGES,
+    anywhere(r"\.(?:next|nuxt|output|svelte-kit|turbo|cache|parcel-cache|nyc_output|vite)"),
     "(?!(?:app|lib|pages)/)" + outside("src|tests?|__tests__", _BUILT),
 )
 """A folder `build` inside the source is a module's name rather than what a build made."""

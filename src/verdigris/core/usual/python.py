@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
+from verdigris.core.toolfolders import ENVIRONMENT_PARTS, FILLED, NODE_MODULES
 from verdigris.core.usual.forms import SIDE, Usual, any_of, anywhere, at_root
 
 _TEST_FOLDERS = at_root("[Tt]ests?", "[^/]*[_-]tests", "tests[_-][^/]*", "testdata", "test_data", "goldens?")
 _TEST_FILES = r"(?:.*/)?(?:test_[^/]*|[^/]*_test)\.py\Z"
+
+_PARTS = "|".join(map(re.escape, ENVIRONMENT_PARTS))
 
 PLACES = Usual(
     tests=any_of(_TEST_FOLDERS, anywhere("tests", "__snapshots__"), _TEST_FILES),
@@ -16,7 +21,7 @@ PLACES = Usual(
         r"[^/]*\.pth",
         r"(?:site|user)customize(?:\.[^/]*)?",
     ),
-    transient=at_root(r"\.venv", "venv", r"\.tox", r"\.nox", "node_modules"),
+    transient=at_root(rf"\.?venv/(?:{_PARTS})", *map(re.escape, FILLED), NODE_MODULES),
     not_source=any_of(
         r"\.",
         SIDE,

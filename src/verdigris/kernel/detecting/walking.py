@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
+from verdigris.kernel import foldertree
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -48,7 +49,7 @@ def folders(root: Path) -> tuple[Folder, ...]:
 
 def walk(root: Path, depth: int | None = None) -> Iterator[tuple[str, list[str], list[str]]]:
     """As os.walk, without hidden folders and installed packages."""
-    for folder, inner, files in os.walk(root):
+    for folder, inner, files in foldertree.walk(os.fspath(root)):
         here = os.path.relpath(folder, root)
         level = 0 if here == "." else here.count("/") + 1
         hidden = {name for name in inner if name.startswith(".") or name in _INSTALLED}

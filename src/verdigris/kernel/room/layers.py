@@ -1,7 +1,7 @@
 """Shows a run another tree than the worktree's: only what differs is written, and beside the worktree."""
 
 # Names stay `str`, and may be any bytes:
-# ruff: noqa: PTH103, PTH120, PTH208, PTH211
+# ruff: noqa: PTH120, PTH208, PTH211
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.change import EXECUTABLE, LINK
 from verdigris.core.errors import StorageError
 from verdigris.core.value import value
+from verdigris.kernel.foldertree import make_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -69,7 +70,7 @@ def furnish(project: Project, layer: Layer, folders: Folders) -> tuple[str, ...]
 
 
 def _write(path: str, mode: str, data: bytes) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    make_folders(os.path.dirname(path))
     if mode == LINK:
         os.symlink(data, os.fsencode(path))
         return
@@ -92,7 +93,7 @@ def _hide_bytecode(root: str, layer: str, folder: str) -> None:
         return
     hidden = [name for name in names if name == "__pycache__" or name.endswith(".pyc")]
     if hidden:
-        os.makedirs(f"{layer}/{folder}", exist_ok=True)
+        make_folders(f"{layer}/{folder}")
     for name in hidden:
         _white_out(f"{layer}/{folder}/{name}")
 

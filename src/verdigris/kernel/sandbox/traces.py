@@ -9,6 +9,7 @@ import os
 import stat
 
 from verdigris.core.pathclass import PathClass
+from verdigris.kernel.foldertree import walk
 from verdigris.kernel.sandbox.folders import opened_anyway
 
 TYPE_CHECKING = False  # see confinement.py
@@ -30,12 +31,12 @@ def report(confinement: Confinement, classify: Callable[[str], PathClass]) -> tu
     A file that has been opened for writing and is as it was does not count, nor do caches. What it wrote
     into a decoy goes by the name of the kernel's own folder.
     """
-    changed = set(_changed(confinement, ""))
+    changed = set(_changed(confinement))
     for path in confinement.removed:
         changed.difference_update(_missing(confinement, path))
     counting = {path for path in changed if _counts(path, classify)}
     for decoy, _ in confinement.decoys:
-        counting.update(_KERNELS_OWN + file for file in _written_below(decoy, ""))
+        counting.update(_KERNELS_OWN + file for file in _written_below(decoy))
     return tuple(sorted(counting))
 
 
@@ -49,30 +50,40 @@ def _counts(path: str, classify: Callable[[str], PathClass]) -> bool:
     return not _CACHES.intersection(parts) and classify(path) is not PathClass.OTHER
 
 
-def _written_below(folder: str, prefix: str) -> Iterator[str]:
-    for name in _names(folder, prefix):
-        path = prefix + name
-        if _is_folder(f"{folder}/{path}"):
-            yield from _written_below(folder, f"{path}/")
-        else:
-            yield path
-
-
-def _changed(confinement: Confinement, prefix: str) -> Iterator[str]:
-    for name in _names(confinement.upper, prefix):
-        path = prefix + name
-        written = f"{confinement.upper}/{path}"
-        below = _below(confinement, path)
-        if _is_folder(written):
-            yield from _changed(confinement, f"{path}/")
-            if _opaque(written) or not _is_folder(below):
-                yield from _missing(confinement, path)
-        elif _whiteout(written) or _is_folder(below):
-            yield from _missing(confinement, path)
-            if not _whiteout(written):
+def _written_below(folder: str) -> Iterator[str]:
+    waiting = [""]
+    while waiting:
+        prefix = waiting.pop()
+        for name in _names(folder, prefix):
+            path = prefix + name
+            if _is_folder(f"{folder}/{path}"):
+                waiting.append(f"{path}/")
+            else:
                 yield path
-        elif not _same(written, below):
+
+
+def _changed(confinement: Confinement) -> Iterator[str]:
+    waiting = [""]
+    while waiting:
+        prefix = waiting.pop()
+        for name in _names(confinement.upper, prefix):
+            path = prefix + name
+            if _is_folder(f"{confinement.upper}/{path}"):
+                waiting.append(f"{path}/")
+            yield from _changed_at(confinement, path)
+
+
+def _changed_at(confinement: Confinement, path: str) -> Iterator[str]:
+    written, below = f"{confinement.upper}/{path}", _below(confinement, path)
+    if _is_folder(written):
+        if _opaque(written) or not _is_folder(below):
+            yield from _missing(confinement, path)
+    elif _whiteout(written) or _is_folder(below):
+        yield from _missing(confinement, path)
+        if not _whiteout(written):
             yield path
+    elif not _same(written, below):
+        yield path
 
 
 def _names(upper: str, prefix: str) -> list[str]:
@@ -103,9 +114,8 @@ def _files(layer: str, path: str) -> Iterator[str]:
         if os.path.lexists(f"{layer}/{path}"):
             yield path
         return
-    for folder, folders, files in os.walk(f"{layer}/{path}"):
-        links = [name for name in folders if os.path.islink(f"{folder}/{name}")]
-        for name in (*files, *links):
+    for folder, _, files in walk(f"{layer}/{path}"):
+        for name in files:
             yield f"{folder}/{name}"[len(layer) + 1 :]
 
 

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import os
-import re
-from fnmatch import translate
 from typing import TYPE_CHECKING
 
 from verdigris.core.oraclepart import is_mixed
 from verdigris.core.protection import protected_classes
+from verdigris.core.toolfolders import CACHES
 from verdigris.core.tripwire import KEYS_PROTECTED
 from verdigris.core.value import value
 from verdigris.kernel import stamps
 from verdigris.kernel.gitwhole import watched
 from verdigris.kernel.log import light
 from verdigris.kernel.workspace.index import let_the_clock_tick
+from verdigris.kernel.workspace.installed import Installed
 from verdigris.kernel.workspace.mapped import shared
-from verdigris.kernel.workspace.scan import NEVER, VENV_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from verdigris.core.pathclass import PathClass
     from verdigris.core.state import WorktreeState
     from verdigris.kernel.project import Project
-
-_NEVER = re.compile("|".join(map(translate, (*NEVER, ".git"))))
 
 
 @value
@@ -74,26 +72,34 @@ def _rows(project: Project, state: WorktreeState) -> Iterator[stamps.Row]:
 
     top = os.fspath(project.root)
     yield stamps.stamp(os.fsencode(top), b"")
-    yield from _below(top, "", wanted)
+    yield from _below(top, project.classify, wanted)
     for path in watched(project.repo):
         yield stamps.stamp(os.fsencode(top), path)
 
 
-def _below(top: str, folder: str, wanted: Callable[[str], bool]) -> Iterator[stamps.Row]:
+def _below(top: str, keep: Callable[[str], PathClass], wanted: Callable[[str], bool]) -> Iterator[stamps.Row]:
+    installed = Installed(top, keep)
+    waiting = [""]
+    while waiting:
+        folder = waiting.pop()
+        for entry in _entries(f"{top}/{folder}"):
+            path = f"{folder}{entry.name}"
+            if not entry.is_dir(follow_symlinks=False):
+                if wanted(path):
+                    yield _row(path, entry)
+            elif not installed.leaves_out(path):
+                waiting.append(f"{path}/")
+                if entry.name not in CACHES:
+                    # A cache changes with every run; what has a class in it has a row of its own.
+                    yield _row(path, entry)
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(f"{top}/{folder}") as found:
-            entries = [entry for entry in found if not _NEVER.match(entry.name)]
+        with os.scandir(folder) as found:
+            return [entry for entry in found if entry.name != ".git"]
     except OSError:
-        return
-    for entry in entries:
-        path = f"{folder}{entry.name}"
-        if entry.is_dir(follow_symlinks=False):
-            if entry.name in VENV_NAMES and os.path.lexists(f"{top}/{path}/pyvenv.cfg"):
-                continue
-            yield _row(path, entry)
-            yield from _below(top, f"{path}/", wanted)
-        elif wanted(path):
-            yield _row(path, entry)
+        return []
 
 
 def _row(path: str, entry: os.DirEntry[str]) -> stamps.Row:

@@ -39,7 +39,10 @@ def parent(top: int, path: str, *, make: bool = False) -> Iterator[tuple[int, st
     at = os.dup(top)
     try:
         for depth, folder in enumerate(folders, start=1):
-            below = _enter(at, folder, "/".join(folders[:depth]), make=make)
+            try:
+                below = _enter(at, folder, make=make)
+            except NotADirectoryError as error:
+                raise Blocked("/".join(folders[:depth])) from error
             os.close(at)
             at = below
         yield at, name
@@ -47,7 +50,8 @@ def parent(top: int, path: str, *, make: bool = False) -> Iterator[tuple[int, st
         os.close(at)
 
 
-def _enter(at: int, folder: str, path: str, *, make: bool) -> int:
+def _enter(at: int, folder: str, *, make: bool) -> int:
+    """What is no folder is a NotADirectoryError, a link too."""
     try:
         return os.open(folder, FOLDER, dir_fd=at)
     except FileNotFoundError:
@@ -57,7 +61,7 @@ def _enter(at: int, folder: str, path: str, *, make: bool) -> int:
         return os.open(folder, FOLDER, dir_fd=at)
     except OSError as error:
         if not _is_folder(at, folder):
-            raise Blocked(path) from error
+            raise NotADirectoryError from error
         raise
 
 
@@ -90,21 +94,25 @@ def blocking(top: int, path: str) -> str | None:
 
 def below(top: int, path: str) -> list[str]:
     """Every path that is not a folder below the folder `path`; none when it is no folder."""
-    try:
-        with parent(top, path) as (at, name):
-            if not _is_folder(at, name):
-                return []
-            descriptor = os.open(name, FOLDER, dir_fd=at)
-    except (FileNotFoundError, Blocked):
-        return []
-    try:
-        found = []
-        for here, folders, names, at in os.fwalk(".", dir_fd=descriptor):
-            links = [name for name in folders if not _is_folder(at, name)]
-            found += [os.path.normpath(f"{path}/{here}/{name}") for name in (*names, *links)]
-        return found
-    finally:
-        os.close(descriptor)
+    return [inner for _, names in _walk(top, path) for inner in names]
+
+
+def _walk(top: int, path: str) -> Iterator[tuple[str, list[str]]]:
+    """Each folder from `path` down with what is in it and no folder, all as paths from the top.
+
+    One descriptor at a time, however deep it goes.
+    """
+    waiting = [path]
+    while waiting:
+        here = waiting.pop()
+        try:
+            with parent(top, f"{here}/") as (at, _):
+                names = os.listdir(at)  # noqa: PTH208 - a descriptor
+                folders = {name for name in names if _is_folder(at, name)}
+        except (FileNotFoundError, Blocked):
+            continue
+        waiting += [f"{here}/{name}" for name in folders]
+        yield here, [f"{here}/{name}" for name in names if name not in folders]
 
 
 def write(top: int, path: str, mode: str, data: bytes) -> None:
@@ -148,21 +156,9 @@ def delete(top: int, path: str) -> None:
 
 def delete_folders(top: int, path: str) -> None:
     """Remove the folder `path` and the empty folders in it."""
-    try:
-        with parent(top, path) as (at, name):
-            if not _is_folder(at, name):
-                return
-            descriptor = os.open(name, FOLDER, dir_fd=at)
-            try:
-                for _, folders, _, inner in os.fwalk(".", topdown=False, dir_fd=descriptor):
-                    for folder in folders:
-                        if _is_folder(inner, folder):
-                            os.rmdir(folder, dir_fd=inner)
-            finally:
-                os.close(descriptor)
+    for folder in reversed([here for here, _ in _walk(top, path)]):
+        with suppress(FileNotFoundError, Blocked), parent(top, folder) as (at, name):
             os.rmdir(name, dir_fd=at)
-    except (FileNotFoundError, Blocked):
-        return
 
 
 def prune(top: int, path: str) -> None:

@@ -4,8 +4,8 @@
   they lie in a nested repository or submodule.
 - Other files: unless a `.gitignore` in the tree ignores them, they are larger than LARGE_OTHER, or they lie
   in a nested repository. A `.gitignore` outside nested repositories always, because it decides about others.
-- Never, whatever their class: anything in a `.git`; the folders of NEVER at any depth; a folder of VENV_NAMES
-  that holds a `pyvenv.cfg`; FIFOs, sockets and devices; a link named `.gitmodules`, which git refuses.
+- Never: anything in a `.git`; installed packages and what tools cache, where installed.py recognises them;
+  FIFOs, sockets and devices; a link named `.gitmodules`, which git refuses.
 - Links as links, pointers of large-file storage as they lie in the tree, folders only by the files in them.
 """
 
@@ -20,29 +20,17 @@ from verdigris.core.errors import StorageError
 from verdigris.core.pathclass import PathClass
 from verdigris.core.value import value
 from verdigris.kernel.workspace.git import Git, finish, null_ended, null_split, succeeded
+from verdigris.kernel.workspace.installed import NAMES, Installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
 LARGE_OTHER = 10 * 1024 * 1024
-NEVER = (
-    "node_modules",
-    "__pycache__",
-    ".venv",
-    ".tox",
-    ".nox",
-    ".mypy_cache",
-    ".ruff_cache",
-    ".pytest_cache",
-    ".hypothesis",
-    ".eggs",
-    "*.egg-info",
-    "*.pyc",
-)
-VENV_NAMES = frozenset({"venv", "env"})
 UNREADABLE = re.compile(r"^warning: could not open directory '(.*?)/': ", re.MULTILINE | re.DOTALL)
 
-OTHERS = ("ls-files", "-z", "--others", *(f"--exclude={name}" for name in NEVER))
+OTHERS = ("ls-files", "-z", "--others", *(f"--exclude={name}" for name in NAMES))
+PASSED_OVER = (*OTHERS, "--ignored", "--directory")
+"""What the names kept from the first list, a folder as one name."""
 DIFFERING = ("diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=none")
 IGNORED = ("--no-literal-pathspecs", "check-ignore", "--no-index", "-z", "--stdin")
 NONE_IGNORED = 1
@@ -70,14 +58,14 @@ class Scan:
         self._top = os.fspath(git.root)
         self._links: dict[str, bool] = {"": False}
         self._nested: dict[str, bool] = {"": False}
-        self._venvs: dict[str, bool] = {"": False}
+        self._installed = Installed(self._top, keep)
 
     def difference(self, suspects: Collection[str] = ()) -> Difference:
         """What changed; `suspects` did, though their index entries may not show it."""
-        # Two processes at once, because each alone keeps one core waiting.
-        others = self._git.start(*OTHERS)
+        # Processes at once, because each alone keeps one core waiting.
+        others, passed_over = self._git.start(*OTHERS), self._git.start(*PASSED_OVER)
         compared = self._git.call(*DIFFERING)
-        listed = finish(others)
+        listed, named = finish(others), finish(passed_over)
         self._refuse_unreadable(compared.stderr, listed.stderr)
         take: dict[str, os.stat_result] = {}
         # To `update-index --add`, an entry that does not show it is up to date: it has to go first.
@@ -89,7 +77,8 @@ class Scan:
             else:
                 forget.append(path)
         as_new = [path for path in suspects if not self._beyond_link(path)]
-        take.update(self._new([*null_split(succeeded(listed, OTHERS)), *as_new]))
+        opened = self._opened(null_split(succeeded(named, PASSED_OVER)))
+        take.update(self._new([*null_split(succeeded(listed, OTHERS)), *opened, *as_new]))
         if any(_is_gitignore(path) for path in (*take, *forget)):
             for path in filter(self._decided_by_gitignore, null_split(self._git.run(*IGNORED_AND_TAKEN))):
                 take.pop(path, None)
@@ -114,14 +103,21 @@ class Scan:
         """`untracked` with nested repositories, which git lists as one name, opened up."""
         for name in untracked:
             path = below + name
-            if self._in_venv(path):
-                continue
             if not path.endswith("/"):
                 yield path
                 continue
             no_index = self._git.git_dir / "no-index"
             inner = Git(self._git.git_dir, self._git.root / path, self._git.environment, no_index)
             yield from self._plain_files(null_split(inner.run(*OTHERS)), path)
+            yield from self._opened(path + name for name in null_split(inner.run(*PASSED_OVER)))
+
+    def _opened(self, passed_over: Iterable[str]) -> Iterator[str]:
+        """What lies in folders that have no more than the name of what is left out."""
+        for path in passed_over:
+            try:
+                yield from self._installed.files(path)
+            except PermissionError as error:
+                raise unreadable(path.rstrip("/")) from error
 
     def _look(self, path: str) -> os.stat_result | None:
         try:
@@ -155,13 +151,6 @@ class Scan:
     def _in_nested(self, path: str) -> bool:
         return _any_folder(path, self._nested, lambda folder: os.path.lexists(f"{self._top}/{folder}/.git"))
 
-    def _in_venv(self, path: str) -> bool:
-        def is_venv(folder: str) -> bool:
-            name = folder.rpartition("/")[2]
-            return name in VENV_NAMES and os.path.lexists(f"{self._top}/{folder}/pyvenv.cfg")
-
-        return _any_folder(path, self._venvs, is_venv)
-
     def _refuse_unreadable(self, compared: str, listed: str) -> None:
         """What cannot be read may hold anything, unless it is ignored: then it is somebody else's."""
         folders = UNREADABLE.findall(listed)
@@ -191,6 +180,11 @@ def _git_would_take(path: str, state: os.stat_result) -> bool:
 def _any_folder(path: str, known: dict[str, bool], test: Callable[[str], bool]) -> bool:
     """Whether a folder above `path` passes the test; each folder is tested once."""
     folder = path.rstrip("/") if path.endswith("/") else path.rpartition("/")[0]
-    if folder not in known:
-        known[folder] = _any_folder(folder, known, test) or test(folder)
+    asked = []
+    while folder not in known:
+        asked.append(folder)
+        folder = folder.rpartition("/")[0]
+    for inner in reversed(asked):
+        known[inner] = known[folder] or test(inner)
+        folder = inner
     return known[folder]

@@ -50,7 +50,7 @@ class Finder:
                 yield from _above(path, self._top_of(path))
                 yield path
             return
-        for file in _walk(path, set()):
+        for file in _walk(path):
             if os.path.basename(file) == _INIT:  # noqa: PTH119
                 if self._is_reached(file) and _mentions(file, b"load_tests", b"TestCase"):
                     yield file
@@ -118,22 +118,32 @@ def _mentions(path: str, *words: bytes) -> bool:
     return any(word in text for word in words)
 
 
-def _walk(folder: str, seen: set[str]) -> Iterator[str]:
+def _walk(top: str) -> Iterator[str]:
     """Python files, in the order of discovery; a package's own file before all that it holds."""
-    real = os.path.realpath(folder)
-    if real in seen:
-        return
-    seen.add(real)
+    seen: set[str] = set()
+    waiting = [top]
+    while waiting:
+        path = waiting.pop()
+        if not os.path.isdir(path):  # noqa: PTH112
+            yield path
+            continue
+        real = os.path.realpath(path)
+        if real not in seen:
+            seen.add(real)
+            waiting += reversed(list(_looked_at(path)))
+
+
+def _looked_at(folder: str) -> Iterator[str]:
+    """The Python files and folders in it."""
     try:
         names = sorted(os.listdir(folder), key=lambda name: (name != _INIT, name))  # noqa: PTH208
     except OSError:
         return
     for name in names:
         path = f"{folder}/{name}"
-        if name.endswith(".py") and os.path.isfile(path):  # noqa: PTH113
+        is_module = name.endswith(".py") and os.path.isfile(path)  # noqa: PTH113
+        if is_module or (os.path.isdir(path) and not _is_passed_over(path, name)):  # noqa: PTH112
             yield path
-        elif os.path.isdir(path) and not _is_passed_over(path, name):  # noqa: PTH112
-            yield from _walk(path, seen)
 
 
 def _is_passed_over(path: str, name: str) -> bool:
