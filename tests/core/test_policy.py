@@ -284,6 +284,6 @@ def test_the_next_move_follows_the_state() -> None:
     assert "write one failing test" in next_move(reds())
     assert "tdd claim t.py::a" in next_move(reds(red()))
     assert "tdd settle" in next_move(GREEN)
-    assert "revise tests/t.py" in next_move(replace(reds(), test_bugs={"b1": bug}))
+    assert "revise the test at tests/t.py" in next_move(replace(reds(), test_bugs={"b1": bug}))
     assert "tdd refactor end" in next_move(STATES["refactor"])
     assert "tdd on" in next_move(STATES["off"])

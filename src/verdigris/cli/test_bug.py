@@ -10,15 +10,18 @@ from verdigris.core.actions import Deny
 
 
 @click.command("test-bug", options_metavar="")
-@click.argument("words", nargs=-1, metavar="FILE:LINE... WHY")
+@click.argument("words", nargs=-1, metavar="FILE:LINE... WHY | close ID")
 def command(words: tuple[str, ...]) -> int:
     """Report a wrong test instead of editing it: back to red, with the source edits laid aside.
 
-    The next claim, whose red is proven without them, lays them on again.
+    The next claim, whose red is proven without them, lays them on again. The report excuses a revision
+    of the one test at that line; it closes when that test is revised and red, or by `close ID`.
     """
     from verdigris.kernel.testbug import report_bug
     from verdigris.views import reported as view
 
+    if words[:1] == ("close",):
+        return _close(words[1:])
     *places, why = words or ("",)
     if not places:
         raise click.UsageError('it needs a place and a reason: tdd test-bug tests/test_x.py:12 "why"')
@@ -27,4 +30,15 @@ def command(words: tuple[str, ...]) -> int:
     if isinstance(answer, Deny):
         return deny(answer)
     show(view.lines(answer, opened.state()))
+    return 0
+
+
+def _close(bugs: tuple[str, ...]) -> int:
+    from verdigris.kernel.testbug import close_bug
+    from verdigris.views.line import Line
+
+    if len(bugs) != 1:
+        raise click.UsageError("name one open test-bug: tdd test-bug close b1")
+    places = close_bug(project(), bugs[0])
+    show([Line(f"test-bug {bugs[0]} closed: {', '.join(places)} stands as it is")])
     return 0

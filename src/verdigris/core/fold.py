@@ -106,7 +106,7 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
         case e.SuiteRun():
             return replace(w, baseline=Baseline(event.tree, event.record, event.duration_ms))
         case e.TestBug():
-            bug = OpenTestBug(event.bug, event.places, event.why, event.tree)
+            bug = OpenTestBug(event.bug, event.places, event.why, event.tree, event.tests)
             return replace(w, bugs=w.bugs + 1, test_bugs={**w.test_bugs, event.bug: bug})
         case e.TestBugClosed():
             return replace(w, test_bugs=_without(w.test_bugs, {event.bug}))

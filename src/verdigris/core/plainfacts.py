@@ -135,6 +135,8 @@ class TestSeen:
     name: str
     line: int
     body: str
+    last: int = 0
+    """The line where it ends."""
     asserts: bool = False
     """By itself, or by a function of the same file that it calls."""
 

@@ -275,7 +275,9 @@ def next_move(state: WorktreeState, tree: str | None = None) -> str:
             return "edit the claimed source, then `tdd settle`"
         case Phase.RED if state.test_bugs:
             bug = next(iter(state.test_bugs.values()))
-            return f"revise {bug.places[0].rpartition(':')[0]}, then `tdd test` it"
+            return (
+                f"revise the test at {bug.places[0]}, then `tdd test` it (or `tdd test-bug close {bug.id}`)"
+            )
         case _:
             return _next_claim(state, tree)
 

@@ -80,6 +80,8 @@ class OpenTestBug:
     places: tuple[str, ...]
     why: str
     tree: str
+    tests: tuple[str, ...] = ()
+    """`PATH::NAME` of the tests at those places."""
 
 
 @value

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from verdigris.core.state import WorktreeState
     from verdigris.kernel.project import Project
 
+GONE = frozenset({"removed", "uncollected", "skipped", "deselected", "unreadable"})
+"""What no report of a wrong test excuses: it is to be revised, and only a person gives it up."""
 RECORDED = frozenset({"changed", "data"})
 """Noted only: a test or golden file that asks for something else is how a requirement changes."""
 
@@ -39,19 +41,22 @@ class Lost:
 
 
 def lost(project: Project, state: WorktreeState, tree: str) -> Lost:
-    """What is under a recorded reason or a reported test-bug is not counted."""
-    found = _weakenings(project, state, state.ground or tree, tree)
+    """What a person gave up is not counted, nor what a reported test, and that test alone, asks otherwise."""
+    ground = state.ground or tree
+    found = _weakenings(project, ground, tree, state.revised)
+    if reported := tuple(test for bug in state.test_bugs.values() for test in bug.tests):
+        rest = _weakenings(project, ground, tree, (*state.revised, *reported))
+        found = tuple(one for one in found if one in rest or one.kind in GONE)
     return Lost(
         tuple(_told(one) for one in found if one.kind not in RECORDED),
         tuple(_told(one) for one in found if one.kind in RECORDED),
     )
 
 
-def _weakenings(project: Project, state: WorktreeState, old: str, new: str) -> tuple[Weakening, ...]:
+def _weakenings(project: Project, old: str, new: str, revised: Sequence[str]) -> tuple[Weakening, ...]:
     changed = [c.path for c in project.workspace.changes(old, new) if old != new]
     tests = [path for path in changed if project.classify(path) is PathClass.TEST]
     among_source = [path for path in changed if holds_tests(path, project.classify(path))]
-    revised = (*state.revised, *_reported(state))
     read = [*filter(is_read, tests), *among_source]
     found = _told_by_grammar(project, old, new, read, revised) if read else ()
     tests = [path for path in tests if path not in read]
@@ -109,7 +114,3 @@ def _behind_slugs(project: Project, state: WorktreeState, names: Sequence[str]) 
         if mark.slug in slugs
     )
     return tuple(filter(None, found))
-
-
-def _reported(state: WorktreeState) -> tuple[str, ...]:
-    return tuple(place.rpartition(":")[0] for bug in state.test_bugs.values() for place in bug.places)

@@ -53,6 +53,8 @@ class TestBug(Event):
     places: tuple[str, ...]
     why: str
     tree: str
+    tests: tuple[str, ...] = ()
+    """`PATH::NAME` of the tests at those places."""
 
 
 @value

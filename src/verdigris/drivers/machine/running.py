@@ -10,7 +10,6 @@ from verdigris.agents.roles.prompting import told_kata
 from verdigris.agents.roles.role import Role
 from verdigris.core.errors import UserError
 from verdigris.core.events import MachineEnded, MachineStarted, StepBegun, StepPassed, StepStopped
-from verdigris.core.testids import split_id
 from verdigris.core.value import value
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.committing import Committed
@@ -188,9 +187,9 @@ class Run:
             why = f"the implementor says that the test is wrong: {taken.reason}"
         else:
             why = f"the implementor's attempts are used up; the last one: {taken.why}"
-        places = [_place(red.place, red.native_id) for red in open_reds(project, now.tests)]
-        if places:
-            report_bug(project, list(dict.fromkeys(places)), why, cwd=project.root)
+        wrong = [red.native_id for red in open_reds(project, now.tests)]
+        if wrong:
+            report_bug(project, list(dict.fromkeys(wrong)), why, cwd=project.root)
         self._passed(now, SENT_BACK, why)
 
     def _stopped(self, now: Position, outcome: str, why: str) -> Ended:
@@ -253,12 +252,6 @@ class Run:
         )
         self._machine.watch(found)
         return found
-
-
-def _place(place: str, native: str) -> str:
-    """FILE:LINE in the test itself; a failure deeper in the source names the test's file."""
-    path = split_id(native).path
-    return place if place.startswith(f"{path}:") else f"{path}:1"
 
 
 _FOLLOWING = {

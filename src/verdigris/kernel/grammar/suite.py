@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.plainfacts import HELPER, ROW, Check, PlainFact, Reading, TestSeen, Word, Words, assertion
 from verdigris.core.value import value
 from verdigris.core.weakening_marks import Mark
-from verdigris.kernel.grammar.trees import COMMENTS, line_of, on_one_line, part, parts, said, walk
+from verdigris.kernel.grammar.trees import COMMENTS, last_line, line_of, on_one_line, part, parts, said, walk
 from verdigris.kernel.grammar.words import Names, spelled
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class Suite:
             self.visit(child, at)
 
     def test(self, name: str, node: Node, body: Node | None) -> None:
-        self.tests.append(TestSeen(name, line_of(node), _body(body)))
+        self.tests.append(TestSeen(name, line_of(node), _body(body), last_line(body or node)))
 
     def mark(self, kind: str, node: Node, what: str, scope: str) -> None:
         self.marks.append(Mark(kind, line_of(node), what, scope))
