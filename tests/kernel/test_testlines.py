@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.kernel.testlines import is_made_by, find_test_at, text_of_test
+from verdigris.kernel.testlines import find_test_at, is_made_by, text_of_test
 
 PYTHON = """\
 import calc

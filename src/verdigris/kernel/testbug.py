@@ -21,7 +21,7 @@ from verdigris.kernel.observe import difference
 from verdigris.kernel.operation import operation
 from verdigris.kernel.paths import canonical
 from verdigris.kernel.sourcetests import on_disk, only_for_tests
-from verdigris.kernel.testlines import is_made_by, find_test_at, text_of_test, written_tests
+from verdigris.kernel.testlines import find_test_at, is_made_by, text_of_test, written_tests
 from verdigris.kernel.texts import text_of, texts_at
 
 if TYPE_CHECKING:
