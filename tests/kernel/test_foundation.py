@@ -1,20 +1,22 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import py_compile
 import sys
 import sysconfig
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from support.turns import CALC, SUB, SUB_ID, World, make_world
+from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World, make_world
 from verdigris.core.events import Settled, Violation
 from verdigris.core.verdict import Kind
-from verdigris.kernel.foundation import changed, frozen, prepare, undermined
+from verdigris.kernel.foundation import CHANGED, changed, folded, memory, prepare, undermined
 from verdigris.kernel.foundation.watched import watched
 from verdigris.kernel.interpreter import Places
 
@@ -134,9 +136,9 @@ def test_bytecode_that_python_wrote_is_no_matter_and_any_other_is(world: World) 
 def test_the_usual_look_reads_and_stores_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     environment(world)
     project = world.project
-    monkeypatch.setattr(frozen, "_TICK", 0)
+    monkeypatch.setattr(memory, "TICK", 0)
     blob = prepare(project)
-    monkeypatch.setattr(frozen, "open", None, raising=False)
+    monkeypatch.setattr(memory, "open", None, raising=False)
     monkeypatch.setattr(type(project.workspace), "blob", None)
     assert prepare(project) == blob
 
@@ -180,3 +182,95 @@ def test_the_claim_freezes_it_and_a_change_suspends_the_turn(world: World) -> No
 def test_folders_on_the_python_path_are_looked_at_for_start_up_modules() -> None:
     found = watched(Places("/p", "/lib", (), TAG), {"PYTHONPATH": f"/a{os.pathsep}/b"})
     assert {"/a/sitecustomize.py", "/b/usercustomize/__init__.py", "/lib/sitecustomize.py"} <= found
+
+
+def test_what_a_run_loaded_belongs_to_it_whatever_its_name(world: World) -> None:
+    packages = environment(world)
+    click = packages / "click/__init__.py"
+    blob = prepare(world.project, [str(click)])
+    assert changed(world.project, blob) == ()
+    click.write_text("VERSION = 9\n")
+    assert changed(world.project, blob) == (str(click.relative_to(world.root)),)
+
+
+def test_what_a_later_run_loads_counts_where_it_is_newer_than_the_claim(world: World) -> None:
+    packages = environment(world)
+    blob, since = prepare(world.project), time.time_ns()
+    click, late = packages / "click/__init__.py", packages / "late.py"
+    assert changed(world.project, blob, since, [str(click)]) == ()
+    time.sleep(0.02)
+    late.write_text("import pytest\n")
+    assert changed(world.project, blob, since) == ()
+    assert changed(world.project, blob, since, [str(late)]) == (str(late.relative_to(world.root)),)
+
+
+def test_bytecode_stands_for_its_source(world: World) -> None:
+    packages = environment(world)
+    source = packages / "click/__init__.py"
+    blob = prepare(world.project, [importlib.util.cache_from_source(str(source))])
+    source.write_text("VERSION = 9\n")
+    assert changed(world.project, blob) == (str(source.relative_to(world.root)),)
+
+
+def test_the_interpreter_and_the_programs_of_commands_belong_to_it(world: World) -> None:
+    packages = environment(world)
+    python = json.dumps(PYTHON)
+    stack = f"{{root: ., language: python, runner: pytest, python: {python}, check: .venv/bin/lint --strict}}"
+    world.write("tdd.yaml", f"stacks:\n  - {stack}\n")
+    lint = world.root / ".venv/bin/lint"
+    lint.write_text(f"#!{world.root / PYTHON}\nimport sys\nfrom click import main\nsys.exit(main())\n")
+    lint.chmod(0o755)
+    blob = prepare(world.project)
+    (packages / "click/__init__.py").write_text("main = int\n")
+    assert changed(world.project, blob) == (str((packages / "click/__init__.py").relative_to(world.root)),)
+    lint.write_text("#!/bin/sh\n")
+    (world.root / PYTHON).unlink()
+    (world.root / PYTHON).write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    (world.root / PYTHON).chmod(0o755)
+    assert {PYTHON, ".venv/bin/lint"} <= set(changed(world.project, blob))
+
+
+def test_many_files_of_one_package_are_told_as_one() -> None:
+    many = tuple(f".venv/lib/python3.12/site-packages/pygments/{n}.py" for n in range(9))
+    deep = tuple(f"web/node_modules/@scope/lib/{n}.js" for n in range(4))
+    assert folded((*many, "a.pth", *deep, "web/node_modules/one/index.js")) == (
+        ".venv/lib/python3.12/site-packages/pygments: 9 files",
+        "a.pth",
+        "web/node_modules/@scope/lib: 4 files",
+        "web/node_modules/one/index.js",
+    )
+
+
+def test_a_package_that_pytest_imports_cannot_be_changed_after_the_claim(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo")
+    outside = tmp_path / "packages"
+    outside.mkdir()
+    (outside / "helping.py").write_text("X = 1\n")
+    world.write("conftest.py", f"import sys\nsys.path.append({str(outside)!r})\nimport helping\n")
+    world.write("tests/test_sub.py", TEST_SUB)
+    world.claimed()
+    world.write("calc.py", CALC + SUB)
+    (outside / "helping.py").write_text("X = 2\n")
+    verdict = world.settle().verdict
+    assert (verdict.kind, verdict.reasons) == (Kind.TAMPERED, (f"{outside}/helping.py {CHANGED}",))
+    world.test(SUB_ID)
+    assert world.settle().verdict.accepted
+
+
+def test_nor_can_source_import_a_module_that_came_after_it(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo")
+    outside = tmp_path / "packages"
+    outside.mkdir()
+    world.write("conftest.py", f"import sys\nsys.path.append({str(outside)!r})\n")
+    world.write("tests/test_sub.py", TEST_SUB)
+    world.claimed()
+    time.sleep(0.02)
+    (outside / "late.py").write_text("X = 1\n")
+    world.write("calc.py", "import late\n\n\n" + CALC + SUB)
+    verdict = world.settle().verdict
+    assert (verdict.kind, verdict.reasons) == (Kind.TAMPERED, (f"{outside}/late.py {CHANGED}",))
+
+
+def test_many_packages_are_told_as_their_environment() -> None:
+    paths = tuple(f"web/node_modules/{name}/{n}.js" for name in "abcde" for n in range(68))
+    assert folded(paths) == ("web/node_modules: 340 files",)

@@ -163,7 +163,7 @@ def test_a_test_deselected_before_the_claim_hides_nothing(world: World, looked_a
 
 def unstable(name: str) -> str:
     """A test that fails until something outside has happened."""
-    mark = "pathlib.Path(__file__).parents[1] / '.git' / 'seen'"
+    mark = "pathlib.Path(__file__).parents[2] / 'seen'"
     return f"import pathlib\n\n\ndef {name}():\n    assert ({mark}).exists()\n"
 
 
@@ -171,7 +171,7 @@ def test_an_unstable_test_is_a_concern(world: World, monkeypatch: pytest.MonkeyP
     world.write("tests/test_flaky.py", unstable("test_flaky"))
     world.green()
     world.write("calc.py", CALC + SUB)
-    meanwhile(monkeypatch, (world.root / ".git" / "seen").touch)
+    meanwhile(monkeypatch, (world.root.parent / "seen").touch)
     done = world.settle()
     assert done.verdict.accepted
     assert "tests/test_flaky.py::test_flaky" in done.verdict.concerns[0]
@@ -221,7 +221,7 @@ def test_source_that_ends_the_process_is_broken_and_no_strike(world: World) -> N
 def test_green_without_an_edit_is_broken(world: World) -> None:
     world.write("tests/test_sub.py", unstable("test_sub"))
     world.claimed()
-    (world.root / ".git" / "seen").touch()
+    (world.root.parent / "seen").touch()
     assert world.settle().verdict.kind is Kind.BROKEN
 
 

@@ -117,7 +117,8 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
         case e.SwitchedOn():
             return replace(_closed(w), phase=Phase.RED, off_why="", ground=event.tree, reds={}, strikes={})
         case e.RefactorBegun():
-            refactor = Refactor(event.tree, event.record, event.uncovered, foundation=event.foundation)
+            refactor = Refactor(event.tree, event.record, event.uncovered)
+            refactor = replace(refactor, foundation=event.foundation, founded=event.founded)
             return replace(w, phase=Phase.REFACTOR, refactor=refactor, reds={})
         case e.RefactorEnded():
             return _refactor_ended(w, event)
@@ -148,7 +149,7 @@ def _turn(w: WorktreeState, event: Event) -> WorktreeState:
                 w, phase=Phase.GREEN, turns=w.turns + 1, turn=Turn(event.turn, event.tree), violations=()
             )
         case e.OracleFrozen() if w.turn:
-            return replace(w, turn=replace(w.turn, foundation=event.foundation))
+            return replace(w, turn=replace(w.turn, foundation=event.foundation, founded=event.founded))
         case e.EditClaim():
             return replace(w, claims={**w.claims, event.test_id: _claimed(w, event)})
         case e.Settled():
@@ -165,7 +166,8 @@ def _turn(w: WorktreeState, event: Event) -> WorktreeState:
         case e.Resumed() if w.turn:
             claims = {i: replace(w.claims[i], red=red) for i, red in event.reds.items() if i in w.claims}
             foundation = event.foundation or w.turn.foundation
-            turn = replace(w.turn, suspended=False, why="", foundation=foundation)
+            founded = event.founded or w.turn.founded
+            turn = replace(w.turn, suspended=False, why="", foundation=foundation, founded=founded)
             return replace(w, turn=turn, claims=claims)
         case _:
             return _beside_turns(w, event)

@@ -31,6 +31,8 @@ def merged(reports: Iterable[TestReport]) -> TestReport:
             strays=first.strays + other.strays,
             loaded=tuple(dict.fromkeys((*first.loaded, *other.loaded))),
             outside=tuple(dict.fromkeys((*first.outside, *other.outside))),
+            files=tuple(dict.fromkeys((*first.files, *other.files))),
+            below=tuple(dict.fromkeys((*first.below, *other.below))),
             variants=first.variants + other.variants,
             sandbox="overlay" if first.sandbox == other.sandbox == "overlay" else "none",
             wrote=tuple(sorted({*first.wrote, *other.wrote})),

@@ -113,6 +113,17 @@ class VariantOutcome:
 
 
 @value
+class FileUse:
+    """What a run did with a file of the worktree that is no part of an environment."""
+
+    path: str
+    how: Literal["read", "executed", "made"]
+    """`made`: it ran code that stands in no file of code, such as a pickle's or a text's."""
+    by: str = ""
+    """The nearest file of the project that asked for it, with the line where code was made."""
+
+
+@value
 class TestReport:
     __test__ = False
 
@@ -140,6 +151,10 @@ class TestReport:
     """In a verdict's run: the files below the worktree's root of the modules that it loaded."""
     outside: tuple[str, ...] = ()
     """In a verdict's run: `FILE instead of PATH`, of modules that came from elsewhere than they should."""
+    files: tuple[FileUse, ...] = ()
+    """What the run itself tells of the files it opened, in Python."""
+    below: tuple[str, ...] = ()
+    """Files of code outside the project that it loaded: absolute paths."""
     sandbox: Literal["overlay", "none"] = "none"
     """In what the run was made."""
     wrote: tuple[str, ...] = ()

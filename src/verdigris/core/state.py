@@ -59,6 +59,8 @@ class Turn:
     """The tree of the last settlement within this turn."""
     foundation: str = ""
     """The blob with what runs below the tests, as it was when the reds were claimed."""
+    founded: int = 0
+    """When that was, in nanoseconds."""
     why: str = ""
     """Why it is suspended, where it was not HEAD that moved."""
 
@@ -92,6 +94,7 @@ class Refactor:
     strikes: int = 0
     judged: str | None = None
     foundation: str = ""
+    founded: int = 0
 
 
 LEAST_LIMIT = 120.0

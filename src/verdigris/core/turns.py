@@ -24,6 +24,7 @@ def claim_events(
     by: str = "",
     findings: tuple[str, ...] = (),
     foundation: str = "",
+    founded: int = 0,
 ) -> tuple[Event, ...]:
     """The first claim of a turn freezes the oracle, and `foundation`, what runs below the tests."""
     claims = tuple(
@@ -34,7 +35,7 @@ def claim_events(
     if state.turn is not None:
         return claims
     turn = f"t{state.turns + 1}"
-    frozen = OracleFrozen(turn=turn, tree=tree, findings=findings, foundation=foundation)
+    frozen = OracleFrozen(turn=turn, tree=tree, findings=findings, foundation=foundation, founded=founded)
     return (TurnOpened(turn=turn, tree=tree), frozen, *claims)
 
 

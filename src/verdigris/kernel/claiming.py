@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import time
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -147,6 +148,7 @@ def claim_within(
         by=project.context,
         findings=tuple(noted),
         foundation=foundation,
+        founded=time.time_ns() if foundation else 0,
     )
     project.record(*events, sync=True)
     return Claimed(tuple(test_ids), paths)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -104,7 +105,9 @@ def begin(
                 return _nothing_to_hold_on_to(report)
             suites = [suite] if suite else []
             record = suite.record if suite else project.workspace.blob(b"{}")
-        begun = RefactorBegun(tree=tree, record=record, uncovered=uncovered, foundation=prepare(project))
+        begun = RefactorBegun(
+            tree=tree, record=record, uncovered=uncovered, foundation=prepare(project), founded=time.time_ns()
+        )
         project.record(*suites, begun, sync=True)
         statuses = Counter(_statuses(project, record).values())
         return Begun(statuses[Status.PASS], statuses[Status.FAIL] + statuses[Status.ERROR], uncovered)
@@ -186,7 +189,6 @@ def _restructured(
     frozen = tuple(p for p in edits.oracle if p not in tests)
     then, now = (without(test_texts(project, at, tests), revised) for at in (refactor.tree, tree))
     source = [c.path for c in edits.source]
-    undermined = changed(project, refactor.foundation)
     report = execute_suite(
         project,
         trace=[p for p in source if p.endswith(".py")],
@@ -213,7 +215,7 @@ def _restructured(
         tools=tools,
         moved=difference(project, tree, project.workspace.snapshot()).protected,
         rewritten=rewritten_oracle(project, report),
-        undermined=undermined,
+        undermined=changed(project, refactor.foundation, refactor.founded, report.below),
         noted=about_the_run(project, report),
     )
 

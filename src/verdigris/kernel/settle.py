@@ -81,6 +81,8 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
     tree, formats = format_edits(project, tree, tuple(c.path for c in edits.source if not c.deleted))
     edits = difference(project, turn.tree, tree)
     trial = try_candidate(project, state, tree, edits, progress)
+    if below := undermined(project, turn, tree, trial.report.below):
+        return _settlement(project, state, below, _paths(edits), trial=trial)
     trial = replace(trial, tools=(*formats, *trial.tools))
     claimed = {c.test_id: c.native_id for c in state.claims.values()}
     scrutiny = trial.answers.scrutiny

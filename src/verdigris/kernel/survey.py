@@ -77,8 +77,8 @@ def _tree(
         return tuple(u for u in edits if u.path not in (brought or ())), ()
     if state.phase is Phase.GREEN and state.turn is not None:
         drift = difference(project, state.turn.tree, project.workspace.snapshot()).oracle
-        below = foundation.changed(project, state.turn.foundation)
-        notes += [f"{path} {foundation.CHANGED}" for path in below]
+        below = foundation.changed(project, state.turn.foundation, state.turn.founded)
+        notes += [f"{path} {foundation.CHANGED}" for path in foundation.folded(below)]
         return (), tuple(path for path in drift if path not in (brought or ()))
     return (), ()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -148,7 +149,7 @@ def _recorded(
     if valid:
         from verdigris.kernel.foundation import prepare
 
-        prepare(project)
+        prepare(project, report.below)
     return runs
 
 
@@ -216,19 +217,24 @@ def _resume(
     }
     passing = {run.test_id for run in runs if run.status is Status.PASS}
     if reds.keys() | passing >= state.claims.keys():
-        _go_on(project, state, turn, tree, reds)
+        _go_on(project, state, turn, tree, reds, report.below)
     after = project.state()
     return Tested(runs, report, after.phase, next_move(after), resumed=bool(reds) and after.turn is not None)
 
 
-def _go_on(project: Project, state: WorktreeState, turn: Turn, tree: str, reds: dict[str, int]) -> None:
+def _go_on(
+    project: Project, state: WorktreeState, turn: Turn, tree: str, reds: dict[str, int], below: Sequence[str]
+) -> None:
     """Claims that the move made green are given up; when none is left, the edits have nothing to advance."""
     from verdigris.core.turns import laying_aside
     from verdigris.kernel.aside import carry_out
     from verdigris.kernel.foundation import prepare
 
     if reds:
-        project.record(Resumed(turn=turn.id, reds=reds, foundation=prepare(project)), sync=True)
+        project.record(
+            Resumed(turn=turn.id, reds=reds, foundation=prepare(project, below), founded=time.time_ns()),
+            sync=True,
+        )
         return
     paths = tuple(c.path for c in difference(project, turn.tree, tree).source)
     why = "every claimed test passes on the new ground"

@@ -11,6 +11,7 @@ from verdigris.core.report import (
     CollectError,
     Ended,
     Failure,
+    FileUse,
     Place,
     RunPhase,
     Status,
@@ -55,6 +56,8 @@ class _Run:
     strays: int = 0
     loaded: set[str] = field(default_factory=set)
     outside: set[str] = field(default_factory=set)
+    files: dict[FileUse, None] = field(default_factory=dict)
+    below: dict[str, None] = field(default_factory=dict)
 
     starts: Counter[str] = field(default_factory=Counter)
     ends: Counter[str] = field(default_factory=Counter)
@@ -115,6 +118,8 @@ def parse(
         variants=tuple(run.variants.values()),
         loaded=tuple(sorted(run.loaded)),
         outside=tuple(sorted(run.outside)),
+        files=tuple(run.files),
+        below=tuple(run.below),
     )
 
 
@@ -128,6 +133,10 @@ def _take(run: _Run, message: Mapping[str, Any]) -> None:
             run.collected = list(message["ids"])
         case "others":
             run.others += message["ids"]
+        case "file":
+            run.files[FileUse(str(message["path"]), message["how"], str(message["by"]))] = None
+        case "below":
+            run.below |= dict.fromkeys(map(str, message["paths"]))
         case "installed":
             pass  # for the process that makes the next run
         case _:

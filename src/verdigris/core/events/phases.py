@@ -14,6 +14,7 @@ class RefactorBegun(Event):
     uncovered: bool = False
     foundation: str = ""
     """Blob with what runs below the tests, by content hash."""
+    founded: int = 0
 
 
 @value

@@ -21,7 +21,9 @@ class OracleFrozen(Event):
     findings: tuple[str, ...] = ()
     """What the tests ask for otherwise than at the last acceptance."""
     foundation: str = ""
-    """The blob with what runs below the tests: start-up files and the runner, by hash."""
+    """The blob with what runs below the tests: start-up files, the runner and what it loaded, by hash."""
+    founded: int = 0
+    """When that was, in nanoseconds: code that came later is told by its time."""
 
 
 @value
@@ -130,3 +132,4 @@ class Resumed(Event):
     reds: Mapping[str, int]
     """Each surviving claim with the red that proves it on the new ground."""
     foundation: str = ""
+    founded: int = 0

@@ -1,8 +1,8 @@
-"""What stands below the tests: the interpreter's start-up files and the runner's own distribution."""
+"""What stands below the tests: the interpreter, its start-up files, the runner, what runs loaded."""
 
 from __future__ import annotations
 
 from verdigris.kernel.foundation.frozen import changed, prepare
-from verdigris.kernel.foundation.undermined import CHANGED, undermined
+from verdigris.kernel.foundation.undermined import CHANGED, folded, undermined
 
-__all__ = ["CHANGED", "changed", "prepare", "undermined"]
+__all__ = ["CHANGED", "changed", "folded", "prepare", "undermined"]

@@ -5,29 +5,34 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from verdigris.core.commands import IN_PYTHON
 from verdigris.core.errors import ConfigError, ToolMissing
 from verdigris.kernel.foundation.bytecode import foreign
+from verdigris.kernel.foundation.memory import Memory, came_after
+from verdigris.kernel.foundation.programs import programs
+from verdigris.kernel.foundation.tools import arrivals
 from verdigris.kernel.foundation.watched import watched
 from verdigris.kernel.interpreter import find_interpreter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from verdigris.kernel.interpreter import Interpreter
     from verdigris.kernel.project import Project
 
-_TICK = 100_000_000
-"""Nanoseconds within which a file may change twice and show one stamp."""
 
+def prepare(project: Project, loaded: Iterable[str] = ()) -> str:
+    """The blob that says what the foundation is now; a claim cites it. Without a Python, none.
 
-def prepare(project: Project) -> str:
-    """The blob that says what the foundation is now; a claim cites it. Without a Python, none."""
-    memory = _Memory(project.repo.private / "foundation.json")
-    told = json.dumps(_fingerprint(project, _interpreters(project), memory), sort_keys=True)
+    `loaded`: what a run has just loaded from outside the project. It belongs to it from now on.
+    """
+    memory = Memory(project.repo.private)
+    memory.learn(loaded)
+    firm = _firm(project, _interpreters(project), memory)
+    told = json.dumps(_digests(firm | memory.loaded, memory), sort_keys=True)
     digest = hashlib.sha256(told.encode("ascii")).hexdigest()
     if memory.known.get("told") != digest:
         memory.known |= {"told": digest, "blob": project.workspace.blob(told.encode("ascii"))}
@@ -36,15 +41,24 @@ def prepare(project: Project) -> str:
     return str(memory.known["blob"])
 
 
-def changed(project: Project, blob: str) -> tuple[str, ...]:
-    """What is not as it was when `blob` was made; paths below the root are relative to it."""
+def changed(project: Project, blob: str, since: int = 0, loaded: Iterable[str] = ()) -> tuple[str, ...]:
+    """What is not as it was when `blob` was made; paths below the root are relative to it.
+
+    `since`: when that was. What runs load that was not known then has changed if it is newer. `loaded`: by
+    the run that is looked at.
+    """
     data = project.workspace.blob_bytes(blob) if blob else None
     if data is None:
         return ()
-    memory = _Memory(project.repo.private / "foundation.json")
+    memory = Memory(project.repo.private)
+    memory.learn(loaded)
     before: dict[str, str] = json.loads(data)
     interpreters = _interpreters(project)
-    now = _fingerprint(project, interpreters, memory)
+    firm = _firm(project, interpreters, memory)
+    later = {path for path in memory.loaded - firm - before.keys() if since and came_after(path, since)}
+    if since:
+        later |= arrivals(project, since) - before.keys()
+    now = _digests(before.keys() | firm | later, memory)
     differing = sorted(path for path in before.keys() | now if before.get(path) != now.get(path))
     caches = [path for path in differing if path.endswith(".pyc")]
     genuine = _genuine(project.root, interpreters, [path for path in caches if path in now], now, memory)
@@ -68,16 +82,24 @@ def _interpreters(project: Project) -> tuple[Interpreter, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _fingerprint(project: Project, interpreters: tuple[Interpreter, ...], memory: _Memory) -> dict[str, str]:
+def _firm(project: Project, interpreters: tuple[Interpreter, ...], memory: Memory) -> frozenset[str]:
+    """What counts whether or not a run has loaded it, and when it appears."""
     places = (interpreter.places for interpreter in interpreters)
     paths = frozenset().union(*(watched(place, os.environ) for place in places if place is not None))
-    others = [stack for stack in project.settings.stacks if stack.runner not in IN_PYTHON]
+    paths |= {str(interpreter.path) for interpreter in interpreters}
+    stacks = project.settings.stacks
+    paths |= frozenset().union(*(programs(stack, project.root, os.environ) for stack in stacks))
+    others = [stack for stack in stacks if stack.runner not in IN_PYTHON]
     if others:
         from verdigris.kernel.foundation.imported import imported
         from verdigris.kernel.foundation.tools import tool_files
 
         paths |= frozenset().union(*(tool_files(stack, project.root, os.environ) for stack in others))
         paths |= imported(project, memory.part("imported"))
+    return paths
+
+
+def _digests(paths: Iterable[str], memory: Memory) -> dict[str, str]:
     return {path: digest for path in paths if (digest := memory.digest(path)) is not None}
 
 
@@ -86,10 +108,10 @@ def _genuine(
     interpreters: tuple[Interpreter, ...],
     caches: list[str],
     now: dict[str, str],
-    memory: _Memory,
+    memory: Memory,
 ) -> set[str]:
     """Bytecode appears when somebody runs what had none: it counts only where it is not its source's."""
-    checked: dict[str, str] = memory.known.setdefault("genuine", {})
+    checked: dict[str, str] = memory.part("genuine")
     unknown = [path for path in caches if checked.get(path) != now[path]]
     for interpreter in interpreters:
         tag = interpreter.places.cache_tag if interpreter.places else ""
@@ -98,53 +120,3 @@ def _genuine(
         checked |= {path: now[path] for path in mine if path not in bad}
         memory.changed |= bool(mine)
     return {path for path in caches if checked.get(path) == now[path]}
-
-
-class _Memory:
-    """Digests by stamp, so that the usual look is a stat a file; lost, it costs time and nothing else."""
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        self.changed = False
-        self.known: dict[str, Any] = self._read()
-        self._files: dict[str, list[Any]] = self.known.setdefault("files", {})
-
-    def digest(self, path: str) -> str | None:
-        try:
-            status = os.stat(path)  # noqa: PTH116 - hundreds of them
-            stamp = [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
-            row = self._files.get(path)
-            if row is not None and row[:4] == stamp:
-                return str(row[4])
-            with open(path, "rb") as file:  # noqa: PTH123 - as above
-                digest = hashlib.sha256(file.read()).hexdigest()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError as error:
-            return f"unreadable: {error.strerror}"
-        if status.st_ctime_ns < time.time_ns() - _TICK:
-            self._files[path] = [*stamp, digest]
-            self.changed = True
-        return digest
-
-    def part(self, name: str) -> dict[str, Any]:
-        """What else is worth remembering; it is kept whenever a digest is."""
-        found: dict[str, Any] = self.known.setdefault(name, {})
-        return found
-
-    def save(self) -> None:
-        if not self.changed:
-            return
-        fresh = self._file.with_name(f"{self._file.name}.{os.getpid()}")
-        try:
-            fresh.write_text(json.dumps(self.known), encoding="ascii")
-            fresh.replace(self._file)
-        except OSError:
-            return
-
-    def _read(self) -> dict[str, Any]:
-        try:
-            known = json.loads(self._file.read_bytes())
-        except (OSError, ValueError):
-            return {}
-        return known if isinstance(known, dict) else {}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ConfigError, ToolMissing
+from verdigris.core.languages import NODE
 from verdigris.kernel.tools.toolset import toolset
 from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.gotest import GoRunner
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from verdigris.core.settings import Stack
+    from verdigris.kernel.project import Project
 
 _CODE = (".js", ".cjs", ".mjs", ".json", ".node", ".wasm")
 _MODULES = "node_modules"
+_KEPT = (".pnpm", ".bin")
 _COMPILERS = ("cargo", "rustc", "rustdoc")
 
 
@@ -89,6 +92,30 @@ def package_code(folder: str) -> Iterator[str]:
                 yield from package_code(entry.path)
         elif entry.name.endswith(_CODE) or (entry.stat().st_mode & 0o111 and "." not in entry.name):
             yield entry.path
+
+
+def arrivals(project: Project, since: int) -> frozenset[str]:
+    """Code in a Node stack's packages that came or changed since: whatever source imports, it finds there."""
+    homes = {project.root / stack.root for stack in project.settings.stacks if stack.language == NODE}
+    folders = {f"{home}/{_MODULES}" for folder in homes for home in (folder, project.root)}
+    found: set[str] = set()
+    for folder in folders:
+        _newer_code(folder, since, found)
+    return frozenset(found)
+
+
+def _newer_code(folder: str, since: int, found: set[str]) -> None:
+    """Not in folders of tools' caches, which a verdict does not see."""
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            if not entry.name.startswith(".") or entry.name in _KEPT:
+                _newer_code(entry.path, since, found)
+        elif entry.name.endswith(_CODE) and entry.stat(follow_symlinks=False).st_ctime_ns > since:
+            found.add(entry.path)
 
 
 def _rust(env: Mapping[str, str]) -> Iterator[str]:

@@ -74,6 +74,12 @@ def _lines(file: str) -> list[str]:
         return []
 
 
+def package_files(module: str) -> Iterator[str]:
+    """A module's file, or all code of a package, whichever is there."""
+    yield from (path for path in (f"{module}.py",) if os.path.isfile(path))  # noqa: PTH113 - text in, text out
+    yield from _package(module, "")
+
+
 def _code(module: str, cache_tag: str) -> Iterator[str]:
     """A module's file, or all of a package's; bytecode only as this interpreter would load it."""
     yield f"{module}.py"
@@ -89,7 +95,7 @@ def _package(folder: str, cache_tag: str) -> Iterator[str]:
         return
     for entry in entries:
         if entry.name == "__pycache__":
-            yield from _caches(folder, cache_tag)
+            yield from _caches(folder, cache_tag) if cache_tag else ()
         elif entry.is_dir():
             yield from _package(entry.path, cache_tag)
         elif entry.name.endswith(_CODE):

@@ -17,7 +17,7 @@ def main() -> None:
     if safe_path:
         sys.path.insert(0, HERE)
     # Here it is a top-level package, which only an injected one is.
-    from verdigris_reporter import bytecode, loaded, tracing  # type: ignore[import-not-found]
+    from verdigris_reporter import bytecode, files, loaded, tracing  # type: ignore[import-not-found]
     from verdigris_reporter import channel as channels
 
     del sys.path[0]
@@ -42,6 +42,9 @@ def main() -> None:
         channel.send("declined")
         sys.exit(1)
     sys.argv[1:] = channel.settings.pop("argv", [])
+    opened = files.Files(channel.settings.get("worktree", ""), channel.send)
+    if channel.is_open:
+        opened.start()
     bytecode.distrust(channel.settings.get("worktree", ""), fresh=channel.settings.get("fresh", False))
     if "variants" in channel.settings:
         from verdigris_reporter import variants
@@ -55,6 +58,7 @@ def main() -> None:
         channel.send("lines", path=path, lines=sorted(lines))
     if "sources" in channel.settings:
         channel.send("loaded", **loaded.loaded(channel.settings))
+    opened.tell_loaded()
     if channel.settings.get("learn"):
         from verdigris_reporter import preload
 

@@ -14,6 +14,7 @@ from . import bytecode, tracing  # noqa: TID252 - the package has another name w
 from .capped import OUTPUT, capped  # noqa: TID252 - same
 from .channel import CHANNEL  # noqa: TID252 - same
 from .facts import Facts, collect_error  # noqa: TID252 - same
+from .files import Files  # noqa: TID252 - same
 from .loaded import loaded  # noqa: TID252 - same
 from .names import Names  # noqa: TID252 - same
 from .preload import tell_installed  # noqa: TID252 - same
@@ -70,6 +71,9 @@ class Reporter:
         self.tracer = tracing.start(settings) if worker else None
         self.ids: dict[str, str] = {}
         self.told = False
+        self.said: list[dict[str, Any]] = []
+        if worker:
+            Files(settings["worktree"], self._keep).start()
         CHANNEL.send(
             "start",
             pytest=pytest.__version__,
@@ -183,7 +187,8 @@ class Reporter:
             CHANNEL.send("end", code=0)
         if self.worker and self.tracer is not None:
             lines = {path: sorted(seen) for path, seen in self.tracer.stop().items()}
-            told = {"lines": lines, "loaded": loaded(self.settings) if "sources" in self.settings else None}
+            where = loaded(self.settings) if "sources" in self.settings else None
+            told = {"lines": lines, "loaded": where, "files": self.said}
             self.config.workeroutput["verdigris"] = json.dumps(told)  # type: ignore[attr-defined] # xdist's
 
     @pytest.hookimpl(optionalhook=True)
@@ -193,6 +198,12 @@ class Reporter:
             CHANNEL.send("lines", path=path, lines=lines)
         if told.get("loaded"):
             CHANNEL.send("loaded", **told["loaded"])
+        for said in told.get("files", ()):
+            CHANNEL.send(**said)
+
+    def _keep(self, kind: str, **fields: Any) -> None:
+        """In a worker, which has no channel."""
+        self.said.append({"kind": kind, **fields})
 
     def _id(self, nodeid: str) -> str:
         return self.ids.get(nodeid) or self.names.nodeid(nodeid)

@@ -1,0 +1,175 @@
+"""Tells which files the run opens and executes, while it does: before code out of them can say otherwise.
+
+It is the interpreter's own audit events that are heard, in every run alike. A file of the worktree is told
+with the nearest file of the project that asked for it; one of the environment only by its path.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from .bytecode import INSTALLED  # noqa: TID252 - the package has another name when injected
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_CODE = (".py", ".pyc", ".pyd", ".so", ".pth", ".zip", ".egg")
+_WRITES = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_DIRECTORY", 0)
+_MOST = 20_000
+_RUNS_CODE = frozenset(("exec", "eval", "compile", "__import__", "setattr", "delattr"))
+_RUNNERS = ("runpy", "importlib", "imp", "os", "posix", "subprocess", "sys", "code", "ctypes", "marshal")
+_FRAMEWORK = ("_pytest", "pytest", "unittest", "gc", "types")
+_HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - start-up time
+
+
+class Files:
+    """`send` is the channel's: it writes at once, so what was told cannot be taken back."""
+
+    def __init__(self, worktree: str, send: Callable[..., None]) -> None:
+        self._roots = tuple({name.rstrip("/") + "/" for name in (worktree, os.path.realpath(worktree))})
+        own = (os.path.dirname(_HERE), os.environ.get("HOME", ""), os.environ.get("TMPDIR", ""))  # noqa: PTH120
+        self._own = tuple(f"{folder}/" for folder in own if folder)
+        self._send = send
+        self._told: set[tuple[str, ...]] = set()
+        self._handlers: dict[str, Callable[[Any], None]] = {
+            "open": self._opened,
+            "exec": self._executed,
+            "import": self._mapped,
+            "ctypes.dlopen": self._linked,
+            "function.__new__": self._made,
+            "pickle.find_class": self._resolved,
+        }
+
+    def start(self) -> None:
+        self.tell_loaded()
+        handlers = self._handlers
+
+        def heard(event: str, args: Any) -> None:
+            handler = handlers.get(event)
+            if handler is not None:
+                try:
+                    handler(args)
+                except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+                    return  # a name that is none: whoever asked will hear of it
+
+        sys.addaudithook(heard)
+
+    def tell_loaded(self) -> None:
+        """The environment's modules that are loaded; a process may have them from before the run."""
+        paths = []
+        for module in list(sys.modules.values()):
+            for name in ("__file__", "__cached__"):
+                path = getattr(module, name, None)
+                if isinstance(path, str) and self._is_below(path) and ("", path) not in self._told:
+                    self._told.add(("", path))
+                    paths.append(path)
+        if paths:
+            self._send("below", paths=paths)
+
+    def _opened(self, args: Any) -> None:
+        name, mode, flags = args
+        if isinstance(name, int) or (isinstance(flags, int) and flags & _WRITES and "r" not in (mode or "")):
+            return
+        path = _absolute(name)
+        if not self._is_inside(path):
+            self._tell_below(path)
+        elif not path.endswith(".pyc"):
+            self._tell("read", path, self._asker()[0])
+
+    def _executed(self, args: Any) -> None:
+        name = getattr(args[0], "co_filename", "<")
+        path = "" if name.startswith("<") else _absolute(name)
+        caller = _file_of(sys._getframe(2))  # noqa: SLF001 - as `inspect` would, without its loading
+        if self._is_inside(caller):
+            self._tell("made", caller, self._asker()[1])
+        elif path and not self._is_inside(path):
+            self._tell_below(path)
+        elif path:
+            self._tell("executed", _existing(path, self._roots), self._asker()[0])
+
+    def _mapped(self, args: Any) -> None:
+        if args[1]:
+            self._linked((args[1],))
+
+    def _linked(self, args: Any) -> None:
+        if not args[0]:
+            return
+        path = _absolute(args[0])
+        if self._is_inside(path):
+            self._tell("executed", path, self._asker()[0])
+        else:
+            self._tell_below(path)
+
+    def _made(self, _args: Any) -> None:
+        caller = _file_of(sys._getframe(2))  # noqa: SLF001 - same
+        if self._is_inside(caller):
+            self._tell("made", caller, self._asker()[1])
+
+    def _resolved(self, args: Any) -> None:
+        module, name = args
+        first = module.partition(".")[0]
+        if first in _FRAMEWORK or first in _RUNNERS or (first == "builtins" and name in _RUNS_CODE):
+            asker, at = self._asker()
+            if asker:
+                self._tell("made", asker, at)
+
+    def _asker(self) -> tuple[str, str]:
+        """The nearest file of the project on the stack, and it with its line; both relative."""
+        frame: Any = sys._getframe(2)  # noqa: SLF001 - same
+        while frame is not None:
+            path = _file_of(frame)
+            if self._is_inside(path):
+                relative = self._relative(path)
+                return relative, f"{relative}:{frame.f_lineno}"
+            frame = frame.f_back
+        return "", ""
+
+    def _tell(self, how: str, path: str, by: str) -> None:
+        relative = self._relative(path)
+        told = (how, relative, by)
+        if relative and told not in self._told and len(self._told) < _MOST:
+            self._told.add(told)
+            self._send("file", how=how, path=relative, by=by)
+
+    def _tell_below(self, path: str) -> None:
+        if self._is_below(path) and ("", path) not in self._told and len(self._told) < _MOST:
+            self._told.add(("", path))
+            if path.endswith(".pyc"):
+                self._told.add(("", _source_of(path)))
+            self._send("below", paths=[path])
+
+    def _is_inside(self, path: str) -> bool:
+        return path.startswith(self._roots) and not path.startswith(INSTALLED)
+
+    def _is_below(self, path: str) -> bool:
+        """Code outside the project, but for what is ours and what the run made for itself."""
+        return path.endswith(_CODE) and not self._is_inside(path) and not path.startswith(self._own)
+
+    def _relative(self, path: str) -> str:
+        path = os.path.normpath(path)
+        return next((path[len(root) :] for root in self._roots if path.startswith(root)), "")
+
+
+def _absolute(name: Any) -> str:
+    return os.path.abspath(os.fsdecode(name))  # noqa: PTH100 - start-up time
+
+
+def _source_of(cached: str) -> str:
+    """Nobody needs to hear its name too."""
+    folder, _, name = cached.rpartition("/__pycache__/")
+    return f"{folder}/{name.partition('.')[0]}.py"
+
+
+def _file_of(frame: Any) -> str:
+    name: str = frame.f_code.co_filename
+    return name if name.startswith(("/", "<")) else _absolute(name)
+
+
+def _existing(path: str, roots: tuple[str, ...]) -> str:
+    """Of code in an archive: the archive."""
+    at = path
+    while at.startswith(roots) and not os.path.lexists(at):
+        at = os.path.dirname(at)  # noqa: PTH120 - same
+    return at if os.path.isfile(at) else path  # noqa: PTH113 - same
