@@ -81,13 +81,15 @@ def judge(
     held_out: bool = True,
     doubted: Iterable[str] = (),
     blocking: Iterable[str] = (),
+    weakened: Iterable[str] = (),
     noted: Iterable[str] = (),
 ) -> Verdict:
     """`claimed`: test id → native id. `drift`: oracle paths that changed since they were frozen.
     `moved`: source that changed while the tests ran. `rewritten`: frozen files that the run itself wrote to.
     `changed`: the turn has edits. `held_out`: the held-out tests pass; what fails in them is nobody's to know
-    here. `doubted`: why the look at the assertions proves nothing. `blocking` and `noted`: what else was
-    found out about the edits and the assertions.
+    here. `doubted`: why the look at the assertions proves nothing. `weakened`: what tests asserted by way of
+    source, and no longer do. `blocking` and `noted`: what else was found out about the edits and the
+    assertions.
     """
     unstable = (f"unstable: {i} both passes and fails on one tree" for i in sorted(before.unstable))
     concerns = (*unstable, *noted)
@@ -119,13 +121,20 @@ def judge(
         return Verdict(
             Kind.REGRESSED, (*(reason_for(after, i, i) for i in regressed), *failed_tools), concerns
         )
-    return judge_answers(doubted, blocking, concerns, held_out=held_out)
+    return judge_answers(doubted, blocking, concerns, held_out=held_out, weakened=weakened)
 
 
 def judge_answers(
-    doubted: Iterable[str], blocking: Iterable[str], concerns: tuple[str, ...], *, held_out: bool
+    doubted: Iterable[str],
+    blocking: Iterable[str],
+    concerns: tuple[str, ...],
+    *,
+    held_out: bool,
+    weakened: Iterable[str] = (),
 ) -> Verdict:
     """Of code whose tests pass; the arguments mean what they mean to `judge`."""
+    if less := tuple(weakened):
+        return Verdict(Kind.WEAKENED, less, concerns)
     if unproven := tuple(doubted):
         return Verdict(Kind.BROKEN, unproven, concerns)
     if hollow := tuple(blocking):

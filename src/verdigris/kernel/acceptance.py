@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.kernel.holdout import held_out_kept, held_out_pass
 from verdigris.kernel.scrutiny import Scrutiny, scrutinise
+from verdigris.kernel.sharedoracle import question_shared
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from verdigris.kernel.observe import Difference
     from verdigris.kernel.project import Project
     from verdigris.kernel.room.layers import Layer
+    from verdigris.kernel.sharedoracle import SharedAnswers
 
 
 @value
@@ -23,6 +25,8 @@ class Answers:
     scrutiny: Scrutiny = field(default_factory=Scrutiny)
     held_out: bool = True
     """The held-out tests pass, as far as they were asked."""
+    weakened: tuple[str, ...] = ()
+    """What tests assert or expect by way of source, and no longer do."""
 
 
 def question_turn(
@@ -35,7 +39,10 @@ def question_turn(
     room: Layer | None,
 ) -> Answers:
     """Concerns, live assertions of claimed and affected tests, held-out tests; `claimed`: native ids."""
-    scrutiny = scrutinise(project, start, tree, edits, claimed, room)
+    shared = question_shared(project, start, tree, edits, claimed, room)
+    if shared.weakened:
+        return Answers(Scrutiny(noted=shared.noted), weakened=shared.weakened)
+    scrutiny = _with_shared(scrutinise(project, start, tree, edits, claimed, room), shared)
     held_out = bool(scrutiny.blocking) or held_out_pass(project, state, tree, room)
     return Answers(scrutiny, held_out)
 
@@ -44,7 +51,16 @@ def question_refactor(
     project: Project, state: WorktreeState, start: str, tree: str, edits: Difference, room: Layer | None
 ) -> Answers:
     """The same, with nothing claimed; a held-out test that failed before may still fail."""
-    scrutiny = scrutinise(project, start, tree, edits, (), room)
+    shared = question_shared(project, start, tree, edits, None, room)
+    if shared.weakened:
+        return Answers(Scrutiny(noted=shared.noted), weakened=shared.weakened)
+    scrutiny = _with_shared(scrutinise(project, start, tree, edits, (), room), shared)
     edited = tuple(c.path for c in (*edits.source, *edits.other))
     held_out = bool(scrutiny.blocking) or held_out_kept(project, state, start, tree, edited, room)
     return Answers(scrutiny, held_out)
+
+
+def _with_shared(scrutiny: Scrutiny, shared: SharedAnswers) -> Scrutiny:
+    return replace(
+        scrutiny, blocking=(*scrutiny.blocking, *shared.idle), noted=(*scrutiny.noted, *shared.noted)
+    )

@@ -24,6 +24,7 @@ from verdigris.kernel.observe import difference, unclaimed
 from verdigris.kernel.operation import operation
 from verdigris.kernel.paths import canonical
 from verdigris.kernel.repository import in_progress
+from verdigris.kernel.sharedoracle import shared_by
 from verdigris.kernel.weakening import lost
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class Claimed:
     """Targets that do not exist yet."""
     alike: Mapping[str, str] = field(default_factory=dict)
     """By new target, the existing source file whose name is nearest: it may be a typing error."""
+    concerns: tuple[str, ...] = ()
+    """What a person should know of the tests that were claimed."""
 
 
 def claim(project: Project, tests: Sequence[str], targets: Sequence[str], *, cwd: Path) -> Claimed | Deny:
@@ -137,6 +140,8 @@ def claim_within(
             project.record(denied(decision, f"claim {test_id}"))
             return decision
         noted |= dict.fromkeys(action.noted)
+    natives = [state.reds[test_id].native_id for test_id in test_ids]
+    shared = tuple(str(one) for one in shared_by(project, tree, natives))
     paths = tuple(t.path for t in targets if t.path is not None)
     foundation = prepare(project) if state.turn is None else ""
     events = claim_events(
@@ -146,12 +151,12 @@ def claim_within(
         tree,
         implied=implied,
         by=project.context,
-        findings=tuple(noted),
+        findings=(*noted, *shared),
         foundation=foundation,
         founded=time.time_ns() if foundation else 0,
     )
     project.record(*events, sync=True)
-    return Claimed(tuple(test_ids), paths)
+    return Claimed(tuple(test_ids), paths, concerns=shared)
 
 
 def _observed(

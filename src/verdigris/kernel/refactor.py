@@ -166,7 +166,9 @@ def _questioned(
     answers = question_refactor(project, state, refactor.tree, tree, edits, room)
     scrutiny = answers.scrutiny
     noted = (*scrutiny.noted, *seen.noted)
-    verdict = judge_answers(scrutiny.doubts, scrutiny.blocking, noted, held_out=answers.held_out)
+    verdict = judge_answers(
+        scrutiny.doubts, scrutiny.blocking, noted, held_out=answers.held_out, weakened=answers.weakened
+    )
     if not verdict.accepted or refactor.uncovered:
         return verdict
     passing = {r.native_id for r in seen.after.results if r.status is Status.PASS}

@@ -98,6 +98,7 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
         held_out=trial.answers.held_out,
         doubted=scrutiny.doubts,
         blocking=scrutiny.blocking,
+        weakened=trial.answers.weakened,
         noted=(*scrutiny.noted, *about_the_run(project, trial.report)),
     )
     if verdict.accepted:

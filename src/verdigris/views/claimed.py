@@ -29,6 +29,7 @@ def lines(claimed: Claimed, state: WorktreeState) -> list[Line]:
     found += [
         Line(f"still aside: {i} conflicts with the tree (`tdd restore {i}`)") for i in claimed.held_back
     ]
+    found += [Line(f"  concern: {concern}") for concern in claimed.concerns]
     return [*found, Line(f"next: {next_move(state)}")]
 
 
@@ -49,6 +50,7 @@ def document(claimed: Claimed, state: WorktreeState) -> dict[str, Any]:
         "new": list(claimed.new),
         "restored": list(claimed.restored),
         "held_back": list(claimed.held_back),
+        "concerns": list(claimed.concerns),
         "phase": state.phase.value,
         "next": next_move(state),
     }
