@@ -8,10 +8,13 @@ import pytest
 from support.hooks import Client
 from support.turns import CALC, SUB, SUB_ID, TEST_ADD, TEST_SUB
 from support.unconfined import without_sandbox
-from verdigris.core.events import Accepted, Revised, SentBack, Violation
+from verdigris.core.events import Accepted, LeftOpen, Revised, SentBack, Suspended, Violation
 from verdigris.core.state import Phase
 from verdigris.gates.claude.settings import PREFIX
 from verdigris.kernel import opencall
+from verdigris.kernel.refactor import begin
+from verdigris.kernel.testbug import report_bug
+from verdigris.kernel.weakening import revise
 
 if TYPE_CHECKING:
     from support.turns import World
@@ -91,6 +94,63 @@ def test_an_accepted_stop_tells_the_person(client: Client) -> None:
     assert "decision" not in said
     assert "accepted" in said["systemMessage"]
     assert client.world.events(Accepted)
+
+
+def test_an_open_refactor_is_ended_and_judged_at_a_stop(client: Client) -> None:
+    world = client.world
+    begin(world.project, uncovered=False)
+    assert "a refactor is open" in client.say("Stop")["systemMessage"]
+    world.write("calc.py", CALC.replace("a + b", "a - b"))
+    refused = client.say("Stop")
+    assert (refused["decision"], phase(world)) == ("block", Phase.REFACTOR)
+    assert "regressed" in refused["reason"]
+    world.write("calc.py", CALC.replace("a + b", "b + a"))
+    assert "accepted" in client.say("Stop", stop_hook_active=True)["systemMessage"]
+    assert phase(world) is Phase.RED
+
+
+def test_a_test_that_asks_for_less_in_red_is_told_once_and_recorded(client: Client) -> None:
+    world = client.world
+    world.write("tests/test_add.py", "import pytest\n" + TEST_ADD.replace("def", "@pytest.mark.skip\ndef"))
+    told = client.say("Stop")
+    assert told["decision"] == "block"
+    assert "tests/test_add.py:5: skipped" in told["reason"]
+    (event,) = world.events(LeftOpen)
+    assert isinstance(event, LeftOpen)
+    assert "skipped" in event.what[0]
+    again = client.say("Stop", stop_hook_active=True)
+    assert "decision" not in again
+    assert "tests/test_add.py:5: skipped" in again["systemMessage"]
+    assert len(world.events(LeftOpen)) == 1
+
+
+def test_what_a_person_gave_up_is_no_matter_at_a_stop(client: Client) -> None:
+    world = client.world
+    revise(world.project, ["tests/test_add.py"], "nobody adds any more")
+    (world.root / "tests/test_add.py").unlink()
+    assert client.say("Stop") == {}
+
+
+def test_source_that_no_claim_covers_is_told_and_stays_as_it_is(client: Client) -> None:
+    client.world.write("calc.py", CALC + SUB)
+    assert "no claim covers calc.py" in client.say("Stop")["reason"]
+    assert client.world.read("calc.py") == CALC + SUB
+
+
+def test_an_open_test_bug_is_named_at_every_stop(client: Client) -> None:
+    report_bug(client.world.project, ["tests/test_add.py:5"], "2 + 3 is 6", cwd=client.world.root)
+    for _ in range(2):
+        assert "test-bug b1 is open: tests/test_add.py:5" in client.say("Stop")["systemMessage"]
+
+
+def test_a_suspended_turn_is_named_as_not_finished(client: Client) -> None:
+    world = client.world
+    world.green_by_record()
+    turn = world.state.turn
+    assert turn is not None
+    world.project.record(Suspended(turn=turn.id, tree=turn.tree, commit=None, on=None))
+    assert "is suspended: it is not finished" in client.say("Stop")["reason"]
+    assert "is suspended" in client.say("Stop", stop_hook_active=True)["systemMessage"]
 
 
 def test_the_clients_cap_is_honoured(world: World) -> None:

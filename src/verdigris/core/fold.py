@@ -185,6 +185,8 @@ def _beside_turns(w: WorktreeState, event: Event) -> WorktreeState:
             return replace(w, held_out=_without(w.held_out, set(event.paths)))
         case e.ToolAllowed():
             return replace(w, tools=tuple(dict.fromkeys((*w.tools, event.source))))
+        case e.LeftOpen():
+            return replace(w, left_open=event.what)
         case e.SentBack():
             return replace(w, sent_back=event.nth)
         case _:

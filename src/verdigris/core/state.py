@@ -196,6 +196,8 @@ class WorktreeState:
     tools: tuple[str, ...] = ()
     """Sources of unknown tools that a person said yes to."""
     sent_back: int = 0
+    left_open: tuple[str, ...] = ()
+    """What the last stop left, as it was told."""
     """Stops refused in a row."""
     machine: MachineState = MachineState()
     configuration: Configuration | None = None

@@ -1,35 +1,54 @@
-"""When an agent wants to stop: settle what it edited, and send it back where that was not accepted."""
+"""When an agent wants to stop: judge what it edited, send it back where that fails, tell what is left."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
-from verdigris.core.events import SentBack
+from verdigris.core.events import LeftOpen, SentBack
+from verdigris.core.policy import next_move
 from verdigris.core.state import Phase
 from verdigris.core.targets import owners
 from verdigris.core.verdict import Kind
 from verdigris.gates.calls import PASS, Reply
 from verdigris.kernel.callers import ended
-from verdigris.kernel.observe import difference
+from verdigris.kernel.observe import difference, unclaimed
 from verdigris.kernel.opencall import alive
+from verdigris.kernel.refactor import end
 from verdigris.kernel.settle import settle
 from verdigris.kernel.tripwire import before_call
+from verdigris.kernel.weakening import lost
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from verdigris.core.state import WorktreeState
     from verdigris.gates.calls import Call
     from verdigris.kernel.project import Project
+    from verdigris.kernel.refactor import Ended
     from verdigris.kernel.settle import Settlement
 
 
 def stop(project: Project, call: Call) -> Reply:
-    """A stop without new edits is a question to the person: the turn stays open, and it is no strike."""
+    """Nothing stays open unseen: edits are settled, a refactor is ended, and what is left is told.
+
+    A stop without new edits is a question to the person: the turn stays open, and it is no strike.
+    """
     tripped = before_call(project, agent_alive=alive(str(project.repo.private)))
     state = project.state()
-    if state.phase is not Phase.GREEN or not _edited(project, state):
-        return Reply(note=tripped.text)
-    return _settled(project, call)
+    match state.phase:
+        case Phase.GREEN if _edited(project, state):
+            reply = _judged(project, call, settle(project))
+        case Phase.REFACTOR if _restructured(project, state):
+            reply = _judged(project, call, end(project))
+        case _:
+            reply = _left_open(project, call, state)
+    if reply.kind != "pass":
+        return reply
+    reports = (
+        f"test-bug {bug.id} is open: {', '.join(bug.places)}: {bug.why}" for bug in state.test_bugs.values()
+    )
+    return Reply(note="\n".join(filter(None, (tripped.text, reply.note, *reports))))
 
 
 def subagent_stop(project: Project, call: Call) -> Reply:
@@ -41,7 +60,7 @@ def subagent_stop(project: Project, call: Call) -> Reply:
     theirs = {claim.by for claim in state.claims.values()}
     if state.phase is not Phase.GREEN or theirs != {call.actor.context} or not _edited(project, state):
         return PASS
-    return _settled(project, call)
+    return _judged(project, call, settle(project))
 
 
 def _edited(project: Project, state: WorktreeState) -> bool:
@@ -53,26 +72,61 @@ def _edited(project: Project, state: WorktreeState) -> bool:
     return bool(since.source) or any(owners(claims, change.path) for change in since.other)
 
 
-def _settled(project: Project, call: Call) -> Reply:
-    match settle(project):
+def _restructured(project: Project, state: WorktreeState) -> bool:
+    """Whether an open refactor changed anything since it was begun or last judged."""
+    refactor = state.refactor
+    if refactor is None:
+        return False
+    since = difference(project, refactor.judged or refactor.tree, project.workspace.snapshot())
+    return bool(since.protected)
+
+
+def _left_open(project: Project, call: Call, state: WorktreeState) -> Reply:
+    """The agent hears of it once; whatever is the same at its next stop is for the person to know."""
+    what = tuple(_unfinished(project, state))
+    if not what:
+        return PASS
+    text = "\n".join(("Left at this stop:", *what, f"next: {next_move(state)}"))
+    if what == state.left_open:
+        return Reply(note=text)
+    project.record(LeftOpen(what=what))
+    if state.phase is Phase.REFACTOR:
+        return Reply(note=text)
+    return _sent_back(project, call, f"{text}\nIf a person wants it so, say so and stop again.")
+
+
+def _unfinished(project: Project, state: WorktreeState) -> Iterator[str]:
+    match state.phase:
+        case Phase.GREEN if state.turn is not None and state.turn.suspended:
+            claimed = ", ".join(state.claims)
+            yield f"the turn that claims {claimed} is suspended: it is not finished, and proves nothing"
+        case Phase.REFACTOR:
+            yield "a refactor is open: `tdd refactor end` has it judged, `tdd refactor abort` gives it up"
+        case Phase.RED:
+            tree = project.workspace.snapshot()
+            yield from (f"the suite lost something: {loss}" for loss in lost(project, state, tree).blocking)
+            edits = unclaimed(project, state.ground or tree, tree)
+            yield from (f"no claim covers {edit.path}:{edit.line}: {edit.why}" for edit in edits)
+
+
+def _judged(project: Project, call: Call, judged: Settlement | Ended | Deny) -> Reply:
+    match judged:
         case Deny() as no:
             return _sent_back(project, call, "\n".join(no.lines()))
-        case settlement if settlement.verdict.accepted:
-            return Reply(note=settlement.footer)
-        case settlement if settlement.verdict.kind is Kind.BROKEN and call.again:
+        case done if done.verdict.accepted:
+            return Reply(note=done.footer)
+        case done if done.verdict.kind is Kind.BROKEN and call.again:
             # A suite that does not run may be beyond the agent.
-            return Reply(note=settlement.footer)
-        case settlement:
-            return _sent_back(project, call, _told(settlement))
+            return Reply(note=done.footer)
+        case done:
+            return _sent_back(project, call, _told(done))
 
 
-def _told(settlement: Settlement) -> str:
+def _told(judged: Settlement | Ended) -> str:
     """The reasons that the footer has no room for, then the footer, then what became of the edits."""
-    lines = [*settlement.verdict.reasons[1:], settlement.footer]
-    if settlement.aside is not None:
-        lines.append(
-            f"The turn's source edits are laid aside as {settlement.aside}: nothing of them is lost."
-        )
+    lines = [*judged.verdict.reasons[1:], judged.footer]
+    if judged.aside is not None:
+        lines.append(f"The edits are laid aside as {judged.aside}: nothing of them is lost.")
     return "\n".join(lines)
 
 

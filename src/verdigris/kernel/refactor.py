@@ -54,10 +54,7 @@ if TYPE_CHECKING:
     from verdigris.kernel.room.layers import Layer
 
 _PUT_BACK = "put it back as it was; or `tdd refactor abort`, begin again, and `tdd restore` the edits"
-_TEST_FIRST = (
-    "a test that notices it comes first: take it back, or `tdd refactor abort`, write the test, begin again;"
-    " or a person says `tdd refactor begin --uncovered`"
-)
+_TEST_FIRST = "`tdd refactor abort` and test it first; or a person: `tdd refactor begin --uncovered`"
 
 
 @value

@@ -61,6 +61,13 @@ class SentBack(Event):
 
 
 @value
+class LeftOpen(Event):
+    """What was left at a stop: tests that ask for less, source that no claim covers, a suspended turn."""
+
+    what: tuple[str, ...]
+
+
+@value
 class Call(Event):
     """A tool call that the gate let pass, and that writes no file by itself."""
 
