@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from verdigris.core.testids import Annotation, NativeId, annotated, nearest, split_id
+from verdigris.core.testids import Annotation, NativeId, annotated, named_tests, nearest, split_id
 
 
 @pytest.mark.parametrize(
@@ -131,3 +131,18 @@ def test_nearest(unknown: str, best: str) -> None:
 def test_nothing_is_near() -> None:
     assert nearest("qqqq", KNOWN) == ()
     assert nearest("qqqq", []) == ()
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["test_x", "TestA::test_x", "test_x[1-a]", "tests.test_a.TestA.test_x", "test_a.TestA.test_x"],
+)
+def test_a_test_is_known_by_its_bare_and_its_dotted_name(word: str) -> None:
+    native = "tests/test_a.py::TestA::test_x[1-a]"
+    assert named_tests(word, [native, "tests/test_b.py::test_y"]) == (native,)
+
+
+def test_a_title_is_known_by_its_last_part() -> None:
+    native = "src/cart.test.ts::cart › is empty"
+    assert named_tests("is empty", [native]) == (native,)
+    assert named_tests("empty", [native]) == ()

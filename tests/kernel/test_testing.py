@@ -235,3 +235,17 @@ def test_a_red_whose_file_no_snapshot_holds_is_no_red(world: World) -> None:
     assert isinstance(denied, Deny)
     assert denied.rule == "red-unrecorded"
     assert "move the test" in denied.next
+
+
+@pytest.mark.parametrize("word", ["test_add", "tests.test_add.test_add"])
+def test_a_bare_or_dotted_name_will_do_where_one_test_has_it(world: World, word: str) -> None:
+    world.test()
+    assert outcomes(world, word) == {"tests/test_add.py::test_add": ("pass", None)}
+
+
+def test_a_name_that_two_tests_have_is_answered_with_both(world: World) -> None:
+    world.write("tests/test_again.py", "def test_add():\n    assert True\n")
+    world.test()
+    with pytest.raises(UnknownTest) as caught:
+        world.test("test_add")
+    assert "tests/test_add.py::test_add or tests/test_again.py::test_add" in (caught.value.hint or "")

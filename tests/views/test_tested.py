@@ -4,7 +4,16 @@ from dataclasses import replace
 
 from verdigris.core.events import TestRun
 from verdigris.core.redness import WHY_NOT
-from verdigris.core.report import CollectError, Ended, RunPhase, Status, TestReport, TestResult
+from verdigris.core.report import (
+    CollectError,
+    Ended,
+    Failure,
+    Place,
+    RunPhase,
+    Status,
+    TestReport,
+    TestResult,
+)
 from verdigris.kernel import testing
 from verdigris.views import tested as view
 
@@ -73,7 +82,7 @@ def test_nothing_run_is_said() -> None:
 
 def test_an_answer_from_the_log_is_said_to_be_one() -> None:
     tested = testing.Tested((RED,), None, "red", "-")
-    assert "as seen before" in _texts(tested, quiet=True)[0]
+    assert "(cached" in _texts(tested, quiet=True)[0]
     assert view.document(tested)["tests"][0]["cached"] is True
     assert view.document(tested)["ended"] is None
 
@@ -138,3 +147,45 @@ def test_a_run_without_a_sandbox_is_told_as_such() -> None:
     assert view.document(tested)["sandbox"] == "none"
     from_the_log = testing.Tested((RED,), None, "red", "-")
     assert (view.document(from_the_log)["sandbox"], view.document(from_the_log)["wrote"]) == (None, [])
+
+
+FAILED = TestResult(
+    RED.test_id,
+    RED.native_id,
+    "native",
+    Status.FAIL,
+    RunPhase.CALL,
+    1,
+    failure=Failure(
+        "AssertionError",
+        assertion=True,
+        message="assert [1, 2] == [1, 3]\n  At index 1 diff: 2 != 3",
+        place=Place("/usr/lib/unittest/case.py", 703),
+        frames=(
+            Place("tests/test_a.py", 4),
+            Place("src/a.py", 9),
+            Place("/usr/lib/unittest/case.py", 703),
+        ),
+    ),
+    output="printed by the test\n",
+)
+
+
+def test_details_show_the_projects_own_frames_the_whole_message_and_the_output() -> None:
+    tested = testing.Tested((RED,), replace(REPORT, results=(FAILED,)), "red", "-")
+    shown = view.lines(tested, detailed=True, source=lambda place: f"    line {place.line} of {place.path}")
+    assert [line.text for line in shown][1:-2] == [
+        "    tests/test_a.py:4",
+        "      > line 4 of tests/test_a.py",
+        "    src/a.py:9",
+        "      > line 9 of src/a.py",
+        "    AssertionError: assert [1, 2] == [1, 3]",
+        "        At index 1 diff: 2 != 3",
+        "    output:",
+        "    printed by the test",
+    ]
+
+
+def test_a_failure_is_placed_at_the_projects_own_line() -> None:
+    assert FAILED.failure is not None
+    assert FAILED.failure.own_place == Place("src/a.py", 9)

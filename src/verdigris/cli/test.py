@@ -12,9 +12,13 @@ from verdigris.cli.testing import run
 @click.argument("words", nargs=-1, metavar="[ID|PATH]...")
 @json_option
 @click.option("--quiet", "-q", is_flag=True, help="Only the summary.")
-def command(words: tuple[str, ...], *, as_json: bool, quiet: bool) -> int:
+@click.option("--verbose", "-v", is_flag=True, help="Tracebacks, whole messages and output of every failure.")
+def command(words: tuple[str, ...], *, as_json: bool, quiet: bool, verbose: bool) -> int:
     """Run tests by id, file or folder; all of the suite without a name.
 
-    A failure for the right reason prepares a claim. Exit code: 0 all passed, 1 some did not, 124 out of time.
+    One failure is shown with its traceback, several with -v. A bare test name will do where only one test
+    has it. A failure for the right reason prepares a claim.
+
+    Exit code: 0 all passed, 1 some did not, 124 out of time.
     """
-    return run(words, as_json=as_json, quiet=quiet)
+    return run(words, as_json=as_json, quiet=quiet, verbose=verbose)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import NODE, PYTHON, language_of
 from verdigris.core.report import Ended, Status
-from verdigris.core.testids import split_id
+from verdigris.core.testids import named_tests, split_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -62,15 +62,9 @@ def named_reds(reds: Mapping[str, Red], word: str) -> tuple[str, ...]:
     below = [red for red in reds.values() if _covers(name, red.native_id, split_id(red.native_id).path)]
     if below:
         return tuple(red.test_id for red in below if red.valid) or (below[0].test_id,)
-    bare = tuple(i for i, red in reds.items() if word in _bare_names(red.native_id))
-    return bare if len({split_id(i).function for i in bare}) == 1 else ()
-
-
-def _bare_names(native: str) -> set[str]:
-    """How a person may call it without its file: with its case, without it, without its class."""
-    name = split_id(native).function
-    full = native[len(split_id(native).path) + 2 :]
-    return {full, name, name.rpartition("::")[2], full.rpartition("::")[2], full.rpartition(" › ")[2]}
+    meant = set(named_tests(word, [red.native_id for red in reds.values()]))
+    one = len({(split_id(native).path, split_id(native).function) for native in meant}) == 1
+    return tuple(i for i, red in reds.items() if red.native_id in meant) if one else ()
 
 
 def newest(reds: Iterable[Red], tree: str | None = None) -> Red | None:

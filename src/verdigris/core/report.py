@@ -67,6 +67,12 @@ class Failure:
     subject: str | None = None
     """For a missing attribute or argument: the file that defines the object it is missing on."""
 
+    @property
+    def own_place(self) -> Place | None:
+        """The deepest frame inside the project: a framework's own lines tell a reader nothing."""
+        own = [frame for frame in self.frames if not frame.path.startswith("/")]
+        return own[-1] if own else self.place
+
 
 @value
 class TestResult:

@@ -95,6 +95,21 @@ def _comments(text: str) -> Iterator[tuple[int, str]]:
                 yield token.start[0], mark.group(1)
 
 
+def named_tests(word: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Native ids that a word means which is none: a bare name, or a dotted one as unittest prints it."""
+    return tuple(i for i in known if word in _other_names(i))
+
+
+def _other_names(native: str) -> set[str]:
+    """Without its file; without its case or class; with dots."""
+    test = split_id(native)
+    full = f"{test.function}{test.case}"
+    stem = test.path.rpartition(".")[0].replace("/", ".")
+    dotted = f"{stem}.{test.function.replace('::', '.')}"
+    shorter = {name.rpartition(between)[2] for name in (full, test.function) for between in ("::", " › ")}
+    return {full, test.function, *shorter, dotted, dotted.partition(".")[2]}
+
+
 def nearest(unknown: str, known: Iterable[str]) -> tuple[str, ...]:
     """At most three ids, best first: what begins so, the same name elsewhere, then the most alike."""
     import difflib

@@ -193,7 +193,7 @@ def reason_for(after: TestReport, native: str, shown: str) -> str:
         return f"{shown}: skipped; a skip is not a pass"
     if result.failure is None:
         return f"{shown}: {result.status}"
-    place = result.failure.place
+    place = result.failure.own_place
     at = "" if place is None else f" at {place.path}:{place.line}"
     return f"{shown}: {result.failure.kind}{at}: {first_line(result.failure.message)}"
 

@@ -90,7 +90,7 @@ def _event(
     held: frozenset[str],
 ) -> TestRun:
     failure = result.failure
-    place = failure.place if failure else None
+    place = failure.own_place if failure else None
     return TestRun(
         test_id=result.id,
         test_id_source=result.id_source,

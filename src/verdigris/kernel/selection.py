@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import UnknownTest, UserError
 from verdigris.core.languages import RUST, SUFFIXES, language_of, suffixes_of
 from verdigris.core.pathclass import PathClass
-from verdigris.core.testids import MARK, nearest, split_id
+from verdigris.core.testids import MARK, named_tests, nearest, split_id
 from verdigris.kernel.paths import canonical
 from verdigris.kernel.texts import text_of
 
@@ -26,7 +26,7 @@ _SLUG = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 def resolve(project: Project, words: Sequence[str], *, cwd: Path) -> tuple[str, ...]:
     """Native ids and paths relative to the worktree's root."""
-    return tuple(_native(project, word, cwd) for word in words)
+    return tuple(_native(project, word.replace(" > ", " › "), cwd) for word in words)
 
 
 def _native(project: Project, word: str, cwd: Path) -> str:
@@ -35,6 +35,8 @@ def _native(project: Project, word: str, cwd: Path) -> str:
     found = _existing(project, path, cwd)
     if found is not None:
         return found + word[len(path) :]
+    if native := _from_bare_name(project, word):
+        return native
     if language_of(path) is None and (native := _from_slug(project, word)):
         return native
     raise UnknownTest(
@@ -51,6 +53,20 @@ def _existing(project: Project, path: str, cwd: Path) -> str | None:
                 raise UserError(f"{path} lies outside this repository.", hint="name a test inside it")
             return found or "."
     return None
+
+
+def _from_bare_name(project: Project, word: str) -> str | None:
+    """Among the tests that were seen last: nobody waits for a collection to have a name looked up."""
+    from verdigris.kernel.evidence import baseline_ids
+
+    state = project.state()
+    known = {*(red.native_id for red in state.reds.values()), *(baseline_ids(project, state) or ())}
+    functions = {i.removesuffix(split_id(i).case) if word not in i else i for i in named_tests(word, known)}
+    if len(functions) > 1:
+        raise UnknownTest(
+            f"{word!r} is the name of {len(functions)} tests.", hint=" or ".join(sorted(functions)[:3])
+        )
+    return next(iter(functions), None)
 
 
 def _from_slug(project: Project, word: str) -> str | None:

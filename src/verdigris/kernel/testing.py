@@ -63,15 +63,21 @@ class Tested:
 
 
 def run_tests(
-    project: Project, words: Sequence[str], *, cwd: Path, progress: Progress | None = None
+    project: Project,
+    words: Sequence[str],
+    *,
+    cwd: Path,
+    progress: Progress | None = None,
+    again: bool = False,
 ) -> Tested:
+    """`again`: also those whose red was seen on this very tree."""
     with operation(project) as found:
         tree = project.workspace.snapshot()
         state = _without_lost_files(project, found, tree)
         natives = resolve(project, words, cwd=cwd)
         if state.turn is not None and state.turn.suspended:
             return _resume(project, state, state.turn, tree, progress)
-        seen = _already_seen(state, natives, tree)
+        seen = () if again else _already_seen(state, natives, tree)
         if seen:
             return Tested(seen, None, state.phase, next_move(state, tree))
         before = standing(project, tree)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from verdigris.core.redness import WHY_NOT, judge_collect_error
 from verdigris.core.report import Ended, Status, TestReport
@@ -13,34 +14,62 @@ from verdigris.views.line import Dot, Line, block, counted
 
 if TYPE_CHECKING:
     from verdigris.core.events import TestRun
-    from verdigris.core.report import CollectError
+    from verdigris.core.report import CollectError, Failure, Place, TestResult
     from verdigris.kernel.testing import Tested
 
 MOST_OUTPUT = 40
+MOST_FRAMES = 5
+"""Shown from each end of a traceback."""
+Source: TypeAlias = Callable[["Place"], str]
 _DOTS: dict[Status, Dot] = {Status.PASS: "green", Status.SKIP: "yellow"}
 _WORDS = {Status.PASS: "passed", Status.FAIL: "failed", Status.ERROR: "with errors", Status.SKIP: "skipped"}
 
 
-def lines(tested: Tested, *, quiet: bool = False) -> list[Line]:
+def lines(
+    tested: Tested, *, quiet: bool = False, detailed: bool = False, source: Source = lambda _: ""
+) -> list[Line]:
+    """`detailed`: with the traceback, the whole message and the output; `source` gives the text of a line."""
+    results = {r.native_id: r for r in tested.report.results} if tested.report and detailed else {}
     found: list[Line] = []
     if not quiet:
         for run in tested.tests:
-            found += _test(run)
+            found += _test(run, results.get(run.native_id), source)
         found += [*_unfinished(tested.report), *_about_the_run(tested.report)] if tested.report else []
         found += needed.lines(tested.needs)
     return [*found, Line(_summary(tested)), *([] if quiet else [Line(f"next: {tested.next}")])]
 
 
-def _test(run: TestRun) -> list[Line]:
+def _test(run: TestRun, result: TestResult | None, source: Source) -> list[Line]:
     if run.status is Status.PASS:
         return []
     head = Line(f"{run.status} {run.test_id}{_worth(run)}", _DOTS.get(run.status, "red"))
     place = f" ({run.place})" if run.place else ""
     detail = [Line(f"    {run.failure}{place}")] if run.failure else []
+    if result is not None and result.failure is not None:
+        detail = [*_traceback(result.failure, source), *_printed(result)]
     if run.red in {None, "valid"}:
         return [head, *detail]
     reason, following = why_not(run.red or "")
     return [head, *detail, Line(f"    no valid red: {reason}"), Line(f"    next: {following}")]
+
+
+def _traceback(failure: Failure, source: Source) -> list[Line]:
+    """The frames inside the project, each with its line, then the message as the framework wrote it."""
+    own = [place for place in failure.frames if not place.path.startswith("/")]
+    found: list[Line] = []
+    for place in own[:MOST_FRAMES] + own[max(MOST_FRAMES, len(own) - MOST_FRAMES) :]:
+        found.append(Line(f"    {place.path}:{place.line}"))
+        if text := source(place).strip():
+            found.append(Line(f"      > {text}"))
+    first, *rest = failure.message.splitlines() or [""]
+    found.append(Line(f"    {failure.kind}: {first}" if first else f"    {failure.kind}"))
+    return found + [Line(f"      {line.expandtabs()}") for line in rest[:MOST_OUTPUT]]
+
+
+def _printed(result: TestResult) -> list[Line]:
+    if not result.output.strip():
+        return []
+    return [Line("    output:"), *block(result.output, most=MOST_OUTPUT)]
 
 
 def _worth(run: TestRun) -> str:
@@ -97,7 +126,7 @@ def _summary(tested: Tested) -> str:
         parts.append(f"{counted(len(tested.report.errors), 'file')} not collected")
     text = ", ".join(parts) or "no test was run"
     if tested.report is None:
-        text += ", as seen before on this very tree"
+        text += " (cached; `tdd test -v` runs it again)"
     else:
         text += f" in {tested.report.duration_ms / 1000:.2f} s"
         text += "".join(f"; {doubt}" for doubt in untrusted(tested.report))
