@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ConfigError
 from verdigris.core.globs import compile_glob
-from verdigris.core.languages import suffixes_of
+from verdigris.core.languages import SUFFIXES, suffixes_of
 from verdigris.core.pathclass import PathClass
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from verdigris.core.settings import Settings, Stack
     from verdigris.core.usual.forms import Usual
@@ -99,6 +99,12 @@ def classify(path: str, classes: Classes, *, fold_case: bool = False) -> PathCla
         return _first(path, _compiled(classes.rules, 0))
     patterns = _compiled(classes.rules, re.IGNORECASE)
     return min((_first(name, patterns) for name in _spellings(path)), key=_ORDER.index)
+
+
+def class_of_folder(folder: str, keep: Callable[[str], PathClass]) -> PathClass:
+    """The most protected class that a file of some language would have in it."""
+    names = [folder, f"{folder}/x", *(f"{folder}/x{end}" for ends in SUFFIXES.values() for end in ends)]
+    return min(map(keep, names), key=_ORDER.index)
 
 
 def _first(path: str, patterns: tuple[tuple[PathClass, re.Pattern[str]], ...]) -> PathClass:

@@ -70,6 +70,22 @@ def kept_text(paths: Sequence[str], cls: PathClass, phase: Phase) -> str:
     return f"{_names(paths)} changed outside the agent's calls: kept.\nnext: {following}"
 
 
+def link_put_back_text(path: str) -> str:
+    return (
+        f"Put back: {path}. It had become a link: what is read through one that leads out of the tree has "
+        "no snapshot, and a folder of tests or source stays a folder. The link is kept (`tdd displaced`).\n"
+        f"next: write the files themselves at {path}"
+    )
+
+
+def link_kept_text(path: str) -> str:
+    return (
+        f"{path} became a link outside the agent's calls: kept. While it leads tests or source out of the "
+        "worktree, nothing can be claimed or accepted.\n"
+        f"next: ask the person to put the files at {path}, or to name it under `generated:` in tdd.yaml"
+    )
+
+
 def moved_back_text(paths: Sequence[str], phase: Phase) -> str:
     first = "" if phase in {Phase.RED, Phase.OFF} else "settle the open turn, then "
     return (

@@ -20,6 +20,7 @@ from verdigris.core.turns import claim_events
 from verdigris.core.value import value
 from verdigris.kernel.aside import lay_on
 from verdigris.kernel.foundation import prepare
+from verdigris.kernel.links import links_out, refuse
 from verdigris.kernel.observe import difference, unclaimed
 from verdigris.kernel.operation import operation
 from verdigris.kernel.paths import canonical
@@ -132,6 +133,9 @@ def claim_within(
     Either every test is claimed, or none.
     """
     tree = tree or project.workspace.snapshot()
+    if out := refuse(links_out(project, tree)):
+        project.record(denied(out, f"claim {' '.join(test_ids)}"))
+        return out
     noted: dict[str, None] = {}
     for test_id in test_ids:
         action = _observed(project, state, test_id, targets, tree)

@@ -35,6 +35,7 @@ from verdigris.kernel.evidence import (
 )
 from verdigris.kernel.execution import execute_suite, time_limit
 from verdigris.kernel.foundation import changed, prepare
+from verdigris.kernel.links import links_out, refuse
 from verdigris.kernel.observe import difference, source_roots, unclaimed
 from verdigris.kernel.operation import operation
 from verdigris.kernel.repository import in_progress
@@ -137,6 +138,8 @@ def end(project: Project, progress: Progress | None = None) -> Ended | Deny:
             return decision
         refactor = _open(state)
         tree = project.workspace.snapshot()
+        if out := refuse(links_out(project, tree)):
+            return out
         edits = difference(project, refactor.tree, tree)
         room = held(project, tree)
         standing_before = standing(project, tree)

@@ -19,6 +19,7 @@ from verdigris.kernel import aside
 from verdigris.kernel.evidence import about_the_run
 from verdigris.kernel.formatting import format_edits
 from verdigris.kernel.foundation import undermined
+from verdigris.kernel.links import explain, links_out, remedy
 from verdigris.kernel.observe import difference
 from verdigris.kernel.operation import operation
 from verdigris.kernel.putback import AGENT, put_back
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestReport
     from verdigris.core.state import Turn, WorktreeState
     from verdigris.kernel.calling import Progress
+    from verdigris.kernel.links import LinkOut
     from verdigris.kernel.observe import Difference
     from verdigris.kernel.project import Project
 
@@ -76,6 +78,8 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
     edits = difference(project, turn.tree, tree)
     if edits.oracle:
         return _tampered(project, state, tree, edits)
+    if links := links_out(project, tree):
+        return _led_out(project, state, tree, edits, links)
     if below := undermined(project, turn, tree):
         return _settlement(project, state, below, _paths(edits))
     tree, formats = format_edits(project, tree, tuple(c.path for c in edits.source if not c.deleted))
@@ -120,6 +124,14 @@ def _tampered(project: Project, state: WorktreeState, tree: str, edits: Differen
     project.record(*(Violation(path=path, what=what) for path in edits.oracle), settled)
     bug = f'put {edits.oracle[0]} back, or `tdd test-bug {edits.oracle[0]}:LINE "WHY"`'
     return _settlement(project, state, verdict, _paths(edits), following=bug)
+
+
+def _led_out(
+    project: Project, state: WorktreeState, tree: str, edits: Difference, links: tuple[LinkOut, ...]
+) -> Settlement:
+    verdict = Verdict(Kind.BROKEN, tuple(map(explain, links)))
+    project.record(Settled(turn=_turn(state).id, verdict=verdict.kind, tree=tree, reasons=verdict.reasons))
+    return _settlement(project, state, verdict, _paths(edits), following=remedy(links[0]))
 
 
 def _accept(

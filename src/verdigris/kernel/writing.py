@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
@@ -15,13 +16,14 @@ from verdigris.core.policy import decide
 from verdigris.core.state import Phase
 from verdigris.core.turns import joining_events
 from verdigris.kernel.claiming import claim_within, denied
+from verdigris.kernel.links import LinkOut, refuse
 from verdigris.kernel.operation import operation
 from verdigris.kernel.paths import class_of
 from verdigris.kernel.reading import beyond_stubs
 from verdigris.kernel.sourcetests import on_disk, only_for_tests
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from verdigris.core.state import WorktreeState
@@ -48,6 +50,9 @@ def decide_writes(project: Project, writes: Mapping[str, Rewrite | None], *, cwd
     None is a write whose content nobody can tell. What lies outside the worktree is not this law's matter.
     """
     with operation(project) as state:
+        if out := _through_link(project, state.phase, writes, cwd):
+            project.record(denied(out, f"write {', '.join(writes)}"))
+            return out
         observed = (_planned(project, name, rewrite, cwd) for name, rewrite in writes.items())
         action = Write(tuple(file for file in observed if file.path is not None))
         return _decided(project, state, action)
@@ -56,6 +61,21 @@ def decide_writes(project: Project, writes: Mapping[str, Rewrite | None], *, cwd
 def _planned(project: Project, spelling: str, rewrite: Rewrite | None, cwd: Path) -> FileWrite:
     file = _observed(project, spelling, None, cwd)
     return file if rewrite is None else replace(file, after=rewrite(file.before))
+
+
+def _through_link(project: Project, phase: Phase, spellings: Iterable[str], cwd: Path) -> Deny | None:
+    """Why tests or source are not written where a link leads them out of the worktree."""
+    if phase is Phase.OFF:
+        return None
+    top = os.path.realpath(project.root)
+    for spelling in spellings:
+        named = os.path.normpath(os.path.join(os.path.realpath(cwd), spelling))  # noqa: PTH118 - may be absolute
+        if not named.startswith(f"{top}/") or os.path.realpath(named).startswith(f"{top}/"):
+            continue
+        path = named[len(top) + 1 :]
+        if project.classify(path) is not PathClass.OTHER:
+            return refuse((LinkOut(path, os.path.realpath(named), project.classify(path)),))
+    return None
 
 
 def _outside(project: Project, action: Write) -> Deny | None:

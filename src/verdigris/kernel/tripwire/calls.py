@@ -75,7 +75,10 @@ def _looked(
     if agents is None:
         done = _joined(project, done)
     texts = [words.moved_back_text(moved, phase)] if moved else []
-    texts += [words.kept_text(s.paths, s.cls, state.phase) for s in persons]
+    texts += [
+        words.link_kept_text(s.paths[0]) if s.link else words.kept_text(s.paths, s.cls, state.phase)
+        for s in persons
+    ]
     if done:
         state = project.state()
         seen = see(project, state)
@@ -100,6 +103,11 @@ def _apart(
 def _undone(project: Project, state: WorktreeState, mine: tuple[Strays, ...], tree: str) -> Tripped:
     claimed, gone, texts = "", list[str](), list[str]()
     for stray in mine:
+        if stray.link:
+            put_back(project, stray.home, stray.paths, why=CALLED)
+            gone += stray.paths
+            texts.append(words.link_put_back_text(stray.paths[0]))
+            continue
         done = _claimed(project, state, stray, tree)
         if isinstance(done, str):
             claimed = done

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verdigris.core.change import LINK
 from verdigris.core.oraclepart import holds_tests
 from verdigris.core.pathclass import PathClass
 from verdigris.core.protection import protected_classes
 from verdigris.core.state import Phase
 from verdigris.core.tripwire import base
 from verdigris.core.value import value
+from verdigris.kernel.links import among
 from verdigris.kernel.observe import difference, unclaimed
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from verdigris.kernel.project import Project
     from verdigris.kernel.tripwire.memory import Memory
 
+_ORDER = tuple(PathClass)
+
 
 @value
 class Strays:
@@ -27,17 +31,22 @@ class Strays:
     cls: PathClass
     paths: tuple[str, ...]
     home: str
+    link: bool = False
+    """The first path is a link that leads out of the worktree, or stands where a folder was."""
 
 
 def strays(project: Project, state: WorktreeState, memory: Memory | None, tree: str) -> tuple[Strays, ...]:
     """By class, the most protected first."""
+    links = tuple(_links(project, state, memory, tree))
+    behind = frozenset(path for s in links for path in s.paths)
     found = [*_switches(project, state, memory, tree), *_of_phase(project, state, memory, tree)]
     classes = {cls: [s for s in found if s.cls is cls] for cls in PathClass}
-    return tuple(
-        Strays(cls, tuple(path for s in alike for path in s.paths), alike[0].home)
+    apart = (
+        Strays(cls, tuple(path for s in alike for path in s.paths if path not in behind), alike[0].home)
         for cls, alike in classes.items()
         if alike
     )
+    return (*links, *(s for s in apart if s.paths))
 
 
 def _switches(project: Project, state: WorktreeState, memory: Memory | None, tree: str) -> Iterator[Strays]:
@@ -51,6 +60,22 @@ def _switches(project: Project, state: WorktreeState, memory: Memory | None, tre
     ]
     if paths := _unlike(project, base(state), tree, changed):
         yield Strays(PathClass.SWITCH, paths, memory.tree)
+
+
+def _links(project: Project, state: WorktreeState, memory: Memory | None, tree: str) -> Iterator[Strays]:
+    """New ones, each with what had its place."""
+    known = base(state)
+    if known is None:
+        return
+    home = memory.tree if memory and _holds(memory, state) else known
+    changes = project.workspace.changes(home, tree) if home != tree else ()
+    new = [c.path for c in changes if c.new_mode == LINK]
+    out = {link.path: link.cls for link in among(project, new)} if new else {}
+    for path in new:
+        gone = [c.path for c in changes if c.path.startswith(f"{path}/")]
+        classes = {project.classify(p) for p in gone} - {PathClass.OTHER}
+        if path in out or classes:
+            yield Strays(out.get(path) or min(classes, key=_ORDER.index), (path, *gone), home, link=True)
 
 
 def _of_phase(project: Project, state: WorktreeState, memory: Memory | None, tree: str) -> Iterator[Strays]:

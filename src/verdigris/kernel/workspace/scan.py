@@ -16,6 +16,7 @@ import re
 import stat
 from typing import TYPE_CHECKING
 
+from verdigris.core.classify import class_of_folder
 from verdigris.core.errors import StorageError
 from verdigris.core.pathclass import PathClass
 from verdigris.core.value import value
@@ -59,6 +60,8 @@ class Scan:
         self._links: dict[str, bool] = {"": False}
         self._nested: dict[str, bool] = {"": False}
         self._installed = Installed(self._top, keep)
+        self._in_place: set[str] = set()
+        """Links that stand where a folder was."""
 
     def difference(self, suspects: Collection[str] = ()) -> Difference:
         """What changed; `suspects` did, though their index entries may not show it."""
@@ -71,11 +74,15 @@ class Scan:
         # To `update-index --add`, an entry that does not show it is up to date: it has to go first.
         forget = list(suspects)
         for path in null_split(succeeded(compared, DIFFERING)):
-            state = None if self._beyond_link(path) else self._look(path)
+            beyond = self._beyond_link(path)
+            state = None if beyond else self._look(path)
             if state and self._fits(path, state):
                 take[path] = state
             else:
                 forget.append(path)
+            if beyond and self._keep(path) is not PathClass.OTHER:
+                # A folder that became a link: no `.gitignore` hides that.
+                take.update(self._replacing(path))
         as_new = [path for path in suspects if not self._beyond_link(path)]
         opened = self._opened(null_split(succeeded(named, PASSED_OVER)))
         take.update(self._new([*null_split(succeeded(listed, OTHERS)), *opened, *as_new]))
@@ -91,25 +98,31 @@ class Scan:
             state = self._look(path)
             if state is None or not self._fits(path, state):
                 continue
-            if self._keep(path) is not PathClass.OTHER:
+            if self._has_class(path, linked=stat.S_ISLNK(state.st_mode)):
                 yield path, state
             elif not self._in_nested(path):
                 undecided[path] = state
-        candidates = [path for path in undecided if self._decided_by_gitignore(path)]
-        ignored = self._ignored(candidates)
+        ignored = self._ignored([path for path in undecided if not _is_gitignore(path)])
         yield from ((path, state) for path, state in undecided.items() if path not in ignored)
 
-    def _plain_files(self, untracked: Iterable[str], below: str = "") -> Iterator[str]:
+    def _plain_files(self, untracked: Iterable[str]) -> Iterator[str]:
         """`untracked` with nested repositories, which git lists as one name, opened up."""
-        for name in untracked:
-            path = below + name
-            if not path.endswith("/"):
+        nested = []
+        for path in untracked:
+            if path.endswith("/"):
+                nested.append(path)
+            else:
                 yield path
-                continue
+        while nested:
+            below = nested.pop()
             no_index = self._git.git_dir / "no-index"
-            inner = Git(self._git.git_dir, self._git.root / path, self._git.environment, no_index)
-            yield from self._plain_files(null_split(inner.run(*OTHERS)), path)
-            yield from self._opened(path + name for name in null_split(inner.run(*PASSED_OVER)))
+            inner = Git(self._git.git_dir, self._git.root / below, self._git.environment, no_index)
+            for name in null_split(inner.run(*OTHERS)):
+                if name.endswith("/"):
+                    nested.append(below + name)
+                else:
+                    yield below + name
+            yield from self._opened(below + name for name in null_split(inner.run(*PASSED_OVER)))
 
     def _opened(self, passed_over: Iterable[str]) -> Iterator[str]:
         """What lies in folders that have no more than the name of what is left out."""
@@ -134,7 +147,9 @@ class Scan:
         return state.st_size <= LARGE_OTHER or self._keep(path) is not PathClass.OTHER
 
     def _decided_by_gitignore(self, path: str) -> bool:
-        return not _is_gitignore(path) and self._keep(path) is PathClass.OTHER
+        if _is_gitignore(path) or path in self._in_place:
+            return False
+        return not self._has_class(path, linked=(self._git.root / path).is_symlink())
 
     def _ignored(self, paths: list[str]) -> frozenset[str]:
         if not paths:
@@ -147,6 +162,26 @@ class Scan:
 
     def _beyond_link(self, path: str) -> bool:
         return _any_folder(path, self._links, lambda folder: (self._git.root / folder).is_symlink())
+
+    def _replacing(self, path: str) -> Iterator[tuple[str, os.stat_result]]:
+        """The outermost link that a path leads through now."""
+        parts = path.split("/")
+        for end in range(1, len(parts)):
+            folder = "/".join(parts[:end])
+            state = self._look(folder)
+            if state is not None:
+                self._in_place.add(folder)
+                yield folder, state
+                return
+
+    def _has_class(self, path: str, *, linked: bool) -> bool:
+        """A link stands for the folder to which it may lead.
+
+        Not at the top, where tools put links to what they built: what git ignores there is theirs.
+        """
+        if self._keep(path) is not PathClass.OTHER:
+            return True
+        return linked and "/" in path and class_of_folder(path, self._keep) is not PathClass.OTHER
 
     def _in_nested(self, path: str) -> bool:
         return _any_folder(path, self._nested, lambda folder: os.path.lexists(f"{self._top}/{folder}/.git"))
