@@ -39,6 +39,12 @@ def added(source: str, *, before: str | None = OLD, path: str = PATH) -> tuple[C
 
 
 BLOCKED = [
+    ("properties", "from hypothesis import settings\nsettings.load_profile('q')"),
+    ("properties", "import hypothesis as h\nh.settings.register_profile('q', max_examples=1)"),
+    ("properties", "from hypothesis import assume\ndef f(x):\n    assume(x)\n    return x"),
+    ("properties", "import importlib\nimportlib.import_module('hypo' + 'thesis').seed(1)"),
+    ("properties", "import sys\ndef f():\n    vars(sys.modules['hypothesis'])['reject']()"),
+    ("properties", "from hypothesis._settings import settings"),
     ("patches", "import _pytest.python as p\np.Function.runtest = lambda self: None"),
     ("patches", "from _pytest.python import Function\nFunction.runtest = lambda self: None"),
     ("patches", "import pytest\nsetattr(pytest.Item, 'runtest', None)"),
@@ -414,3 +420,14 @@ def test_what_stands_in_nested_functions_is_told_once() -> None:
             return decorate
     """
     assert [c.kind for c in added(source)] == ["state-between-runs"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from hypothesis import strategies as st\n\n\ndef slugs():\n    return st.text().map(str.lower)\n",
+        "import hypothesis.strategies\n\nSLUGS = hypothesis.strategies.text()\n",
+    ],
+)
+def test_strategies_may_stand_in_source(source: str) -> None:
+    assert [c for c in added(source) if c.blocks] == []

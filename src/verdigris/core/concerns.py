@@ -30,6 +30,7 @@ _RULES = (
     concerns_asking.frames,
     concerns_asking.detects_runner,
     concerns_runner.framework_in_source,
+    concerns_runner.properties,
     concerns_code.answers_everything,
     concerns_code.exits,
     concerns_code.swallow,

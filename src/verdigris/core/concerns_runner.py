@@ -30,6 +30,9 @@ _MEASURES = frozenset(
     }
 )
 """What assertions and reports are made of: whoever changes it changes every answer."""
+_PROPERTIES = frozenset({"hypothesis", "schemathesis", "hypofuzz"})
+_DATA = frozenset({"strategies", "extra", "__dict__"})
+"""Parts of them that only say what data looks like."""
 _SYS_TABLES = frozenset({"modules", "meta_path", "path_hooks"})
 _WRITERS = frozenset(
     {"update", "setdefault", "__setitem__", "__delitem__", "pop", "clear", "insert", "append"}
@@ -132,6 +135,25 @@ def framework_in_source(seen: Seen) -> Iterator[Hit]:
                 yield Hit("framework-in-source", node, what, blocks=True)
             elif isinstance(func, ast.Attribute) and last_name(func.value) == "pluginmanager":
                 yield Hit("framework-in-source", node, f"`{ast.unparse(func)}` changes plugins", blocks=True)
+
+
+def properties(seen: Seen) -> Iterator[Hit]:
+    """What a property is tried with is the tests' to say; source may hold strategies, nothing else of it."""
+    match seen.node:
+        case ast.Import(names=aliases):
+            named = [alias.name for alias in aliases]
+        case ast.ImportFrom(module=str(module), level=0, names=aliases):
+            named = [f"{module}.{alias.name}" for alias in aliases]
+        case ast.Attribute() | ast.Subscript() | ast.Call():
+            named = [seen.names.dotted(seen.node)]
+        case _:
+            return
+    for name in named:
+        top, _, rest = name.partition(".")
+        part = rest.partition(".")[0]
+        if top in _PROPERTIES and part not in _DATA and (part or not isinstance(seen.node, ast.Call)):
+            what = f"source has a say in how properties are tried: {top}{f'.{part}' if part else ''}"
+            yield Hit("properties", seen.node, what, blocks=bool(part))
 
 
 def _imports(node: ast.stmt, modules: list[str]) -> Iterator[Hit]:

@@ -34,6 +34,7 @@ def _rule(kind: str, nodes: str, words: str, what: str, *, blocks: bool = False)
 
 
 _ENDS, _ASKS, _LOOKS = "ends the process", "asks who runs it", "looks at the stack"
+_TRIES = "has a say in how properties are tried"
 _FOR_ALL, _RAW = "changes it for everyone", "writes past everyone who listens"
 _NODE = (
     _rule("exits", "call_expression", r"process\.(?:exit|abort|reallyExit|kill)\(", _ENDS),
@@ -113,6 +114,13 @@ _NODE = (
         r"""(?:import\b.*|require\()['"](?:vitest|jest|@jest/globals|node:test|mocha|chai)['"]""",
         "brings the test framework into source",
     ),
+    _rule(
+        "properties",
+        "import_statement call_expression",
+        r"""(?:import\b.*|(?:require|import)\()['"](?:fast-check|@fast-check/\w+|jsverify|testcheck)['"]""",
+        _TRIES,
+        blocks=True,
+    ),
 )
 _RUST = (
     _rule("exits", "call_expression", r"(?:std::)?process::(?:exit|abort)\(|libc::_?exit\(", _ENDS),
@@ -175,6 +183,14 @@ _RUST = (
         r"(?:std::)?(?:panic::)?catch_unwind\(",
         "catches a failed assertion too",
     ),
+    _rule(
+        "properties",
+        "call_expression macro_invocation struct_expression",
+        r"(?:\w+::)*(?:ProptestConfig|Config::with_cases|QuickCheck::new|Gen::new|prop_assume!)"
+        r'|(?:std::)?env::set_var\(\s*"(?:PROPTEST|QUICKCHECK)_',
+        _TRIES,
+        blocks=True,
+    ),
     _rule("frames", "call_expression", r"(?:std::)?(?:backtrace::)?Backtrace::\w+\(", _LOOKS),
     _rule("raw-output", "call_expression", r"(?:\w+::)*from_raw_fd\(|libc::write\(", _RAW),
     _rule(
@@ -217,6 +233,13 @@ _GO = (
         "call_expression",
         r'strings\.\w+\(\s*os\.Args\[0\],\s*"[^"]*test',
         _ASKS,
+        blocks=True,
+    ),
+    _rule(
+        "properties",
+        "import_spec",
+        r'(?:\w+ )?"(?:testing/quick|pgregory\.net/rapid|github\.com/leanovate/gopter(?:/\w+)?)"',
+        _TRIES,
         blocks=True,
     ),
     _rule(
