@@ -284,7 +284,7 @@ def test_what_an_operation_would_take_in_first_is_a_doubt(
 
 
 def test_an_operation_that_is_under_way_is_a_doubt(standing: World) -> None:
-    lock = standing.project.repo.private / "operation.lock"
+    lock = standing.project.repo.lock("operation")
     with lock.open("a+b") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         assert judged(write(standing, "notes.md")) is None

@@ -102,6 +102,22 @@ def test_a_missing_file_says_init(tmp_path: Path) -> None:
     assert "tdd init" in (caught.value.hint or "")
 
 
+def test_a_shell_may_be_given_more_to_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo = tmp_path / "home/repo"
+    (repo / ".git/tdd").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    loaded = load(write(repo, "sandbox: {write: [~/.config/tool, /opt/data, ~/repo/.git/hooks]}\n"))
+    assert loaded.settings.sandbox_write == ("~/.config/tool", "/opt/data", "~/repo/.git/hooks")
+    for path, what in {
+        str(tmp_path): "holds",
+        "~/repo": "holds",
+        "~/repo/.git": "holds",
+        "~/repo/.git/tdd/hook": "own folder",
+    }.items():
+        with pytest.raises(ConfigError, match=what):
+            load(write(repo, f"sandbox: {{write: [{path}]}}\n"))
+
+
 def test_a_folder_in_the_files_place(tmp_path: Path) -> None:
     (tmp_path / "tdd.yaml").mkdir()
     with pytest.raises(ConfigError):
@@ -161,6 +177,10 @@ def test_a_folder_in_the_files_place(tmp_path: Path) -> None:
         ),
         ("stacks:\n - suite: [a, -m]\n", ["tdd.yaml:2:", "stacks[0].suite[1]", "-m MARK"]),
         ("room:\n  network: lan\n", ["tdd.yaml:2:", "room.network", "none, loopback, host", "'lan'"]),
+        ("sandbox:\n  write: [a/b]\n", ["tdd.yaml:2:", "sandbox.write[0]", "'a/b'", "begin it with / or ~/"]),
+        ("sandbox: {write: [~/a/../..]}\n", ["tdd.yaml:1:", "sandbox.write[0]", "outright"]),
+        ("sandbox: {write: [/]}\n", ["tdd.yaml:1:", "sandbox.write[0]", "outright"]),
+        ("sandbox: {writes: []}\n", ["tdd.yaml:1:", "sandbox", "`writes`", "`write`?"]),
         ("room:\n  env: DATABASE_URL\n", ["tdd.yaml:2:", "room.env", "expected `object | array`"]),
         ("room:\n  env:\n  - A\n  - B: x\n", ["tdd.yaml:4:", "room.env[1]", "NAME=VALUE"]),
         ("room:\n  env: [A, '=x']\n", ["tdd.yaml:2:", "room.env[1]", "no name", "NAME=VALUE"]),
@@ -342,9 +362,9 @@ DOCS = Path(__file__).resolve().parents[2] / "docs/configuration.md"
 
 def test_the_documentation_lists_every_key() -> None:
     text = DOCS.read_text(encoding="utf-8")
-    inner = {at.partition(".")[0] for at, _ in SECTIONS} | {"oracle", "room", "liveness"}
+    inner = {at.partition(".")[0] for at, _ in SECTIONS} | {"oracle", "room", "sandbox", "liveness"}
     top = [key for key in Document.__struct_fields__ if key not in inner]
-    nested = ["oracle.include", "liveness.enabled", "liveness.seconds"]
+    nested = ["oracle.include", "sandbox.write", "liveness.enabled", "liveness.seconds"]
     nested += [f"room.{key}" for key in RoomKeys.__struct_fields__]
     nested += [f"stacks[].{key}" for key in StackKeys.__struct_fields__ if key != "junit"]
     nested += [f"stacks[].junit.{key}" for key in JUnitKeys.__struct_fields__]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.errors import StorageError, UserError
+from verdigris.kernel import lock
 from verdigris.kernel.lock import locked
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def test_waiting_in_vain_names_the_holder(tmp_path: Path) -> None:
         with pytest.raises(UserError, match=f"process {holder.pid}") as caught, locked(path, wait=0.02):
             pass
         assert caught.value.hint
+        assert "-c" in caught.value.message, "its command"
         holder.communicate(b"")
     with locked(path, wait=0):
         pass
@@ -70,6 +72,36 @@ def test_an_inherited_lock_outlives_its_killed_parent(tmp_path: Path) -> None:
 def test_a_lock_that_cannot_be_made_is_a_storage_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="lock"), locked(tmp_path / "file" / "lock", wait=0):
+        pass
+
+
+def test_a_longer_wait_says_for_whom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(lock, "SILENT_SECONDS", 0.05)
+    path = tmp_path / "operation"
+    with subprocess.Popen(
+        ["flock", path, "sh", "-c", "echo held; sleep 0.4"], stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout
+        assert other.stdout.readline() == b"held\n"
+        with locked(path):
+            pass
+    told = capfd.readouterr().err
+    assert told.count("\n") == 1
+    assert told.startswith(f"tdd: waiting for process {other.pid} (flock {path}")
+    assert told.endswith("which holds the lock `operation`\n")
+
+
+def test_a_hook_waits_no_longer_than_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "_deadline", None)
+    path = tmp_path / "operation"
+    lock.answer_within(0.05)
+    with (
+        locked(path),
+        pytest.raises(UserError, match=f"process {os.getpid()} .* is using operation"),
+        locked(path, wait=60),
+    ):
         pass
 
 

@@ -13,15 +13,16 @@ if TYPE_CHECKING:
 
 
 def test_an_open_call_is_told_by_its_command(tmp_path: Path) -> None:
-    record = opencall.opened(str(tmp_path), "make all\nand more")
-    assert opencall.open_call(str(tmp_path)) == "make all\nand more"
-    assert opencall.alive(str(tmp_path))
-    denial = opencall.refusal(str(tmp_path))
+    private = str(tmp_path / "tdd/worktrees/main")
+    record = opencall.opened(private, "make all\nand more")
+    assert opencall.open_call(private) == "make all\nand more"
+    assert opencall.alive(private)
+    denial = opencall.refusal(private)
     assert denial is not None
     assert denial.reason.endswith(": make all")
     os.close(record)
-    assert opencall.refusal(str(tmp_path)) is None
-    assert not opencall.alive(str(tmp_path))
+    assert opencall.refusal(private) is None
+    assert not opencall.alive(private)
 
 
 def test_where_no_call_ever_was(world: World) -> None:

@@ -85,7 +85,7 @@ def test_an_interrupted_operation_is_finished_first(project: Project, repo: GitR
 
 def test_an_operation_that_another_process_is_at_is_left_to_it(project: Project, repo: GitRepo) -> None:
     project.record(_laying_aside(project, repo))
-    with locked(project.repo.private / "operation.lock"):
+    with locked(project.repo.lock("operation")):
         found = survey(project)
     assert repo.read("calc.py") == b"x = 2\n"
     assert any("another command" in note for note in found.notes)

@@ -87,6 +87,8 @@ class Settings:
     """Whether a run finds the repository's git folder (`room.git`)."""
     room_plugins: tuple[str, ...] | None = None
     """What the runner loads instead of all that is installed; None: all (`room.plugins`)."""
+    sandbox_write: tuple[str, ...] = ()
+    """What an agent's shell may write beside the worktree, temporary folders and caches (`sandbox.write`)."""
     concerns: ConcernRule = "record"
     """Whether a concern about the source refuses a settlement; some always do."""
     liveness: bool = True

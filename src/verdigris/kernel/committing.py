@@ -53,7 +53,7 @@ def commit(
     """The new commit's id. `hidden`: variables that no hook sees; `hooks`: where they are, if not here."""
     with operation(project):
         project.record(intent, sync=True)
-        with locked(project.repo.private / "commit.lock", wait=ORPHAN_WAIT) as held:
+        with locked(project.repo.lock("commit"), wait=ORPHAN_WAIT) as held:
             refused = _carry_out(project, intent, author, _Surroundings(hidden, hooks, held))
         if refused is not None:
             project.record(NotCommitted(step=intent.step, why=refused.why), sync=True)
@@ -66,7 +66,7 @@ def commit(
 
 def finish(project: Project, intent: Committing) -> str:
     """After a kill: either the commit was made, or what was staged for it is only in the files again."""
-    with locked(project.repo.private / "commit.lock", wait=ORPHAN_WAIT):
+    with locked(project.repo.lock("commit"), wait=ORPHAN_WAIT):
         now = head(project.repo).commit
         if now is not None and now != intent.parent and _is_it(project, intent, now):
             project.record(Committed(step=intent.step, role=intent.role, commit=now), sync=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ConfigError, NotConfigured
@@ -11,10 +12,10 @@ from verdigris.core.settings import Settings
 from verdigris.core.value import value
 from verdigris.kernel.configfile import NAME, Places, parse, wrong
 from verdigris.kernel.configtext import render
+from verdigris.kernel.repository import find_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from verdigris.core.settings import Stack
     from verdigris.kernel.configkeys import Document
@@ -44,6 +45,8 @@ def load(root: Path) -> Loaded:
     settings, places = _decode(data)
     for index, stack in enumerate(settings.stacks):
         _check_folder(root, stack, places, f"stacks[{index}].root")
+    for index, path in enumerate(settings.sandbox_write):
+        _check_written(root, path, places, f"sandbox.write[{index}]")
     return Loaded(settings, hashlib.sha256(data).hexdigest())
 
 
@@ -53,7 +56,7 @@ def decode(data: bytes) -> Loaded:
 
 
 def _decode(data: bytes) -> tuple[Settings, Places]:
-    from verdigris.kernel.configenv import entries, plugins
+    from verdigris.kernel.configenv import entries, plugins, written
     from verdigris.kernel.configkeys import document
     from verdigris.kernel.configmachine import machine_settings
     from verdigris.kernel.configstack import stack
@@ -74,6 +77,7 @@ def _decode(data: bytes) -> tuple[Settings, Places]:
         room_network=found.room.network,
         room_git=found.room.git,
         room_plugins=plugins(found.room.plugins, places),
+        sandbox_write=written(found.sandbox.write, places),
         concerns=found.concerns,
         liveness=found.liveness.enabled,
         liveness_seconds=found.liveness.seconds,
@@ -113,6 +117,19 @@ def _check_roots(settings: Settings, places: Places) -> None:
                 f"{stack.root!r} is already the root of stacks[{first}], with files of {stack.language} too"
             )
             raise wrong(places, at, what, "join the two stacks")
+
+
+def _check_written(root: Path, path: str, places: Places, at: str) -> None:
+    """Neither the control area, nor a whole that holds it, the worktree or the home."""
+    opened = Path(path).expanduser().resolve()
+    control = find_repository(root).control.resolve()
+    held = (place for place in (control, root.resolve(), Path.home()) if place.is_relative_to(opened))
+    if place := next(held, None):
+        raise wrong(
+            places, at, f"{path!r} holds {place}, which is not opened as a whole", "name a folder in it"
+        )
+    if opened.is_relative_to(control):
+        raise wrong(places, at, f"{path!r} is in Verdigris' own folder", "name another folder")
 
 
 def _check_folder(root: Path, stack: Stack, places: Places, at: str) -> None:

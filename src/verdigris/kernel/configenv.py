@@ -1,4 +1,4 @@
-"""What `room` of `tdd.yaml` may name: variables of the environment, and plugins."""
+"""What `room` and `sandbox` of `tdd.yaml` may name: variables of the environment, plugins, and paths."""
 
 from __future__ import annotations
 
@@ -30,6 +30,17 @@ def plugins(given: Sequence[str] | None, places: Places) -> tuple[str, ...] | No
             what = f"{name!r} is not the name of a plugin"
             raise wrong(places, f"room.plugins[{index}]", what, "write what `pytest -p` takes")
     return None if given is None else tuple(given)
+
+
+def written(given: Sequence[str], places: Places) -> tuple[str, ...]:
+    """Paths that an agent's shell may write."""
+    for index, path in enumerate(given):
+        at = f"sandbox.write[{index}]"
+        if not path.startswith(("/", "~/")) or "\0" in path:
+            raise wrong(places, at, f"{path!r} is no absolute path", "begin it with / or ~/")
+        if {".", ".."} & set(path.split("/")) or not path.strip("~/"):
+            raise wrong(places, at, f"{path!r} is too much, or not plain", "name one folder or file outright")
+    return tuple(given)
 
 
 def _pair(name: Any, value: Any, places: Places) -> str:

@@ -86,6 +86,10 @@ class RoomKeys(msgspec.Struct, forbid_unknown_fields=True):
     git: bool = _DEFAULT.room_git
 
 
+class SandboxKeys(msgspec.Struct, forbid_unknown_fields=True):
+    write: list[str] = []
+
+
 class LivenessKeys(msgspec.Struct, forbid_unknown_fields=True):
     enabled: bool = _DEFAULT.liveness
     seconds: Annotated[int, msgspec.Meta(ge=1)] = _DEFAULT.liveness_seconds
@@ -101,6 +105,7 @@ class Document(msgspec.Struct, forbid_unknown_fields=True):
     spec: list[str] = []
     oracle: OracleKeys = msgspec.field(default_factory=OracleKeys)
     room: RoomKeys = msgspec.field(default_factory=RoomKeys)
+    sandbox: SandboxKeys = msgspec.field(default_factory=SandboxKeys)
     liveness: LivenessKeys = msgspec.field(default_factory=LivenessKeys)
     concerns: ConcernRule = _DEFAULT.concerns
     uncovered: UncoveredRule = _DEFAULT.uncovered
@@ -113,6 +118,12 @@ class Document(msgspec.Struct, forbid_unknown_fields=True):
     budget: BudgetKeys = msgspec.field(default_factory=BudgetKeys)
 
 
+_SECTIONS: dict[str, type[msgspec.Struct]] = {
+    "oracle": OracleKeys,
+    "room": RoomKeys,
+    "sandbox": SandboxKeys,
+    "liveness": LivenessKeys,
+}
 _CHOICES = {
     "red": get_args(RedRule),
     "claims": get_args(ClaimRule),
@@ -125,7 +136,7 @@ _CHOICES = {
 def document(value: dict[Any, Any], places: Places) -> Document:
     """The values under their keys; the first that does not fit is an error with its place."""
     _check_keys(value, Document, "", places)
-    for key, keys in (("oracle", OracleKeys), ("room", RoomKeys), ("liveness", LivenessKeys)):
+    for key, keys in _SECTIONS.items():
         _check_keys(value.get(key), keys, key, places)
     for at, section in SECTIONS:
         _check_keys(_below(value, at), section, at, places)

@@ -128,6 +128,13 @@ def _top_lines(settings: Settings) -> Iterator[str]:
     yield _line(
         "room", _room(settings), _flow(_ROOM_EXAMPLE), "what a test run gets: seconds, environment, network"
     )
+    written = settings.sandbox_write
+    yield _line(
+        "sandbox",
+        _flow({"write": written}) if written else None,
+        _flow({"write": ("~/.config/some-tool",)}),
+        "what an agent's shell may write beside the worktree, temporary folders and caches",
+    )
     yield from _rules(settings, default)
     alive = {"enabled": settings.liveness, "seconds": settings.liveness_seconds}
     usual_alive = {"enabled": default.liveness, "seconds": default.liveness_seconds}

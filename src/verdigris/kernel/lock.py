@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 POLL_SECONDS = 0.01
+SILENT_SECONDS = 2.0
+SHOWN = 200
+"""Of a command, in bytes."""
+_deadline: float | None = None
 
 
 @contextmanager
@@ -27,7 +31,7 @@ def locked(path: Path, *, wait: float | None = None) -> Iterator[int]:
     """
     descriptor = _open(path)
     try:
-        _acquire(descriptor, path, wait)
+        acquire(descriptor, path.name, wait)
         with suppress(OSError):  # on a full disk nobody is told who holds it, and it is held all the same
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
@@ -46,25 +50,58 @@ def _open(path: Path) -> int:
         ) from error
 
 
-def _acquire(descriptor: int, path: Path, wait: float | None) -> None:
-    if wait is None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        return
-    deadline = time.monotonic() + wait
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno not in {errno.EAGAIN, errno.EACCES}:
-                raise
-        else:
-            return
-        if time.monotonic() >= deadline:
-            raise _busy(descriptor, path)
+def acquire(descriptor: int, name: str, wait: float | None = None, operation: int = fcntl.LOCK_EX) -> None:
+    """A wait of more than a moment says whom it is for; none outlasts `answer_within`."""
+    started = time.monotonic()
+    limits = [limit for limit in (None if wait is None else started + wait, _deadline) if limit is not None]
+    told = False
+    while not _taken(descriptor, operation):
+        now = time.monotonic()
+        if limits and now >= min(limits):
+            raise _busy(descriptor, name)
+        if not told and now - started >= SILENT_SECONDS:
+            told = True
+            os.write(2, f"tdd: waiting for {holder(descriptor)}, which holds the lock `{name}`\n".encode())
         time.sleep(POLL_SECONDS)
 
 
-def _busy(descriptor: int, path: Path) -> UserError:
-    holder = os.pread(descriptor, 32, 0).strip()
-    who = f"process {holder.decode()}" if holder.isdigit() else "another process"
-    return UserError(f"{who} is using {path.name}", hint=f"wait for {who} to end, then try again")
+def answer_within(seconds: float) -> None:
+    """For a hook, which has to answer before its client gives up on it: no lock is waited for any longer."""
+    global _deadline  # noqa: PLW0603 - of this process, which is one call
+    _deadline = time.monotonic() + seconds
+
+
+def holder(descriptor: int) -> str:
+    """Who has a lock on the file, as the system tells; what was written into it is older than that."""
+    found = os.fstat(descriptor)
+    file = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+    with suppress(OSError), open("/proc/locks", encoding="ascii") as locks:  # noqa: PTH123 - no path of ours
+        for line in locks:
+            words = line.split()
+            if file in words and "FLOCK" in words and "->" not in words:
+                return _named(int(words[4]))
+    noted = os.pread(descriptor, 32, 0).strip()
+    return _named(int(noted)) if noted.isdigit() else "another process"
+
+
+def _named(pid: int) -> str:
+    """With its command, where it still runs."""
+    command = b""
+    with suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123 - no path of ours
+        command = file.read(SHOWN).replace(b"\0", b" ").strip()
+    return f"process {pid}" + (f" ({command.decode(errors='replace')})" if command else "")
+
+
+def _taken(descriptor: int, operation: int) -> bool:
+    try:
+        fcntl.flock(descriptor, operation | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in {errno.EAGAIN, errno.EACCES}:
+            raise
+        return False
+    return True
+
+
+def _busy(descriptor: int, name: str) -> UserError:
+    who = holder(descriptor)
+    return UserError(f"{who} is using {name}", hint=f"wait for {who} to end, then try again")

@@ -1,11 +1,12 @@
 """Which shell calls of an agent are open in a worktree, and whether any process of an earlier one lives.
 
-Each call has a record, locked by the process outside its sandbox. It names the namespace that the call's
-processes are in: those are found whatever they do, and nothing inside can say that they are gone.
+Each call has a record, locked by the process outside its sandbox, in a folder that no call sees. It names the
+namespace that the call's processes are in: those are found whatever they do, and nothing inside can say that
+they are gone.
 """
 
 # Part of every shell call, where every millisecond counts, and names stay `str`:
-# ruff: noqa: PTH103, PTH104, PTH108, PTH116, PTH123, PTH208
+# ruff: noqa: PTH103, PTH104, PTH108, PTH116, PTH119, PTH120, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -16,8 +17,7 @@ TYPE_CHECKING = False  # `typing` costs as much as all of this
 if TYPE_CHECKING:
     from verdigris.core.actions import Deny
 
-CALLS = "calls"
-SOCKET = ".socket"
+CALLS, SOCKETS = "calls", "sockets"
 SHOWN = 200
 
 _NAMESPACE = 32
@@ -26,14 +26,20 @@ _NS_GET_PARENT = 0xB702
 
 def opened(private: str, command: str) -> int:
     """A record of a call that begins now; whoever holds the descriptor is the call's end outside."""
-    folder = f"{private}/{CALLS}"
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    folder = folder_of(private)
+    for made in (folder, f"{private}/{SOCKETS}"):
+        os.makedirs(made, mode=0o700, exist_ok=True)
     fresh = f"{folder}/new.{os.getpid()}"
     record = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     fcntl.flock(record, fcntl.LOCK_EX)
     os.write(record, b" " * _NAMESPACE + os.fsencode(command[:SHOWN]))
     os.rename(fresh, f"{folder}/{os.getpid()}")
     return record
+
+
+def folder_of(private: str) -> str:
+    control, name = os.path.dirname(os.path.dirname(private)), os.path.basename(private)
+    return f"{control}/locks/{name}.{CALLS}"
 
 
 def namespace(*, user_namespace: bool) -> bytes:
@@ -52,16 +58,15 @@ def closed(private: str, *, empty: bool = False) -> None:
     `empty`: none can. Numbers of namespaces are used again: a record that outlives its call may come to mean
     another's.
     """
-    record = f"{private}/{CALLS}/{os.getpid()}"
+    record = f"{folder_of(private)}/{os.getpid()}"
+    _remove(socket_of(private))
     left = set() if empty else {_read(record)[0]} - {""}
-    if left and _living(left):
-        _remove(record + SOCKET)
-    else:
-        _remove(record, record + SOCKET)
+    if not (left and _living(left)):
+        _remove(record)
 
 
 def socket_of(private: str) -> str:
-    return f"{private}/{CALLS}/{os.getpid()}{SOCKET}"
+    return f"{private}/{SOCKETS}/{os.getpid()}"
 
 
 def refusal(private: str) -> Deny | None:
@@ -80,27 +85,27 @@ def refusal(private: str) -> Deny | None:
 def open_call(private: str) -> str | None:
     """What a call that is open now runs."""
     for name in _records(private):
-        if _locked(f"{private}/{CALLS}/{name}"):
-            return _read(f"{private}/{CALLS}/{name}")[1]
+        if _locked(f"{folder_of(private)}/{name}"):
+            return _read(f"{folder_of(private)}/{name}")[1]
     return None
 
 
 def alive(private: str) -> bool:
     """Whether a call is open, or a process of an earlier one lives; records of others are removed."""
-    left = [f"{private}/{CALLS}/{name}" for name in _records(private)]
+    left = [f"{folder_of(private)}/{name}" for name in _records(private)]
     if any(_locked(record) for record in left):
         return True
     wanted = {record: _read(record)[0] for record in left}
     living = _living(set(wanted.values())) if left else set()
     for record, namespace in wanted.items():
         if namespace not in living:
-            _remove(record, record + SOCKET)
+            _remove(record, f"{private}/{SOCKETS}/{os.path.basename(record)}")
     return bool(living)
 
 
 def _records(private: str) -> list[str]:
     try:
-        return [name for name in os.listdir(f"{private}/{CALLS}") if name.isdigit()]
+        return [name for name in os.listdir(folder_of(private)) if name.isdigit()]
     except OSError:
         return []
 

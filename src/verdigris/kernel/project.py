@@ -69,7 +69,7 @@ class Project:
     def exclusive(self) -> Iterator[None]:
         """One operation at a time in a worktree; a killed holder frees it."""
         self.repo.private.mkdir(parents=True, exist_ok=True)
-        with locked(self.repo.private / "operation.lock", wait=OPERATION_WAIT):
+        with locked(self.repo.lock("operation"), wait=OPERATION_WAIT):
             yield
 
 

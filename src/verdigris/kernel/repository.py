@@ -12,6 +12,8 @@ from verdigris.core.value import value
 
 CONTROL = "tdd"
 """The folder of the kernel's own in git's; it stays where the rest was deleted, and the phase with it."""
+LOCKS = "locks"
+"""In the control folder; no shell call of an agent sees it: to lock a file needs no right to write it."""
 MAIN = "main"
 LINKED_MAIN = "main:linked"
 """A linked worktree that git calls `main`; no name given by git holds a colon."""
@@ -38,6 +40,10 @@ class Repository:
     def private(self) -> Path:
         """What belongs to this worktree alone."""
         return self.control / "worktrees" / self.worktree
+
+    def lock(self, name: str) -> Path:
+        """Of this worktree."""
+        return self.control / LOCKS / f"{self.worktree}.{name}"
 
 
 @value

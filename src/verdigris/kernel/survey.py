@@ -57,7 +57,7 @@ def _finished(project: Project) -> list[str]:
     if pending is None:
         return []
     try:
-        with locked(project.repo.private / "operation.lock", wait=0):
+        with locked(project.repo.lock("operation"), wait=0):
             done = recover(project)
     except UserError:
         return [f"another command is at work ({pending.kind})"]

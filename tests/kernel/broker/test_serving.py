@@ -144,7 +144,7 @@ def test_an_interrupted_caller_interrupts_its_call(one: Shelled) -> None:
     with one.start("timeout -s KILL 3 tdd test tests/test_slow.py") as process:
         process.communicate(timeout=60)
     deadline = time.monotonic() + 60
-    lock = one.private / "operation.lock"
+    lock = one.world.project.repo.lock("operation")
     while time.monotonic() < deadline:
         with lock.open("rb") as file:
             try:

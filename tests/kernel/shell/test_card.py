@@ -4,10 +4,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from verdigris.core.caches import VARIABLES
 from verdigris.core.events import Denied, SwitchedOff
 from verdigris.kernel.shell import card
-from verdigris.kernel.shell.card import ANCHOR, MASKED, READONLY, Card
+from verdigris.kernel.shell.card import ANCHOR, HOLE, MASKED, READONLY, Card
 from verdigris.kernel.shell.protecting import protection
+from verdigris.kernel.shell.writable import FILES, PLACES, TEMPORARY_VARIABLES
 
 if TYPE_CHECKING:
     from support.turns import World
@@ -37,7 +39,7 @@ def test_a_card_is_out_of_date_after_what_matters(world: World, places: tuple[st
 def test_a_card_of_another_log_or_version_is_none(world: World, places: tuple[str, str]) -> None:
     file = world.project.repo.private / card.NAME
     good = file.read_bytes()
-    for bad in (b"", good[:-3], b"junk" * 9, good.replace(b"\x02", b"\x09", 1)):
+    for bad in (b"", good[:-3], b"junk" * 9, good.replace(b"\x03", b"\x09", 1)):
         file.write_bytes(bad)
         assert card.read(*places) is None
     file.write_bytes(good)
@@ -51,7 +53,8 @@ def test_what_is_mounted_in_red(world: World) -> None:
     root = str(world.root)
     assert planned[f"{root}/calc.py"] == planned[f"{root}/tdd.yaml"] == READONLY
     assert f"{root}/tests" not in planned
-    assert planned[root] == planned[f"{root}/.git"] == planned["/" + root.split("/")[1]] == ANCHOR
+    assert (planned[root], planned[f"{root}/.git"]) == (HOLE, ANCHOR), "it lies in the home of these tests"
+    assert planned[f"{root}/.git/config"] == READONLY
     assert planned[f"{root}/.git/tdd"] == READONLY
     assert planned[f"{root}/.git/tdd/store"] == MASKED
 
@@ -61,3 +64,8 @@ def test_a_folder_comes_before_what_is_in_it(world: World) -> None:
     for path in paths:
         above = path.rpartition("/")[0]
         assert above not in paths or paths.index(above) < paths.index(path)
+
+
+def test_every_variable_that_places_are_read_from_makes_a_new_card() -> None:
+    named = {*VARIABLES, *TEMPORARY_VARIABLES, *PLACES, *FILES, "HOME", "PATH"}
+    assert set(card.VARIABLES) == named

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+import os
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
 
 from support.shelled import SOURCE, TEST
+from verdigris.kernel import opencall
 
 if TYPE_CHECKING:
     from support.shelled import Shelled
@@ -184,16 +187,39 @@ def test_elsewhere_than_in_the_repository_it_protects_as_well(green: Shelled) ->
     assert kept(green) == before
 
 
-def test_git_commits_and_is_configured_as_ever(green: Shelled) -> None:
-    done = green.run(
-        "git config a.b y && git config a.b && git commit -q --allow-empty -m a && git log -1 --format=%s"
-    )
-    assert (done.code, done.out) == (0, "y\na\n")
-
-
 def test_a_hard_link_that_was_there_before_is_as_protected(red: Shelled) -> None:
     red.root.joinpath("hard.txt").hardlink_to(red.root / SOURCE)
     red.world.project.record(*red.world.events()[:1])  # whatever makes a new card
     red.run("echo 1 >> hard.txt")
     assert red.root.joinpath(SOURCE).read_text() == "VALUE = 1\n"
     red.root.joinpath("hard.txt").unlink()
+
+
+def test_no_lock_of_the_kernels_can_be_held(red: Shelled) -> None:
+    code = """
+import fcntl, os, sys, time
+held = []
+for folder, _, names in os.walk(".git/tdd"):
+    for name in names:
+        try:
+            held.append(open(os.path.join(folder, name), "rb"))
+            fcntl.flock(held[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            pass
+child = os.fork()
+if child == 0:
+    os.setsid()
+    os.close(1), os.close(2)
+    time.sleep(60)
+print(len(held), child)
+"""
+    done = red.code(code)
+    tried, left = map(int, done.out.split())
+    assert tried > 1
+    try:
+        with red.world.project.exclusive():
+            red.world.project.record(*red.world.events()[:1])
+        assert opencall.open_call(str(red.private)) is None
+        assert opencall.alive(str(red.private))
+    finally:
+        os.kill(left, signal.SIGKILL)

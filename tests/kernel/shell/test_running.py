@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -100,7 +101,7 @@ def test_a_background_process_outlives_the_call_and_is_known(one: Shelled) -> No
     assert opencall.open_call(str(one.private)) is None
     os.kill(pid, signal.SIGKILL)
     until(lambda: not opencall.alive(str(one.private)))
-    assert list((one.private / opencall.CALLS).iterdir()) == []
+    assert list(Path(opencall.folder_of(str(one.private))).iterdir()) == []
 
 
 def test_a_daemon_outlives_the_call_and_is_known(one: Shelled) -> None:
@@ -113,7 +114,7 @@ def test_a_daemon_outlives_the_call_and_is_known(one: Shelled) -> None:
 def test_of_a_call_that_left_nothing_behind_there_is_no_record(one: Shelled) -> None:
     until(lambda: not opencall.alive(str(one.private)))
     one.run("(true &); (exec sleep 0.05) & wait")
-    assert list((one.private / opencall.CALLS).iterdir()) == []
+    assert list(Path(opencall.folder_of(str(one.private))).iterdir()) == []
 
 
 def test_an_orphan_that_ended_during_the_call_is_no_zombie(one: Shelled) -> None:
@@ -135,8 +136,10 @@ def test_our_own_hook_runs_outside(one: Shelled) -> None:
     outside = os.stat("/proc/self/ns/mnt").st_ino  # noqa: PTH116 - a link that leads nowhere
     command = "stat -Lc %i /proc/self/ns/mnt"
     hooks.write_bytes(b"another\0" + command.encode())
-    assert one.run(command).out == f"{outside}\n"
-    assert one.run(command + " ").out != f"{outside}\n"
+    by_client = {"CLAUDE_PROJECT_DIR": str(one.root)}
+    assert one.run(command, env=by_client).out == f"{outside}\n"
+    assert one.run(command + " ", env=by_client).out != f"{outside}\n"
+    assert one.run(command).out != f"{outside}\n", "said by an agent"
     hooks.unlink()
 
 
@@ -176,9 +179,10 @@ def test_a_state_that_cannot_be_read_runs_nothing(one: Shelled) -> None:
 def test_without_namespaces_the_command_runs_and_is_still_an_agents(one: Shelled) -> None:
     control = str(one.world.project.repo.control)
     one.run("true")
-    known = card.read(str(one.private), control)
+    around = card.surroundings(control, one.environment)
+    known = card.read(str(one.private), control, around)
     assert known is not None
-    card.write(str(one.private), card.Card(known.root, "", (), known.log))
+    card.write(str(one.private), card.Card(known.root, "", (), known.log, around=around))
     done = one.run("echo ran; tdd off --why x; echo $?; tdd status --json | wc -l")
     assert done.out == "ran\n3\n1\n"
     (one.private / card.NAME).unlink()

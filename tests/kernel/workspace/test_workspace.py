@@ -211,7 +211,7 @@ def test_a_busy_workspace_names_who_uses_it(
     repo: GitRepo, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LOCK_WAIT", 0.0)
-    lock = find_repository(repo.root).private / "workspace.lock"
+    lock = find_repository(repo.root).lock("workspace")
     with locked(lock, wait=None), pytest.raises(UserError, match=str(os.getpid())):
         workspace.snapshot()
 

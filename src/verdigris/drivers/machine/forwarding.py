@@ -45,7 +45,7 @@ def hindrance(home: Project, branch: str, to: str) -> str | None:
     if taken_back(home.root, ref(branch), to):
         return f"{branch} was taken back behind the machine's commits"
     try:
-        with locked(home.repo.private / "operation.lock", wait=0):
+        with locked(home.repo.lock("operation"), wait=0):
             return None
     except UserError:
         return "another tdd command is at work in your checkout"

@@ -109,7 +109,7 @@ def open_machine(start: Path, watch: Watcher, *, record: Path | None = None) -> 
 
 @contextmanager
 def _alone(home: Project) -> Iterator[None]:
-    path = home.repo.private / "machine.lock"
+    path = home.repo.lock("machine")
     held = locked(path, wait=0)
     try:
         held.__enter__()

@@ -67,7 +67,7 @@ def _working(home: Project) -> tuple[Path, WorktreeState]:
 
 
 def _running(home: Project) -> bool:
-    lock = home.repo.private / "machine.lock"
+    lock = home.repo.lock("machine")
     if not lock.exists():
         return False
     try:

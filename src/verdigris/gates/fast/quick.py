@@ -140,7 +140,9 @@ def _check_surroundings(place: Place, card: Card) -> None:
     if card.config is not None and _digest(f"{place.root}/tdd.yaml") not in {card.config, None}:
         raise Doubt
     try:
-        lock = posix.open(f"{place.private}/operation.lock", posix.O_RDONLY)
+        lock = posix.open(
+            f"{place.common}/tdd/locks/{place.private.rpartition('/')[2]}.operation", posix.O_RDONLY
+        )
     except FileNotFoundError:
         return
     try:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 OPEN = frozenset({"SessionStart", "UserPromptSubmit", "Stop", "SubagentStop"})
 """Where a fault of ours is no reason to stand in a person's way."""
+IN_TIME = 2 / 3
+"""Of the time that a hook has, for waiting."""
 
 
 def answer(raw: bytes, arguments: list[str]) -> NoReturn:
@@ -19,6 +21,7 @@ def answer(raw: bytes, arguments: list[str]) -> NoReturn:
     code, out, err = 2, "", ""
     try:
         _find_packages()
+        _keep_time(arguments)
         code, out, err = (0, "{}\n", "") if _now_plain(raw, arguments) else _decided(raw)
     except Exception as error:  # noqa: BLE001 - unexpected means no, and says so
         code = 0 if arguments[1:2] and arguments[1] in OPEN else 2
@@ -41,6 +44,15 @@ def _find_packages() -> None:
     import site
 
     site.main()
+
+
+def _keep_time(arguments: list[str]) -> None:
+    """Within what the client allows: a lock that somebody holds is told of in time."""
+    from verdigris.gates.claude.settings import HOOKS
+    from verdigris.kernel.lock import answer_within
+
+    allowed = {hook.event: hook.seconds for hook in HOOKS}
+    answer_within(allowed.get(arguments[1] if arguments[1:] else "", min(allowed.values())) * IN_TIME)
 
 
 def _decided(raw: bytes) -> tuple[int, str, str]:

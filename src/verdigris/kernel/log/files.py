@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError
+from verdigris.kernel.lock import acquire
 from verdigris.kernel.log.format import decode
 from verdigris.kernel.log.head import Head, parse, render
 
@@ -79,7 +80,7 @@ class Files:
         while True:
             lock = os.open(self.path(LOCK), flags, 0o666)
             try:
-                fcntl.flock(lock, operation)
+                acquire(lock, LOCK, operation=operation)
                 if os.path.samestat(os.fstat(lock), os.stat(self.path(LOCK))):
                     return lock
             except FileNotFoundError:

@@ -26,7 +26,8 @@ PR_SET_NO_NEW_PRIVS = 38
 PR_CAPBSET_DROP = 24
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 
-_SYS_MOUNT_SETATTR = 442
+_SYS_OPEN_TREE, _SYS_MOVE_MOUNT, _SYS_MOUNT_SETATTR = 428, 429, 442
+_OPEN_TREE_CLONE, _OPEN_TREE_CLOEXEC, _MOVE_MOUNT_F_EMPTY_PATH = 1, os.O_CLOEXEC, 4
 _AT_FDCWD = -100
 _AT_RECURSIVE = 0x8000
 _CAPABILITY_VERSION_3 = 0x20080522
@@ -69,6 +70,17 @@ def set_mount_attributes(path: str, *, put: int = 0, take: int = 0, recursive: b
     _called("syscall", _SYS_MOUNT_SETATTR, *at, path=path)
 
 
+def copied_mount(path: str) -> int:
+    """A descriptor of what is mounted at and below a path, as it is now; ENOSYS before Linux 5.2."""
+    flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC | _AT_RECURSIVE
+    return _returned("syscall", _SYS_OPEN_TREE, _AT_FDCWD, os.fsencode(path), flags, path=path)
+
+
+def attach_mount(copied: int, path: str) -> None:
+    at = (copied, b"", _AT_FDCWD, os.fsencode(path), _MOVE_MOUNT_F_EMPTY_PATH)
+    _called("syscall", _SYS_MOVE_MOUNT, *at, path=path)
+
+
 def prctl(option: int, first: int = 0, second: int = 0) -> None:
     _called("prctl", option, _Word(first), _Word(second), _Word(0), _Word(0))
 
@@ -88,9 +100,16 @@ def _bytes(text: str | None) -> bytes | None:
 
 
 def _called(name: str, *words: Any, path: str | None = None) -> None:
+    if _returned(name, *words, path=path) != 0:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
+
+
+def _returned(name: str, *words: Any, path: str | None = None) -> int:
     """Found when first called: other systems lack some of them."""
     if name not in _found:
         _found[name] = _Function(dlsym(dlopen(None, 0), name))  # type: ignore[arg-type]  # None: what is loaded
-    if _found[name](*words) != 0:
+    answer = int(_found[name](*words))
+    if answer < 0:
         number = get_errno() or errno.EINVAL
         raise OSError(number, os.strerror(number), path)
+    return answer

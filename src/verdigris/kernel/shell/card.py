@@ -1,7 +1,7 @@
 """What a shell call needs to know, kept ready: good for as long as no event in the log changed it."""
 
 # Part of every shell call, where every millisecond counts, and names stay `str`:
-# ruff: noqa: PTH105, PTH123
+# ruff: noqa: PTH105, PTH116, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import os
 
 TYPE_CHECKING = False  # `typing` costs as much as all of this
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-VERSION = 2
+VERSION = 3
 NAME = "shell.card"
 LOG = "events.jsonl"
 ANCHOR, READONLY, MASKED, HOLE, DISK, APART = range(6)
@@ -24,12 +24,23 @@ NEUTRAL = frozenset(
     b" tool_allowed violation".split()
 )
 """Events after which the same is protected as before them."""
+VARIABLES = (
+    *("HOME", "PATH", "TMPDIR", "TMP", "TEMP", "CLAUDE_CODE_TMPDIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME"),
+    *("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "ZDOTDIR", "BASH_ENV", "ENV"),
+    *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "NPM_CONFIG_USERCONFIG", "PIP_CONFIG_FILE"),
+    *("npm_config_cache", "NPM_CONFIG_CACHE", "npm_config_store_dir", "YARN_GLOBAL_FOLDER"),
+    *("YARN_CACHE_FOLDER", "PNPM_HOME", "BUN_INSTALL_CACHE_DIR", "DENO_DIR", "PIP_CACHE_DIR", "UV_CACHE_DIR"),
+    *("POETRY_CACHE_DIR", "PIPENV_CACHE_DIR", "CARGO_HOME", "GOPATH", "GOMODCACHE", "GOCACHE"),
+    *("GRADLE_USER_HOME", "NUGET_PACKAGES", "COMPOSER_CACHE_DIR", "BUNDLE_USER_CACHE", "PUB_CACHE"),
+    *("CCACHE_DIR", "SCCACHE_DIR", "PRE_COMMIT_HOME", "COREPACK_HOME"),
+)
+"""Where homes, settings and caches lie: the names that core/caches.py and writable.py read."""
 _SEEN = 64
 _TAIL = 1 << 20
 
 
 class Card:
-    __slots__ = ("ids", "log", "mounts", "root", "way")
+    __slots__ = ("around", "ids", "log", "mounts", "root", "way")
 
     def __init__(
         self,
@@ -38,6 +49,7 @@ class Card:
         mounts: Sequence[tuple[str, int]],
         log: tuple[int, bytes],
         ids: Sequence[tuple[str, str]] = (),
+        around: tuple[str | int | None, ...] = (),
     ) -> None:
         self.root = root
         self.way = way
@@ -47,27 +59,40 @@ class Card:
         """The size of the log that this was made from, and its last bytes."""
         self.ids = ids
         """What the one outside writes into which map, where the way is `mapped`."""
+        self.around = around
+        """Of the surroundings that this was made in; see `surroundings`."""
 
 
 def write(private: str, card: Card) -> None:
     fresh = f"{private}/{NAME}.{os.getpid()}"
     with open(fresh, "wb") as file:
         file.write(
-            marshal.dumps((VERSION, card.root, card.way, tuple(card.mounts), card.log, tuple(card.ids)))
+            marshal.dumps(
+                (VERSION, card.root, card.way, tuple(card.mounts), card.log, tuple(card.ids), card.around)
+            )
         )
     os.replace(fresh, f"{private}/{NAME}")
 
 
-def read(private: str, control: str) -> Card | None:
+def surroundings(control: str, environment: Mapping[str, str]) -> tuple[str | int | None, ...]:
+    """What decides on mounts beside log and tree: variables, and the linked worktrees there are."""
+    try:
+        linked = os.stat(f"{os.path.dirname(control)}/worktrees").st_mtime_ns
+    except FileNotFoundError:
+        linked = 0
+    return linked, *(environment.get(name) for name in VARIABLES)
+
+
+def read(private: str, control: str, around: tuple[str | int | None, ...] = ()) -> Card | None:
     """None where there is none, or it is out of date."""
     try:
         with open(f"{private}/{NAME}", "rb") as file:
-            version, root, way, mounts, log, ids = marshal.loads(file.read())  # noqa: S302 - the agent cannot write it
-        if version != VERSION or not _neutral_since(f"{control}/{LOG}", *log):
+            version, root, way, mounts, log, ids, made_in = marshal.loads(file.read())  # noqa: S302 - no agent can write it
+        if version != VERSION or made_in != around or not _neutral_since(f"{control}/{LOG}", *log):
             return None
     except (OSError, ValueError, EOFError, TypeError):
         return None
-    return Card(root, way, mounts, log, ids)
+    return Card(root, way, mounts, log, ids, made_in)
 
 
 def seen(control: str) -> tuple[int, bytes]:

@@ -18,15 +18,17 @@ from verdigris.kernel.sandbox.syscalls import (
     MS_RDONLY,
     MS_REC,
     MS_REMOUNT,
+    attach_mount,
+    copied_mount,
     mount,
     set_mount_attributes,
     unshare,
 )
-from verdigris.kernel.shell.card import ANCHOR, APART, DISK, HOLE, MASKED
+from verdigris.kernel.shell.card import ANCHOR, APART, DISK, HOLE, MASKED, READONLY
 
 TYPE_CHECKING = False  # see card.py
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from verdigris.kernel.sandbox.namespaces import Way
 
@@ -37,19 +39,21 @@ _NOBODYS = frozenset({_SYS_ADMIN, _DAC_READ_SEARCH, _SYS_MODULE, _SYS_RAWIO, _MK
 
 
 def confine(mounts: Iterable[tuple[str, int]], way: Way, entered: Callable[[], None] | None = None) -> None:
-    """Everything that is not named stays as it is: the network, temporary folders, terminals, `/proc`.
+    """What is not named is read-only; the network and the processes stay those of the machine.
 
     `entered` is called in our namespaces, to tell the one outside, who then sets the ids of a `mapped` one;
     whoever calls this waits for that before the exec.
     """
     cwd, keep = _cwd(), _kept(way)  # which we are is not known in a namespace without ids
     mapper = Mapper() if way == "mapped" and entered is None else None
+    planned = list(mounts)
     leave(own_ids=way == "own", ipc=False)
-    for path, kind in mounts:
-        try:
-            _mount(path, kind)
-        except FileNotFoundError:
-            continue  # gone since the card was made
+    try:
+        _seal(planned)
+    except OSError as error:
+        if error.errno != errno.ENOSYS:
+            raise
+        _seal_one_by_one(planned)
     # Through the new mounts: what was held from before leads past them.
     os.chdir(cwd)
     if mapper is not None:
@@ -76,30 +80,56 @@ def _cwd() -> str:
         return "/"
 
 
+def _seal(planned: Sequence[tuple[str, int]]) -> None:
+    """A hole is copied before all is made read-only: it stays as it was, with what is mounted in it."""
+    holes = {path: held for path, kind in planned if kind == HOLE and (held := _copied(path)) is not None}
+    set_mount_attributes("/", put=ATTR_RDONLY, recursive=True)
+    for path, kind in planned:
+        try:
+            if path in holes:
+                attach_mount(holes.pop(path), path)
+            elif kind != HOLE:
+                _mount(path, kind)
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # gone since the card was made
+
+
+def _copied(path: str) -> int | None:
+    try:
+        return copied_mount(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
 def _mount(path: str, kind: int) -> None:
     if kind in {MASKED, APART}:
         mount("tmpfs", path, "tmpfs", 0, "mode=555" if kind == MASKED else "mode=700")
-        return
-    if kind == DISK:
+    elif kind == DISK:
         mount("/dev/null", path, None, MS_BIND)
-        return
-    mount(path, path, None, MS_BIND | MS_REC)
-    if kind == ANCHOR:
-        return
-    try:
-        if kind == HOLE:
-            set_mount_attributes(path, take=ATTR_RDONLY, recursive=True)
-        else:
+    else:
+        mount(path, path, None, MS_BIND | MS_REC)
+        if kind == READONLY:
             set_mount_attributes(path, put=ATTR_RDONLY, recursive=True)
-    except OSError as error:
-        if error.errno != errno.ENOSYS:
-            raise
-        _remount(path, 0 if kind == HOLE else MS_RDONLY)
 
 
-def _remount(path: str, readonly: int) -> None:
-    """Before Linux 5.12; flags that it has already must be named, or a plain user is refused."""
+def _seal_one_by_one(planned: Sequence[tuple[str, int]]) -> None:
+    """Before Linux 5.12; flags that a mount has already must be named, or a plain user is refused."""
     from verdigris.kernel.sandbox.mounts import listed
 
-    had = next(found.flags for found in reversed(listed()) if found.point == path)
-    mount(None, path, None, MS_REMOUNT | MS_BIND | (had & ~MS_RDONLY) | readonly)
+    flags = {found.point: found.flags for found in listed()}
+    for point, had in flags.items():
+        mount(None, point, None, MS_REMOUNT | MS_BIND | had | MS_RDONLY)
+    for path, kind in planned:
+        try:
+            _mount(path, ANCHOR if kind in {HOLE, READONLY} else kind)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        if kind in {HOLE, READONLY}:
+            around = next((place for place in (path, *_above(path)) if place in flags), "/")
+            had = flags.get(around, 0) & ~MS_RDONLY
+            mount(None, path, None, MS_REMOUNT | MS_BIND | had | (MS_RDONLY if kind == READONLY else 0))
+
+
+def _above(path: str) -> Iterable[str]:
+    while path := path.rpartition("/")[0]:
+        yield path

@@ -10,10 +10,23 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Actor
 from verdigris.core.errors import NotConfigured, VerdigrisError
-from verdigris.core.protection import above, mounts, protected_classes, with_anchors
+from verdigris.core.protection import mounts, protected_classes
+from verdigris.core.regions import is_writable, plan_mounts
 from verdigris.kernel.project import open_project
+from verdigris.kernel.repository import LOCKS
 from verdigris.kernel.sandbox.namespaces import IDS, same, ways
-from verdigris.kernel.shell.card import ANCHOR, DISK, HOLE, MASKED, READONLY, Card, seen, write
+from verdigris.kernel.shell import gitfolders, writable
+from verdigris.kernel.shell.card import (
+    ANCHOR,
+    DISK,
+    HOLE,
+    MASKED,
+    READONLY,
+    Card,
+    seen,
+    surroundings,
+    write,
+)
 from verdigris.kernel.shell.confining import confine
 from verdigris.kernel.shell.installation import own
 
@@ -25,14 +38,9 @@ if TYPE_CHECKING:
     from verdigris.kernel.project import Project
     from verdigris.kernel.sandbox.namespaces import Way
 
-SETTINGS = (
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".codex/config.toml",
-    ".gemini/settings.json",
-)
-"""In a user's home, where an agent's hooks can be switched off for every project."""
+KINDS = {"hole": HOLE, "readonly": READONLY, "anchor": ANCHOR}
 LINK = "120000"
+LOG_LOCK = "lock"
 MAIN_SOURCE = "src"
 
 
@@ -46,40 +54,50 @@ def main(root: str, private: str) -> None:
 
 def refresh(root: str, private: str) -> Card:
     control = os.path.dirname(os.path.dirname(private))  # noqa: PTH120 - names stay `str`
+    around = surroundings(control, os.environ)
     try:
         project = open_project(Path(root), Actor("kernel", client="shell"))
     except NotConfigured:
-        card = Card(root, "", (), seen(control))
+        card = Card(root, "", (), seen(control), around=around)
     else:
         log = seen(control)  # before the state is read: what is appended meanwhile makes a new card
+        project.repo.lock("").parent.mkdir(exist_ok=True)
+        gitfolders.make_switches(project.repo)
+        writable.make_folders(os.environ, project.settings.sandbox_write)
         planned = protection(project)
         way = found_way(planned) or ""
         ids = tuple((name, same(name)) for name in IDS) if way == "mapped" else ()
-        card = Card(root, way, planned, log, ids)
+        card = Card(root, way, planned, log, ids, around)
     write(private, card)
     return card
 
 
 def protection(project: Project, phase: Phase | None = None) -> tuple[tuple[str, int], ...]:
     """Absolute path and kind of each mount, a folder before what is in it; as in the phase that it is in."""
+    control = str(project.repo.control)
+    masked = {f"{control}/store": MASKED, f"{control}/{LOCKS}": MASKED, f"{control}/{LOG_LOCK}": DISK}
+    planned = {path: KINDS[kind] for path, kind in plan_mounts(regions(project, phase)).items()}
+    return (*planned.items(), *masked.items(), *((disk, DISK) for disk in _disks()))
+
+
+def regions(project: Project, phase: Phase | None = None) -> dict[str, bool]:
+    """Absolute path → writable? All else is read-only; of two lines on one path the later wins."""
     top = str(project.root)
     files = _files(project)
     kept = protected_classes(phase or project.state().phase)
     inside = mounts(_with_links(project, files, kept), kept, _roomy(project))
+    found = writable.outside_regions(os.environ)
+    found |= gitfolders.git_regions(project.repo) | {top: True}
+    found |= dict.fromkeys(gitfolders.hooks_in(project.root, os.environ), False)
+    found |= {f"{top}/{path}": not readonly for path, readonly in inside.items()}
+    if project.repo.git_dir != project.root / ".git":
+        found[f"{top}/.git"] = False
     readonly, holes = own()
-    known = {f"{top}/{path}": READONLY if ro else _writable(path, inside) for path, ro in inside.items()}
-    known |= dict.fromkeys([*readonly, *_settings()], READONLY)
-    known |= dict.fromkeys([str(project.repo.git_dir), str(project.repo.common_dir)], ANCHOR)
-    known[f"{top}/.git"] = ANCHOR if project.repo.git_dir == project.root / ".git" else READONLY
-    known |= dict.fromkeys(holes, HOLE)
-    known[str(project.repo.control)] = READONLY
-    known[str(project.repo.control / "store")] = MASKED
-    anchored = with_anchors(dict.fromkeys([*known, top], False))
-    return (*((path, known.get(path, ANCHOR)) for path in anchored), *((disk, DISK) for disk in _disks()))
-
-
-def _writable(path: str, inside: Mapping[str, bool]) -> int:
-    return HOLE if any(inside.get(folder) for folder in above(path)) else ANCHOR
+    holes = [path for path in holes if is_writable(path, found)]
+    found |= dict.fromkeys(readonly, False) | dict.fromkeys(holes, True)
+    found |= writable.allowed_regions(os.environ, project.settings.sandbox_write)
+    found[str(project.repo.control)] = False
+    return found
 
 
 def found_way(planned: Iterable[tuple[str, int]]) -> Way | None:
@@ -136,8 +154,3 @@ def _disks() -> list[str]:
         return []
     with os.scandir("/dev") as entries:
         return [entry.path for entry in entries if stat.S_ISBLK(entry.stat(follow_symlinks=False).st_mode)]
-
-
-def _settings() -> list[str]:
-    home = Path.home()
-    return [str(path) for name in SETTINGS if (path := home / name).is_file() and not path.is_symlink()]

@@ -12,7 +12,7 @@ import sys
 
 from verdigris.kernel import opencall
 from verdigris.kernel.shell import guests
-from verdigris.kernel.shell.card import Card, read
+from verdigris.kernel.shell.card import Card, read, surroundings
 
 TYPE_CHECKING = False  # see card.py
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Place:
 def run(place: Place, command: str) -> NoReturn:
     if not os.access(place.private, os.W_OK) or _hook(place.control, command):
         _shell(command, os.environ)  # confined already, or one of our own
-    card = read(place.private, place.control) or _refreshed(place)
+    card = _known(place) or _refreshed(place)
     if card is None:
         os.write(
             2, b"verdigris: the state cannot be read, so the command was not run: `tdd doctor` tells more\n"
@@ -61,7 +61,12 @@ def run(place: Place, command: str) -> NoReturn:
 
 
 def _hook(control: str, command: str) -> bool:
-    """Whether it is byte for byte a hook that `tdd init` wrote: the client runs those by its shell, too."""
+    """Whether the client runs a hook that `tdd init` wrote, which it does by its shell, too.
+
+    The words alone are not enough, since an agent can say them: only to a hook does the client give the mark.
+    """
+    if guests.MARK not in os.environ:
+        return False
     try:
         with open(f"{control}/{HOOKS}", "rb") as file:
             return os.fsencode(command) in file.read().split(b"\0")
@@ -69,11 +74,15 @@ def _hook(control: str, command: str) -> bool:
         return False
 
 
+def _known(place: Place) -> Card | None:
+    return read(place.private, place.control, surroundings(place.control, os.environ))
+
+
 def _refreshed(place: Place) -> Card | None:
     argv = place.outside(REFRESH, place.root, place.private)
     child = os.posix_spawn(argv[0], argv, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, 2, 1)])
     _, status = os.waitpid(child, 0)
-    return read(place.private, place.control) if status == 0 else None
+    return _known(place) if status == 0 else None
 
 
 def _call(place: Place, card: Card, command: str) -> int:
@@ -84,7 +93,7 @@ def _call(place: Place, card: Card, command: str) -> int:
     gc.disable()
     from verdigris.kernel.sandbox.syscalls import prctl
 
-    path = opencall.socket_of(place.private)
+    path, linked = opencall.socket_of(place.private), _linked(place)
     go, tell = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
     kept = guests.held(os.environ)
     child = os.fork()
@@ -109,7 +118,24 @@ def _call(place: Place, card: Card, command: str) -> int:
         return outside.wait()
     finally:
         opencall.closed(place.private, empty=outside.alone())
+        _remember_worktrees(place, linked)
         guests.explained(kept)
+
+
+def _linked(place: Place) -> set[str]:
+    try:
+        with os.scandir(f"{os.path.dirname(place.control)}/worktrees") as entries:
+            return {f"{entry.inode()} {entry.name}" for entry in entries}
+    except OSError:
+        return set()
+
+
+def _remember_worktrees(place: Place, before: set[str]) -> None:
+    """What the call added is an agent's to write; the person's other worktrees are not."""
+    if added := _linked(place) - before:
+        from verdigris.kernel.shell.gitfolders import remember_made
+
+        remember_made(place.private, added)
 
 
 def _write(path: str, text: str) -> None:

@@ -102,7 +102,7 @@ class Workspace:
     @contextmanager
     def _indexed(self, name: str) -> Iterator[Git]:
         """Git with an index of this worktree's own, while nobody else is at work on it."""
-        with locked(self._repo.private / "workspace.lock", wait=LOCK_WAIT) as held:
+        with locked(self._repo.lock("workspace"), wait=LOCK_WAIT) as held:
             own_index = self._repo.private / name
             try:
                 index.clear(own_index)
