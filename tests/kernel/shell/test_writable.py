@@ -198,6 +198,6 @@ def test_what_the_configuration_names_can_be_written(one: Shelled) -> None:
     )
     done = one.run("echo x > ~/.config/tool/a && git config a.b c && echo x > ~/.config/other")
     yaml.write_text(before)
-    assert (done.code, done.err.count("ead-only")) == (1, 1)
+    assert (done.code, done.err.count("Read-only file system")) == (1, 1)
     assert (one.folder / "home/.config/tool/a").read_text() == "x\n"
     assert one.world.repo.git("config", "a.b") == "c"

@@ -13,6 +13,7 @@ import sys
 from verdigris.kernel import opencall
 from verdigris.kernel.shell import guests
 from verdigris.kernel.shell.card import Card, read, surroundings
+from verdigris.kernel.shell.explaining import Hearing
 
 TYPE_CHECKING = False  # see card.py
 if TYPE_CHECKING:
@@ -96,13 +97,18 @@ def _call(place: Place, card: Card, command: str) -> int:
     path, linked = opencall.socket_of(place.private), _linked(place)
     go, tell = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
     kept = guests.held(os.environ)
+    heard = Hearing() if card.way and kept < 0 else None
     child = os.fork()
     if child == 0:
         os.close(go[1])
         if kept >= 0:
             os.dup2(kept, 2)
+        if heard is not None:
+            heard.redirect()
         _confined(card, command, path, go[0], tell[1])
     os.close(tell[1])
+    if heard is not None:
+        heard.begin()
     from verdigris.kernel.shell.outside import Outside, listening
 
     prctl(_PR_SET_CHILD_SUBREAPER, 1)
@@ -115,11 +121,21 @@ def _call(place: Place, card: Card, command: str) -> int:
         os.write(go[1], b".")
     outside = Outside(place.outside(OUTSIDE), place.root, child, socket, (place.private, command))
     try:
-        return outside.wait()
+        code = outside.wait()
+        if code and heard is not None:
+            _explain(heard, card)
+        return code
     finally:
         opencall.closed(place.private, empty=outside.alone())
         _remember_worktrees(place, linked)
         guests.explained(kept)
+
+
+def _explain(heard: Hearing, card: Card) -> None:
+    if said := heard.said():
+        from verdigris.kernel.shell.explaining import explanation
+
+        os.write(2, explanation(said, card.mounts, card.root, os.environ))
 
 
 def _linked(place: Place) -> set[str]:
