@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import signal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +12,7 @@ from verdigris.core.actions import Actor, Deny
 from verdigris.core.errors import ToolMissing, UserError
 from verdigris.core.events import Synced, Syncing
 from verdigris.core.state import Phase
-from verdigris.kernel import sandbox
+from verdigris.kernel import opencall, sandbox
 from verdigris.kernel.observe import unclaimed
 from verdigris.kernel.project import open_project
 from verdigris.kernel.settle import settle
@@ -17,7 +20,6 @@ from verdigris.kernel.sync import MOVES, Moved, sync
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from support.gitrepo import GitRepo
 
@@ -217,11 +219,12 @@ def test_an_agents_move_that_would_change_a_switch_goes_back_whole(forked: World
 
 
 @pytest.mark.skipif(not sandbox.available().ok, reason="no namespaces here")
-def test_gits_hooks_run_by_an_agents_sync_cannot_write_what_is_the_kernels(forked: World) -> None:
-    hook = forked.root / ".git" / "hooks" / "post-checkout"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\necho x >> .git/tdd/head\necho x >> tdd.yaml\necho hi > seen.txt\n")
-    hook.chmod(0o755)
+def test_what_git_runs_in_an_agents_sync_cannot_write_what_is_the_kernels(forked: World) -> None:
+    (forked.root / "smudge.sh").write_text(
+        "#!/bin/sh\necho x >> .git/tdd/head\necho x >> tdd.yaml\necho hi > seen.txt\ncat\n"
+    )
+    forked.repo.git("config", "filter.x.smudge", "sh ./smudge.sh")
+    forked.repo.write(".git/info/attributes", "theirs.py filter=x\n")
     forked.repo.git("update-ref", "refs/remotes/origin/side", "side")
     config = forked.read("tdd.yaml")
     done = sync(open_project(forked.root, Actor("agent", client="claude")), ["switch", "--quiet", "side"])
@@ -276,7 +279,8 @@ def test_source_that_a_hook_or_a_filter_of_gits_writes_does_not_stay(forked: Wor
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\necho 'VALUE = 1' > calc.py\n")
     hook.chmod(0o755)
-    assert isinstance(agents(forked, "switch", "--quiet", "--create", "other"), Deny)
+    assert isinstance(agents(forked, "switch", "--quiet", "--create", "other"), Moved)
+    assert forked.read("calc.py") == CALC, "no hook is run for an agent"
     hook.unlink()
     forked.repo.git("config", "filter.x.smudge", "echo 'VALUE = 1'")
     forked.repo.git("config", "filter.x.clean", "git show side:%f")
@@ -284,3 +288,59 @@ def test_source_that_a_hook_or_a_filter_of_gits_writes_does_not_stay(forked: Wor
     assert isinstance(agents(forked, "switch", "--quiet", "side"), Deny)
     assert not (forked.root / "theirs.py").exists()
     assert forked.read("calc.py") == CALC
+
+
+@pytest.mark.parametrize(
+    "argv", [("rebase", "--exec", "touch ran", "HEAD~1"), ("fetch", "--upload-pack=touch ran", ".")]
+)
+def test_an_agents_move_starts_no_other_program(forked: World, argv: tuple[str, ...]) -> None:
+    forked.repo.commit("mine", mine="x")
+    denied = agents(forked, *argv)
+    assert isinstance(denied, Deny)
+    assert (denied.rule, argv[1] in denied.reason) == ("git-starts-a-program", True)
+    assert not (forked.root / "ran").exists()
+    assert forked.events(Syncing) == []
+    assert isinstance(sync(forked.project, argv), Moved)
+
+
+def test_steps_that_an_agent_wrote_into_a_rebase_are_not_run(forked: World) -> None:
+    todo = forked.root / ".git/rebase-merge/git-rebase-todo"
+    todo.parent.mkdir()
+    todo.write_text("exec touch ran\n")
+    denied = agents(forked, "rebase", "--continue")
+    assert isinstance(denied, Deny)
+    assert "exec" in denied.reason
+
+
+@pytest.mark.parametrize("confined", [True, False])
+def test_nothing_that_git_started_outlives_an_agents_move(
+    forked: World, monkeypatch: pytest.MonkeyPatch, confined: bool
+) -> None:
+    if not confined:
+        monkeypatch.setattr("verdigris.kernel.agentgit.found_way", lambda _: None)
+    forked.repo.git("update-ref", "refs/remotes/origin/side", "side")
+    daemon = "setsid sh -c 'echo $$ >> pids; (setsid sleep 60 & echo $! >> pids); sleep 60' >&- 2>&- <&- &"
+    (forked.root / "smudge.sh").write_text(f"#!/bin/sh\n{daemon}\nsleep 0.3; cat\n")
+    forked.repo.git("config", "filter.x.smudge", "sh ./smudge.sh")
+    forked.repo.write(".git/info/attributes", "theirs.py filter=x\n")
+    assert isinstance(agents(forked, "switch", "--quiet", "side"), Moved)
+    pids = forked.read("pids").split()
+    assert len(pids) == 2
+    assert [pid for pid in pids if Path("/proc", pid).exists()] == []
+    assert not opencall.alive(str(forked.project.repo.private))
+
+
+def test_what_cannot_be_ended_is_a_known_call(forked: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("verdigris.kernel.agentgit._kill_descendants", lambda _: False)
+    if not sandbox.available().ok:
+        pytest.skip("no namespaces here")
+    forked.repo.git("update-ref", "refs/remotes/origin/side", "side")
+    (forked.root / "smudge.sh").write_text("#!/bin/sh\nsleep 60 >&- 2>&- & echo $! > pid\ncat\n")
+    forked.repo.git("config", "filter.x.smudge", "sh ./smudge.sh")
+    forked.repo.write(".git/info/attributes", "theirs.py filter=x\n")
+    agents(forked, "switch", "--quiet", "side")
+    private = str(forked.project.repo.private)
+    assert opencall.alive(private)
+    os.kill(int(forked.read("pid")), signal.SIGKILL)
+    os.waitpid(int(forked.read("pid")), 0)
+    assert not opencall.alive(private)

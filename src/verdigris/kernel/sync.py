@@ -14,20 +14,19 @@ from verdigris.core.pathclass import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.state import Phase
 from verdigris.core.value import value
+from verdigris.kernel import agentgit
 from verdigris.kernel.gitwhole import move_back, place
 from verdigris.kernel.observe import look
 from verdigris.kernel.operation import operation
 from verdigris.kernel.putback import AGENT
 from verdigris.kernel.repository import in_progress
-from verdigris.kernel.shell.confining import confine
-from verdigris.kernel.shell.protecting import found_way, protection
 from verdigris.kernel.tripwire.memory import moved_rightly
 from verdigris.kernel.unearned import unearned
 from verdigris.kernel.workspace import trees
 from verdigris.kernel.workspace.git import not_started, program, users_git
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from verdigris.core.state import WorktreeState
     from verdigris.kernel.gitwhole import Place
@@ -62,10 +61,15 @@ def sync(project: Project, argv: Sequence[str], *, quiet: bool = False) -> Moved
         decision = decide(state, Do("sync"), project.settings)
         if isinstance(decision, Deny):
             return decision
+        if project.actor.role == AGENT and (denial := agentgit.refusal(project, argv)):
+            return denial
         intent = Syncing(argv=tuple(argv), tree=project.workspace.snapshot())
         agents = place(project) if project.actor.role == AGENT else None
         project.record(intent, sync=True)
-        code, said = _git(project, argv, quiet=quiet)
+        if agents is not None:
+            code, said = agentgit.run(project, argv, quiet=quiet)
+        else:
+            code, said = _git(project, argv, quiet=quiet)
         if agents is not None and (why := _not_an_agents(project, state, intent, agents)):
             return _moved_back(project, intent, agents, why)
         return replace(finish(project, intent, exit_code=code), said=said)
@@ -111,15 +115,6 @@ def finish(project: Project, intent: Syncing, exit_code: int | None) -> Moved:
     return Moved(exit_code or 0, brought, in_progress(project.repo))
 
 
-def _confining(project: Project) -> Callable[[], None] | None:
-    """Hooks, filters and drivers of git are programs that an agent can write: the switches are not theirs."""
-    if project.actor.role != AGENT:
-        return None
-    planned = protection(project, Phase.OFF)
-    way = found_way(planned)
-    return None if way is None else lambda: confine(planned, way)
-
-
 def _git(project: Project, argv: Sequence[str], *, quiet: bool = False) -> tuple[int, str]:
     """The user's own git with the user's own configuration: this is the user's move, only bracketed."""
     env = {name: value for name, value in os.environ.items() if name not in REDIRECTING}
@@ -131,7 +126,6 @@ def _git(project: Project, argv: Sequence[str], *, quiet: bool = False) -> tuple
             check=False,
             stdout=subprocess.PIPE if quiet else None,
             stderr=subprocess.STDOUT if quiet else None,
-            preexec_fn=_confining(project),
         )
     except FileNotFoundError:
         raise not_started(project.root) from None

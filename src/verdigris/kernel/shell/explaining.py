@@ -132,7 +132,10 @@ def explanation(
 
 
 def _is_path(spelling: str, path: str) -> bool:
-    return spelling != "" and ("/" in spelling or spelling.startswith(".") or os.path.lexists(path))
+    """Words of a sentence are none; a path with blanks is believed where it is absolute."""
+    if not spelling or (" " in spelling and not spelling.startswith("/")):
+        return False
+    return "/" in spelling or spelling.startswith(".") or os.path.lexists(path)
 
 
 def _is_written(path: str, mounts: Sequence[tuple[str, int]]) -> bool:
