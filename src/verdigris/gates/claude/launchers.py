@@ -12,7 +12,13 @@ from verdigris.core.errors import StorageError
 from verdigris.gates.claude.settings import commands
 from verdigris.kernel.repository import LINKED_MAIN, MAIN
 from verdigris.kernel.shell.installation import import_paths, interpreter
-from verdigris.kernel.shell.launcher import HOOKS, launcher, write_hook_commands, write_launcher
+from verdigris.kernel.shell.launcher import (
+    HOOKS,
+    arguments,
+    launcher,
+    write_hook_commands,
+    write_launcher,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,7 +34,10 @@ WHICH = """\
 d=$(cd -P "/proc/$CLAUDE_PID/cwd" 2>/dev/null && pwd -P) n={main}
 while [ -n "$d" ] && [ ! -e "$d/.git" ]; do d=${{d%/*}}; done
 if [ -f "$d/.git" ]; then read -r _ g <"$d/.git"; n=${{g##*/}}; [ "$n" != {main} ] || n={linked}; fi
-[ -x {folder}/"$n"/shell ] || n={main}
+if [ ! -x {folder}/"$n"/shell ]; then
+  [ -d {linked_ones}/"${{g##*/}}" ] && mkdir -p {folder}/"$n" && exec {entry} "$d" {folder}/"$n" {paths} "$@"
+  n={main}
+fi
 exec {folder}/"$n"/shell "$@"
 """
 """One prefix for all worktrees: the client reads its personal settings in the main one, for each of them."""
@@ -47,7 +56,10 @@ def write(repo: Repository) -> None:
     paths = shlex.quote(os.pathsep.join(import_paths()))
     _put(repo.control / HOOK, f'#!/bin/sh\n{PATHS}={paths} exec {call} "$@"\n')
     folder = shlex.quote(str(repo.private.parent))
-    _put(repo.control / SHELL, WHICH.format(folder=folder, main=MAIN, linked=LINKED_MAIN))
+    entry, linked_ones = shlex.join(arguments(repo)[:-3]), shlex.quote(str(repo.common_dir / "worktrees"))
+    lines = shlex.quote("\n".join(import_paths()))
+    names = {"main": MAIN, "linked": LINKED_MAIN, "folder": folder, "linked_ones": linked_ones}
+    _put(repo.control / SHELL, WHICH.format(entry=entry, paths=lines, **names))
 
 
 def _put(path: Path, text: str) -> None:
