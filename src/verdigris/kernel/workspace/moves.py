@@ -166,6 +166,7 @@ def clean(repo: Repository, git: Git, came: Iterable[Change]) -> frozenset[str]:
     present = {c.path: f"{c.new_mode} {c.new}\t{c.path}\0" for c in came if not c.deleted}
     if not present:
         return frozenset(gone)
+    repo.private.mkdir(parents=True, exist_ok=True)
     with locked(repo.lock("workspace"), wait=LOCK_WAIT) as held:
         indexed = git.with_index(repo.private / "moves-index", held)
         clear(repo.private / "moves-index")

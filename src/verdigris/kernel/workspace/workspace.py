@@ -102,6 +102,7 @@ class Workspace:
     @contextmanager
     def _indexed(self, name: str) -> Iterator[Git]:
         """Git with an index of this worktree's own, while nobody else is at work on it."""
+        self._repo.private.mkdir(parents=True, exist_ok=True)
         with locked(self._repo.lock("workspace"), wait=LOCK_WAIT) as held:
             own_index = self._repo.private / name
             try:
