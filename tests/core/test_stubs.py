@@ -11,7 +11,11 @@ from verdigris.core.stubs import StubFinding, only_stubs
 OLD = '''\
 """A calculator."""
 import os
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from enum import auto
 from math import floor, sqrt
+from typing import NewType, TypeVar, overload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -120,6 +124,11 @@ def test_comments_and_layout_do_not_count() -> None:
         "Alias: TypeAlias = dict[str, int]  # STUB:TDD",
         "if TYPE_CHECKING:\n    import typing\n",
         "if typing.TYPE_CHECKING:\n    import json\n",
+        "def sub(a, b):\n    raise NotImplementedError('STUB:TDD')\n",
+        "import abc as a\n# STUB:TDD\nclass Port:\n    @a.abstractmethod\n    def send(self): ...\n",
+        "import click\n# STUB:TDD\n@click.command()\ndef main(): ...\n",
+        "from functools import lru_cache\n# STUB:TDD\n@lru_cache(maxsize=None)\ndef sub(): ...\n",
+        "LATER = None  # STUB:TDD",
     ],
 )
 def test_a_stub_may_be_added(text: str) -> None:
@@ -149,6 +158,14 @@ def test_a_stub_may_be_added(text: str) -> None:
         ("def sub(a: compute()):  # STUB:TDD\n    ...", "annotation"),
         ("def sub(a) -> compute():  # STUB:TDD\n    ...", "annotation"),
         ("# STUB:TDD\n@register\ndef sub(a): ...", "decorator"),
+        ("# STUB:TDD\n@os.property\ndef sub(a): ...", "decorator"),
+        ("# STUB:TDD\n@Money.final\ndef sub(a): ...", "decorator"),
+        ("# STUB:TDD\n@exec\ndef sub(a): ...", "decorator"),
+        ("import importlib\n# STUB:TDD\n@importlib.import_module('x')\ndef sub(a): ...", "decorator"),
+        ("import werkzeug\n# STUB:TDD\n@werkzeug.import_string('x')\ndef sub(a): ...", "decorator"),
+        ("import atexit\n# STUB:TDD\n@atexit.register\ndef sub(): ...", "decorator"),
+        ("MORE = compute()  # STUB:TDD", "does work"),
+        ("MORE = 3", "not marked"),
         ("# STUB:TDD\n@dataclass(eq=compute())\nclass A: ...", "decorator"),
         ("# STUB:TDD\nclass A(make()): ...", "base"),
         ("# STUB:TDD\nclass A:\n    x: int = compute()", "constant"),
@@ -157,7 +174,6 @@ def test_a_stub_may_be_added(text: str) -> None:
         ("# STUB:TDD\nclass A:\n    x: list = field(default_factory=compute)", "constant"),
         ("X: int = compute()  # STUB:TDD", "constant"),
         ("X: int = 3", "STUB:TDD"),
-        ("X = 3  # STUB:TDD", "statement"),
         ("alias = add  # STUB:TDD", "statement"),
         ("T = TypeVar(compute())  # STUB:TDD", ""),
         ("print('x')  # STUB:TDD", "statement"),

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from verdigris.core.stuborigins import Origins
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-_DECORATORS = frozenset(
-    {
-        *("property", "staticmethod", "classmethod", "abstractmethod", "overload", "override", "final"),
-        *("dataclass", "runtime_checkable", "unique"),
-    }
+_FACTORIES = frozenset(
+    f"builtins.{name}"
+    for name in ("list", "dict", "set", "tuple", "frozenset", "str", "int", "float", "bytes")
 )
-_FACTORIES = frozenset({"list", "dict", "set", "tuple", "frozenset", "str", "int", "float", "bytes"})
-_TYPE_MAKERS = frozenset({"TypeVar", "ParamSpec", "TypeVarTuple", "NewType"})
+_TYPE_MAKERS = frozenset(
+    f"{module}.{name}"
+    for module in ("typing", "typing_extensions")
+    for name in ("TypeVar", "ParamSpec", "TypeVarTuple", "NewType")
+)
+_FIELDS = frozenset({"dataclasses.field", "attrs.field", "attr.ib", "attr.field", "pydantic.Field"})
 
 
 def constant(node: ast.expr | None, *, mutable: bool = True) -> bool:
@@ -75,39 +81,39 @@ def exported(node: ast.stmt) -> frozenset[str] | None:
             return None
 
 
-def makes_type(node: ast.stmt) -> bool:
+def makes_type(node: ast.stmt, origins: Origins) -> bool:
     """`T = TypeVar("T")` and its like, or a `type` statement."""
     match node:
         case ast.Assign(targets=[ast.Name()], value=ast.Call(func=func, args=args, keywords=keywords)):
             values = [*args, *(keyword.value for keyword in keywords)]
-            return last_name(func) in _TYPE_MAKERS and plain(func) and all(map(plain, values))
+            return origins.origin(func) in _TYPE_MAKERS and plain(func) and all(map(plain, values))
         case _:
             return type(node).__name__ == "TypeAlias"
 
 
-def field_fault(node: ast.AnnAssign) -> str | None:
+def field_fault(node: ast.AnnAssign, origins: Origins) -> str | None:
     if not isinstance(node.target, ast.Name):
         return "the statement does work"
     if not plain(node.annotation):
         return "the annotation is not plain"
     alias = last_name(node.annotation) == "TypeAlias" and plain(node.value)
-    if node.value is None or alias or constant(node.value) or _is_field(node.value):
+    if node.value is None or alias or constant(node.value) or _is_field(node.value, origins):
         return None
     return "the value is not a constant"
 
 
-def _is_field(node: ast.expr) -> bool:
+def _is_field(node: ast.expr, origins: Origins) -> bool:
     match node:
-        case ast.Call(func=func, args=[], keywords=keywords) if last_name(func) == "field" and plain(func):
+        case ast.Call(func=func, args=[], keywords=keywords) if origins.origin(func) in _FIELDS:
             return all(
-                last_name(k.value) in _FACTORIES if k.arg == "default_factory" else constant(k.value)
+                origins.origin(k.value) in _FACTORIES if k.arg == "default_factory" else constant(k.value)
                 for k in keywords
             )
         case _:
             return False
 
 
-def function_fault(node: Function) -> str | None:
+def function_fault(node: Function, origins: Origins) -> str | None:
     """Why a new function is more than a signature, or None."""
     spec = node.args
     parameters = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, *filter(None, (spec.vararg, spec.kwarg))]
@@ -116,17 +122,17 @@ def function_fault(node: Function) -> str | None:
         return "a default is not a constant"
     if not all(map(plain, [node.returns, *(parameter.annotation for parameter in parameters)])):
         return "an annotation is not plain"
-    if not all(_harmless(decorator, node.name) for decorator in node.decorator_list):
+    if not all(_harmless(decorator, node.name, origins) for decorator in node.decorator_list):
         return "the decorator does work"
     if not all(map(_is_empty, node.body)):
         return "the body does more than raise, pass or return a constant"
     return _type_parameter_fault(node)
 
 
-def class_header_fault(node: ast.ClassDef) -> str | None:
+def class_header_fault(node: ast.ClassDef, origins: Origins) -> str | None:
     if not all(map(plain, [*node.bases, *(keyword.value for keyword in node.keywords)])):
         return "a base class is not plain"
-    if not all(_harmless(decorator, node.name) for decorator in node.decorator_list):
+    if not all(_harmless(decorator, node.name, origins) for decorator in node.decorator_list):
         return "the decorator does work"
     return _type_parameter_fault(node)
 
@@ -141,14 +147,20 @@ def _type_parameter_fault(node: ast.AST) -> str | None:
     return None if all(map(plain, bounds)) else "a type parameter is not plain"
 
 
-def _harmless(decorator: ast.expr, name: str) -> bool:
+def _harmless(decorator: ast.expr, name: str, origins: Origins) -> bool:
     match decorator:
         case ast.Attribute(value=ast.Name(id=owner), attr="setter" | "getter" | "deleter"):
             return owner == name
-        case ast.Call(func=func, args=[], keywords=keywords):
-            return last_name(func) == "dataclass" and plain(func) and all(constant(k.value) for k in keywords)
+        case ast.Call(func=func, args=args, keywords=keywords):
+            # A text could name what is to be loaded.
+            given = [*args, *(keyword.value for keyword in keywords)]
+            return origins.wraps_only(func) and all(constant(one) and not _has_text(one) for one in given)
         case _:
-            return last_name(decorator) in _DECORATORS and plain(decorator)
+            return origins.wraps_only(decorator)
+
+
+def _has_text(node: ast.expr) -> bool:
+    return any(isinstance(one, ast.Constant) and isinstance(one.value, str) for one in ast.walk(node))
 
 
 def _is_empty(node: ast.stmt) -> bool:

@@ -1,4 +1,4 @@
-"""Where a Python text carries the marker of a stub: in comments and docstrings, never in other strings."""
+"""Where a Python text carries the marker of a stub: in comments, docstrings and raised messages."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class Marks:
         above = start - 1
         while above in self.standalone:
             above -= 1
-        return _marked_docstring(node) or any(above < line <= last for line in self.marked)
+        said = _marked_docstring(node) or _marked_raise(node)
+        return said or any(above < line <= last for line in self.marked)
 
 
 def first_line(node: ast.stmt) -> int:
@@ -57,3 +58,12 @@ def _marked_docstring(node: ast.AST) -> bool:
     if not isinstance(node, ast.Module | Declaration):
         return False
     return MARK in (ast.get_docstring(node, clean=False) or "")
+
+
+def _marked_raise(node: ast.stmt) -> bool:
+    """A function that says it when it is called."""
+    raised = [one for one in getattr(node, "body", ()) if isinstance(one, ast.Raise)]
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    parts = (part for one in raised for part in ast.walk(one) if isinstance(part, ast.Constant))
+    return any(isinstance(part.value, str) and MARK in part.value for part in parts)

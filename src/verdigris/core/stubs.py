@@ -23,6 +23,7 @@ from verdigris.core.stubforms import (
 )
 from verdigris.core.stubgrowth import describe, grown, grows
 from verdigris.core.stubmarks import MARK, Marks, first_line
+from verdigris.core.stuborigins import Origins
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class _Scope:
     existing: bool = True
     """There is code here that a new special method could change."""
     imports_only: bool = False
+    origins: Origins = field(default_factory=Origins)
     added: set[str] = field(default_factory=set)
 
 
@@ -62,7 +64,13 @@ def only_stubs(before: str | None, after: str) -> StubFinding | None:
         marks = Marks.of(after.removeprefix("\ufeff"), new, new=not old.body)
     except tokenize.TokenError as error:
         return StubFinding(1, f"its comments cannot be read: {error.args[0]}")
-    scope = _Scope(marks, _bound(old) | _used_builtins(old), _modules(old), existing=bool(old.body))
+    scope = _Scope(
+        marks,
+        _bound(old) | _used_builtins(old),
+        _modules(old),
+        existing=bool(old.body),
+        origins=Origins.of(new),
+    )
     return next(_compare(old.body, new.body, scope), None)
 
 
@@ -106,7 +114,7 @@ def _growth(old: ast.stmt, new: ast.stmt, scope: _Scope) -> Iterator[StubFinding
         return
     match old, new:
         case ast.ClassDef(), ast.ClassDef():
-            inner = _Scope(scope.marks, _bound(*old.body))
+            inner = _Scope(scope.marks, _bound(*old.body), origins=scope.origins)
             for found in _compare(old.body, new.body, inner):
                 yield StubFinding(found.line, f"in `{new.name}`: {found.why}")
         case ast.If(), ast.If():
@@ -126,7 +134,7 @@ def _addition(node: ast.stmt, scope: _Scope) -> Iterator[StubFinding]:
     if is_type_checking(node) and isinstance(node, ast.If):
         yield from _compare((), node.body, replace(scope, imports_only=True))
     elif isinstance(node, ast.ClassDef):
-        yield from _new_class(node)
+        yield from _new_class(node, scope.origins)
     yield from _names(node, _declared(node, scope), scope)
 
 
@@ -144,12 +152,14 @@ def _fault(node: ast.stmt, scope: _Scope) -> str | None:
         case ast.If(orelse=[]) if is_type_checking(node):
             return None
         case ast.FunctionDef() | ast.AsyncFunctionDef():
-            return _unmarked(node, scope) or _named(node, function_fault(node))
+            return _unmarked(node, scope) or _named(node, function_fault(node, scope.origins))
         case ast.ClassDef():
-            return _unmarked(node, scope) or _named(node, class_header_fault(node))
+            return _unmarked(node, scope) or _named(node, class_header_fault(node, scope.origins))
         case ast.AnnAssign():
-            return _unmarked(node, scope) or field_fault(node)
-        case _ if makes_type(node):
+            return _unmarked(node, scope) or field_fault(node, scope.origins)
+        case _ if makes_type(node, scope.origins):
+            return _unmarked(node, scope)
+        case ast.Assign(targets=[ast.Name()], value=value) if _is_member_value(value, scope.origins):
             return _unmarked(node, scope)
         case _:
             return f"the statement {describe(node)} does work"
@@ -163,27 +173,27 @@ def _named(node: ast.stmt, fault: str | None) -> str | None:
     return None if fault is None else f"{describe(node)}: {fault}"
 
 
-def _new_class(node: ast.ClassDef) -> Iterator[StubFinding]:
+def _new_class(node: ast.ClassDef, origins: Origins) -> Iterator[StubFinding]:
     for member in node.body:
         match member:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
-                fault = function_fault(member)
+                fault = function_fault(member, origins)
             case ast.ClassDef():
-                fault = class_header_fault(member)
-                yield from _new_class(member)
+                fault = class_header_fault(member, origins)
+                yield from _new_class(member, origins)
             case ast.AnnAssign():
-                fault = field_fault(member)
+                fault = field_fault(member, origins)
             case ast.Assign(targets=[ast.Name()], value=value):
-                fault = None if _is_member_value(value) else "the value is not a constant"
+                fault = None if _is_member_value(value, origins) else "the value is not a constant"
             case _:
                 fault = None if is_docstring(member) or _is_filler(member) else "the statement does work"
         if fault is not None:
             yield StubFinding(first_line(member), f"in `{node.name}`: {fault}")
 
 
-def _is_member_value(value: ast.expr) -> bool:
+def _is_member_value(value: ast.expr, origins: Origins) -> bool:
     return constant(value) or (
-        isinstance(value, ast.Call) and last_name(value.func) == "auto" and not value.args
+        isinstance(value, ast.Call) and origins.origin(value.func) == "enum.auto" and not value.args
     )
 
 
@@ -195,7 +205,8 @@ def _names(node: ast.stmt, names: Sequence[str], scope: _Scope) -> Iterator[Stub
     for name in names:
         if name in scope.taken or name in scope.added:
             yield StubFinding(first_line(node), f"`{name}` exists already, and would be replaced")
-        if scope.existing and isinstance(node, Function) and name.startswith("__") and name.endswith("__"):
+        special = name.startswith("__") and name.endswith("__")
+        if scope.existing and special and isinstance(node, Function | ast.Assign | ast.AnnAssign):
             yield StubFinding(first_line(node), f"`{name}` would change how existing code behaves")
     if not any(last_name(decorator) == "overload" for decorator in decorators):
         scope.added.update(names)

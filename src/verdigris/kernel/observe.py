@@ -10,9 +10,9 @@ from verdigris.core.loading import import_roots
 from verdigris.core.pathclass import PathClass
 from verdigris.core.state import Phase
 from verdigris.core.value import value
-from verdigris.kernel.reading import beyond_stubs
 from verdigris.kernel.repository import Head, head
 from verdigris.kernel.sourcetests import parts_differ
+from verdigris.kernel.stubimports import more_than_stubs
 from verdigris.kernel.workspace import committed, moves
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def unclaimed(project: Project, ground: str, tree: str) -> tuple[Unclaimed, ...]
         if after is None:
             found.append(Unclaimed(change.path, 1, "it was deleted"))
             continue
-        finding = beyond_stubs(change.path, before, after)
+        finding = more_than_stubs(project, change.path, before, after, tree)
         if finding is not None:
             found.append(Unclaimed(change.path, finding.line, finding.why))
     return tuple(found)
@@ -124,7 +124,9 @@ def _is_stub(project: Project, path: str, grounds: tuple[str, ...], current: str
     """Against what was ground there: stubs need no red, so they are nothing to be earned."""
     after = project.workspace.read(current, path)
     befores = (project.workspace.read(ground, path) for ground in grounds)
-    return after is not None and any(beyond_stubs(path, before, after) is None for before in befores)
+    return after is not None and any(
+        more_than_stubs(project, path, before, after, current) is None for before in befores
+    )
 
 
 def _stations(project: Project, state: WorktreeState) -> Iterator[tuple[str, tuple[str, ...]]]:

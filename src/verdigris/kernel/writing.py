@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.core.actions import Allow, Decision, Deny, FileWrite, Target, Write
 from verdigris.core.events import Edit
-from verdigris.core.languages import PYTHON, language_of
 from verdigris.core.oraclepart import holds_tests
 from verdigris.core.pathclass import PathClass
 from verdigris.core.policy import decide
@@ -19,8 +18,8 @@ from verdigris.kernel.claiming import claim_within, denied
 from verdigris.kernel.links import LinkOut, refuse
 from verdigris.kernel.operation import operation
 from verdigris.kernel.paths import class_of
-from verdigris.kernel.reading import beyond_stubs
 from verdigris.kernel.sourcetests import on_disk, only_for_tests
+from verdigris.kernel.stubimports import more_than_stubs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -127,9 +126,9 @@ def _read(project: Project, phase: Phase, file: FileWrite) -> FileWrite:
         return file
     if holds_tests(file.path, file.cls) and only_for_tests(file.path, on_disk(project)):
         return replace(file, only_tests=True)
-    if phase is Phase.GREEN or file.after is None or language_of(file.path) in {PYTHON, None}:
+    if phase is Phase.GREEN or file.after is None:
         return file
-    found = beyond_stubs(file.path, file.before, file.after)
+    found = more_than_stubs(project, file.path, file.before, file.after)
     return replace(file, beyond_stubs="" if found is None else f"line {found.line}: {found.why}")
 
 
