@@ -8,6 +8,7 @@ from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World
 from verdigris.core.actions import Allow, Deny
 from verdigris.core.events import Denied, Edit, EditClaim
 from verdigris.core.state import Phase
+from verdigris.kernel.observe import unclaimed
 from verdigris.kernel.writing import write
 
 
@@ -79,3 +80,10 @@ def test_a_deletion_is_a_write(world: World) -> None:
     assert written(world, "calc.py", None) == "red-first"
     assert written(world, "tests/test_add.py", None) is None
     assert not (world.root / "tests/test_add.py").exists()
+
+
+def test_an_edit_that_leaves_the_syntax_tree_as_it_was_needs_no_red(world: World) -> None:
+    documented = CALC.replace("    return", '    """Adds."""\n    # the sum\n    return', 1)
+    assert written(world, "calc.py", documented) is None
+    assert world.read("calc.py") == documented
+    assert unclaimed(world.project, world.state.ground or "", world.project.workspace.snapshot()) == ()

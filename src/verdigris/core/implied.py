@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Allow, Decision, Deny
 from verdigris.core.languages import GO, JVM, NODE, RUST, language_of
 from verdigris.core.reds import without_parents
+from verdigris.core.sametree import same_python_tree
 from verdigris.core.shown import typed
 from verdigris.core.stubmarks import MARK
 from verdigris.core.stubs import only_stubs
@@ -23,7 +24,10 @@ def beyond_stubs(file: FileWrite, after: bytes) -> str:
     if file.beyond_stubs is not None:
         return file.beyond_stubs
     before = None if file.before is None else file.before.decode("utf-8", "surrogateescape")
-    found = only_stubs(before, after.decode("utf-8", "surrogateescape"))
+    text = after.decode("utf-8", "surrogateescape")
+    if before is not None and same_python_tree(before, text):
+        return ""
+    found = only_stubs(before, text)
     return "" if found is None else f"line {found.line}: {found.why}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from verdigris.core import rusttests
 from verdigris.core.languages import PYTHON, RUST, language_of
 from verdigris.core.reading import has_assertion as python_has_assertion
+from verdigris.core.sametree import same_python_tree
 from verdigris.core.stubs import StubFinding
 from verdigris.core.stubs import only_stubs as only_python_stubs
 
@@ -14,6 +15,8 @@ def beyond_stubs(path: str, before: bytes | None, after: bytes) -> StubFinding |
     language = language_of(path)
     if language in {PYTHON, None}:
         old = None if before is None else _text(before)
+        if old is not None and same_python_tree(old, _text(after)):
+            return None
         return only_python_stubs(old, _text(after))
     if language == RUST:
         before, after = (
@@ -21,12 +24,14 @@ def beyond_stubs(path: str, before: bytes | None, after: bytes) -> StubFinding |
             rusttests.without_tests(after),
         )
     from verdigris.kernel.grammar.stubs import only_stubs
-    from verdigris.kernel.grammar.trees import grammar_of
+    from verdigris.kernel.grammar.trees import grammar_of, same_tree
 
     if grammar_of(path) is None:
         return StubFinding(
             1, f"no grammar reads {path.rpartition('.')[2]} files here, so it counts as an edit"
         )
+    if before is not None and same_tree(path, before, after):
+        return None
     return only_stubs(path, before, after)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -27,6 +28,11 @@ _GRAMMARS = {
     ".mjs": (NODE, "tree_sitter_typescript", "language_tsx"),
     ".cjs": (NODE, "tree_sitter_typescript", "language_tsx"),
 }
+_QUOTED = frozenset({"string"})
+"""JavaScript's: a formatter chooses between `'` and `"`."""
+_DIRECTIVE = re.compile(
+    r"^//(go:|line |export |\s*\+build)|@(jsx|ts-|jest-|vitest-)|sourceMappingURL|^#!|```", re.MULTILINE
+)
 COMMENTS = frozenset({"comment", "line_comment", "block_comment", "html_comment", "hash_bang_line"})
 
 
@@ -124,6 +130,8 @@ def shape(node: Node | None, children: Callable[[Node], list[Node]] | None = Non
     """Structure and words, without comments and layout; `children`: which of them count."""
     if node is None:
         return ""
+    if node.type in _QUOTED:
+        return f"{node.type}:{said(node)[1:-1]}"
     if not node.children:
         return f"{node.type}:{said(node)}"
     counted = node.children if children is None else children(node)
@@ -136,3 +144,26 @@ def _is_layout(node: Node) -> bool:
         return True
     following = node.next_sibling
     return node.type in {",", ";"} and (following is None or following.type in {")", "]", "}"})
+
+
+def same_tree(path: str, before: bytes, after: bytes) -> bool:
+    """Whether two texts differ by comments and layout alone; `path` must have a grammar.
+
+    What formatters put in or take out is layout: commas before a closing bracket, semicolons at the end of a
+    statement, the kind of quotes around a string. False where either text does not parse.
+    """
+    (old, fault), (new, found) = tree_of(path, before), tree_of(path, after)
+    if fault is not None or found is not None or _directives(path, old) != _directives(path, new):
+        return False
+    try:
+        return shape(old) == shape(new)
+    except RecursionError:
+        return False
+
+
+def _directives(path: str, root: Node) -> list[str]:
+    """Comments that a tool carries out: build tags, pragmas, code for cgo, examples that are tests."""
+    comments = [said(node) for node in walk(root) if node.type in COMMENTS]
+    if grammar_of(path) == GO and any(said(n) == '"C"' for n in walk(root)):
+        return comments
+    return [comment for comment in comments if _DIRECTIVE.search(comment)]
