@@ -239,3 +239,15 @@ def test_what_an_example_prints_is_other_text() -> None:
     }
     assert made <= {text.replace("ab", other) for other in ("ba", "aa", "bb")}
     assert made
+
+
+def test_a_test_within_a_test_is_tried_with_the_one_around_it() -> None:
+    text = "test('a', async (t) => {\n  await t.test('b', () => {\n    assert.equal(f(), 3);\n  });\n});\n"
+    [probe] = found("a.test.ts", text, "a", "a › b")
+    assert set(probe.names) == {"a", "a › b"}
+
+
+def test_only_where_values_are_compared_an_opposite_is_less_than_another_value() -> None:
+    [throws] = found("a.test.ts", NODE.format("assert.throws(() => f());"), "a")
+    [equal] = found("tests/a.rs", RUST.format("assert_eq!(f(), g());"), "a")
+    assert [throws.changes[0].plausible, equal.changes[0].plausible] == [True, False]

@@ -30,6 +30,8 @@ _FUNCTIONS = frozenset(
 )
 _LOOPS = frozenset({"for_statement", "for_in_statement", "while_statement", "do_statement"})
 _ASSERTS = frozenset({"assert", "t", "chai"})
+_NESTED = (["t", "test"], ["t", "it"])
+"""How node:test declares a test within a test."""
 
 
 @dataclass(slots=True)
@@ -84,6 +86,8 @@ class NodeSuite(Suite):
 
     def _call(self, node: Node, at: At) -> None:
         words, arguments = _chain(node), parts(part(node, "arguments"))
+        if words is not None and at.test and words[:2] in _NESTED:
+            words = words[1:]
         declared = words is not None and words[0] in _SUITES | _TESTS and arguments
         if words is not None and declared:
             self._declared(node, words, at)

@@ -61,7 +61,7 @@ class Edit:
 class Change:
     edits: tuple[Edit, ...]
     plausible: bool = True
-    """Another value of the same kind; else it is the opposite that is asserted, or any other value."""
+    """Not where values are compared, and it is only the opposite that is asserted."""
 
 
 def pool_of(language: str, assertions: Iterable[Node]) -> Pool:
@@ -98,14 +98,16 @@ def draw_changes(language: str, node: Node, pool: Pool, dice: Random, count: int
         if found:
             return tuple(Change(edits) for edits in found[:count])
     for side in sides(language, node) if language == languages.NODE else ():
-        return (Change(_spoilt(side[0], dice), plausible=False),)
+        return (Change(_spoilt(side[0], dice)),)
     negated = opposite_of(language, node)
     return () if negated is None else (negated,)
 
 
 def opposite_of(language: str, node: Node) -> Change | None:
+    """What compares no values has no other value: there the opposite is all that can be asked."""
     negated = None if node.type in COMMENTS else _negated(language, node)
-    return Change(negated, plausible=False) if negated else None
+    compares = any(True for _ in sides(language, node))
+    return Change(negated, plausible=not compares) if negated else None
 
 
 def apply_edits(data: bytes, edits: Iterable[Edit]) -> bytes:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.declared import makes
+from verdigris.core.languages import GO, NODE
+from verdigris.core.nodeids import SEPARATOR
 from verdigris.core.value import value
 from verdigris.kernel.grammar.opposites import Change, apply_edits, draw_changes, opposite_of, pool_of
 from verdigris.kernel.grammar.plausible import Pool
@@ -159,7 +161,9 @@ def _overlap(one: Try, other: Try) -> bool:
 
 
 def _is_of(language: str, scope: str, name: str) -> bool:
-    return makes(language, scope, name) or (language == "go" and scope.startswith(f"{name}/"))
+    """The test that holds another fails with it."""
+    inner = {GO: "/", NODE: SEPARATOR}.get(language)
+    return makes(language, scope, name) or (inner is not None and scope.startswith(f"{name}{inner}"))
 
 
 def _surely_runs(suite: Suite, node: Node) -> bool:
