@@ -11,14 +11,17 @@ from __future__ import annotations
 import secrets
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from verdigris.core.languages import GO, NODE
+from verdigris.core.languages import GO, NODE, language_of
 from verdigris.core.liveness import Liveness
+from verdigris.core.report import Status
 from verdigris.core.testids import split_id
 from verdigris.kernel.calling import call
 from verdigris.kernel.execution import time_limit
 from verdigris.kernel.reading import is_read
+from verdigris.kernel.selection import stack_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +40,8 @@ _MOST_COMPILED = 3
 _LEAST = {NODE: 3}
 _LEAST_COMPILED = 2
 """Changed texts where no test has more assertions than that, as far as so many can be drawn."""
+_SAMPLE, _FILES, _SPARE_MS = 8, 3, 1_000
+"""Unclaimed tests that are tried at most, in how many files, and how long these may take at least."""
 _ALWAYS = 2
 """Changed texts that are tried however long the tests take."""
 
@@ -47,34 +52,72 @@ def oppose(
     tree: str,
     claimed: Sequence[str],
     room: Layer | None,
-    affected: Sequence[str] = (),
+    others: Sequence[str] = (),
     dice: Random | None = None,
 ) -> Liveness:
-    """`claimed`: native ids of one stack; `affected`: test files whose unclaimed tests are tried too."""
-    asked: dict[str, list[str]] = {}
-    for native in claimed:
+    """`claimed`: native ids of one stack; `others`: of unclaimed tests that pass in the suite."""
+    names: dict[str, list[str]] = {}
+    for native in (*claimed, *others):
         path = split_id(native).path
-        asked.setdefault(path, []).append(native[len(path) + 2 :])
-    paths = [path for path in dict.fromkeys((*asked, *affected)) if is_read(path)]
+        names.setdefault(path, []).append(native[len(path) + 2 :])
+    paths = [path for path in names if is_read(path)]
     if room is None or not paths:
         return Liveness((), ())
     from verdigris.kernel.grammar.judgement import Asked, not_shown
     from verdigris.kernel.grammar.probing import draw_members, probes, readings
 
     dice = dice or secrets.SystemRandom()
-    texts = {
-        path: data for path, data in project.workspace.read_many(tree, paths).items() if data is not None
-    }
-    read = readings(texts)
-    written = {one.path: [test.name for test in one.suite.tests] for one in read if one.path in affected}
-    names = {path: [*asked.get(path, ()), *written.get(path, ())] for path in texts}
+    found = project.workspace.read_many(tree, paths)
+    texts = {path: data for path, data in found.items() if data is not None}
     most = _MOST.get(stack.language, _MOST_COMPILED)
-    known = probes(read, names, dice, most)
+    known = probes(readings(texts), names, dice, most)
     members = draw_members(known, dice, most, _LEAST.get(stack.language, _LEAST_COMPILED))
-    mine = Asked(stack.language, tuple(n for n in claimed if split_id(n).path in texts), written)
+    mine, more = (tuple(n for n in ids if split_id(n).path in texts) for ids in (claimed, others))
+    asked = Asked(mine, more)
     if not members:
-        return Liveness((), tuple(not_shown(mine, known)))
-    return _Runs(project, stack, tree, texts, room, dice).judged(mine, known, members)
+        return Liveness((), tuple(not_shown(asked, known)))
+    return _Runs(project, stack, tree, texts, room, dice).judged(asked, known, members)
+
+
+def affected_tests(
+    project: Project,
+    stack: Stack,
+    tree: str,
+    changed: Sequence[str],
+    claimed: Sequence[str],
+    suite: TestReport,
+) -> tuple[str, ...]:
+    """Unclaimed tests that the change may have hollowed out: some of those that pass, drawn at random.
+
+    Whole files are run, so those of claimed tests come first, and others while they take little time.
+    """
+    took: dict[str, int] = {}
+    passing: dict[str, list[str]] = {}
+    for result in suite.results:
+        path = split_id(result.native_id).path
+        took[path] = took.get(path, 0) + result.duration_ms
+        if result.status is Status.PASS and result.native_id not in claimed and is_read(path):
+            passing.setdefault(path, []).append(result.native_id)
+    goals = [path for path in changed if language_of(path) == stack.language]
+    if not goals or not passing:
+        return ()
+    from verdigris.kernel.grammar.reaching import reaching
+
+    files = [entry.path for entry in project.workspace.files(tree)]
+    read = partial(project.workspace.read_many, tree)
+    mine = {split_id(native).path for native in claimed}
+    stacked = [p for p in passing if stack_of(project.settings.stacks, p) == stack]
+    reached = sorted(reaching(stack.language, stacked, goals, files, read))
+    dice = secrets.SystemRandom()
+    dice.shuffle(reached)
+    left = max(_SPARE_MS, sum(took.get(path, 0) for path in mine))
+    chosen = [path for path in reached if path in mine]
+    for path in (p for p in reached if p not in mine):
+        if len(chosen) < _FILES and took[path] <= left:
+            left -= took[path]
+            chosen.append(path)
+    natives = [native for path in chosen for native in passing[path]]
+    return tuple(dice.sample(natives, min(_SAMPLE, len(natives))))
 
 
 class _Runs:

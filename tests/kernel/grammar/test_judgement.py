@@ -22,7 +22,7 @@ from verdigris.kernel.grammar.probing import Probe, Try
 
 PATH, NAME = "a.test.js", "adds"
 TEST = f"{PATH}::{NAME}"
-ASKED = Asked("node", (TEST,))
+ASKED = Asked((TEST,))
 SURE = Probe(PATH, 3, "expect(f()).toBe(3)", (Change(()),), frozenset({NAME}))
 UNSURE = replace(SURE, names=frozenset(), maybe=frozenset({NAME}))
 AT_TEST = Failure("AssertionError", assertion=True, message="3 is not 4", place=Place(PATH, 3))
@@ -118,16 +118,20 @@ def test_a_test_that_only_has_an_opposite_is_named() -> None:
     )
 
 
-def test_an_unclaimed_test_that_passes_a_changed_text_is_hollow_too() -> None:
-    """By the ids under which what is written is reported."""
-    asked = Asked("node", (), {PATH: ["adds %i"]})
-    probe = replace(SURE, names=frozenset({"adds %i"}))
-    native = f"{PATH}::adds 1"
-    judged = judge_set(asked, [probe], report(native=native), [changed(probe, report(native=native))], 1)
-    assert native in judged.hollow[0]
+def test_an_unclaimed_test_is_judged_alike() -> None:
+    asked = Asked((), (TEST,))
+    assert TEST in judge_set(asked, [SURE], report(), [changed(SURE, report())], 1).hollow[0]
+    assert TEST in judge_set(asked, [SURE], FAILS, [changed(SURE, FAILS)], 1).doubts[0]
 
 
-def test_an_unclaimed_test_that_fails_anyway_is_nobodys_doubt() -> None:
-    asked = Asked("node", (), {PATH: [NAME]})
-    judged = judge_set(asked, [SURE], FAILS, [changed(SURE, report())], 1)
+def test_that_nothing_is_seen_of_an_unclaimed_test_is_nobodys_doubt() -> None:
+    judged = judge_set(Asked((), (TEST,)), [UNSURE], report(), [changed(UNSURE, report())], 1)
     assert (judged.hollow, judged.doubts) == ((), ())
+
+
+@pytest.mark.parametrize(("status", "hollow"), [(Status.FAIL, 0), (Status.PASS, 1)])
+def test_a_row_that_names_its_test_is_found_by_its_new_name(status: Status, hollow: int) -> None:
+    renamed = report(status, AT_TEST if status is Status.FAIL else None, native=f"{PATH}::adds 4")
+    judged = judge_set(ASKED, [SURE], report(), [changed(SURE, renamed)], 1)
+    assert len(judged.hollow) == hollow
+    assert judged.doubts == ()

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from verdigris.core.declared import makes
 from verdigris.core.liveness import Liveness
 from verdigris.core.report import Ended, Status
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from verdigris.core.report import TestReport, TestResult
     from verdigris.kernel.grammar.probing import Probe, Try
@@ -32,28 +31,11 @@ class Member:
 
 @value
 class Asked:
-    """Which tests are tried."""
+    """Which tests are tried, by native ids."""
 
-    language: str
     claimed: tuple[str, ...]
-    """Native ids."""
-    more: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Of files that the change affects: the tests that are written in them, without the file."""
-
-    def ids(self, path: str, name: str, true: Mapping[str, TestResult]) -> list[str]:
-        """The ids that a name stands for: of unclaimed tests those that pass."""
-        native = f"{path}::{name}"
-        if native in self.claimed:
-            return [native]
-        if name not in self.more.get(path, ()):
-            return []
-        head = f"{path}::"
-        return [
-            one
-            for one, result in true.items()
-            if one.startswith(head) and result.status is Status.PASS and one not in self.claimed
-            if makes(self.language, name, one.removeprefix(head))
-        ]
+    others: tuple[str, ...] = ()
+    """That the change affects, and that pass in the suite."""
 
 
 @dataclass(slots=True)
@@ -74,11 +56,12 @@ def judge_set(
     asked: Asked, known: Sequence[Probe], true: TestReport, changed: Sequence[Member], drawn: int
 ) -> Liveness:
     """`drawn`: how many changed texts there were to try."""
-    results = {result.native_id: result for result in true.results}
+    tried = frozenset((*asked.claimed, *asked.others))
+    named = frozenset(result.native_id for result in true.results)
     found = _Found()
     for member in changed:
-        _take_in(found, asked, member, results)
-    doubts = [*_unlike(asked, true, results)] or [*_unseen(asked, found, known)]
+        _take_in(found, tried, member, named)
+    doubts = [*_unlike(asked, true)] or [*_unseen(asked, found, known)]
     noted = [*not_shown(asked, known)]
     noted += (f"{one}: {_ONLY_OPPOSITE}" for one in asked.claimed if one in found.seen - found.plausible)
     if len(changed) < drawn:
@@ -90,14 +73,19 @@ def was_not_built(report: TestReport) -> bool:
     return bool(report.errors) and not report.results
 
 
-def _take_in(found: _Found, asked: Asked, member: Member, true: Mapping[str, TestResult]) -> None:
+def _take_in(found: _Found, tried: frozenset[str], member: Member, named: frozenset[str]) -> None:
+    """Where rows of a table name their tests, those of changed rows have names that were not there before."""
     report = member.report
     results = {result.native_id: result for result in report.results}
+    renamed = [result for native, result in results.items() if native not in named]
     for one in member.tries:
+        fresh = [result for result in renamed if result.native_id.startswith(f"{one.probe.path}::")]
+        other = next((r for r in fresh if r.status is Status.PASS), next(iter(fresh), None))
         for name in sorted(one.probe.names | one.probe.maybe):
-            sure = name in one.probe.names
-            for native in asked.ids(one.probe.path, name, true):
-                _judge(found, one, native, results.get(native), report, sure=sure)
+            native = f"{one.probe.path}::{name}"
+            if native in tried:
+                sure = name in one.probe.names
+                _judge(found, one, native, results.get(native, other), report, sure=sure)
 
 
 def _judge(
@@ -134,9 +122,10 @@ def _why(report: TestReport) -> str:
     return "the test did not run to its end"
 
 
-def _unlike(asked: Asked, true: TestReport, results: Mapping[str, TestResult]) -> Iterator[str]:
-    """Claimed tests that pass in the suite and not here, where everything but the other files is the same."""
-    for native in asked.claimed:
+def _unlike(asked: Asked, true: TestReport) -> Iterator[str]:
+    """Tests that pass in the suite and not here, where everything but the other files is the same."""
+    results = {result.native_id: result for result in true.results}
+    for native in (*asked.claimed, *asked.others):
         result = results.get(native)
         if result is None or result.status is not Status.PASS:
             failure = "" if result is None or result.failure is None else result.failure.message[:200]
