@@ -26,6 +26,12 @@ def test_it_leaves_the_tree_and_is_remembered(held: World) -> None:
     assert held.whole()
 
 
+def test_a_folder_that_it_empties_stays(world: World) -> None:
+    world.write("tests/more/test_hidden.py", HIDDEN)
+    hold_out(world.project, ["tests/more/test_hidden.py"], cwd=world.root)
+    assert (world.root / "tests/more").is_dir()
+
+
 def test_code_fitted_to_the_visible_test_is_overfit_and_says_no_more(held: World) -> None:
     held.green()
     held.write("calc.py", TABLE)

@@ -6,7 +6,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.kernel.holdout import held_out_kept, held_out_pass
+from verdigris.kernel.heldruns import held_out_kept, held_out_pass
 from verdigris.kernel.scrutiny import Scrutiny, scrutinise
 from verdigris.kernel.sharedoracle import question_shared
 

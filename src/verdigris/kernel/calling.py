@@ -119,10 +119,12 @@ def call(
     bare: bool = False,
     sources: Sequence[str] | None = None,
     command: tuple[str, ...] = (),
+    withheld: tuple[str, ...] = (),
 ) -> TestReport:
     """In a room, on the tree of `layer` where one is given; `bare`: as the user would run it, to compare.
 
     `sources`, for a verdict: see `invocation`. `command`: one of `Stack.test_command_for`, to be run instead.
+    `withheld`: see `Request`.
     """
     limit = timeout or project.settings.timeout
     if stack.test_command_for:
@@ -140,6 +142,7 @@ def call(
             timeout=timeout,
             bare=bare,
             sources=sources,
+            withheld=withheld,
         )
         return by_command(project, stack, names, again)
     if stack.runner not in IN_PYTHON or (command and reports(command)):
@@ -147,7 +150,17 @@ def call(
 
         feedback = project.settings.warm and not (layer or bare or trace) and sources is None
         asked = Asked(
-            project, stack, tuple(names), limit, layer, collect_only, progress, bare, command, feedback
+            project,
+            stack,
+            tuple(names),
+            limit,
+            layer,
+            collect_only,
+            progress,
+            bare,
+            command,
+            feedback,
+            withheld,
         )
         return call_tool(asked)
     known = project.repo.private / "interpreters.json"

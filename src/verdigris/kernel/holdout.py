@@ -9,12 +9,8 @@ from verdigris.core.errors import UserError
 from verdigris.core.events import HeldOut, HoldingOut, Released, Releasing
 from verdigris.core.pathclass import PathClass
 from verdigris.core.policy import decide
-from verdigris.core.report import Ended, Status
-from verdigris.kernel.execution import execute, time_limit
 from verdigris.kernel.operation import operation
 from verdigris.kernel.paths import canonical
-from verdigris.kernel.proving import on_start_tree
-from verdigris.kernel.room.held import beside
 from verdigris.kernel.workspace.committed import listing
 
 if TYPE_CHECKING:
@@ -23,7 +19,6 @@ if TYPE_CHECKING:
 
     from verdigris.core.state import WorktreeState
     from verdigris.kernel.project import Project
-    from verdigris.kernel.room.layers import Layer
 
 
 def hold_out(project: Project, spellings: Sequence[str], *, cwd: Path) -> tuple[str, ...] | Deny:
@@ -46,7 +41,10 @@ def hold_out(project: Project, spellings: Sequence[str], *, cwd: Path) -> tuple[
 
 
 def carry_out(project: Project, intent: HoldingOut) -> None:
+    """A folder that it empties stays: the next test goes there."""
     project.workspace.lay(intent.after, tuple(intent.files), expect=intent.before)
+    for path in intent.files:
+        (project.root / path).parent.mkdir(parents=True, exist_ok=True)
     project.record(HeldOut(files=intent.files), sync=True)
 
 
@@ -61,7 +59,7 @@ def release(project: Project, spellings: Sequence[str], *, cwd: Path) -> tuple[s
             if path not in state.held_out:
                 raise UserError(f"{path} is not held out.", hint="`tdd holdout list`")
         before = project.workspace.snapshot()
-        intent = Releasing(paths=paths, before=before, after=_with(project, state, before, paths))
+        intent = Releasing(paths=paths, before=before, after=with_held_out(project, state, before, paths))
         project.record(intent, sync=True)
         carry_out_release(project, intent)
         return paths
@@ -72,49 +70,7 @@ def carry_out_release(project: Project, intent: Releasing) -> None:
     project.record(Released(paths=intent.paths), sync=True)
 
 
-def held_out_pass(project: Project, state: WorktreeState, tree: str, room: Layer | None = None) -> bool:
-    """Whether the held-out tests pass on this tree; their report goes no further."""
-    return not state.held_out or _passing(project, state, tree, tree, (), room) is None
-
-
-def held_out_kept(
-    project: Project,
-    state: WorktreeState,
-    start: str,
-    tree: str,
-    edited: Sequence[str],
-    room: Layer | None = None,
-) -> bool:
-    """Whether every held-out test passes that passed on the start tree, where `edited` was as it was."""
-    if not state.held_out:
-        return True
-    now = _passing(project, state, tree, tree, (), room)
-    if now is None:
-        return True
-    before = _passing(project, state, start, tree, edited, room)
-    return before is not None and before <= now
-
-
-def _passing(
-    project: Project,
-    state: WorktreeState,
-    tree: str,
-    worktree: str,
-    edited: Sequence[str],
-    room: Layer | None,
-) -> frozenset[str] | None:
-    """The held-out tests that pass where `edited` is as in `tree`; None when all do."""
-    held = tuple(state.held_out)
-    asked = _with(project, state, tree, held)
-    with on_start_tree(project, start=asked, edited=worktree, paths=(*held, *edited)) as layer:
-        limit = time_limit(project, state)
-        report = execute(project, held, layer=beside(layer, room), timeout=limit, sources=())
-    passing = frozenset(r.native_id for r in report.results if r.status is Status.PASS)
-    whole = bool(report.results) and len(passing) == len(report.results)
-    return None if whole and report.ended is Ended.FINISHED and not report.errors else passing
-
-
-def _with(project: Project, state: WorktreeState, tree: str, paths: Sequence[str]) -> str:
+def with_held_out(project: Project, state: WorktreeState, tree: str, paths: Sequence[str]) -> str:
     """The tree with these held-out files in it."""
     contents: dict[str, tuple[str, bytes] | None] = {}
     for path in paths:

@@ -14,17 +14,19 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from verdigris.core.change import FILE
 from verdigris.core.languages import GO, NODE, language_of
 from verdigris.core.liveness import Liveness
 from verdigris.core.report import Status
 from verdigris.core.testids import split_id
+from verdigris.core.value import value
 from verdigris.kernel.calling import call
 from verdigris.kernel.execution import time_limit
 from verdigris.kernel.reading import is_read
 from verdigris.kernel.selection import stack_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from random import Random
 
     from verdigris.core.report import TestReport
@@ -53,9 +55,14 @@ def oppose(
     claimed: Sequence[str],
     room: Layer | None,
     others: Sequence[str] = (),
+    *,
     dice: Random | None = None,
+    held: Held | None = None,
 ) -> Liveness:
-    """`claimed`: native ids of one stack; `others`: of unclaimed tests that pass in the suite."""
+    """`claimed`: native ids of one stack; `others`: of unclaimed tests that pass in the suite.
+
+    `held`: the claimed ones are held-out tests; `tree` is then the one without them.
+    """
     names: dict[str, list[str]] = {}
     for native in (*claimed, *others):
         path = split_id(native).path
@@ -67,8 +74,8 @@ def oppose(
     from verdigris.kernel.grammar.probing import draw_members, probes, readings
 
     dice = dice or secrets.SystemRandom()
-    found = project.workspace.read_many(tree, paths)
-    texts = {path: data for path, data in found.items() if data is not None}
+    found = project.workspace.read_many(tree, paths) if held is None else held.texts
+    texts = {path: data for path in paths if (data := found.get(path)) is not None}
     most = _MOST.get(stack.language, _MOST_COMPILED)
     known = probes(readings(texts), names, dice, most)
     members = draw_members(known, dice, most, _LEAST.get(stack.language, _LEAST_COMPILED))
@@ -76,7 +83,7 @@ def oppose(
     asked = Asked(mine, more)
     if not members:
         return Liveness((), tuple(not_shown(asked, known)))
-    return _Runs(project, stack, tree, texts, room, dice).judged(asked, known, members)
+    return _Runs(project, stack, tree, texts, room, dice, held).judged(asked, known, members)
 
 
 def affected_tests(
@@ -120,6 +127,15 @@ def affected_tests(
     return tuple(dice.sample(natives, min(_SAMPLE, len(natives))))
 
 
+@value
+class Held:
+    """Held-out tests, as they come into the tree."""
+
+    texts: Mapping[str, bytes]
+    dressed: Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
+    withheld: tuple[str, ...] = ()
+
+
 class _Runs:
     """Of one set."""
 
@@ -131,8 +147,10 @@ class _Runs:
         texts: Mapping[str, bytes],
         room: Layer,
         dice: Random,
+        held: Held | None,
     ) -> None:
         self.project, self.stack, self.tree, self.texts, self.dice = project, stack, tree, texts, dice
+        self.held = held
         self.modes = {
             entry.path: entry.mode for entry in project.workspace.files(tree) if entry.path in texts
         }
@@ -166,10 +184,22 @@ class _Runs:
         return judge_set(asked, known, true[0], done, len(members))
 
     def run(self, version: Mapping[str, bytes], size: Mapping[str, int]) -> TestReport:
-        contents = {path: (self.modes[path], self._ended(data, size[path])) for path, data in version.items()}
+        texts: Mapping[str, bytes] = {path: self._ended(data, size[path]) for path, data in version.items()}
+        withheld: tuple[str, ...] = ()
+        if self.held is not None:
+            texts, withheld = self.held.dressed({**self.held.texts, **texts}), self.held.withheld
+        contents = {path: (self.modes.get(path, FILE), data) for path, data in texts.items()}
         wanted = self.project.workspace.compose(self.tree, contents)
         layer = replace(self.room, wanted=wanted, worktree=self.tree)
-        return call(self.project, self.stack, self.names, layer=layer, timeout=self.limit, sources=())
+        return call(
+            self.project,
+            self.stack,
+            self.names,
+            layer=layer,
+            timeout=self.limit,
+            sources=(),
+            withheld=withheld,
+        )
 
     def _ended(self, data: bytes, size: int) -> bytes:
         letters = "".join(self.dice.choice("0123456789abcdef") for _ in range(size - len(data) + self.margin))

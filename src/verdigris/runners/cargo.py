@@ -59,6 +59,7 @@ class CargoRunner:
             "folder": request.report_folder,
             "worktree": request.worktree,
             "list": request.collect_only,
+            "withheld": request.withheld,
             "options": own,
         }
         argv = (

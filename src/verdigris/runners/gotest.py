@@ -45,6 +45,7 @@ class GoRunner:
             "folder": request.report_folder,
             "worktree": request.worktree,
             "list": request.collect_only,
+            "withheld": request.withheld,
         }
         wrapped = " ".join(map(_quoted, [self.python, "-I", "-S", str(WRAPPER)]))
         options, own = _split(request.extra)

@@ -25,6 +25,8 @@ class Request:
     extra: tuple[str, ...] = ()
     """Arguments that the configuration adds to every run."""
     collect_only: bool = False
+    withheld: tuple[str, ...] = ()
+    """Test files that code of the project is not to read: emptied as soon as they are compiled."""
 
 
 @value

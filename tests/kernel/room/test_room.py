@@ -172,6 +172,18 @@ def test_other_writes_are_concerns(world: World) -> None:
 
 
 @needs_sandbox
+def test_what_is_laid_over_the_tree_is_not_found_beside_it(world: World) -> None:
+    """Where temporary folders are shown, since the worktree is in one."""
+    body = """
+        import glob, os, tempfile
+        own = os.path.dirname(os.path.dirname(tempfile.gettempdir()))
+        parts = [f"{own}/{name}" for name in ("layer", "upper", "work")]
+        assert [os.listdir(part) for part in parts if os.path.isdir(part)] in ([], [[], [], []])
+    """
+    assert failures(tried(world, body)) == []
+
+
+@needs_sandbox
 def test_proving_on_the_start_tree_leaves_the_users_files_alone(world: World) -> None:
     """A regression is only one because the same test passed at the turn's start."""
     world.green()

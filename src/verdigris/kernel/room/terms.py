@@ -68,7 +68,7 @@ class Terms:
             work=folders.work,
             laid=(folders.layer,),
             removed=removed,
-            masked=(self.git,) if self.git else (),
+            masked=(*((self.git,) if self.git else ()), folders.layer, folders.upper, folders.work),
             decoys=((folders.control, self.control),),
             writable=(folders.own,),
             needed=tuple(_needed(argv)),

@@ -51,6 +51,8 @@ class Asked:
     """What is run instead of the tool; see `Stack.test_command_for`."""
     feedback: bool = False
     """A tool that is loaded already may run it: this is no verdict."""
+    withheld: tuple[str, ...] = ()
+    """See `Request.withheld`."""
 
 
 def call_tool(asked: Asked) -> TestReport:
@@ -91,6 +93,7 @@ def _run(asked: Asked, tools: Toolset, folders: Folders) -> TestReport:
         report_folder=folders.cache,
         extra=stack.test_command,
         collect_only=asked.collect_only and asked.stack.runner != "node-test",
+        withheld=asked.withheld,
     )
     calls = tools.runner.called(request)
     if asked.command and not reports(asked.command):

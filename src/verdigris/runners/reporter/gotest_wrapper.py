@@ -33,6 +33,8 @@ def main(arguments: Sequence[str]) -> None:
     record = {"package": _package(), "folder": folder, "tests": tests, "chosen": chosen}
     with open(paths.join(settings["folder"], f"{os.urandom(8).hex()}.go"), "x", encoding="ascii") as file:
         json.dump(record, file)
+    for path in settings.get("withheld", ()):  # compiled already
+        os.truncate(paths.join(settings["worktree"], path), 0)
     if settings["list"] or chosen == []:
         return
     if chosen is not None:

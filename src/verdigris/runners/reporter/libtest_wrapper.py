@@ -34,6 +34,8 @@ def main(arguments: Sequence[str]) -> int:
     executable, *asked = [paths.join(os.getcwd(), arguments[0]), *arguments[1:]]
     worktree = paths.realpath(settings["worktree"])
     base, files = _sources(executable, worktree)
+    for path in settings.get("withheld", ()):  # compiled already
+        os.truncate(paths.join(worktree, path), 0)
     tests = _listed(executable) if _may_hold(base, files, worktree, asked) else []
     ids = {name: _named(name, base, files, worktree) for name in ([ALONE] if tests is None else tests)}
     chosen = [name for name in ids if not asked or _is_asked(ids[name], asked)]
