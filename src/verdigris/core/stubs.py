@@ -74,6 +74,16 @@ def only_stubs(before: str | None, after: str) -> StubFinding | None:
     return next(_compare(old.body, new.body, scope), None)
 
 
+def same_meaning(before: bytes, after: bytes) -> bool:
+    """Whether two Python texts have one syntax tree: comments and formatting are all that differs."""
+    try:
+        trees = (_parse(data.decode("utf-8", "surrogateescape")) for data in (before, after))
+        one, other = map(ast.dump, trees)
+    except (SyntaxError, RecursionError):
+        return False
+    return one == other
+
+
 def _parse(text: str) -> ast.Module:
     try:
         with warnings.catch_warnings():

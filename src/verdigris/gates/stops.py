@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from verdigris.kernel.refactor import Ended
     from verdigris.kernel.settle import Settlement
 
+MANY = 20
+"""Unclaimed edits that are told one by one."""
+
 
 def stop(project: Project, call: Call) -> Reply:
     """Nothing stays open unseen: edits are settled, a refactor is ended, and what is left is told.
@@ -105,7 +108,7 @@ def _unfinished(project: Project, state: WorktreeState) -> Iterator[str]:
         case Phase.RED:
             tree = project.workspace.snapshot()
             yield from (f"the suite lost something: {loss}" for loss in lost(project, state, tree).blocking)
-            edits = unclaimed(project, state.ground or tree, tree)
+            edits = unclaimed(project, state.ground or tree, tree, limit=MANY)
             yield from (f"no claim covers {edit.path}:{edit.line}: {edit.why}" for edit in edits)
 
 

@@ -174,7 +174,7 @@ def _observed(
     if state.turn is not None:
         drift = difference(project, state.turn.tree, tree).oracle
         return ClaimTest(test_id, targets, moved=since_red.oracle, drift=drift)
-    edits = unclaimed(project, state.ground or tree, tree)
+    edits = unclaimed(project, state.ground or tree, tree, limit=1)
     losses = lost(project, state, tree)
     return ClaimTest(
         test_id,

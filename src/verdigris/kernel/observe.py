@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.core.actions import Unclaimed
 from verdigris.core.events import Event, Ground, HeadSeen, RefactorBegun, Suspended
 from verdigris.core.loading import import_roots
 from verdigris.core.pathclass import PathClass
 from verdigris.core.state import Phase
 from verdigris.core.value import value
 from verdigris.kernel.repository import Head, head
+from verdigris.kernel.sourceedits import find_edits
 from verdigris.kernel.sourcetests import parts_differ
 from verdigris.kernel.stubimports import more_than_stubs
 from verdigris.kernel.workspace import committed, moves
@@ -18,6 +18,7 @@ from verdigris.kernel.workspace import committed, moves
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from verdigris.core.actions import Unclaimed
     from verdigris.core.change import Change, Entry
     from verdigris.core.state import WorktreeState
     from verdigris.kernel.project import Project
@@ -61,18 +62,9 @@ def source_roots(project: Project, tree: str) -> tuple[str, ...]:
     return import_roots(path for path in paths if project.classify(path) is PathClass.SOURCE)
 
 
-def unclaimed(project: Project, ground: str, tree: str) -> tuple[Unclaimed, ...]:
-    """Source that differs from the ground by more than stubs."""
-    found = []
-    for change in difference(project, ground, tree).source:
-        before, after = (project.workspace.read(t, change.path) for t in (ground, tree))
-        if after is None:
-            found.append(Unclaimed(change.path, 1, "it was deleted"))
-            continue
-        finding = more_than_stubs(project, change.path, before, after, tree)
-        if finding is not None:
-            found.append(Unclaimed(change.path, finding.line, finding.why))
-    return tuple(found)
+def unclaimed(project: Project, ground: str, tree: str, *, limit: int | None = None) -> tuple[Unclaimed, ...]:
+    """Source that differs from the ground by more than stubs; `limit`: so many are enough."""
+    return find_edits(project, difference(project, ground, tree).source, tree, limit=limit).found
 
 
 def look(project: Project, state: WorktreeState) -> WorktreeState:

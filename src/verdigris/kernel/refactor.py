@@ -89,7 +89,7 @@ def begin(
     """`known`: the last whole run says how the tests stand, where it was of this tree; else they are run."""
     with operation(project) as state:
         tree = project.workspace.snapshot()
-        edits = unclaimed(project, state.ground or tree, tree)
+        edits = unclaimed(project, state.ground or tree, tree, limit=1)
         action = Do("refactor begin", unclaimed=edits)
         decision = decide(state, action, project.settings, in_progress=in_progress(project.repo))
         if isinstance(decision, Deny):

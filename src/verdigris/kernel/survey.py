@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from verdigris.core.state import WorktreeState
     from verdigris.kernel.project import Project
 
+SHOWN = 100
+"""Unclaimed edits; whoever has more needs no list of them."""
+
 
 @value
 class Survey:
@@ -73,7 +76,7 @@ def _tree(
     if brought is not None:
         notes.append("HEAD moved since the last command; the next one takes that in")
     if state.phase is Phase.RED and state.ground is not None:
-        edits = unclaimed(project, state.ground, project.workspace.snapshot())
+        edits = unclaimed(project, state.ground, project.workspace.snapshot(), limit=SHOWN)
         return tuple(u for u in edits if u.path not in (brought or ())), ()
     if state.phase is Phase.GREEN and state.turn is not None:
         drift = difference(project, state.turn.tree, project.workspace.snapshot()).oracle

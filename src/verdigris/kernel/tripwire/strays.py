@@ -12,7 +12,8 @@ from verdigris.core.state import Phase
 from verdigris.core.tripwire import base
 from verdigris.core.value import value
 from verdigris.kernel.links import among
-from verdigris.kernel.observe import difference, unclaimed
+from verdigris.kernel.observe import difference
+from verdigris.kernel.sourceedits import find_edits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from verdigris.kernel.project import Project
     from verdigris.kernel.tripwire.memory import Memory
 
+LOOKING = 20.0
+"""Seconds for reading what changed in red: a client gives a hook no more than a minute."""
 _ORDER = tuple(PathClass)
 
 
@@ -84,7 +87,9 @@ def _of_phase(project: Project, state: WorktreeState, memory: Memory | None, tre
         return
     home = memory.tree if memory and _holds(memory, state) else known
     if state.phase is Phase.RED:
-        changed = {PathClass.SOURCE: [u.path for u in unclaimed(project, home, tree)]}
+        edits = find_edits(project, difference(project, home, tree).source, tree, seconds=LOOKING)
+        # What nobody had time to read counts as an edit.
+        changed = {PathClass.SOURCE: [*(edit.path for edit in edits.found), *edits.unread]}
     else:
         changed = {cls: [] for cls in PathClass}
         for path in difference(project, home, tree).oracle:

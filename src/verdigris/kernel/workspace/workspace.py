@@ -87,6 +87,9 @@ class Workspace:
     def blob_bytes(self, blob: str) -> bytes | None:
         return trees.blobs(self._store(), [blob])[0]
 
+    def blobs(self, blobs: Iterable[str]) -> list[bytes | None]:
+        return trees.blobs(self._store(), blobs)
+
     def merged(self, base: str, ours: str, theirs: str, path: str, *, yielding: bool = False) -> bytes | None:
         """The three-way merge of `path` in three trees; None where it conflicts or ends in a deletion.
 
