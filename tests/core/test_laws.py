@@ -95,7 +95,7 @@ class Laws(RuleBasedStateMachine):
     def write_around_the_gate(self, path: str) -> None:
         self.edit(path)
 
-    @rule(test_id=st.sampled_from(TESTS), red=st.sampled_from(["valid", "import", "no-assertion"]))
+    @rule(test_id=st.sampled_from(TESTS), red=st.sampled_from(["valid", "import", "fixture"]))
     def see_a_failure(self, test_id: str, red: str) -> None:
         self.record(self.run_event(test_id, Status.FAIL, red))
 

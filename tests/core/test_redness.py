@@ -27,11 +27,10 @@ def judge(
     phase: RunPhase = RunPhase.CALL,
     note: str = "",
     defined_in: str = "tests/test_a.py",
-    has_assertion: bool = True,
     rule: RedRule = "behaviour",
 ) -> str:
     test = TestResult("i", "i", "native", status, phase, 1, failure, note=note, defined_in=defined_in)
-    return judge_red(test, classify=classify, has_assertion=has_assertion, rule=rule)
+    return judge_red(test, classify=classify, rule=rule)
 
 
 def raised(kind: str, *frames: Place, subject: str | None = None, bases: tuple[str, ...] = ()) -> Failure:
@@ -43,14 +42,13 @@ def raised(kind: str, *frames: Place, subject: str | None = None, bases: tuple[s
 @pytest.mark.parametrize("rule", ["behaviour", "assertion"])
 @pytest.mark.parametrize("kind", ["AssertionError", "Failed"])
 def test_assertions_are_valid_under_both_rules_and_never_vacuous(kind: str, rule: RedRule) -> None:
-    assert judge(raised(kind, TEST), rule=rule, has_assertion=False) == VALID
+    assert judge(raised(kind, TEST), rule=rule) == VALID
 
 
 def test_exception_from_source() -> None:
     failure = raised("KeyError", TEST, SOURCE)
     assert judge(failure) == VALID
     assert judge(failure, rule="assertion") == "assertion-only"
-    assert judge(failure, has_assertion=False) == "no-assertion"
     assert judge(raised("JSONDecodeError", TEST, SOURCE, LIBRARY)) == VALID
 
 
@@ -111,6 +109,16 @@ def test_a_project_exception_is_judged_by_what_it_is_of_not_by_its_name() -> Non
 def test_errors_around_the_test(phase: RunPhase, why: str) -> None:
     assert judge(raised("AssertionError", TEST), status=Status.ERROR, phase=phase) == why
     assert judge(None, status=Status.ERROR, phase=phase) == why
+
+
+def test_what_source_raises_in_a_fixture_is_behaviour_and_what_the_fixture_does_wrong_is_not() -> None:
+    def in_setup(failure: Failure) -> str:
+        return judge(failure, status=Status.ERROR, phase=RunPhase.SETUP)
+
+    fixture = Place("tests/conftest.py", 4)
+    assert in_setup(raised("ValueError", fixture, SOURCE)) == VALID
+    assert in_setup(raised("ValueError", fixture, LIBRARY)) == "fixture"
+    assert in_setup(raised("AssertionError", fixture, SOURCE)) == "fixture"
 
 
 def test_collection_error() -> None:

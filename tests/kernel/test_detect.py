@@ -58,6 +58,7 @@ UNITTEST = "import unittest\nclass T(unittest.TestCase): ...\n"
         ({"pyproject.toml": "[tool.pytest.ini_options]\n"}, "pytest"),
         ({"tests/test_b.py": "def test_b(): assert 1\n"}, "pytest"),
         ({"tests/test_b.py": "import unittest, pytest\n"}, "pytest"),
+        ({"tests/cart_test.py": UNITTEST}, "pytest"),
         ({"conftest.py": "import pytest\n"}, "pytest"),
     ],
 )

@@ -44,7 +44,6 @@ def judged(report: TestReport, classes: Classes, tests_in: dict[str, str] | None
         result.native_id: judge_red(
             result,
             classify=lambda path: classify(path, classes),
-            has_assertion=True,
             rule="behaviour",
             at=at,
         )

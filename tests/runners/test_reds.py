@@ -9,8 +9,7 @@ import pytest
 from support.interpreters import with_pytest
 from support.pyproject import PyProject
 from verdigris.core.pathclass import PathClass
-from verdigris.core.reading import has_assertion
-from verdigris.core.redness import judge_collect_error, judge_red
+from verdigris.core.redness import VALID, judge_collect_error, judge_red
 from verdigris.core.testids import split_id
 
 if TYPE_CHECKING:
@@ -134,6 +133,7 @@ TESTS = {
         def test_no_assertion(): Cart().first()
         def test_own_error(): assert {}["key"]
         def test_attribute_of_none(): assert shop.none().value == 1
+        def test_attribute_of_nobodys_none(): assert None.value == 1
         def test_attribute_of_a_builtin(): assert [].size == 1
         def test_keyword_of_a_builtin(): assert int(base="x", no=1) == 1
         def test_exit_in_test():
@@ -166,9 +166,10 @@ INVALID = {
     "test_import_in_test": "import",
     "test_import_in_source": "import",
     "test_syntax_in_test": "syntax",
-    "test_no_assertion": "no-assertion",
+    "test_no_assertion": VALID,
     "test_own_error": "not-behaviour",
-    "test_attribute_of_none": "not-behaviour",
+    "test_attribute_of_none": VALID,
+    "test_attribute_of_nobodys_none": "not-behaviour",
     "test_attribute_of_a_builtin": "not-behaviour",
     "test_keyword_of_a_builtin": "not-behaviour",
     "test_exit_in_test": "not-behaviour",
@@ -200,25 +201,23 @@ def make(project: PyProject) -> PyProject:
     return project
 
 
-def judged(project: PyProject, report: TestReport, rule: RedRule = "behaviour") -> dict[str, dict[str, str]]:
+def judged(report: TestReport, rule: RedRule = "behaviour") -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for result in report.results:
         test = split_id(result.native_id)
-        text = (project.root / test.path).read_text()
-        asserts = has_assertion(text, test.function)
-        why = judge_red(result, classify=classify, has_assertion=asserts, rule=rule)
+        why = judge_red(result, classify=classify, rule=rule)
         found.setdefault(test.path, {})[test.function + test.case] = why
     return found
 
 
 def assert_every_red_is_judged(project: PyProject) -> None:
     report = project.test(extra=["-p", "no:randomly"])
-    reds = judged(project, report)
+    reds = judged(report)
     wrong = {name: why for name, why in reds["tests/test_valid.py"].items() if why != "valid"}
     assert wrong == {}
     assert len(reds["tests/test_valid.py"]) == TESTS["test_valid"].count("def test_")
     assert reds["tests/test_invalid.py"] == INVALID
-    strict = judged(project, report, "assertion")["tests/test_valid.py"]
+    strict = judged(report, "assertion")["tests/test_valid.py"]
     assert {name for name, why in strict.items() if why == "valid"} == ASSERTIONS
     assert set(strict.values()) == {"valid", "assertion-only"}
     assert {error.path: judge_collect_error(error) for error in report.errors} == {

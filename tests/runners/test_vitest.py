@@ -117,7 +117,6 @@ def test_the_core_judges_reds_by_what_is_told(name: str, red: str) -> None:
     judged = judge_red(
         result,
         classify=lambda path: classes.get(path.split("/")[0], PathClass.OTHER),
-        has_assertion=True,
         rule="behaviour",
     )
     assert judged == red

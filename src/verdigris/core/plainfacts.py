@@ -137,8 +137,6 @@ class TestSeen:
     body: str
     last: int = 0
     """The line where it ends."""
-    asserts: bool = False
-    """By itself, or by a function of the same file that it calls."""
 
 
 @value

@@ -74,10 +74,6 @@ WHY_NOT: Mapping[str, tuple[str, str]] = {
         "the test process ended in it (exit, signal or interrupt)",
         "test what exits in a process of its own, or stop it from ending this one",
     ),
-    "no-assertion": (
-        "source raised an exception, but the test asserts nothing",
-        "add the assertion that shall hold once the exception is gone",
-    ),
     "not-behaviour": (
         "an error in the test or a library, not the project's behaviour, made it fail",
         "correct the test until it fails on an assertion about source",
@@ -148,11 +144,10 @@ def judge_red(
     result: TestResult,
     *,
     classify: Callable[[str], PathClass],
-    has_assertion: bool,
     rule: RedRule,
     at: Callable[[Place], PathClass] | None = None,
 ) -> str:
-    """`valid`, or a key of WHY_NOT. `has_assertion` is the static reading of the test.
+    """`valid`, or a key of WHY_NOT. A test that passes by not raising is a test too.
 
     `at` tells the class of a line, where a file holds tests among its source.
     """
@@ -170,9 +165,7 @@ def judge_red(
         return failure.kind.lower()
     look = at or (lambda place: classify(place.path))
     frames = [PathClass.OTHER if f.path.startswith("/") else look(f) for f in failure.frames]
-    return _judge_raised(result, failure, classify) or _judge_failure(
-        failure, frames, classify, has_assertion, rule
-    )
+    return _judge_raised(result, failure, frames, classify) or _judge_failure(failure, frames, classify, rule)
 
 
 def judge_collect_error(error: CollectError) -> str:
@@ -198,7 +191,12 @@ def _judge_rust_error(error: CollectError) -> str:
     return "syntax" if error.kind == "error" and re.match(_NOT_PARSED, error.message) else "build"
 
 
-def _judge_raised(result: TestResult, failure: Failure, classify: Callable[[str], PathClass]) -> str | None:
+def _judge_raised(
+    result: TestResult,
+    failure: Failure,
+    frames: Sequence[PathClass],
+    classify: Callable[[str], PathClass],
+) -> str | None:
     """What is wrong whatever the rule says."""
     kinds = _kinds(failure)
     if kinds & _SYNTAX:
@@ -208,18 +206,19 @@ def _judge_raised(result: TestResult, failure: Failure, classify: Callable[[str]
     if result.status is Status.ERROR:
         if failure.kind in _REPORT and not failure.bases:
             return "report"
-        return "build" if failure.kind in _BUILD else _BY_PHASE.get(result.phase, "crash")
+        if failure.kind in _BUILD:
+            return "build"
+        # A fixture asks source for something, as a test does; what source raises there is behaviour.
+        if result.phase is RunPhase.SETUP and not failure.assertion and PathClass.SOURCE in frames:
+            return None
+        return _BY_PHASE.get(result.phase, "crash")
     if result.defined_in is not None and _class(result.defined_in, classify) is PathClass.SOURCE:
         return "imported"
     return None
 
 
 def _judge_failure(
-    failure: Failure,
-    frames: Sequence[PathClass],
-    classify: Callable[[str], PathClass],
-    has_assertion: bool,
-    rule: RedRule,
+    failure: Failure, frames: Sequence[PathClass], classify: Callable[[str], PathClass], rule: RedRule
 ) -> str:
     if failure.assertion:
         return VALID
@@ -229,7 +228,7 @@ def _judge_failure(
         return "not-behaviour"
     if rule == "assertion":
         return "assertion-only"
-    return VALID if has_assertion else "no-assertion"
+    return VALID
 
 
 def _is_behaviour(

@@ -12,17 +12,14 @@ from verdigris.core.events import Event, RedsEnded, SuiteRun, TestRun, Violation
 from verdigris.core.loading import unprotected
 from verdigris.core.oraclepart import holds_tests
 from verdigris.core.pathclass import PathClass
-from verdigris.core.reading import asserts_under
 from verdigris.core.redness import judge_red
 from verdigris.core.reds import ended_reds
 from verdigris.core.report import Ended, Place, Status, TestReport, TestResult
 from verdigris.core.rusttests import is_test_line
 from verdigris.core.suite import suite_of
-from verdigris.core.testids import NativeId, split_id
+from verdigris.core.testids import split_id
 from verdigris.core.verdict import first_line
-from verdigris.kernel.reading import has_assertion
 from verdigris.kernel.sourcetests import on_disk, only_for_tests, test_text
-from verdigris.kernel.texts import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -35,14 +32,13 @@ SINGLE_PASSES = 200
 
 
 def test_events(project: Project, report: TestReport, tree: str) -> tuple[TestRun, ...]:
-    texts: dict[str, str | None] = {}
     results = report.results
     if any(result.failure for result in results):
         from verdigris.kernel.unwrapping import with_subjects
 
         results = with_subjects(project, results)
     held = _held(project, tree, results)
-    return tuple(_event(project, report, result, tree, texts, held) for result in results)
+    return tuple(_event(project, report, result, tree, held) for result in results)
 
 
 def _held(project: Project, tree: str, results: Iterable[TestResult]) -> frozenset[str]:
@@ -86,7 +82,6 @@ def _event(
     report: TestReport,
     result: TestResult,
     tree: str,
-    texts: dict[str, str | None],
     held: frozenset[str],
 ) -> TestRun:
     failure = result.failure
@@ -99,15 +94,13 @@ def _event(
         duration_ms=result.duration_ms,
         tree=tree,
         native_id=result.native_id,
-        red=red_of(project, result, texts, held),
+        red=red_of(project, result, held),
         failure=f"{failure.kind}: {first_line(failure.message)}" if failure else "",
         place=f"{place.path}:{place.line}" if place else "",
     )
 
 
-def red_of(
-    project: Project, result: TestResult, texts: dict[str, str | None], held: frozenset[str]
-) -> str | None:
+def red_of(project: Project, result: TestResult, held: frozenset[str]) -> str | None:
     if result.status in {Status.PASS, Status.SKIP}:
         return None
     native = split_id(result.native_id)
@@ -115,12 +108,9 @@ def red_of(
         return "not-a-test"
     if native.path not in held:
         return "unrecorded"
-    # Where an assertion failed, nobody has to look for one.
-    asserted = result.failure is not None and result.failure.assertion
     return judge_red(
         result,
         classify=project.classify,
-        has_assertion=asserted or _asserts(project, result, native, texts),
         rule=project.settings.red,
         at=partial(_class_at, project),
     )
@@ -147,21 +137,6 @@ def _class_at(project: Project, place: Place) -> PathClass:
         return cls
     tests = is_test_line(data, place.line) or only_for_tests(place.path, on_disk(project))
     return PathClass.TEST if tests else cls
-
-
-def _asserts(project: Project, result: TestResult, native: NativeId, texts: dict[str, str | None]) -> bool:
-    """By reading the test, or the file that it is inherited from."""
-    written_in = result.defined_in or native.path
-    for path in (native.path, written_in):
-        if path not in texts:
-            texts[path] = text_of(project, path)
-    text, inherited = texts[native.path], texts[written_in]
-    # Go's subtests are tests of their own; the cases of a parametrised test are not.
-    sub = native.case if native.case.startswith("/") else ""
-    if text is not None and has_assertion(native.path, text, native.function + sub):
-        return True
-    name = native.function.rpartition("::")[2]
-    return written_in != native.path and inherited is not None and asserts_under(inherited, name)
 
 
 def rewritten_oracle(project: Project, report: TestReport) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from verdigris.core import rusttests
 from verdigris.core.languages import PYTHON, RUST, language_of
-from verdigris.core.reading import has_assertion as python_has_assertion
 from verdigris.core.sametree import same_python_tree
 from verdigris.core.stubs import StubFinding
 from verdigris.core.stubs import only_stubs as only_python_stubs
@@ -35,15 +34,6 @@ def beyond_stubs(path: str, before: bytes | None, after: bytes) -> StubFinding |
     return only_stubs(path, before, after)
 
 
-def has_assertion(path: str, text: str, name: str) -> bool:
-    """Whether the test of this name asserts anything; what nothing here reads is believed."""
-    if language_of(path) in {PYTHON, None}:
-        return python_has_assertion(text, name)
-    from verdigris.kernel.grammar import readings
-
-    return not is_read(path) or readings.has_assertion(path, _bytes(text), name)
-
-
 def is_read(path: str) -> bool:
     """Whether a grammar reads the file."""
     if language_of(path) in {PYTHON, None}:
@@ -51,10 +41,6 @@ def is_read(path: str) -> bool:
     from verdigris.kernel.grammar.trees import grammar_of
 
     return grammar_of(path) is not None
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
 
 
 def _text(data: bytes) -> str:

@@ -6,7 +6,6 @@ import pytest
 
 from verdigris.core.assertions import kept
 from verdigris.core.weakening_plain import plain_weakenings
-from verdigris.kernel.reading import has_assertion
 from verdigris.kernel.testreading import TestReader, read_tests
 
 TS = """\
@@ -315,55 +314,3 @@ def test_a_refactor_keeps_every_assertion_up_to_names(path: str) -> None:
     assert first.path == path
     assert kept({path: text}, {}, TestReader((path,))) == ()
     assert "parse" in kept({path: text}, {path: "}"}, TestReader())[0].what
-
-
-@pytest.mark.parametrize(
-    ("path", "name", "asserts"),
-    [
-        ("money.test.ts", "money › adds", True),
-        ("money.test.ts", "money › holds", True),
-        ("money.test.ts", "money › adds 1 and 2", True),
-        ("money.test.ts", "money › nobody", True),
-        ("tests/money.rs", "parses", True),
-        ("tests/money.rs", "it::parses", True),
-        ("tests/money.rs", "overflows", True),
-        ("money_test.go", "TestParse", True),
-        ("money_test.go", "TestParse/2", True),
-        ("money_test.go", "TestNobody", False),
-    ],
-)
-def test_whether_a_test_asserts(path: str, name: str, asserts: bool) -> None:
-    assert has_assertion(path, FILES[path], name) is asserts
-
-
-@pytest.mark.parametrize(
-    ("path", "text", "name"),
-    [
-        ("a.test.ts", "test('x', () => { run(); });", "x"),
-        ("a.test.ts", "test('x', () => { function check() { expect(1).toBe(1); } });", "x"),
-        ("a.rs", "#[test]\nfn x() { run(); }", "x"),
-        ("a_test.go", 'package a\nfunc TestX(t *testing.T) { Run(); t.Log("x") }', "TestX"),
-    ],
-)
-def test_a_test_without_an_assertion(path: str, text: str, name: str) -> None:
-    assert not has_assertion(path, text, name)
-
-
-@pytest.mark.parametrize(
-    ("path", "text", "name"),
-    [
-        ("a.test.ts", "test('x', () => { check(1); }); const check = (a) => { expect(f(a)).toBe(1); };", "x"),
-        (
-            "a.test.js",
-            "it('x', () => request(app).get('/').then(r => { assert.equal(r.status, 200); }));",
-            "x",
-        ),
-        ("a.test.js", "it('x', function () { expect(f()).to.be.true; });", "x"),
-        ("a.rs", "mod a { #[test]\nfn x() { check(); }\nfn check() { assert!(f()); } }", "crate_mod::a::x"),
-        ("a.rs", "#[tokio::test]\nasync fn x() -> anyhow::Result<()> { f().await?; Ok(()) }", "x"),
-        ("a_test.go", "package a\nfunc TestX(t *testing.T) { assert.NoError(t, Run()) }", "TestX"),
-        ("a_test.go", "package a\nfunc ExampleX() {\n\tX()\n\t// Output: 1\n}", "ExampleX"),
-    ],
-)
-def test_helpers_and_callbacks_assert(path: str, text: str, name: str) -> None:
-    assert has_assertion(path, text, name)

@@ -27,6 +27,8 @@ _NAMES_PYTEST = (
 _PYTEST = re.compile(r"\bpytest\b")
 _UNITTEST = re.compile(r"\bunittest\b")
 _TEST = re.compile(r"(?:test_.*|.*_test|tests?)\.py")
+_DISCOVERED = re.compile(r"test.*\.py")
+"""Names that unittest's own discovery takes."""
 _MANY = 200
 FLAT = compile_classes(Settings(), {(".", "python"): Detected(flat=True)})
 
@@ -50,7 +52,10 @@ def _runner(home: Path) -> str:
     """Pytest runs unittest's cases too: it takes a project that nowhere speaks of it to do without."""
     if _PYTEST.search(text_in(home, *_NAMES_PYTEST)) or any(home.glob(".venv/lib/*/site-packages/pytest")):
         return "pytest"
-    texts = [text_in(home, path) for path in _test_files(home)]
+    files = list(_test_files(home))
+    if not all(_DISCOVERED.fullmatch(path.rpartition("/")[2]) for path in files):
+        return "pytest"
+    texts = [text_in(home, path) for path in files]
     only = bool(texts) and all(_UNITTEST.search(text) and not _PYTEST.search(text) for text in texts)
     return "unittest" if only else "pytest"
 

@@ -1,4 +1,4 @@
-"""`read`: the tests of a file with what they assert; and whether one of them asserts anything."""
+"""`read`: the tests of a file with what they assert."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from verdigris.core import languages
 from verdigris.core.plainfacts import Reading
-from verdigris.core.weakening_plain import SEPARATORS
 from verdigris.kernel.grammar.trees import grammar_of, tree_of
 
 if TYPE_CHECKING:
@@ -15,12 +14,8 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from verdigris.core.plainfacts import TestSeen
     from verdigris.kernel.grammar.suite import Suite
     from verdigris.kernel.grammar.trees import Unparsed
-
-_FILLED_IN = ("%", "$", "`")
-"""What stands in the name of a test that is made once for each row of a table."""
 
 
 def read(path: str, data: bytes) -> Reading:
@@ -46,20 +41,6 @@ def _read(suite: Suite, root: Node, fault: Unparsed | None) -> Reading:
         return replace(suite.read(root), whole=fault is None)
     except RecursionError:
         return Reading(whole=False)
-
-
-def has_assertion(path: str, data: bytes, name: str) -> bool:
-    """`name` as in the test's id."""
-    return any(test.asserts for test in _meant(read(path, data).tests, name))
-
-
-def _meant(tests: tuple[TestSeen, ...], name: str) -> list[TestSeen]:
-    exact = [test for test in tests if name == test.name or name.endswith(f"::{test.name}")]
-    if exact:
-        return exact
-    made = [test for test in tests if any(sign in test.name for sign in _FILLED_IN)]
-    around = [test for test in tests if name.startswith(tuple(test.name + mark for mark in SEPARATORS))]
-    return around or made
 
 
 def suite_of(path: str) -> Suite:

@@ -84,9 +84,6 @@ class RustSuite(Suite):
                 self._loop(node, at)
             case "call_expression":
                 self._call(node, at)
-            case "try_expression":
-                self.asserting.add(at.scope)
-                self.within(node, at)
             case _:
                 self.within(node, at)
 
@@ -148,8 +145,6 @@ class RustSuite(Suite):
         if name in {"unwrap_err", "expect_err"}:
             held = spelled(part(function, "value"), at.names)
             self.fact(node, Check("fails", 3, held), at)
-        elif name in {"unwrap", "expect"}:
-            self.asserting.add(at.scope)
         if function is not None and function.type == "identifier" and self.called(name, arguments, at):
             return
         self.within(node, at)

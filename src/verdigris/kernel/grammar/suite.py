@@ -52,8 +52,6 @@ class Suite:
     """The same of other files."""
     entered: set[str] = field(default_factory=set)
     """Functions that some test was seen to call."""
-    asserting: set[str] = field(default_factory=set)
-    """Scopes that assert in a way that is no fact of its own."""
     asserted: list[tuple[Node, At]] = field(default_factory=list)
     """Where each assertion stands."""
 
@@ -90,10 +88,8 @@ class Suite:
         for name, function in self.functions.items():
             if name not in self.entered:
                 self.helper(name, function, (), At(f"{name}{HELPER}"))
-        asserting = {fact.scope for fact in self.facts} | self.asserting
-        tests = (replace(test, asserts=_asserts(test.name, asserting)) for test in self.tests)
         bodies = {_body(node): f"{line_of(node)} {name}" for name, node in self.functions.items()}
-        return Reading(tuple(tests), tuple(self.facts), tuple(self.marks), bodies)
+        return Reading(tuple(self.tests), tuple(self.facts), tuple(self.marks), bodies)
 
     def block(self, node: Node, at: At) -> None:
         """Statement by statement: what follows a way out is guarded by it."""
@@ -191,10 +187,6 @@ def _bare(words: Words) -> Words:
     while words and words[0].text in {"&", "*", "mut"}:
         words = words[1:]
     return words
-
-
-def _asserts(name: str, scopes: set[str]) -> bool:
-    return any(scope == name or scope.startswith((f"{name}/", f"{name} › ")) for scope in scopes)
 
 
 def _body(node: Node | None) -> str:

@@ -43,6 +43,11 @@ def _files(error: BaseException, frame: Any) -> Iterator[str]:
         yield from _file(owner)
         return
     message = str(error)
+    if "'NoneType'" in message and frame is not None:
+        # Source gave None where the test needed something: whose answer it was stands near.
+        for thing in [*_on_line(frame), *_in_function(frame)]:
+            yield from (path for path in _file(thing) if path != frame.filename)
+        return
     callee = _ARGUMENTS.match(message)
     lacks = _LACKS.search(message)
     for thing in [*_on_line(frame), *_in_function(frame)]:
