@@ -75,6 +75,17 @@ class Failure:
 
 
 @value
+class Property:
+    """How a test of a property was tried."""
+
+    settings: str
+    ran: int
+    """Inputs for which it came to its end."""
+    rejecting: tuple[str, ...] = ()
+    """Files of the worktree whose code turned inputs down."""
+
+
+@value
 class TestResult:
     __test__ = False
 
@@ -94,6 +105,7 @@ class TestResult:
     """The file of the test's function, as Place.path; differs from the id's for names pulled in by import."""
     note: str = ""
     """The reason of a skip, or `xfail` / `xpass`."""
+    property: Property | None = None
 
 
 @value

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.kernel.heldruns import held_out_kept, held_out_pass
+from verdigris.kernel.properties import question_properties
 from verdigris.kernel.scrutiny import Scrutiny, scrutinise
 from verdigris.kernel.sharedoracle import question_shared
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from verdigris.core.report import TestReport
     from verdigris.core.state import WorktreeState
     from verdigris.kernel.observe import Difference
     from verdigris.kernel.project import Project
@@ -37,23 +39,37 @@ def question_turn(
     edits: Difference,
     claimed: Sequence[str],
     room: Layer | None,
+    suite: TestReport,
 ) -> Answers:
-    """Concerns, live assertions of claimed and affected tests, held-out tests; `claimed`: native ids."""
+    """Concerns, live assertions of claimed and affected tests, held-out tests.
+
+    `claimed`: native ids. `suite`: the run of all tests in this verdict.
+    """
     shared = question_shared(project, start, tree, edits, claimed, room)
     if shared.weakened:
         return Answers(Scrutiny(noted=shared.noted), weakened=shared.weakened)
+    if unfair := question_properties(project, start, tree, edits, suite, claimed, room):
+        return Answers(Scrutiny(blocking=unfair, noted=shared.noted))
     scrutiny = _with_shared(scrutinise(project, start, tree, edits, claimed, room), shared)
     held_out = bool(scrutiny.blocking) or held_out_pass(project, state, tree, room)
     return Answers(scrutiny, held_out)
 
 
 def question_refactor(
-    project: Project, state: WorktreeState, start: str, tree: str, edits: Difference, room: Layer | None
+    project: Project,
+    state: WorktreeState,
+    start: str,
+    tree: str,
+    edits: Difference,
+    room: Layer | None,
+    suite: TestReport,
 ) -> Answers:
     """The same, with nothing claimed; a held-out test that failed before may still fail."""
     shared = question_shared(project, start, tree, edits, None, room)
     if shared.weakened:
         return Answers(Scrutiny(noted=shared.noted), weakened=shared.weakened)
+    if unfair := question_properties(project, start, tree, edits, suite, None, room):
+        return Answers(Scrutiny(blocking=unfair, noted=shared.noted))
     scrutiny = _with_shared(scrutinise(project, start, tree, edits, (), room), shared)
     edited = tuple(c.path for c in (*edits.source, *edits.other))
     held_out = bool(scrutiny.blocking) or held_out_kept(project, state, start, tree, edited, room)

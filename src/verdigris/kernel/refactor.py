@@ -163,7 +163,7 @@ def _questioned(
 ) -> Verdict:
     """What a settlement asks of code whose tests pass, and whether they notice all that was changed."""
     refactor = _open(state)
-    answers = question_refactor(project, state, refactor.tree, tree, edits, room)
+    answers = question_refactor(project, state, refactor.tree, tree, edits, room, seen.after)
     scrutiny = answers.scrutiny
     noted = (*scrutiny.noted, *seen.noted)
     verdict = judge_answers(

@@ -94,7 +94,7 @@ def _tried(
     lost = before.uncollected or regressions(before, report, claimed)
     if state.turn is None or lost or not all(tool.ok for tool in tools):
         return trial
-    answers = question_turn(project, state, state.turn.tree, tree, edits, claimed, room)
+    answers = question_turn(project, state, state.turn.tree, tree, edits, claimed, room, report)
     return replace(trial, answers=answers)
 
 

@@ -13,6 +13,7 @@ from verdigris.core.report import (
     Failure,
     FileUse,
     Place,
+    Property,
     RunPhase,
     Status,
     TestReport,
@@ -240,7 +241,12 @@ def _result(test_id: str, test: _Test, ended: Ended, *, twice: bool) -> TestResu
         line=test.facts.get("line", 0),
         defined_in=test.facts.get("in"),
         note=test.note,
+        property=_property(test.facts.get("property")),
     )
+
+
+def _property(told: Mapping[str, Any] | None) -> Property | None:
+    return None if told is None else Property(told["settings"], told["ran"], tuple(told["rejecting"]))
 
 
 def _failure(facts: Mapping[str, Any]) -> Failure | None:

@@ -10,6 +10,7 @@ import pytest
 from .definition import definition  # noqa: TID252 - the package has another name when injected
 from .failures import Frame, describe, failure, frames_of, own_frames  # noqa: TID252 - same
 from .names import Names, code_of  # noqa: TID252 - same
+from .properties import told  # noqa: TID252 - same
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -30,6 +31,7 @@ class Facts:
         code = code_of(getattr(item, "obj", None))
         name = getattr(item, "originalname", None) or item.name
         facts = definition(self.names, str(item.path), (item.location[1] or 0) + 1, name, code)
+        facts.update(told(item))
         if call.excinfo is not None and not call.excinfo.errisinstance(
             (pytest.skip.Exception, unittest.SkipTest)
         ):

@@ -18,6 +18,7 @@ from .files import Files  # noqa: TID252 - same
 from .loaded import loaded  # noqa: TID252 - same
 from .names import Names  # noqa: TID252 - same
 from .preload import tell_installed  # noqa: TID252 - same
+from .properties import Watch  # noqa: TID252 - same
 from .selection import Selection  # noqa: TID252 - same
 
 if TYPE_CHECKING:
@@ -147,6 +148,12 @@ class Reporter:
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         CHANNEL.send("started", id=self._id(nodeid))
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, None]:
+        watch = Watch(item, self.names)
+        yield
+        watch.close()
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
