@@ -84,6 +84,9 @@ def test_switches_inside_and_outside_are_nobodys(client: Client) -> None:
         assert client.before("Write", file_path=path, content="{}") == "switch", path
     home = client.world.repo.home / ".claude/settings.json"
     assert client.before("Write", file_path=str(home), content="{}") == "switch"
+    for name in (".claude.json", ".bashrc", ".gitconfig", ".config/git/config", ".local/bin/tdd"):
+        file = str(client.world.repo.home / name)
+        assert client.before("Write", file_path=file, content="{}") == "switch", name
     assert client.before("Write", file_path=os.path.realpath(os.__file__), content="") == "switch"
     assert (
         client.before("Write", file_path=str(client.world.root.parent / "elsewhere.md"), content="") == "pass"

@@ -15,12 +15,15 @@ import os
 
 TYPE_CHECKING = False  # `typing` costs as much as all of this
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from verdigris.core.actions import Deny
 
 CALLS, SOCKETS = "calls", "sockets"
 SHOWN = 200
 
 _NAMESPACE = 32
+_KILL = 9
 _NS_GET_PARENT = 0xB702
 
 
@@ -134,19 +137,29 @@ def _read(record: str) -> tuple[str, str]:
     return text[:_NAMESPACE].strip(), text[_NAMESPACE:]
 
 
+def kill(namespace: str) -> None:
+    """All processes of a call; those that they start meanwhile are for the next time."""
+    for pid, _ in _inside({namespace}):
+        try:
+            os.kill(pid, _KILL)
+        except OSError:
+            continue
+
+
 def _living(wanted: set[str]) -> set[str]:
     """Those namespaces that a process is in, or in one made inside of them."""
+    return {namespace for _, found in _inside(wanted) for namespace in found}
+
+
+def _inside(wanted: set[str]) -> Iterator[tuple[int, set[str]]]:
     mine = {kind: os.stat(f"/proc/self/ns/{kind}").st_ino for kind in ("user", "mnt")}
-    found = set()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             mnt = os.stat(f"/proc/{pid}/ns/mnt").st_ino
-            if mnt == mine["mnt"]:
-                continue
-            found |= wanted & {f"mnt {mnt}", *_users(pid, mine["user"])}
+            if mnt != mine["mnt"] and (found := wanted & {f"mnt {mnt}", *_users(pid, mine["user"])}):
+                yield int(pid), found
         except OSError:
             continue
-    return found
 
 
 def _users(pid: str, mine: int) -> set[str]:

@@ -125,7 +125,7 @@ def _repository(root: Path, dot_git: Path) -> Repository:
             hint="repair it with `git worktree repair`, or remove it",
         )
     common = _text(git_dir / "commondir")
-    if common is None:
+    if common is None or dot_git.is_dir():  # of a main worktree it is no part: an agent may have put it there
         return Repository(root, git_dir, git_dir, MAIN)
     name = LINKED_MAIN if git_dir.name == MAIN else git_dir.name
     return Repository(root, git_dir, Path(os.path.normpath(git_dir / common)), name)

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.actions import Actor
-from verdigris.gates.calls import SIGNS, Call, Manner, Moment
+from verdigris.gates.calls import EXPLAINED, SIGNS, Call, Manner, Moment
 from verdigris.gates.claude.edits import WRITERS, writes
 from verdigris.gates.claude.tools import manner, source
 
@@ -53,7 +53,7 @@ def parse(raw: bytes, environment: Mapping[str, str], *, confined: bool = False)
         subagent=bool(_text(payload, "agent_id")),
         again=payload.get("stop_hook_active") is True,
         most_refusals=_cap(environment),
-        stopped=tuple(sign for sign in SIGNS if sign.encode() in raw),
+        stopped=() if EXPLAINED in raw else tuple(sign for sign in SIGNS if sign.encode() in raw),
         prompt=_text(payload, "prompt"),
         nested=not AN_AGENTS.isdisjoint(environment),
     )

@@ -19,6 +19,20 @@ if TYPE_CHECKING:
     from verdigris.kernel.repository import Repository
 
 MANAGED = Path("/etc/claude-code")
+RUN_NEXT = (
+    *(".claude.json", ".gitconfig", ".config/git", ".npmrc", ".ssh", ".local/bin", ".cargo/bin", "go/bin"),
+    *(
+        ".profile",
+        ".bashrc",
+        ".bash_profile",
+        ".bash_login",
+        ".bash_aliases",
+        ".zshrc",
+        ".zshenv",
+        ".zprofile",
+    ),
+)
+"""In the user's home: start-up files, programs and git's settings; its shell cannot write them either."""
 
 
 def surroundings(project: Project, environment: Mapping[str, str]) -> tuple[bool, bool, tuple[Path, ...]]:
@@ -39,18 +53,20 @@ def _active(repo: Repository, environment: Mapping[str, str]) -> str | None:
 
 
 def guarded(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """The user's own settings of the client, and the files that the gate runs from."""
-    home = environment.get("CLAUDE_CONFIG_DIR")
-    return _guarded(Path(home) if home else Path(environment.get("HOME", "/")) / ".claude")
+    """The user's own settings of the client, what their next command runs, and the files of the gate."""
+    home = Path(environment.get("HOME", "/"))
+    return _guarded(home, Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude"))
 
 
 @lru_cache
-def _guarded(home: Path) -> tuple[Path, ...]:
+def _guarded(user: Path, home: Path) -> tuple[Path, ...]:
     settings = (
         home / "settings.json",
         home / "settings.local.json",
+        home / ".claude.json",
         home / "hooks",
         home / "plugins",
         MANAGED,
+        *(user / name for name in RUN_NEXT),
     )
     return tuple(place.resolve() for place in (*settings, *map(Path, own()[0])))

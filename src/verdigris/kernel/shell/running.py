@@ -14,6 +14,7 @@ from verdigris.kernel import opencall
 from verdigris.kernel.shell import guests
 from verdigris.kernel.shell.card import Card, read, surroundings
 from verdigris.kernel.shell.explaining import Hearing
+from verdigris.kernel.shell.leaving import GitFolder, Namespaces
 
 TYPE_CHECKING = False  # see card.py
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def _call(place: Place, card: Card, command: str) -> int:
     from verdigris.kernel.sandbox.syscalls import prctl
 
     path, linked = opencall.socket_of(place.private), _linked(place)
+    git, left = GitFolder(place.root, place.private), None
     go, tell = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
     kept = guests.held(os.environ)
     heard = Hearing() if card.way and kept < 0 else None
@@ -116,6 +118,8 @@ def _call(place: Place, card: Card, command: str) -> int:
     socket = listening(path)
     if namespace := os.read(tell[0], 64):
         opencall.entered(record, namespace)
+        if card.way:
+            left = Namespaces(child, own_ids=card.way == "own")
         for name, ids in card.ids:
             _write(f"/proc/{child}/{name}", ids)
         os.write(go[1], b".")
@@ -126,9 +130,22 @@ def _call(place: Place, card: Card, command: str) -> int:
             _explain(heard, card)
         return code
     finally:
-        opencall.closed(place.private, empty=outside.alone())
+        alone = outside.alone()
+        if left is not None and not alone:
+            _close_git(left, git, namespace.decode())
+        opencall.closed(place.private, empty=alone)
+        for line in git.tidy():
+            os.write(2, f"[tdd] {line}\n".encode(errors="surrogateescape"))
         _remember_worktrees(place, linked)
         guests.explained(kept)
+
+
+def _close_git(left: Namespaces, git: GitFolder, namespace: str) -> None:
+    """To who outlives the call; one that holds a file there open to write is ended."""
+    deadline = 3
+    while not left.close_to([git.common]) and deadline:
+        deadline -= 1
+        opencall.kill(namespace)
 
 
 def _explain(heard: Hearing, card: Card) -> None:
