@@ -1,11 +1,24 @@
 from __future__ import annotations
 
+from random import Random
 from unittest.mock import ANY
 
 import pytest
 
 from support.alive import HONEST, PATH, function, tried
-from verdigris.core.liveness import plan
+from verdigris.core.probes import Plan
+from verdigris.core.probes import plan as drawn
+
+
+def plan(texts: dict[str, str], ids: list[str]) -> Plan:
+    """With one draw an assertion."""
+    return drawn(texts, ids, Random(1), few=1)
+
+
+def lines_of(made: Plan) -> list[int]:
+    """Of the assertions that are changed, each once."""
+    probes = (probe for variant in made.variants for probe in variant.probes)
+    return [line for _, line in dict.fromkeys((probe.path, probe.line) for probe in probes)]
 
 
 @pytest.mark.parametrize(
@@ -23,8 +36,9 @@ from verdigris.core.liveness import plan
 def test_what_need_not_be_reached_is_listed(body: str) -> None:
     live = tried(function(body), "test_it", **HONEST)
     assert live.hollow == ()
-    assert all(line.endswith(": it was not reached, or its failure is caught") for line in live.unreached)
-    assert len(live.unreached) == 1 or "raises" in body
+    whys = {"it was not reached, or its failure is caught", "the test failed elsewhere"}
+    assert {line.split(": ")[-1] for line in live.unreached} <= whys
+    assert live.unreached or "raises" in body
 
 
 def test_a_handler_of_its_own_hides_no_deaf_answer() -> None:
@@ -60,10 +74,10 @@ def test_other():
 def test_helpers_are_changed_too() -> None:
     names = ("test_plain", "TestIt::test_own", "TestIt::test_inherited", "test_other")
     made = plan({PATH: HELPERS}, [f"{PATH}::{name}" for name in names])
-    assert [[probe.line for probe in variant.probes] for variant in made.variants] == [[3, 21]]
+    assert lines_of(made) == [3, 21]
     assert made.variants[0].probes[0].functions == tuple(f"{PATH}::{name}" for name in names[:3])
     assert tried(HELPERS, *names, **HONEST).hollow == tried(HELPERS, *names, **HONEST).unreached == ()
-    assert len(tried(HELPERS, *names, twice=lambda _: ANY).hollow) == 4
+    assert len(tried(HELPERS, *names, twice=lambda _: ANY).judged.hollow) >= 2
 
 
 @pytest.mark.parametrize(
@@ -80,9 +94,8 @@ def test_helpers_of_other_test_files(line: str, call: str) -> None:
     helpers = "def check(n):\n    assert n == 1\n"
     texts = {PATH: f"{line}\ndef test_it():\n    {call}\n", "tests/helpers.py": helpers}
     made = plan(texts, [f"{PATH}::test_it"])
-    assert [dict(variant.texts) for variant in made.variants] == [
-        {"tests/helpers.py": "def check(n):\n    assert n == 1000006\n"}
-    ]
+    (only,) = made.variants
+    assert only.texts["tests/helpers.py"] in {helpers.replace("== 1", f"== {n}") for n in (0, 2)}
     two = plan({**texts, "a/tests/helpers.py": helpers, "b/helpers.py": helpers}, [f"{PATH}::test_it"])
     assert len(two.variants) == 1
 
@@ -139,7 +152,7 @@ def test_what_is_inherited_or_imported_is_changed_where_it_stands(
 ) -> None:
     made = plan({PATH: text, "tests/base.py": CONTRACT}, [f"{PATH}::{name}"])
     assert made.unreached == ()
-    assert [probe.line for variant in made.variants for probe in variant.probes] == lines
+    assert lines_of(made) == lines
 
 
 MAKER = """
@@ -163,7 +176,7 @@ test_three = make(3)
 @pytest.mark.parametrize("name", ["Generated::test_made", "Generated::test_2_set", "test_2", "test_three"])
 def test_what_a_function_makes_is_changed_there(name: str) -> None:
     made = plan({PATH: MAKER}, [f"{PATH}::{name}"])
-    assert [probe.line for variant in made.variants for probe in variant.probes] == [6]
+    assert lines_of(made) == [6]
 
 
 def test_of_two_makers_none_is_guessed() -> None:

@@ -7,6 +7,7 @@ import subprocess
 import venv
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +16,8 @@ from support.gitrepo import make_repo
 from support.pyproject import PyProject
 from support.turns import World
 from verdigris.core.actions import Actor
-from verdigris.core.liveness import Liveness, judge_liveness, plan
+from verdigris.core.liveness import judge_runs
+from verdigris.core.probes import Runs, plan, shuffled
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.kernel.setup import initialise
 from verdigris.runners.pytest import PYTEST
@@ -429,12 +431,14 @@ def test_assertions_are_tried(project: PyProject, body: str, hollow: int) -> Non
     test = "import unittest\nimport calc\n\nclass T(unittest.TestCase):\n    def test_sub(self):\n"
     test += "        self.assertEqual(calc.sub(5, 3), 2)\n"
     project.write("tests/test_a.py", test)
-    made = plan({"tests/test_a.py": test}, ["tests/test_a.py::T::test_sub"])
-    report = project.test("tests/test_a.py", variants=made.variants, disposable=True)
-    assert outline(report) == {"T::test_sub": "pass"}
-    live = judge_liveness(made, report.variants)
-    assert (len(live.hollow), live.unreached, live.doubts) == (hollow, (), ())
-    assert hollow or live == Liveness((), ())
+    asked = ["tests/test_a.py::T::test_sub"]
+    made = shuffled(plan({"tests/test_a.py": test}, asked, Random(1)), Random(1))
+    texts = tuple(member.texts for member in made.members)
+    report = project.test("tests/test_a.py", runs=Runs(texts), trace=["calc.py"], disposable=True)
+    live = judge_runs(made, report.variants, asked)
+    assert (len(live.hollow), live.unreached, live.unlike, live.away) == (hollow, {}, (), {})
+    assert bool(live.seen) is not bool(hollow)
+    assert report.lines["calc.py"]
 
 
 def test_it_is_as_python_m_unittest_and_loads_no_pytest(project: PyProject) -> None:

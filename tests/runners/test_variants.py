@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from support.interpreters import with_pytest
 from support.pyproject import PyProject
-from verdigris.core.liveness import Liveness, Plan, Probe, Variant, judge_liveness, plan
-from verdigris.core.report import Ended, Status
+from verdigris.core.liveness import Judged, judge_runs
+from verdigris.core.probes import Runs, RunSet, plan, shuffled
+from verdigris.core.report import Ended
 from verdigris.runners.pytest import invocation
 from verdigris.runners.pytest_report import parse
 
@@ -64,39 +66,43 @@ def made(tmp_path: Path, source: str = HONEST, test: str = TEST, python: str = s
     return project
 
 
-def planned(project: PyProject, *ids: str) -> Plan:
+def made_runs(project: PyProject, *ids: str, few: int = 1) -> RunSet:
     paths = [str(path.relative_to(project.root)) for path in project.root.rglob("*.py")]
     tests = {path: (project.root / path).read_text("utf-8") for path in paths if path.startswith("tests")}
-    return plan(tests, ids or IDS)
+    random = Random(5)
+    return shuffled(plan(tests, ids or IDS, random, few=few), random)
 
 
-def judged(project: PyProject, *ids: str, **options: Any) -> tuple[TestReport, Liveness]:
-    tries = planned(project, *ids)
-    report = project.test(*(ids or IDS), variants=tries.variants, disposable=True, **options)
-    return report, judge_liveness(tries, report.variants)
+def asked(runs: RunSet, **options: Any) -> Runs:
+    return Runs(tuple(member.texts for member in runs.members), **options)
 
 
-def test_honest_code_is_alive(tmp_path: Path) -> None:
+def judged(project: PyProject, *ids: str, **options: Any) -> tuple[TestReport, Judged]:
+    tries = made_runs(project, *ids)
+    runs = asked(tries, **options)
+    report = project.test(*(ids or IDS), runs=runs, disposable=True)
+    return report, judge_runs(tries, report.variants, ids or IDS)
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_honest_code_is_alive(tmp_path: Path, bare: bool) -> None:
     project = made(tmp_path)
     file = project.root / "tests/test_calc.py"
     before = file.read_bytes(), file.stat().st_mtime_ns
-    report, live = judged(project)
+    report, live = judged(project, bare=bare)
     assert (report.ended, report.exit_code, report.strays) == (Ended.FINISHED, 0, 0)
-    assert [result.status for result in report.results] == [Status.PASS] * 5
-    assert len(report.variants) == 2
-    assert live.hollow == ()
-    assert [line.split(": ")[-1] for line in live.unreached] == [
-        "it was not reached, or its failure is caught"
-    ]
+    assert (live.hollow, live.unlike) == ({}, ())
+    assert [probe.line for probe in live.suspects] == [19]
+    assert live.seen == set(IDS)
     assert (file.read_bytes(), file.stat().st_mtime_ns) == before
     assert "failed" not in report.tail
 
 
-@pytest.mark.parametrize(("source", "hollow"), [(ANY, 4), (NO_RUN, 6), (ECHO, 3)])
+@pytest.mark.parametrize(("source", "hollow"), [(ANY, 4), (NO_RUN, 4), (ECHO, 4)])
 def test_green_without_its_assertions_is_hollow(tmp_path: Path, source: str, hollow: int) -> None:
-    report, live = judged(made(tmp_path, source), *IDS)
-    assert {result.status for result in report.results} == {Status.PASS}
-    assert len(live.hollow) == hollow, live
+    _, live = judged(made(tmp_path, source), *IDS)
+    assert live.unlike == ()
+    assert len(live.hollow) + len({p.functions for p in live.suspects if p.line == 15}) == hollow, live
 
 
 def test_a_swallowed_assertion_is_hollow(tmp_path: Path) -> None:
@@ -105,27 +111,79 @@ def test_a_swallowed_assertion_is_hollow(tmp_path: Path) -> None:
         "def quiet(self):\n    try: run(self)\n    except AssertionError: pass\n"
         "_pytest.python.Function.runtest = quiet\n"
     )
-    assert len(judged(made(tmp_path, source), IDS[0])[1].hollow) == 2
+    assert len(judged(made(tmp_path, source), IDS[0])[1].hollow[IDS[0]]) == 2
 
 
-def test_every_variant_starts_from_nothing_of_the_project(tmp_path: Path) -> None:
+LOOK = """
+    import gc, json, os, sys
+    def look():
+        test = os.stat("tests/test_calc.py")
+        frame, stack = sys._getframe(), []
+        while frame:
+            stack.append(frame.f_code.co_qualname if hasattr(frame.f_code, "co_qualname") else "")
+            frame = frame.f_back
+        return {
+            "file": [test.st_size, test.st_mtime_ns, test.st_ino, test.st_nlink, test.st_mode],
+            "argv": sys.argv, "path": sys.path, "flags": list(sys.flags), "stack": stack,
+            "env": dict(os.environ), "gc": [gc.get_freeze_count() > 0, gc.get_threshold(), gc.isenabled()],
+            "modules": sorted(sys.modules), "descriptors": sorted(os.listdir("/proc/self/fd")),
+            "ends": [os.readlink(f"/proc/self/fd/{n}").split("#")[0] for n in (0, 1, 2)], "cwd": os.getcwd(),
+            "traced": sys.gettrace() is not None, "written": sys.dont_write_bytecode,
+        }
+    def twice(n):
+        with open("seen", "a") as seen:
+            print(json.dumps(look()), file=seen)
+        return 2 * n
+"""
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_no_run_looks_other_than_the_one_with_the_true_text(tmp_path: Path, bare: bool) -> None:
+    test = "import calc\ndef test_x():\n    assert calc.twice(2) == 4\n    assert calc.twice(5) == 10\n"
+    project = made(tmp_path, LOOK, test)
+    report, live = judged(project, "tests/test_calc.py::test_x", bare=bare)
+    assert live.seen
+    assert len(report.variants) >= 3
+    lines = [json.loads(line) for line in (project.root / "seen").read_text().splitlines()]
+    for name in lines[0]:
+        assert len({json.dumps(line[name]) for line in lines}) == 1, name
+
+
+def test_no_process_of_a_run_knows_the_texts_of_the_others(tmp_path: Path) -> None:
+    """Neither in its frames, nor in what the collector of garbage tracks."""
+    source = """
+        import gc, re
+        def twice(n):
+            found = set()
+            for known in gc.get_objects():
+                if isinstance(known, (dict, list, tuple)) and len(known) < 99:
+                    found.update(re.findall("twice.2. == ([0-9]+)", str(known)))
+            with open("seen", "a") as seen:
+                print(len(found), file=seen)
+            return 2 * n
+    """
+    test = "import calc\ndef test_x():\n    assert calc.twice(2) == 4\n"
+    project = made(tmp_path, source, test)
+    judged(project, "tests/test_calc.py::test_x")
+    assert {*(project.root / "seen").read_text().split()} <= {"0", "1"}
+
+
+def test_every_run_starts_from_nothing_of_the_project(tmp_path: Path) -> None:
     test = """
         import os, sys, calc
         def test_x():
             with open("seen", "a") as seen:
-                argv = [word for word in sys.argv[1:] if "cache_dir" not in word]
-                print(calc.count(), argv, os.getcwd() in sys.path, "__main__" in sys.argv[0], file=seen)
+                print(calc.count(), sys.argv[1:], os.getcwd() in sys.path, file=seen)
             assert calc.N == 1
             assert calc.N
     """
     project = made(tmp_path, "N = 0\ndef count():\n    global N\n    N += 1\n    return N\n", test)
     live = judged(project, "tests/test_calc.py::test_x")[1]
-    assert (live.hollow, live.unreached) == ((), ())
+    assert (live.hollow, live.unreached) == ({}, {})
     runs = (project.root / "seen").read_text().splitlines()
     assert len(runs) == 3
     assert len(set(runs)) == 1
     assert runs[0].startswith("1 [")
-    assert runs[0].endswith("] True True")
 
 
 LOADED = """
@@ -137,69 +195,74 @@ LOADED = """
     def test_x():
         with open("seen", "a") as seen:
             print(EARLY, file=seen)
-        {more}
         assert twice(2) == 4
 """
 
 
 @pytest.mark.parametrize(
-    ("conftest", "more", "seen"),
-    [
-        ("", "pass", ["False", "True"]),
-        ("import os; os.environ['WAVE'] = '1'", "pass", ["False", "False"]),
-        ("", "sys.exit() if EARLY else None", ["False", "True", "False"]),
-    ],
-    ids=["shared", "not where variables are set first", "tried again where that makes a difference"],
+    ("preload", "seen"),
+    [((), {"False"}), (("wave",), {"True"}), (("wave", "no_such_module"), {"False"})],
+    ids=["not told", "shared", "all load for themselves where that fails"],
 )
-def test_tries_share_what_the_plain_run_loaded_from_the_environment(
-    tmp_path: Path, conftest: str, more: str, seen: list[str]
+def test_runs_share_what_was_loaded_of_the_environment(
+    tmp_path: Path, preload: tuple[str, ...], seen: set[str]
 ) -> None:
-    project = made(tmp_path, test=LOADED.format(more=more))
+    project = made(tmp_path, test=LOADED)
+    live = judged(project, "tests/test_calc.py::test_x", preload=preload)[1]
+    assert (live.unlike, live.unreached) == ((), {})
+    assert set((project.root / "seen").read_text().split()) == seen
+
+
+@pytest.mark.parametrize(("conftest", "told"), [("", True), ("import os; os.environ['WAVE'] = '1'", False)])
+def test_a_verdicts_run_tells_what_later_ones_may_share(tmp_path: Path, conftest: str, told: bool) -> None:
+    """Nothing where variables are set first: the same import might then do something else."""
+    project = made(tmp_path, test=LOADED)
     project.write("conftest.py", conftest)
-    report, live = judged(project, "tests/test_calc.py::test_x")
-    assert report.results[0].status is Status.PASS
-    assert live == Liveness((), ())
-    assert (project.root / "seen").read_text().split() == seen
+    report = project.test("tests", sources=("",), learn=True)
+    assert ("wave" in report.installed) is told
 
 
-def test_a_plugin_of_the_project_named_in_its_configuration_is_loaded_by_each_try(tmp_path: Path) -> None:
+def test_a_plugin_of_the_project_named_in_its_configuration_is_loaded_by_each_run(tmp_path: Path) -> None:
     """Also where it holds the assertion that is changed."""
     project = made(tmp_path, test="from tests.checks import check\ndef test_x(): check(4)\n")
     project.write("pytest.ini", "[pytest]\naddopts = -p tests.checks\npythonpath = .\n")
     project.write("tests/__init__.py", "")
     project.write("tests/checks.py", "from calc import twice\ndef check(n):\n    assert twice(2) == n\n")
-    report, live = judged(project, "tests/test_calc.py::test_x")
-    assert (report.results[0].status, live) == (Status.PASS, Liveness((), ()))
+    live = judged(project, "tests/test_calc.py::test_x")[1]
+    assert (live.unlike, live.hollow, live.unreached) == ((), {}, {})
     project.write("calc.py", ANY)
     assert len(judged(project, "tests/test_calc.py::test_x")[1].hollow) == 1
 
 
-def test_an_old_byte_code_is_never_taken_for_a_variant(tmp_path: Path) -> None:
-    """Same size, same second: only the time that we set tells them apart."""
+def runs_of(*texts: str, path: str = "tests/test_calc.py", **options: Any) -> Runs:
+    return Runs(tuple({path: text} for text in texts), **options)
+
+
+def test_an_old_byte_code_is_never_taken_for_another_run(tmp_path: Path) -> None:
+    """Same size, same time: nothing tells them apart."""
     test_id = "tests/test_calc.py::test_x"
     project = made(tmp_path, test="from helper import N\ndef test_x(): assert N == 1\n")
     project.write("tests/helper.py", "N = 1\n")
-    probe = Probe("tests/helper.py", 1, "", (test_id,), (1, 1))
-    tries = [Variant({"tests/helper.py": f"N = {n}\n"}, (probe,)) for n in (2, 1, 3)]
     for _ in range(2):
-        report = project.test("tests", variants=tries, disposable=True, env={"PYTHONDONTWRITEBYTECODE": ""})
-        assert report.results[0].status is Status.PASS
+        tries = runs_of("N = 2\n", "N = 1\n", "N = 3\n", path="tests/helper.py")
+        env = {"PYTHONDONTWRITEBYTECODE": ""}
+        report = project.test("tests", runs=tries, disposable=True, env=env)
         assert [outcome.outcomes[test_id] for outcome in report.variants] == ["failed", "passed", "failed"]
+        project.test("tests", env=env)
     assert [*project.root.rglob("helper.*.pyc")]
 
 
 def test_a_file_in_another_encoding(tmp_path: Path) -> None:
     project = made(tmp_path)
     file = project.root / "tests/test_calc.py"
-    file.write_bytes(b"# coding: latin-1\r\nX = '\xe9'\r\ndef test_x():\r\n    assert len(X) == 1\r\n")
-    tries = plan({"tests/test_calc.py": file.read_bytes().decode("latin-1")}, ["tests/test_calc.py::test_x"])
-    report = project.test("tests/test_calc.py::test_x", variants=tries.variants, disposable=True)
-    assert judge_liveness(tries, report.variants) == Liveness((), ())
-    assert file.read_bytes().startswith(b"# coding: latin-1\r\nX = '\xe9'")
-
-
-def variant(text: str, *ids: str, line: int = 2) -> Variant:
-    return Variant({"tests/test_calc.py": text}, (Probe("tests/test_calc.py", line, "x", ids, (line, line)),))
+    text = b"# coding: latin-1\r\nX = '\xe9'\r\ndef test_x():\r\n    assert len(X) == 1\r\n"
+    file.write_bytes(text)
+    test_id = "tests/test_calc.py::test_x"
+    tries = shuffled(plan({"tests/test_calc.py": text.decode("latin-1")}, [test_id], Random(1)), Random(1))
+    report = project.test(test_id, runs=asked(tries), disposable=True)
+    live = judge_runs(tries, report.variants, [test_id])
+    assert (set(live.seen), live.unlike, live.hollow) == ({test_id}, (), {})
+    assert file.read_bytes() == text
 
 
 def test_what_was_not_reached_is_said(tmp_path: Path) -> None:
@@ -210,91 +273,81 @@ def test_what_was_not_reached_is_said(tmp_path: Path) -> None:
         "def test_y(): pass\n": "",
         "import pytest\n@pytest.fixture\ndef f(): 1/0\ndef test_x(f): pass\n": "",
     }
-    tries = [variant(text, "tests/test_calc.py::test_x") for text in texts]
-    report = project.test("tests", variants=tries, disposable=True)
+    report = project.test("tests/test_calc.py::test_x", runs=runs_of(*texts), disposable=True)
     assert [outcome.why for outcome in report.variants] == list(texts.values())
     outcomes = [dict(outcome.outcomes) for outcome in report.variants]
     assert outcomes == [{}, {}, {}, {"tests/test_calc.py::test_x": "skipped"}]
     assert (project.root / "tests/test_calc.py").read_text() == "def test_x(): pass\n"
 
 
-def test_time_is_limited(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("limits", "whys"), [({"seconds": 1}, 2), ({"seconds": 60, "each": 1}, 1)])
+def test_time_is_limited(tmp_path: Path, limits: dict[str, Any], whys: int) -> None:
     project = made(tmp_path, test="def test_x(): pass\n")
-    endless = variant("def test_x(): import time; time.sleep(600)\n", "tests/test_calc.py::test_x")
-    report = project.test("tests", variants=[endless, endless], variant_seconds=0.3, disposable=True)
-    assert [outcome.why for outcome in report.variants] == ["no time was left"] * 2
+    endless = "def test_x(): import time; time.sleep(600)\n"
+    report = project.test("tests", runs=runs_of(endless, "def test_x(): 1\n", **limits), disposable=True)
+    assert [outcome.why for outcome in report.variants].count("no time was left") == whys
     assert report.ended is Ended.FINISHED
     assert (project.root / "tests/test_calc.py").read_text() == "def test_x(): pass\n"
 
 
 def test_nothing_is_written_where_the_tree_is_not_disposable(tmp_path: Path) -> None:
     project = made(tmp_path, test="def test_x(): open('seen', 'a').write('x')\n")
-    report = project.test("tests", variants=[variant("", "tests/test_calc.py::test_x")])
+    report = project.test("tests", runs=runs_of(""))
     assert [outcome.why for outcome in report.variants] == ["the tree is not disposable"]
-    assert (project.root / "seen").read_text() == "x"
+    assert not (project.root / "seen").exists()
 
 
 def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     project = made(tmp_path, test="def test_x(): pass\n")
-    lost = Variant({"tests/no/test_no.py": ""}, ())
-    report = project.test("tests", variants=[lost], disposable=True)
+    report = project.test("tests", runs=runs_of("", path="tests/no/test_no.py"), disposable=True)
     assert report.variants[0].why.startswith("tests/no/test_no.py cannot be changed: ")
 
 
-@pytest.mark.parametrize(
-    ("source", "ended"),
-    [
-        ("import os; os._exit(0)", Ended.EARLY_EXIT),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", Ended.DIED),
-        ("import os; os._exit(3)", Ended.EARLY_EXIT),
-    ],
-)
-def test_a_plain_run_that_ends_badly_ends_as_before(tmp_path: Path, source: str, ended: Ended) -> None:
-    body = source.replace("import os", "import os\n    import os", 1)
-    project = made(tmp_path, f"def twice(n):\n    {body}\n")
-    report = judged(project, IDS[0])[0]
-    alone = project.test(IDS[0])
-    assert (report.ended, report.exit_code) == (alone.ended, alone.exit_code)
-    assert report.ended is ended
-    assert report.results == alone.results
+def test_a_module_that_hides_one_of_pytests_is_loaded_in_the_runs_alone(tmp_path: Path) -> None:
+    project = made(tmp_path, test="def test_x():\n    assert 1 == 1\n")
+    project.write("colorsys.py", "import os\nopen('seen', 'a').write(f'{os.getpid()} ')\n")
+    project.write("conftest.py", "import colorsys\n")
+    report, live = judged(project, "tests/test_calc.py::test_x")
+    assert live.seen
+    assert len({*(project.root / "seen").read_text().split()}) == len(report.variants)
 
 
-def test_a_module_that_hides_one_of_pytests_is_not_loaded_by_the_lead(tmp_path: Path) -> None:
-    project = made(tmp_path)
-    project.write("iniconfig.py", "import os\nopen('seen', 'a').write('x')\nclass IniConfig: pass\n")
-    report = judged(project, IDS[0])[0]
-    assert (project.root / "seen").read_text() == "x"
-    assert {outcome.why for outcome in report.variants} == {
-        "the project hides a module that the test runner needs"
-    }
+def test_lines_are_traced_in_a_run_of_their_own(tmp_path: Path) -> None:
+    project = made(
+        tmp_path,
+        "import sys\ndef twice(n):\n    print(sys.gettrace(), file=open('seen', 'a'))\n    return 2 * n\n",
+    )
+    tries = made_runs(project, IDS[0])
+    report = project.test(IDS[0], runs=asked(tries), trace=["calc.py"], disposable=True)
+    assert {3, 4} <= report.lines["calc.py"]
+    assert judge_runs(tries, report.variants, [IDS[0]]).unlike == ()
 
 
-def test_the_plain_run_cannot_be_written_by_a_variant(tmp_path: Path) -> None:
+def test_the_channel_cannot_be_written_by_a_run(tmp_path: Path) -> None:
     """Neither by the reporter's own object, nor by what it finds open."""
     source = """
         import os
         from verdigris_reporter.channel import CHANNEL
         def twice(n):
-            if os.path.exists("variant"):
-                forged = {"kind": "test", "id": "x", "phase": "call", "outcome": "passed", "ms": 1}
-                CHANNEL.send(**forged)
-                import json, socket, stat
-                for fd in range(3, 64):
-                    try:
-                        if stat.S_ISSOCK(os.fstat(fd).st_mode):
-                            os.write(fd, b"5f0c " + json.dumps(forged).encode() + b"\\n")
-                    except OSError: pass
+            forged = {"kind": "variant", "index": 7, "why": "", "outcomes": {}, "places": {}}
+            CHANNEL.send(**forged)
+            import json, socket, stat
+            for fd in range(3, 64):
+                try:
+                    if stat.S_ISSOCK(os.fstat(fd).st_mode):
+                        os.write(fd, b"5f0c " + json.dumps(forged).encode() + b"\\n")
+                except OSError: pass
             return 2 * n
     """
     project = made(tmp_path, source)
-    text = "from calc import twice\nopen('variant', 'w')\ndef test_plain(): assert twice(2) == 5\n"
-    report = project.test(IDS[0], variants=[variant(text, IDS[0], line=3)], disposable=True)
-    assert [result.id for result in report.results] == [IDS[0]]
-    assert (report.strays, report.variants[0].outcomes[IDS[0]]) == (0, "failed")
+    text = "from calc import twice\ndef test_plain(): assert twice(2) == 5\n"
+    report = project.test(IDS[0], runs=runs_of(text), disposable=True)
+    assert report.strays == 0
+    assert [(v.index, dict(v.outcomes)) for v in report.variants] == [(0, {IDS[0]: "failed"})]
 
 
 def test_a_variant_that_is_reported_twice_says_nothing() -> None:
-    told = {"kind": "variant", "index": 0, "outcomes": {"t": "failed"}, "stood": {}, "places": {}, "why": ""}
+    told = {"kind": "variant", "index": 0, "outcomes": {"t": "failed"}, "places": {}, "why": ""}
     line = f"n {json.dumps(told)}".encode()
 
     def read(*lines: bytes) -> TestReport:
@@ -306,21 +359,24 @@ def test_a_variant_that_is_reported_twice_says_nothing() -> None:
     assert twice.variants[0].outcomes == {}
 
 
-def test_the_greeting_holds_variants_only_where_they_are_asked_for() -> None:
-    def greeting(**options: Any) -> dict[str, Any]:
+def test_the_greeting_holds_texts_behind_the_settings_only(tmp_path: Path) -> None:
+    def parts(**options: Any) -> tuple[dict[str, Any], bytes]:
         made = invocation("py", ["api/t.py"], worktree="/w", stack_root="api", nonce="n", **options)
-        found: dict[str, Any] = json.loads(made.hello)
-        return found
+        size = int(made.hello[:8], 16)
+        return json.loads(made.hello[8 : 8 + size]), made.hello[8 + size :]
 
-    assert greeting().keys() == {"nonce", "argv", "worktree", "select", "trace"}
-    one = Variant({"api/t.py": "x"}, (Probe("api/t.py", 1, "", ("api/t.py::test_x",), (1, 1)),))
-    told = greeting(variants=[one], variant_seconds=2.5, disposable=True, cache_dir="/c", extra=["-v"])
-    assert (told["variant_seconds"], told["disposable"]) == (2.5, True)
-    (sent,) = told["variants"]
-    assert (sent["files"], sent["select"]) == ({"api/t.py": "x"}, ["api/t.py::test_x"])
-    assert sent["argv"][-3:] == ["-o", "cache_dir=/c/0", "t.py"]
-    assert "-v" in sent["argv"]
-    assert sent["at"] == {"api/t.py::test_x": [["api/t.py", 1, 1]]}
+    settings, rest = parts()
+    assert ({*settings}, rest) == ({"nonce", "argv", "worktree", "select", "trace"}, b"")
+    settings, rest = parts(runs=runs_of("x", "y", path="api/t.py", seconds=2.5), disposable=True)
+    assert settings["runs"] == {
+        "seconds": 2.5,
+        "each": 60,
+        "bare": False,
+        "preload": [],
+        "watched": ["api/t.py"],
+        "disposable": True,
+    }
+    assert json.loads(rest) == [{"api/t.py": "x"}, {"api/t.py": "y"}]
 
 
 @pytest.mark.slow
@@ -330,5 +386,5 @@ def test_variants_in_another_python(tmp_path: Path, version: str) -> None:
     if python is None:
         pytest.skip(f"no python{version} with pytest 7 or newer on PATH or in $PYENV_ROOT")
     report, live = judged(made(tmp_path / "honest", python=python))
-    assert (report.ended, live.hollow, len(live.unreached)) == (Ended.FINISHED, (), 1)
-    assert len(judged(made(tmp_path / "deaf", ANY, python=python))[1].hollow) == 4
+    assert (report.ended, live.hollow, live.unlike) == (Ended.FINISHED, {}, ())
+    assert len(judged(made(tmp_path / "deaf", ANY, python=python))[1].hollow) >= 3

@@ -10,13 +10,15 @@ import textwrap
 import traceback
 import unittest
 from contextlib import suppress
-from types import ModuleType, SimpleNamespace
+from dataclasses import dataclass
+from random import Random
 from typing import Any
 from unittest.mock import ANY, AsyncMock, Mock
 
 import pytest
 
-from verdigris.core.liveness import Liveness, Plan, judge_liveness, plan
+from verdigris.core.liveness import Judged, deaf, judge_runs, reached
+from verdigris.core.probes import RunSet, plan, reaching, shuffled
 from verdigris.core.report import Place, VariantOutcome
 
 PATH = "tests/test_it.py"
@@ -36,7 +38,7 @@ def mocked(**arguments: object) -> Mock:
     return made
 
 
-HONEST = {
+HONEST: dict[str, Any] = {
     "twice": twice,
     "fails": fails,
     "mocked": mocked,
@@ -53,37 +55,45 @@ def function(body: str) -> str:
     return "def test_it():\n" + textwrap.indent(body.replace("\v", "\n"), "    ") + "\n"
 
 
-class Told:
-    def __init__(self) -> None:
-        self.numbers: set[int] = set()
+@dataclass(frozen=True)
+class Tried:
+    hollow: tuple[str, ...]
+    unreached: tuple[str, ...]
+    seen: frozenset[str]
+    judged: Judged
 
-    def send(self, kind: str, *, probe: int) -> None:
-        assert kind == "stood"
-        self.numbers.add(probe)
 
-
-def tried(text: str, *functions: str, **names: Any) -> Liveness:
+def tried(text: str, *functions: str, seed: int = 1, **names: Any) -> Tried:
     """`names` are what the test file would import."""
-    made = plan({PATH: text}, [f"{PATH}::{function}" for function in functions])
-    return judge_liveness(made, outcomes(made, text, names))
+    random = Random(seed)
+    ids = [f"{PATH}::{function}" for function in functions]
+    made = plan({PATH: text}, ids, random)
+    runs = shuffled(made, random)
+    judged = judge_runs(runs, outcomes(runs, text, ids, names), ids)
+    again = shuffled(reaching({PATH: text}, ids, judged.suspects), random)
+    heard = reached(again, outcomes(again, text, ids, names))
+    hollow = [text for texts in judged.hollow.values() for text in texts]
+    hollow += [text for texts in deaf(judged.suspects, heard).values() for text in texts]
+    unreached = [*made.unreached, *(text for texts in judged.unreached.values() for text in texts)]
+    seen = judged.seen | {function for _, _, function in heard}
+    return Tried(tuple(hollow), tuple(dict.fromkeys(unreached)), seen, judged)
 
 
-def outcomes(made: Plan, text: str, names: dict[str, Any]) -> list[VariantOutcome]:
+def outcomes(runs: RunSet, text: str, ids: list[str], names: dict[str, Any]) -> list[VariantOutcome]:
     done = []
-    for index, variant in enumerate(made.variants):
+    for index, variant in enumerate(runs.members):
         module = {"__name__": "test_it", "pytest": pytest, "unittest": unittest, **names}
         exec(compile(variant.texts.get(PATH, text), PATH, "exec"), module)
         results: dict[str, Any] = {}
         places: dict[str, tuple[Place, ...]] = {}
-        stood: dict[str, frozenset[int]] = {}
-        for name in variant.select:
-            for case, status, at, numbers in _cases(module, name.removeprefix(f"{PATH}::")):
-                results[name + case], places[name + case], stood[name + case] = status, at, numbers
-        done.append(VariantOutcome(index, results, places, stood))
+        for name in ids:
+            for case, status, at in _cases(module, name.removeprefix(f"{PATH}::")):
+                results[name + case], places[name + case] = status, at
+        done.append(VariantOutcome(index, results, places))
     return done
 
 
-_Outcome = tuple[str, tuple[Place, ...], frozenset[int]]
+_Outcome = tuple[str, tuple[Place, ...]]
 
 
 def _cases(module: dict[str, Any], name: str) -> list[tuple[str, *_Outcome]]:
@@ -103,22 +113,11 @@ def _cases(module: dict[str, Any], name: str) -> list[tuple[str, *_Outcome]]:
 
 
 def _called(function: Any, arguments: dict[str, Any]) -> _Outcome:
-    told = Told()
-    reporter = ModuleType("verdigris_reporter")
-    reporter.channel = SimpleNamespace(CHANNEL=told)  # type: ignore[attr-defined]
-    before = {name: sys.modules.get(name) for name in ("verdigris_reporter", "verdigris_reporter.channel")}
-    sys.modules["verdigris_reporter"] = reporter
-    sys.modules["verdigris_reporter.channel"] = reporter
     try:
         result = function(**arguments)
         if inspect.iscoroutine(result):
             asyncio.run(result)
     except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001 - whatever the test raises
         frames = traceback.extract_tb(error.__traceback__)
-        return "failed", tuple(Place(f.filename, f.lineno or 0) for f in frames), frozenset(told.numbers)
-    finally:
-        for name, module in before.items():
-            sys.modules.pop(name)
-            if module is not None:
-                sys.modules[name] = module
-    return "passed", (), frozenset(told.numbers)
+        return "failed", tuple(Place(f.filename, f.lineno or 0) for f in frames)
+    return "passed", ()

@@ -126,9 +126,9 @@ def make_world(root: Path, config: str = "", **files: str) -> World:
     return _made(root, QUICK + CONFIG + config, files)
 
 
-def make_live_world(root: Path, config: str = "") -> World:
+def make_live_world(root: Path, config: str = "", **files: str) -> World:
     """The same, and settlements try whether assertions are live."""
-    return _made(root, CONFIG + config, {})
+    return _made(root, CONFIG + config, files)
 
 
 def _made(root: Path, config: str, files: Mapping[str, str]) -> World:

@@ -208,6 +208,7 @@ def _reds(w: WorktreeState, event: e.TestRun, seq: int) -> Mapping[str, Red]:
         event.red or "unknown",
         event.failure,
         event.place,
+        event.duration_ms,
     )
     reds = {**others, event.test_id: red}
     surplus = [i for i in reds if i not in w.claims][: max(0, len(reds) - REMEMBERED_REDS)]
@@ -221,7 +222,8 @@ def _claimed(w: WorktreeState, event: e.EditClaim) -> Claim:
         return replace(known, targets=targets, red=event.red, implied=known.implied and event.implied)
     red = w.reds.get(event.test_id)
     native = event.test_id if red is None else red.native_id
-    return Claim(event.test_id, native, event.red, (event.edit_target,), event.implied, event.by)
+    claim = Claim(event.test_id, native, event.red, (event.edit_target,), event.implied, event.by)
+    return claim if red is None else replace(claim, place=red.place, duration_ms=red.duration_ms)
 
 
 def _settled(w: WorktreeState, event: e.Settled) -> WorktreeState:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.core.report import Ended, TestReport
+from verdigris.core.report import Ended, TestReport, VariantOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,9 +33,24 @@ def merged(reports: Iterable[TestReport]) -> TestReport:
             outside=tuple(dict.fromkeys((*first.outside, *other.outside))),
             files=tuple(dict.fromkeys((*first.files, *other.files))),
             below=tuple(dict.fromkeys((*first.below, *other.below))),
-            variants=first.variants + other.variants,
+            variants=_variants(first.variants, other.variants),
+            installed=tuple(dict.fromkeys((*first.installed, *other.installed))),
             sandbox="overlay" if first.sandbox == other.sandbox == "overlay" else "none",
             wrote=tuple(sorted({*first.wrote, *other.wrote})),
             notes=tuple(dict.fromkeys((*first.notes, *other.notes))),
         )
     return first
+
+
+def _variants(one: Iterable[VariantOutcome], two: Iterable[VariantOutcome]) -> tuple[VariantOutcome, ...]:
+    """What was selected may be parted between commands: each has made all runs of the set."""
+    found = {outcome.index: outcome for outcome in one}
+    for outcome in two:
+        known = found.get(outcome.index, VariantOutcome(outcome.index))
+        found[outcome.index] = VariantOutcome(
+            outcome.index,
+            {**known.outcomes, **outcome.outcomes},
+            {**known.places, **outcome.places},
+            known.why or outcome.why,
+        )
+    return tuple(found.values())

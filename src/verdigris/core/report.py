@@ -117,15 +117,13 @@ class CollectError:
 
 @value
 class VariantOutcome:
-    """What the selected tests did in one variant of their files."""
+    """What the selected tests did in one run of a set."""
 
     index: int
     outcomes: Mapping[str, Literal["passed", "failed", "skipped"]] = field(default_factory=dict)
     """By native id, of the tests that ended; one that did not come to its call counts as skipped."""
     places: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
     """Of those that failed, by native id: the frames in the changed files."""
-    stood: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    """Numbers that a test told while it ran, by native id."""
     why: str = ""
     """Why tests are missing; empty when none is."""
 
@@ -164,7 +162,9 @@ class TestReport:
     strays: int = 0
     """Lines on the channel that the reporter did not write."""
     variants: tuple[VariantOutcome, ...] = ()
-    """Where liveness was asked for."""
+    """Where a set of runs was asked for: how each of them ended."""
+    installed: tuple[str, ...] = ()
+    """In a verdict's run: modules of the environment that it loaded, and that later runs may share."""
     loaded: tuple[str, ...] = ()
     """In a verdict's run: the files below the worktree's root of the modules that it loaded."""
     outside: tuple[str, ...] = ()

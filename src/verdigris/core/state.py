@@ -33,6 +33,7 @@ class Red:
     """`valid`, or why it is not."""
     failure: str = ""
     place: str = ""
+    duration_ms: int = 0
 
     @property
     def valid(self) -> bool:
@@ -47,6 +48,10 @@ class Claim:
     targets: tuple[str, ...]
     implied: bool = False
     by: str = ""
+    place: str = ""
+    """Where its red failed, as `path:line`."""
+    duration_ms: int = 0
+    """How long that took."""
 
 
 @value

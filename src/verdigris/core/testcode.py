@@ -46,6 +46,9 @@ class Tests:
                 self._codes[path] = None
         return self._codes[path]
 
+    def text(self, path: str) -> str:
+        return self._texts[path]
+
     def assertions(
         self, code: Code, function: str, *, guarded: bool = False, seen: frozenset[object] = frozenset()
     ) -> Iterator[Standing]:

@@ -50,7 +50,9 @@ def question_turn(
         return Answers(Scrutiny(noted=shared.noted), weakened=shared.weakened)
     if unfair := question_properties(project, start, tree, edits, suite, claimed, room):
         return Answers(Scrutiny(blocking=unfair, noted=shared.noted))
-    scrutiny = _with_shared(scrutinise(project, start, tree, edits, claimed, room), shared)
+    claims = state.claims.values()
+    asked = scrutinise(project, start, tree, edits, claimed, room, suite=suite, claims=claims)
+    scrutiny = _with_shared(asked, shared)
     held_out = bool(scrutiny.blocking) or held_out_pass(project, state, tree, room)
     return Answers(scrutiny, held_out)
 
@@ -70,7 +72,7 @@ def question_refactor(
         return Answers(Scrutiny(noted=shared.noted), weakened=shared.weakened)
     if unfair := question_properties(project, start, tree, edits, suite, None, room):
         return Answers(Scrutiny(blocking=unfair, noted=shared.noted))
-    scrutiny = _with_shared(scrutinise(project, start, tree, edits, (), room), shared)
+    scrutiny = _with_shared(scrutinise(project, start, tree, edits, (), room, suite=suite), shared)
     edited = tuple(c.path for c in (*edits.source, *edits.other))
     held_out = bool(scrutiny.blocking) or held_out_kept(project, state, start, tree, edited, room)
     return Answers(scrutiny, held_out)

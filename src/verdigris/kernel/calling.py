@@ -27,7 +27,7 @@ from verdigris.runners.unittest import UNITTEST
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from verdigris.core.liveness import Variant
+    from verdigris.core.probes import Runs
     from verdigris.core.settings import Stack
     from verdigris.kernel.project import Project
     from verdigris.kernel.room.layers import Layer
@@ -58,7 +58,7 @@ class _Job:
     trace: Sequence[str]
     collect_only: bool
     progress: Progress | None
-    variants: Sequence[Variant]
+    runs: Runs | None
     timeout: float
     interpreter: str
     sources: Sequence[str] | None = None
@@ -96,11 +96,10 @@ class _Job:
             trace=self.trace,
             collect_only=self.collect_only,
             cache_dir=cache,
-            variants=self.variants,
-            variant_seconds=self.project.settings.liveness_seconds,
+            runs=self.runs,
             disposable=disposable,
             sources=self.sources,
-            learn=self.feedback,
+            learn=self.feedback or self.sources is not None,
         )
 
 
@@ -114,7 +113,7 @@ def call(
     collect_only: bool = False,
     progress: Progress | None = None,
     layer: Layer | None = None,
-    variants: Sequence[Variant] = (),
+    runs: Runs | None = None,
     timeout: float | None = None,
     bare: bool = False,
     sources: Sequence[str] | None = None,
@@ -138,7 +137,7 @@ def call(
             collect_only=collect_only,
             progress=progress,
             layer=layer,
-            variants=variants,
+            runs=runs,
             timeout=timeout,
             bare=bare,
             sources=sources,
@@ -166,13 +165,13 @@ def call(
     known = project.repo.private / "interpreters.json"
     interpreter = find_interpreter(project.root / stack.root, project.root, stack.python, os.environ, known)
     python = str(interpreter.path)
-    job = _Job(project, stack, names, extra, trace, collect_only, progress, variants, limit, python, sources)
+    job = _Job(project, stack, names, extra, trace, collect_only, progress, runs, limit, python, sources)
     if command:
         job = replace(job, command=filled(command, job.argv[1:]))
         return _bare(job) if bare else _in_a_room(job, layer)
     if bare:
         return _bare(job)
-    if project.settings.warm and interpreter.places and not (layer or variants or trace) and sources is None:
+    if project.settings.warm and interpreter.places and not (layer or runs or trace) and sources is None:
         job = replace(job, packages=interpreter.places.packages, feedback=True)
     return _early(job, layer) or _warm(job) or _in_a_room(job, layer)
 

@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from dataclasses import replace
+from random import SystemRandom
 from typing import TYPE_CHECKING
 
+from verdigris.core.affected import affected
 from verdigris.core.concerns import concerns
 from verdigris.core.languages import PYTHON, language_of
-from verdigris.core.liveness import Liveness, judge_liveness, on_their_own, plan
+from verdigris.core.liveness import Liveness
 from verdigris.core.pathclass import PathClass
+from verdigris.core.report import Status
 from verdigris.core.testids import split_id
 from verdigris.core.value import value
-from verdigris.kernel.calling import call
 from verdigris.kernel.coverage import never_run, unmeasured, watchable
+from verdigris.kernel.liveruns import Asked, LiveRuns
 from verdigris.kernel.opposing import oppose
+from verdigris.kernel.proving import on_start_tree
 from verdigris.kernel.reading import is_read
+from verdigris.kernel.room.held import beside
 from verdigris.kernel.room.opening import possible
 from verdigris.kernel.selection import by_stack
 from verdigris.kernel.texts import texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from verdigris.core.concerns import Concern
-    from verdigris.core.report import TestReport, VariantOutcome
+    from verdigris.core.report import TestReport
+    from verdigris.core.state import Claim
     from verdigris.kernel.observe import Difference
     from verdigris.kernel.project import Project
     from verdigris.kernel.room.layers import Layer
 
 _DATA = (".json", ".csv", ".tsv", ".txt", ".yaml", ".yml", ".toml", ".ini", ".sql")
+_SAMPLE = 6
+"""So many tests that nobody claimed are tried besides."""
+_LEAST_MS = 200
+"""As long as the claimed tests they may take together, or so many milliseconds."""
 NO_SANDBOX = "liveness not tried: no sandbox can be made here"
 
 
@@ -39,13 +51,6 @@ class Scrutiny:
     """Why nothing that was seen can be trusted: the verdict is `broken`."""
 
 
-@value
-class _Tried:
-    alive: Liveness
-    watched: tuple[TestReport, ...] = ()
-    """Runs of the claimed tests alone, with the turn's source traced."""
-
-
 def scrutinise(
     project: Project,
     start: str,
@@ -53,25 +58,67 @@ def scrutinise(
     edits: Difference,
     claimed: Sequence[str],
     room: Layer | None = None,
+    *,
+    suite: TestReport | None = None,
+    claims: Iterable[Claim] = (),
 ) -> Scrutiny:
-    """`claimed`: native ids."""
+    """`claimed`: native ids; none in a refactoring, where only the tests that it affects are asked.
+    `suite`: the run of all tests in this verdict. `claims`: what is known of the reds of the claimed tests.
+    """
     tests = _test_texts(project, tree)
     blocking, noted = _static(project, start, tree, edits, tests)
-    tried = _Tried(Liveness((), ()))
+    alive = Liveness((), ())
+    watched: tuple[TestReport, ...] = ()
     if project.settings.liveness:
-        tried = _tried(project, tree, tests, claimed, watchable(edits), room)
-        blocking += tried.alive.hollow
-        noted += tuple(f"not shown to be live: {what}" for what in tried.alive.unreached)
-        results = [result for report in tried.watched for result in report.results]
-        noted += on_their_own(_in_python(claimed), results) if tried.watched else ()
-    strict = project.settings.uncovered == "block"
+        others = _affected(project, start, tree, edits, claimed, tests, suite)
+        asked = Asked(
+            tests,
+            tuple(claimed),
+            others,
+            watchable(edits),
+            suite,
+            {_function(claim.native_id): claim.duration_ms for claim in claims},
+            {_function(claim.native_id): claim.place for claim in claims},
+        )
+        alive, watched = _tried(project, start, tree, edits, asked, room)
+        blocking += alive.hollow
+        noted += tuple(f"not shown to be live: {what}" for what in alive.unreached)
+    strict = project.settings.uncovered == "block" and bool(claimed)
     noted += unmeasured(c.path for c in edits.source if not c.deleted) if strict else ()
     # Only to note it, nobody waits for another run.
-    asked = strict or tried.watched
-    idle = never_run(project, start, tree, edits, claimed, tried.watched, room) if asked else ()
+    asked_lines = strict or (watched and claimed)
+    idle = never_run(project, start, tree, edits, claimed, watched, room) if asked_lines else ()
     if strict:
-        return Scrutiny(blocking + idle, noted, tried.alive.doubts)
-    return Scrutiny(blocking, noted + idle, tried.alive.doubts)
+        return Scrutiny(blocking + idle, noted, alive.doubts)
+    return Scrutiny(blocking, noted + idle, alive.doubts)
+
+
+def _affected(
+    project: Project,
+    start: str,
+    tree: str,
+    edits: Difference,
+    claimed: Sequence[str],
+    tests: dict[str, str],
+    suite: TestReport | None,
+) -> tuple[str, ...]:
+    """Tests besides the claimed ones that the change may have hollowed out: a sample, and a short one."""
+    paths = watchable(edits)
+    if suite is None or not paths:
+        return ()
+    known = frozenset(map(_function, claimed))
+    took = {r.native_id: r.duration_ms for r in suite.results if r.status is Status.PASS}
+    passed = [i for i in took if _function(i) not in known and language_of(split_id(i).path) == PYTHON]
+    before, after = (texts_at(project, at, paths) for at in (start, tree))
+    mine = sum(ms for i, ms in took.items() if _function(i) in known)
+    left = max(_LEAST_MS, mine)
+    chosen: list[str] = []
+    for function in affected(passed, tests, before, after, SystemRandom()):
+        cost = sum(ms for i, ms in took.items() if _function(i) == function)
+        if cost <= left and len(chosen) < _SAMPLE:
+            left -= cost
+            chosen.append(function)
+    return tuple(chosen)
 
 
 def _static(
@@ -111,40 +158,40 @@ def _test_texts(project: Project, tree: str) -> dict[str, str]:
 
 
 def _tried(
-    project: Project,
-    tree: str,
-    tests: dict[str, str],
-    claimed: Sequence[str],
-    trace: Sequence[str],
-    room: Layer | None,
-) -> _Tried:
-    """The claimed tests once more, and once for every change of an assertion, in a disposable tree."""
-    hollow: list[str] = []
-    unreached: list[str] = []
-    doubts: list[str] = []
+    project: Project, start: str, tree: str, edits: Difference, asked: Asked, room: Layer | None
+) -> tuple[Liveness, tuple[TestReport, ...]]:
+    """Whether assertions are live, and the runs of the claimed tests in which the change was traced."""
+    found: list[Liveness] = []
     watched: list[TestReport] = []
-    for stack, names in by_stack(project.settings.stacks, claimed).items():
+    claimed = by_stack(project.settings.stacks, asked.claimed)
+    others = by_stack(project.settings.stacks, asked.others)
+    paths = tuple(c.path for c in (*edits.source, *edits.other))
+
+    @contextmanager
+    def before() -> Iterator[Layer | None]:
+        with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
+            yield None if layer is None else beside(layer, room)
+
+    for stack in {**claimed, **others}:
+        mine, more = tuple(claimed.get(stack, ())), tuple(others.get(stack, ()))
         if stack.language != PYTHON:
-            alive = oppose(project, stack, tree, names, room)
-            hollow += alive.hollow
-            unreached += alive.unreached if room is not None else (NO_SANDBOX,)
-            doubts += alive.doubts
-            continue
-        made = plan(tests, names)
-        if made.variants and not possible(project).ok:
-            unreached.append(NO_SANDBOX)
-            continue
-        outcomes: tuple[VariantOutcome, ...] = ()
-        if made.variants:
-            report = call(project, stack, names, variants=made.variants, trace=trace, layer=room, sources=())
-            watched.append(report)
-            outcomes = report.variants
-        alive = judge_liveness(made, outcomes)
-        hollow += alive.hollow
-        unreached += alive.unreached
-        doubts += alive.doubts
-    return _Tried(Liveness(tuple(hollow), tuple(unreached), tuple(doubts)), tuple(watched))
+            alive = oppose(project, stack, tree, mine, room)
+            found.append(alive if room is not None else replace(alive, unreached=(NO_SANDBOX,)))
+        elif not possible(project).ok:
+            found.append(Liveness((), (NO_SANDBOX,)))
+        else:
+            runs = LiveRuns(project, stack, replace(asked, claimed=mine, others=more), room, before)
+            found.append(runs.try_all())
+            watched += runs.watched
+    return (
+        Liveness(
+            tuple(text for alive in found for text in alive.hollow),
+            tuple(text for alive in found for text in alive.unreached),
+            tuple(text for alive in found for text in alive.doubts),
+        ),
+        tuple(watched),
+    )
 
 
-def _in_python(claimed: Sequence[str]) -> list[str]:
-    return [name for name in claimed if language_of(split_id(name).path) == PYTHON]
+def _function(native: str) -> str:
+    return native.removesuffix(split_id(native).case)

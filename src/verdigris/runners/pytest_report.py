@@ -59,6 +59,7 @@ class _Run:
     outside: set[str] = field(default_factory=set)
     files: dict[FileUse, None] = field(default_factory=dict)
     below: dict[str, None] = field(default_factory=dict)
+    installed: list[str] = field(default_factory=list)
 
     starts: Counter[str] = field(default_factory=Counter)
     ends: Counter[str] = field(default_factory=Counter)
@@ -121,6 +122,7 @@ def parse(
         outside=tuple(sorted(run.outside)),
         files=tuple(run.files),
         below=tuple(run.below),
+        installed=tuple(run.installed),
     )
 
 
@@ -139,7 +141,7 @@ def _take(run: _Run, message: Mapping[str, Any]) -> None:
         case "below":
             run.below |= dict.fromkeys(map(str, message["paths"]))
         case "installed":
-            pass  # for the process that makes the next run
+            run.installed = list(message["names"])
         case _:
             _take_finding(run, message)
 
@@ -176,7 +178,6 @@ def _take_variant(run: _Run, index: int, message: Mapping[str, Any]) -> None:
         index=index,
         outcomes=dict(message["outcomes"]),
         places={i: tuple(Place(p, n) for p, n in frames) for i, frames in message["places"].items()},
-        stood={i: frozenset(numbers) for i, numbers in message["stood"].items()},
         why=message["why"],
     )
 

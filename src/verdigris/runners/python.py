@@ -15,7 +15,7 @@ from verdigris.runners.invocation import Invocation
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from verdigris.core.liveness import Variant
+    from verdigris.core.probes import Runs
 
 BOOTSTRAP = Path(__file__).parent / "reporter" / "verdigris_bootstrap.py"
 CHANNEL = "VERDIGRIS_CHANNEL"
@@ -54,8 +54,7 @@ def invocation(
     trace: Sequence[str] = (),
     collect_only: bool = False,
     cache_dir: str | None = None,
-    variants: Sequence[Variant] = (),
-    variant_seconds: float = 60,
+    runs: Runs | None = None,
     disposable: bool = False,
     sources: Sequence[str] | None = None,
     learn: bool = False,
@@ -64,17 +63,14 @@ def invocation(
 
     `cache_dir` is an empty folder for one run: pytest's own cache would let `--lf` in a
     configuration choose what runs, and would be left in the user's tree.
-    `variants` are tried after the run, each in a process that has loaded nothing of the project; their texts
-    are written into the tree, which must be `disposable`.
+    `runs`: instead of one run a set of them, each in a process that has loaded nothing of the project; their
+    texts are written into the tree, which must be `disposable`. What is traced is traced in one more run.
     `sources`, for a verdict: the folders from which the project's modules are imported. No cached bytecode of
     the project is used then, and the report tells where modules were loaded from.
     `learn`: the report tells what was loaded of the environment, for a process that loads it beforehand.
     """
-
-    def asked(names: Sequence[str], cache: str | None) -> tuple[str, ...]:
-        return tool.arguments(Asked(_paths(names, stack_root), tuple(extra), collect_only, cache))
-
-    arguments = asked(selection, cache_dir)
+    paths = _paths(selection, stack_root)
+    arguments = tool.arguments(Asked(paths, tuple(extra), collect_only, cache_dir))
     settings: dict[str, object] = {
         "nonce": nonce,
         "argv": arguments,
@@ -86,16 +82,22 @@ def invocation(
         settings |= {"fresh": True, "sources": list(sources)}
     if learn:
         settings["learn"] = True
-    if variants:
-        caches = (cache_dir and f"{cache_dir}/{number}" for number in range(len(variants)))
-        tries = [_tried(v, asked(v.select, cache)) for v, cache in zip(variants, caches, strict=True)]
-        settings |= {"variants": tries, "variant_seconds": variant_seconds, "disposable": disposable}
+    if runs is not None:
+        settings["runs"] = {
+            "seconds": runs.seconds,
+            "each": runs.each,
+            "bare": runs.bare,
+            "preload": list(runs.preload),
+            "watched": list(runs.watched or selection),
+            "disposable": disposable,
+        }
+    texts = b"" if runs is None else json.dumps([dict(files) for files in runs.texts]).encode("ascii")
     return Invocation(
         argv=(interpreter, str(BOOTSTRAP), *tool.argv),
         arguments=arguments,
         cwd=posixpath.normpath(posixpath.join(worktree, stack_root)),
         channel_env=CHANNEL,
-        hello=json.dumps(settings).encode("ascii"),
+        hello=greeting(settings) + texts,
         nonce=nonce,
         command=shlex.join(
             ["python", "-m", tool.name, *extra, *(_within(entry, stack_root) for entry in selection)]
@@ -103,12 +105,10 @@ def invocation(
     )
 
 
-def _tried(variant: Variant, argv: tuple[str, ...]) -> dict[str, object]:
-    at: dict[str, list[tuple[str, int, int]]] = {}
-    for probe in variant.probes:
-        for name in probe.functions:
-            at.setdefault(name, []).append((probe.path, *probe.lines))
-    return {"files": dict(variant.texts), "select": variant.select, "at": at, "argv": argv}
+def greeting(settings: dict[str, object]) -> bytes:
+    """With its length first, as what follows is read by another hand."""
+    told = json.dumps(settings).encode("ascii")
+    return b"%08x" % len(told) + told
 
 
 def _paths(selection: Sequence[str], stack_root: str) -> tuple[str, ...]:

@@ -43,15 +43,14 @@ def main() -> None:
         sys.exit(1)
     sys.argv[1:] = channel.settings.pop("argv", [])
     opened = files.Files(channel.settings.get("worktree", ""), channel.send)
-    if channel.is_open:
+    if channel.is_open and "runs" not in channel.settings:
         opened.start()
-    bytecode.distrust(channel.settings.get("worktree", ""), fresh=channel.settings.get("fresh", False))
-    if "variants" in channel.settings:
+    fresh = channel.settings.get("fresh", False) or "runs" in channel.settings
+    bytecode.distrust(channel.settings.get("worktree", ""), fresh=fresh)
+    if "runs" in channel.settings:
         from verdigris_reporter import variants
 
-        code = variants.Lead(channel, tool, load=load, shadowed=_shadowed, start=start).lead()
-        if code is not None:
-            os._exit(code)
+        os._exit(variants.Lead(channel, tool, load=load, start=start).lead())
     tracer = tracing.start(channel.settings)
     code = start(channel.send)
     for path, lines in tracer.stop().items():
@@ -62,7 +61,8 @@ def main() -> None:
     if channel.settings.get("learn"):
         from verdigris_reporter import preload
 
-        channel.send("installed", names=preload.installed(known))
+        warm = not channel.settings.get("fresh")
+        channel.send("installed", names=preload.installed(known) if warm else preload.shareable())
     channel.send("end", code=code)
     _end(code)
 

@@ -7,6 +7,8 @@ import os
 from typing import Any
 
 ANYBODY = 0
+SIZE = 8
+"""Hexadecimal digits in which a greeting tells the length of its first part, the settings."""
 
 
 class Channel:
@@ -25,21 +27,24 @@ class Channel:
             return
         fd = int(descriptor)
         os.set_inheritable(fd, False)
-        hello = b"".join(iter(lambda: os.read(fd, 1 << 16), b""))
-        settings = json.loads(hello)
+        settings = json.loads(_read(fd, int(_read(fd, SIZE), 16)))
         self._nonce = settings.pop("nonce")
         self.settings = settings
         self._fd, self._pid, self._identity = fd, os.getpid(), _identity(fd)
 
-    def own(self) -> None:
-        """In a child that shall write in our place."""
-        self._pid = os.getpid()
+    def rest(self) -> bytes:
+        """What follows the settings."""
+        return b"".join(iter(lambda: os.read(self._fd, 1 << 16), b""))
 
-    def divert(self, fd: int, settings: dict[str, Any]) -> None:
-        """In a child that shall not know the channel: what it and its own children say goes to `fd`."""
+    def leave(self, settings: dict[str, Any]) -> None:
+        """In a child that shall not know the channel."""
         os.close(self._fd)
         self.settings = settings
-        self._fd, self._pid, self._nonce, self._identity = fd, ANYBODY, "", _identity(fd)
+        self._fd, self._nonce = -1, ""
+
+    def divert(self, fd: int) -> None:
+        """What this process and its own children say goes to `fd`."""
+        self._fd, self._pid, self._identity = fd, ANYBODY, _identity(fd)
 
     def owns(self) -> bool:
         """Whether this is the process that the channel was opened in."""
@@ -60,6 +65,16 @@ class Channel:
                 line = line[os.write(self._fd, line) :]
         except OSError:
             self._fd = -1
+
+
+def _read(fd: int, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        more = os.read(fd, size - len(data))
+        if not more:
+            raise EOFError("the greeting ended early")
+        data += more
+    return data
 
 
 def _identity(fd: int) -> tuple[int, int]:

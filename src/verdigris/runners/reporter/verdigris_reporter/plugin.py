@@ -17,7 +17,7 @@ from .facts import Facts, collect_error  # noqa: TID252 - same
 from .files import Files  # noqa: TID252 - same
 from .loaded import loaded  # noqa: TID252 - same
 from .names import Names  # noqa: TID252 - same
-from .preload import tell_installed  # noqa: TID252 - same
+from .preload import compare_environment  # noqa: TID252 - same
 from .properties import Watch  # noqa: TID252 - same
 from .selection import Selection  # noqa: TID252 - same
 
@@ -113,7 +113,7 @@ class Reporter:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.ids = {item.nodeid: self.names.item(item) for item in session.items}
         CHANNEL.send("collected", ids=[self.names.item(item) for item in session.items])
-        tell_installed(self.settings.pop("names", None), _ENVIRON)
+        compare_environment(_ENVIRON)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -190,7 +190,7 @@ class Reporter:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        if self.settings.get("single"):
+        if self.settings.get("single") and not self.settings.get("trace"):
             CHANNEL.send("end", code=0)
         if self.worker and self.tracer is not None:
             lines = {path: sorted(seen) for path, seen in self.tracer.stop().items()}

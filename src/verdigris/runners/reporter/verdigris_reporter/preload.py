@@ -1,10 +1,9 @@
-"""Loads what the plain run had loaded from the environment, so that tries need not load it again."""
+"""Loads what an earlier run had loaded from the environment, so that later ones need not load it again."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
-import json
 import os
 import sys
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
@@ -19,18 +18,17 @@ _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NU
 """Libraries that would start threads, which no fork takes along, do without them when they are told so."""
 
 
-def tell_installed(fd: int | None, before: dict[str, str]) -> None:
-    """Which modules tries may share: none where the project set variables before it imported them.
+_CHANGED: list[bool] = []
 
-    `before`: the environment when the runner had loaded nothing of the project.
-    """
-    if fd is None:
-        return
-    told = json.dumps(installed() if dict(os.environ) == before else []).encode("ascii") + b"\n"
-    with contextlib.suppress(OSError):
-        while told:
-            told = told[os.write(fd, told) :]
-        os.close(fd)
+
+def compare_environment(before: dict[str, str]) -> None:
+    """Once the tests are loaded; `before`: the variables when nothing of the project was."""
+    _CHANGED.append(dict(os.environ) != before)
+
+
+def shareable(known: frozenset[str] = frozenset()) -> list[str]:
+    """Which modules later runs may share: none where the project set variables before it imported them."""
+    return [] if any(_CHANGED) or not _CHANGED else installed(known)
 
 
 def installed(known: frozenset[str] = frozenset()) -> list[str]:
@@ -54,7 +52,7 @@ def load_plugins() -> None:
 
 
 def preload(names: list[str]) -> int:
-    """How many were loaded; whatever goes otherwise than in the plain run is raised."""
+    """How many were loaded; whatever goes otherwise than in the earlier run is raised."""
     count = 0
     with from_the_environment():
         for name in names:

@@ -1,9 +1,16 @@
-"""Puts the texts of a variant into the tree, and the tree back."""
+"""Puts the texts of a run into the tree, and the tree back.
+
+Whatever a run has of them, the files are the same to look at: as many bytes, the same times, the same inode.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tokenize
+
+_LEAST = 3
+"""Bytes that every text is longer by at least: a line end and the beginning of a comment."""
 
 
 class Unwritten(Exception):
@@ -11,44 +18,51 @@ class Unwritten(Exception):
 
 
 class Written:
-    """The files as the variant has them; each time a version of its own to whoever keeps byte code."""
+    """The files of all runs: written for one after the other, at the end as they were."""
 
-    def __init__(self, root: str, files: dict[str, str], index: int) -> None:
-        self._root = root
-        self._files = files
-        self._index = index
-        self._kept: list[tuple[str, bytes, os.stat_result]] = []
-
-    def __enter__(self) -> Written:  # noqa: PYI034 - `Self` is not in every Python that runs this
-        for path, text in self._files.items():
-            name = os.path.join(self._root, path)  # noqa: PTH118 - as everywhere here
+    def __init__(self, root: str, runs: list[dict[str, str]]) -> None:
+        self._kept: dict[str, tuple[bytes, os.stat_result]] = {}
+        self._runs: list[dict[str, bytes]] = [{} for _ in runs]
+        for path in {path for files in runs for path in files}:
+            name = os.path.join(root, path)  # noqa: PTH118 - as everywhere here
             try:
-                self._kept.append(_write(name, text, self._index))
-            except (OSError, SyntaxError, UnicodeError) as error:
-                self.__exit__()
+                data, encoding, status = _read(name)
+                texts = [files[path].encode(encoding, "surrogateescape") for files in runs]
+            except (OSError, SyntaxError, UnicodeError, KeyError) as error:
                 raise Unwritten(f"{path} cannot be changed: {error}") from None
-        return self
+            self._kept[name] = data, status
+            size = max(map(len, texts)) + _LEAST + os.urandom(1)[0] % 32
+            for number, text in enumerate(texts):
+                self._runs[number][name] = _filled(text, size)
 
-    def stay(self) -> None:
-        """In a child: the files are its parent's to put back."""
-        self._kept.clear()
+    def write(self, number: int) -> None:
+        for name, data in self._runs[number].items():
+            self._put(name, data)
 
-    def __exit__(self, *error: object) -> None:
-        for name, data, status in self._kept:
-            with open(name, "wb") as file:  # noqa: PTH123
+    def put_back(self) -> None:
+        for name, (data, _) in self._kept.items():
+            with contextlib.suppress(OSError):
+                self._put(name, data)
+
+    def _put(self, name: str, data: bytes) -> None:
+        try:
+            with open(name, "r+b") as file:  # noqa: PTH123
                 file.write(data)
-            os.utime(name, ns=(status.st_atime_ns, status.st_mtime_ns))
+                file.truncate()
+        except OSError as error:
+            raise Unwritten(f"{name} cannot be changed: {error}") from None
+        status = self._kept[name][1]
+        os.utime(name, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def _write(name: str, text: str, index: int) -> tuple[str, bytes, os.stat_result]:
+def _read(name: str) -> tuple[bytes, str, os.stat_result]:
     with open(name, "rb") as file:  # noqa: PTH123
         encoding, _ = tokenize.detect_encoding(file.readline)
         file.seek(0)
-        kept = name, file.read(), os.stat(name)  # noqa: PTH116
-    data = text.encode("utf-8" if encoding == "utf-8-sig" else encoding, "surrogateescape")
-    with open(name, "r+b") as file:  # noqa: PTH123
-        file.truncate()
-        file.write(data)
-    seconds = int(kept[2].st_mtime) + 60 * (index + 1)
-    os.utime(name, (seconds, seconds))
-    return kept
+        return file.read(), "utf-8" if encoding == "utf-8-sig" else encoding, os.stat(name)  # noqa: PTH116
+
+
+def _filled(text: bytes, size: int) -> bytes:
+    """With a comment at its end; how long it is tells nothing, as every text has one."""
+    text += b"" if text.endswith(b"\n") else b"\n"
+    return text + b"#".ljust(size - len(text), b"-")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..channel import CHANNEL  # noqa: TID252 - the package has another name when injected
 from ..names import Names  # noqa: TID252 - same
-from ..preload import tell_installed  # noqa: TID252 - same
+from ..preload import compare_environment  # noqa: TID252 - same
 from ..selection import Selection  # noqa: TID252 - same
 from .finding import Finder  # noqa: TID252 - same
 from .loading import Loading, ids  # noqa: TID252 - same
@@ -49,7 +49,7 @@ def _run(options: Any, settings: dict[str, Any], names: Names) -> int:
     if loading.others:
         CHANNEL.send("others", ids=loading.others)
     CHANNEL.send("collected", ids=list(ids(loading.suite, loading.cases)))
-    tell_installed(settings.pop("names", None), before)
+    compare_environment(before)
     if options.collect_only:
         return PASSED
     if not loading.cases:
