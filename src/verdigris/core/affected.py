@@ -10,7 +10,8 @@ from verdigris.core.testids import split_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from random import Random
+
+    from verdigris.core.chance import Chance
 
 _MANY = 400
 """Tests among which is looked; of more than that, as many by chance."""
@@ -21,7 +22,7 @@ def affected(
     tests: Mapping[str, str],
     before: Mapping[str, str],
     after: Mapping[str, str],
-    random: Random,
+    random: Chance,
 ) -> tuple[str, ...]:
     """`passed`: native ids. `tests`: texts of test files. `before`, `after`: changed source, all by path.
 

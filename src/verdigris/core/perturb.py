@@ -15,8 +15,8 @@ from verdigris.core.stubforms import last_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from random import Random
 
+    from verdigris.core.chance import Chance
     from verdigris.core.textedit import Edit, Source
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ _CLASSES = (string.ascii_lowercase, string.ascii_uppercase, string.digits)
 class Draw:
     """Where other values come from: chance, and what else the suite expects."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Chance) -> None:
         self.random = random
         self._values: dict[type, list[object]] = defaultdict(list)
         self._members: dict[str, list[str]] = defaultdict(list)

@@ -19,8 +19,8 @@ from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from random import Random
 
+    from verdigris.core.chance import Chance
     from verdigris.core.opposite import Change
     from verdigris.core.testcode import Standing
     from verdigris.core.testtext import Code
@@ -121,7 +121,7 @@ class _Part:
 
 
 def plan(
-    texts: Mapping[str, str], asked: Iterable[str], random: Random, most: int = 1000, few: int = 6
+    texts: Mapping[str, str], asked: Iterable[str], random: Chance, most: int = 1000, few: int = 6
 ) -> Plan:
     """`texts`: every test file that a run loads, by path. `asked`: native ids; cases do not matter.
     `most`: how many variants there may be; `few`: so many, where an assertion is changed more than once.
@@ -160,7 +160,7 @@ def reaching(texts: Mapping[str, str], asked: Iterable[str], suspects: Iterable[
     return _planned(tests, _waves(found.values()), (), {})
 
 
-def shuffled(made: Plan, random: Random) -> RunSet:
+def shuffled(made: Plan, random: Chance) -> RunSet:
     members = [Variant(made.truth, ()), *made.variants]
     order = random.sample(range(len(members)), len(members))
     return RunSet(tuple(members[number] for number in order), order.index(0), made.totals)
