@@ -17,7 +17,7 @@ from verdigris.core.testids import split_id
 from verdigris.core.value import value
 from verdigris.kernel.coverage import never_run, unmeasured, watchable
 from verdigris.kernel.liveruns import Asked, LiveRuns
-from verdigris.kernel.opposing import oppose
+from verdigris.kernel.opposing import affected_tests, oppose
 from verdigris.kernel.proving import on_start_tree
 from verdigris.kernel.reading import is_read
 from verdigris.kernel.room.held import beside
@@ -172,11 +172,16 @@ def _tried(
         with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
             yield None if layer is None else beside(layer, room)
 
-    for stack in {**claimed, **others}:
+    changed = [c.path for c in edits.source]
+    for stack in project.settings.stacks:
         mine, more = tuple(claimed.get(stack, ())), tuple(others.get(stack, ()))
         if stack.language != PYTHON:
-            alive = oppose(project, stack, tree, mine, room)
-            found.append(alive if room is not None else replace(alive, unreached=(NO_SANDBOX,)))
+            if asked.suite is not None:
+                more = affected_tests(project, stack, tree, changed, mine, asked.suite)
+            alive = oppose(project, stack, tree, mine, room, more)
+            found.append(alive if room is not None or not mine else replace(alive, unreached=(NO_SANDBOX,)))
+        elif not mine and not more:
+            continue
         elif not possible(project).ok:
             found.append(Liveness((), (NO_SANDBOX,)))
         else:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from .channel import Channel  # noqa: TID252 - same
 
 SPENT = "no time was left"
+_READY = 120.0
+"""Seconds in which the runner must be loaded; nothing of the project has a part in that."""
 _EARLY = "the run ended early"
 
 
@@ -58,10 +60,10 @@ class Lead:
     def _make_runs(self) -> None:
         known = None if self.runs["bare"] or _may_hide(os.getcwd()) else self.runs["preload"]  # noqa: PTH109
         stem = self._stem(known)
-        if not stem.is_ready(self.runs["seconds"]):
+        if not stem.is_ready(_READY):
             stem.end()
             stem = self._stem(None)
-            stem.is_ready(self.runs["seconds"])
+            stem.is_ready(_READY)
         # Only now: no process of a run descends from one that knows the texts.
         texts: list[dict[str, str]] = json.loads(self.channel.rest())
         self._deadline = time.monotonic() + self.runs["seconds"]
