@@ -127,7 +127,7 @@ def test_vitest_tests_that_are_configured_away_and_a_table_with_another_row(vite
     verdict = vitest.settle().verdict
     assert verdict.kind is Kind.WEAKENED
     assert any("src/cart.test.ts::total › adds [5] to 5: " in reason for reason in verdict.reasons)
-    report_bug(vitest.project, ["vitest.config.ts:1"], "it hides tests", cwd=vitest.root)
+    report_bug(vitest.project, ["src/cheapest.test.ts:7"], "the configuration hides others", cwd=vitest.root)
     vitest.write("vitest.config.ts", "export default { test: {} };\n")
     vitest.write("src/cart.test.ts", CART_TEST.replace("[[5], 5]", "[[6], 6]"))
     vitest.claimed(red(vitest, "src/cheapest.test.ts"), "src/cart.ts")

@@ -283,3 +283,11 @@ def test_a_changed_decision_that_tests_hold_is_accepted(tmp_path: Path) -> None:
     begun(world)
     world.write("sign.py", "def sign(a):\n    return 1 if a >= 0 else -1\n")
     assert ended(world).verdict.kind is Kind.ACCEPTED
+
+
+def test_a_table_of_the_tests_answers_is_another_behaviour(world: World) -> None:
+    begun(world)
+    world.write("calc.py", "def add(a, b):\n    return {(2, 3): 5}[a, b]\n")
+    done = ended(world)
+    assert done.verdict.kind is Kind.REGRESSED
+    assert "tests/test_add.py::test_add asked otherwise" in done.verdict.reasons[0]

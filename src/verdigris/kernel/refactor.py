@@ -25,6 +25,7 @@ from verdigris.core.verdict import STRIKES, Kind, Verdict, judge_answers
 from verdigris.kernel import aside
 from verdigris.kernel.acceptance import question_refactor
 from verdigris.kernel.commands import run_tool
+from verdigris.kernel.equivalence import behaviour_changes
 from verdigris.kernel.evidence import (
     about_the_run,
     rewritten_oracle,
@@ -169,7 +170,11 @@ def _questioned(
     verdict = judge_answers(
         scrutiny.doubts, scrutiny.blocking, noted, held_out=answers.held_out, weakened=answers.weakened
     )
-    if not verdict.accepted or refactor.uncovered:
+    if not verdict.accepted:
+        return verdict
+    if otherwise := behaviour_changes(project, refactor.tree, tree, edits, seen.after, room):
+        return Verdict(Kind.REGRESSED, otherwise, noted)
+    if refactor.uncovered:
         return verdict
     passing = {r.native_id for r in seen.after.results if r.status is Status.PASS}
     unnoticed = survivors(project, refactor.tree, tree, edits, passing, room)

@@ -1,0 +1,71 @@
+"""Tests that ask something else, in languages that a grammar reads."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from verdigris.core.otherinputs import Replaced, other_value
+from verdigris.kernel.grammar.readings import read
+from verdigris.kernel.grammar.trees import COMMENTS, line_of, said, tree_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from random import Random
+
+    from tree_sitter import Node
+
+_NUMBERS = frozenset({"number", "int_literal", "integer_literal"})
+_TEXTS = frozenset({"string", "interpreted_string_literal", "string_literal"})
+_GIVING = frozenset({"arguments", "argument_list", "literal_value"})
+_BODIES = frozenset({"statement_block", "block"})
+
+
+def replaced_by_grammar(path: str, data: bytes, lot: Random) -> tuple[Replaced, ...]:
+    """One literal of every test, drawn by lot."""
+    root, fault = tree_of(path, data)
+    if fault is not None:
+        return ()
+    inputs = list(_inputs(root))
+    found: dict[int, Replaced] = {}
+    for test in read(path, data).tests:
+        mine = [node for node in inputs if test.line <= line_of(node) <= test.last]
+        if mine and (one := _other(lot.choice(mine), lot)) is not None:
+            found[one.start] = one
+    return tuple(found.values())
+
+
+def _inputs(root: Node) -> Iterator[Node]:
+    """Inside a body, what is given to a call: in a macro of Rust, what stands in a bracket within its own."""
+    stack: list[tuple[Node, int, bool]] = [(root, 0, False)]
+    while stack:
+        node, depth, given = stack.pop()
+        if node.type in COMMENTS or node.type == "template_string":
+            continue
+        if node.type in _NUMBERS | _TEXTS:
+            if given:
+                yield node
+            continue
+        if node.type in _BODIES:
+            depth, given = depth + 1, False
+        elif node.type in _GIVING:
+            given = depth > 0
+        elif node.type == "token_tree":
+            given = node.parent is not None and node.parent.type == "token_tree"
+        stack += ((child, depth, given) for child in reversed(node.children))
+
+
+def _other(node: Node, lot: Random) -> Replaced | None:
+    text = said(node)
+    if node.type in _NUMBERS:
+        if not text.isdigit() or (len(text) > 1 and text[0] == "0"):
+            return None
+        # Where a type has no sign, less than nothing does not compile.
+        now = str(other_value(int(text), lot)) if int(text) > 0 else "1"
+    else:
+        inner = text[1:-1]
+        if text[:1] not in "\"'" or "\\" in inner:
+            return None
+        told = json.dumps(other_value(inner, lot), ensure_ascii=False)
+        now = told if text[0] == '"' else f"'{told[1:-1]}'"
+    return Replaced(line_of(node), node.start_byte, node.end_byte, text, now)
