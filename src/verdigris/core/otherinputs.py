@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from verdigris.core.parsed import parse
 from verdigris.core.report import Status
@@ -14,12 +14,20 @@ from verdigris.core.value import value
 from verdigris.core.verdict import first_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from random import Random
+    from collections.abc import Iterator, Mapping, Sequence
 
     from verdigris.core.report import TestReport, TestResult
 
+_T = TypeVar("_T")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+
+
+class Lot(Protocol):
+    """Where chance comes from."""
+
+    def choice(self, seq: Sequence[_T], /) -> _T: ...
+
+    def randrange(self, stop: int, /) -> int: ...
 
 
 @value
@@ -41,7 +49,7 @@ class Answer:
     what: str = ""
 
 
-def replaced(text: str, lot: Random) -> tuple[Replaced, ...]:
+def replaced(text: str, lot: Lot) -> tuple[Replaced, ...]:
     """One literal of every test of a Python file, drawn by lot."""
     try:
         tree = parse(text)
@@ -90,7 +98,7 @@ def _inputs(test: Function) -> Iterator[ast.Constant]:
                 stack += ((child, given) for child in ast.iter_child_nodes(node))
 
 
-def other_value(found: object, lot: Random) -> object:
+def other_value(found: object, lot: Lot) -> object:
     """Of the same kind, and near."""
     match found:
         case int() | float():
@@ -101,7 +109,7 @@ def other_value(found: object, lot: Random) -> object:
             return found
 
 
-def _other_texts(text: str, lot: Random) -> Iterator[str]:
+def _other_texts(text: str, lot: Lot) -> Iterator[str]:
     at = lot.randrange(len(text)) if text else 0
     yield f"{text}{text[:1] or 'x'}"
     yield text[:at] + text[at + 1 :]

@@ -11,9 +11,10 @@ from verdigris.kernel.grammar.trees import COMMENTS, line_of, said, tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from random import Random
 
     from tree_sitter import Node
+
+    from verdigris.core.otherinputs import Lot
 
 _NUMBERS = frozenset({"number", "int_literal", "integer_literal"})
 _TEXTS = frozenset({"string", "interpreted_string_literal", "string_literal"})
@@ -21,7 +22,7 @@ _GIVING = frozenset({"arguments", "argument_list", "literal_value"})
 _BODIES = frozenset({"statement_block", "block"})
 
 
-def replaced_by_grammar(path: str, data: bytes, lot: Random) -> tuple[Replaced, ...]:
+def replaced_by_grammar(path: str, data: bytes, lot: Lot) -> tuple[Replaced, ...]:
     """One literal of every test, drawn by lot."""
     root, fault = tree_of(path, data)
     if fault is not None:
@@ -55,7 +56,7 @@ def _inputs(root: Node) -> Iterator[Node]:
         stack += ((child, depth, given) for child in reversed(node.children))
 
 
-def _other(node: Node, lot: Random) -> Replaced | None:
+def _other(node: Node, lot: Lot) -> Replaced | None:
     text = said(node)
     if node.type in _NUMBERS:
         if not text.isdigit() or (len(text) > 1 and text[0] == "0"):
