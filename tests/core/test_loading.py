@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.core.loading import from_elsewhere, import_roots, unprotected
-from verdigris.core.pathclass import PathClass
+from verdigris.core.loading import from_elsewhere, import_roots
 from verdigris.core.report import Ended, TestReport
 
 
@@ -32,12 +31,3 @@ def test_a_copy_from_elsewhere_is_named_with_a_way_out() -> None:
     assert reason.startswith("loaded /lib/calc.py instead of src/calc.py: ")
     assert "editable" in reason
     assert from_elsewhere(report()) == ()
-
-
-def test_what_no_class_protects_is_a_concern() -> None:
-    classes = {"src/a.py": PathClass.SOURCE, "tests/t.py": PathClass.TEST}
-    found = unprotected(
-        report(loaded=("src/a.py", "tests/t.py", "tools/x.py")),
-        lambda path: classes.get(path, PathClass.OTHER),
-    )
-    assert found == ("tools/x.py is loaded by the tests but no class protects it",)

@@ -32,7 +32,7 @@ red: assertion
 claims: strict
 strikes: 3
 spec: [specs/]
-oracle: {include: [data/*.json]}
+oracle: {include: [data/*.json], exclude: ["docs/**"]}
 room: {timeout: 30, env: [DATABASE_URL, "MODE=test"], network: host, plugins: [xdist, no:randomly], git: true}
 liveness: {enabled: false, seconds: 9}
 concerns: block
@@ -75,6 +75,7 @@ def test_every_key(tmp_path: Path) -> None:
         strikes=3,
         spec=("specs/",),
         oracle_include=("data/*.json",),
+        oracle_exclude=("docs/**",),
         timeout=30,
         room_env=("DATABASE_URL", "MODE=test"),
         room_network="host",
@@ -341,6 +342,7 @@ elsewhere = st.builds(
         strikes=st.integers(1, 9),
         spec=globs.map(tuple),
         oracle_include=globs.map(tuple),
+        oracle_exclude=globs.map(tuple),
         timeout=st.integers(1, 10**6),
         concerns=st.sampled_from(["record", "block"]),
         liveness=st.booleans(),
@@ -364,7 +366,7 @@ def test_the_documentation_lists_every_key() -> None:
     text = DOCS.read_text(encoding="utf-8")
     inner = {at.partition(".")[0] for at, _ in SECTIONS} | {"oracle", "room", "sandbox", "liveness"}
     top = [key for key in Document.__struct_fields__ if key not in inner]
-    nested = ["oracle.include", "sandbox.write", "liveness.enabled", "liveness.seconds"]
+    nested = ["oracle.include", "oracle.exclude", "sandbox.write", "liveness.enabled", "liveness.seconds"]
     nested += [f"room.{key}" for key in RoomKeys.__struct_fields__]
     nested += [f"stacks[].{key}" for key in StackKeys.__struct_fields__ if key != "junit"]
     nested += [f"stacks[].junit.{key}" for key in JUnitKeys.__struct_fields__]

@@ -107,6 +107,14 @@ def class_of_folder(folder: str, keep: Callable[[str], PathClass]) -> PathClass:
     return min(map(keep, names), key=_ORDER.index)
 
 
+def is_transient(path: str, classes: Classes) -> bool:
+    """Whether a rule says that nobody protects it: caches, environments, what `generated` names."""
+    rules = _compiled(classes.rules, 0)
+    return _first(path, rules) is PathClass.OTHER and any(
+        cls is PathClass.OTHER and pattern.fullmatch(path) for cls, pattern in rules
+    )
+
+
 def _first(path: str, patterns: tuple[tuple[PathClass, re.Pattern[str]], ...]) -> PathClass:
     return next((cls for cls, pattern in patterns if pattern.fullmatch(path)), PathClass.OTHER)
 

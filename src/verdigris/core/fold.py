@@ -151,7 +151,8 @@ def _turn(w: WorktreeState, event: Event) -> WorktreeState:
         case e.OracleFrozen() if w.turn:
             return replace(w, turn=replace(w.turn, foundation=event.foundation, founded=event.founded))
         case e.EditClaim():
-            return replace(w, claims={**w.claims, event.test_id: _claimed(w, event)})
+            turn = _with_reads(w.turn, event.reads)
+            return replace(w, turn=turn, claims={**w.claims, event.test_id: _claimed(w, event)})
         case e.Settled():
             return _settled(w, event)
         case e.Accepted():
@@ -209,10 +210,17 @@ def _reds(w: WorktreeState, event: e.TestRun, seq: int) -> Mapping[str, Red]:
         event.failure,
         event.place,
         event.duration_ms,
+        event.reads,
     )
     reds = {**others, event.test_id: red}
     surplus = [i for i in reds if i not in w.claims][: max(0, len(reds) - REMEMBERED_REDS)]
     return _without(reds, set(surplus))
+
+
+def _with_reads(turn: Turn | None, reads: tuple[str, ...]) -> Turn | None:
+    if turn is None or not reads:
+        return turn
+    return replace(turn, reads=tuple(dict.fromkeys((*turn.reads, *reads))))
 
 
 def _claimed(w: WorktreeState, event: e.EditClaim) -> Claim:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
-from verdigris.core.pathclass import PathClass
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from verdigris.core.report import TestReport
 
@@ -31,12 +29,3 @@ def from_elsewhere(report: TestReport) -> tuple[str, ...]:
     """Reasons to trust no result: other code was tested than the candidate's."""
     advice = "install the project as editable, or remove that copy"
     return tuple(f"loaded {each}: {advice}" for each in report.outside)
-
-
-def unprotected(report: TestReport, classify: Callable[[str], PathClass]) -> tuple[str, ...]:
-    """Concerns: what anybody may change at any time takes part in the verdict."""
-    return tuple(
-        f"{path} is loaded by the tests but no class protects it"
-        for path in report.loaded
-        if classify(path) is PathClass.OTHER
-    )

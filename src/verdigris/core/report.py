@@ -133,7 +133,7 @@ class FileUse:
     """What a run did with a file of the worktree that is no part of an environment."""
 
     path: str
-    how: Literal["read", "executed", "made"]
+    how: Literal["read", "wrote", "executed", "made"]
     """`made`: it ran code that stands in no file of code, such as a pickle's or a text's."""
     by: str = ""
     """The nearest file of the project that asked for it, with the line where code was made."""

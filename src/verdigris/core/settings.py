@@ -77,6 +77,8 @@ class Settings:
     """Globs of specification files."""
     oracle_include: tuple[str, ...] = ()
     """Data inside the source tree that the tests read: frozen with them."""
+    oracle_exclude: tuple[str, ...] = ()
+    """What tests read and is not frozen for that: documents that are tested themselves."""
     timeout: int = 600
     """Seconds one test run may take (`room.timeout`)."""
     room_env: tuple[str, ...] = ()

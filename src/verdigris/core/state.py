@@ -34,6 +34,7 @@ class Red:
     failure: str = ""
     place: str = ""
     duration_ms: int = 0
+    reads: str = ""
 
     @property
     def valid(self) -> bool:
@@ -68,6 +69,8 @@ class Turn:
     """When that was, in nanoseconds."""
     why: str = ""
     """Why it is suspended, where it was not HEAD that moved."""
+    reads: tuple[str, ...] = ()
+    """Files of no class that the claimed tests read: frozen with them."""
 
 
 @value

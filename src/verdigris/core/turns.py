@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.events import Accepted, EditClaim, Event, LayingAside, OracleFrozen, Settled, TurnOpened
@@ -25,13 +26,18 @@ def claim_events(
     findings: tuple[str, ...] = (),
     foundation: str = "",
     founded: int = 0,
+    reads: tuple[str, ...] = (),
 ) -> tuple[Event, ...]:
-    """The first claim of a turn freezes the oracle, and `foundation`, what runs below the tests."""
+    """The first claim of a turn freezes the oracle, and `foundation`, what runs below the tests.
+
+    `reads`, what the claimed tests read besides, is frozen by each.
+    """
     claims = tuple(
         EditClaim(test_id=name, edit_target=path, red=state.reds[name].seq, implied=implied, by=by)
         for name in test_ids
         for path in paths
     )
+    claims = (replace(claims[0], reads=reads), *claims[1:]) if claims and reads else claims
     if state.turn is not None:
         return claims
     turn = f"t{state.turns + 1}"

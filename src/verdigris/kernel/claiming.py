@@ -19,6 +19,7 @@ from verdigris.core.testids import nearest, split_id
 from verdigris.core.turns import claim_events
 from verdigris.core.value import value
 from verdigris.kernel.aside import lay_on
+from verdigris.kernel.fileuse import reads_of
 from verdigris.kernel.foundation import prepare
 from verdigris.kernel.links import links_out, refuse
 from verdigris.kernel.observe import difference, unclaimed
@@ -158,6 +159,7 @@ def claim_within(
         findings=(*noted, *shared),
         foundation=foundation,
         founded=time.time_ns() if foundation else 0,
+        reads=reads_of(project, (state.reds[name] for name in test_ids)),
     )
     project.record(*events, sync=True)
     return Claimed(tuple(test_ids), paths, concerns=shared)
@@ -171,15 +173,17 @@ def _observed(
         passing = _last_status(project, test_id) == Status.PASS
         return ClaimTest(test_id, targets, nearest=nearest(test_id, state.reds), passing=passing)
     since_red = difference(project, red.tree, tree)
+    read = set(reads_of(project, [red])) if since_red.other else set()
+    data = tuple(change.path for change in since_red.other if change.path in read)
     if state.turn is not None:
         drift = difference(project, state.turn.tree, tree).oracle
-        return ClaimTest(test_id, targets, moved=since_red.oracle, drift=drift)
+        return ClaimTest(test_id, targets, moved=(*since_red.oracle, *data), drift=drift)
     edits = unclaimed(project, state.ground or tree, tree, limit=1)
     losses = lost(project, state, tree)
     return ClaimTest(
         test_id,
         targets,
-        moved=since_red.protected,
+        moved=(*since_red.protected, *data),
         unclaimed=edits,
         weakened=losses.blocking,
         noted=losses.noted,

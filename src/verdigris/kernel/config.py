@@ -72,6 +72,7 @@ def _decode(data: bytes) -> tuple[Settings, Places]:
         strikes=found.strikes,
         spec=tuple(found.spec),
         oracle_include=tuple(found.oracle.include),
+        oracle_exclude=tuple(found.oracle.exclude),
         timeout=found.room.timeout,
         room_env=entries(found.room.env, places),
         room_network=found.room.network,
@@ -97,7 +98,11 @@ def _check_globs(found: Document, places: Places) -> None:
 
 
 def _globs(found: Document) -> Iterator[tuple[str, str]]:
-    lists = {"spec": found.spec, "oracle.include": found.oracle.include}
+    lists = {
+        "spec": found.spec,
+        "oracle.include": found.oracle.include,
+        "oracle.exclude": found.oracle.exclude,
+    }
     for index, stack in enumerate(found.stacks):
         for key in ("test", "source", "generated"):
             lists[f"stacks[{index}].{key}"] = getattr(stack, key)

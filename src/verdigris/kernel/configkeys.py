@@ -75,6 +75,7 @@ class StackKeys(msgspec.Struct, forbid_unknown_fields=True):
 
 class OracleKeys(msgspec.Struct, forbid_unknown_fields=True):
     include: list[str] = []
+    exclude: list[str] = []
 
 
 class RoomKeys(msgspec.Struct, forbid_unknown_fields=True):

@@ -118,10 +118,11 @@ def _top_lines(settings: Settings) -> Iterator[str]:
     ):
         yield _line(key, None if value == usual else value, usual, meaning)
     yield _line("spec", settings.spec or None, ("specs/",), "globs of specification files")
-    include = settings.oracle_include
+    oracle = {"include": settings.oracle_include, "exclude": settings.oracle_exclude}
+    said: dict[str, Value] = {key: globs for key, globs in oracle.items() if globs}
     yield _line(
         "oracle",
-        _flow({"include": include}) if include else None,
+        _flow(said) if said else None,
         _flow({"include": ("src/pkg/rules/*.json",)}),
         "data in the source tree that the tests read: frozen with them",
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os.path
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from verdigris.core.events import Event, RedsEnded, SuiteRun, TestRun, Violation
-from verdigris.core.loading import unprotected
 from verdigris.core.oraclepart import holds_tests
 from verdigris.core.pathclass import PathClass
 from verdigris.core.redness import judge_red
@@ -19,6 +19,7 @@ from verdigris.core.rusttests import is_test_line
 from verdigris.core.suite import suite_of
 from verdigris.core.testids import split_id
 from verdigris.core.verdict import first_line
+from verdigris.kernel.fileuse import recorded_reads
 from verdigris.kernel.sourcetests import on_disk, only_for_tests, test_text
 
 if TYPE_CHECKING:
@@ -38,7 +39,11 @@ def test_events(project: Project, report: TestReport, tree: str) -> tuple[TestRu
 
         results = with_subjects(project, results)
     held = _held(project, tree, results)
-    return tuple(_event(project, report, result, tree, held) for result in results)
+    runs = tuple(_event(project, report, result, tree, held) for result in results)
+    if not any(run.red == "valid" for run in runs):
+        return runs
+    reads = recorded_reads(project, report, tree)
+    return tuple(replace(run, reads=reads) if run.red == "valid" else run for run in runs) if reads else runs
 
 
 def _held(project: Project, tree: str, results: Iterable[TestResult]) -> frozenset[str]:
@@ -152,7 +157,7 @@ def other_writes(project: Project, report: TestReport) -> tuple[str, ...]:
 def about_the_run(project: Project, report: TestReport) -> tuple[str, ...]:
     """Concerns of a verdict: what the room could not give, what is odd, and what the run tried to write."""
     written = (f"{path} was written by the test run: no effect" for path in other_writes(project, report))
-    return (*report.notes, *unprotected(report, project.classify), *written)
+    return (*report.notes, *written)
 
 
 def _is_oracle(project: Project, path: str) -> bool:

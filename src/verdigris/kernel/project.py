@@ -12,6 +12,7 @@ from verdigris.core.classify import Classes, classify
 from verdigris.core.codec import from_json, to_json
 from verdigris.core.errors import NotConfigured, StorageError
 from verdigris.core.events import Configured, Event, encode
+from verdigris.core.fileuse import with_frozen
 from verdigris.core.fold import StateFolding
 from verdigris.core.settings import Settings
 from verdigris.core.state import Configuration
@@ -38,7 +39,8 @@ class Project:
     log: Log[State]
     actor: Actor
     settings: Settings
-    classes: Classes
+    configured: Classes
+    """What the configuration says alone; `classes` is what counts."""
 
     @property
     def root(self) -> Path:
@@ -53,6 +55,12 @@ class Project:
         """Which agent is acting; empty for a person."""
         return self.actor.context if self.actor.role == "agent" else ""
 
+    @cached_property
+    def classes(self) -> Classes:
+        """In an open turn with the files that its tests read."""
+        turn = self.state().turn
+        return with_frozen(self.configured, turn.reads if turn is not None else ())
+
     def classify(self, path: str) -> PathClass:
         return classify(path, self.classes)
 
@@ -63,7 +71,9 @@ class Project:
         """One atomic batch: all of the events, or none."""
         if not events:
             return ()
-        return tuple(self.log.append(drafts(self.repo, self.actor, *events), sync=sync).records)
+        records = self.log.append(drafts(self.repo, self.actor, *events), sync=sync).records
+        self.__dict__.pop("classes", None)  # a claim freezes files, and a verdict frees them
+        return tuple(records)
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:

@@ -35,6 +35,7 @@ from verdigris.kernel.evidence import (
     test_events,
 )
 from verdigris.kernel.execution import execute_suite, time_limit
+from verdigris.kernel.fileuse import objections_of
 from verdigris.kernel.foundation import changed, prepare
 from verdigris.kernel.links import links_out, refuse
 from verdigris.kernel.observe import difference, source_roots, unclaimed
@@ -166,9 +167,14 @@ def _questioned(
     refactor = _open(state)
     answers = question_refactor(project, state, refactor.tree, tree, edits, room, seen.after)
     scrutiny = answers.scrutiny
-    noted = (*scrutiny.noted, *seen.noted)
+    used = objections_of(project, refactor.founded, tree, edits, seen.after)
+    noted = (*used.noted, *scrutiny.noted, *seen.noted)
     verdict = judge_answers(
-        scrutiny.doubts, scrutiny.blocking, noted, held_out=answers.held_out, weakened=answers.weakened
+        (*used.broken, *scrutiny.doubts),
+        (*used.blocking, *scrutiny.blocking),
+        noted,
+        held_out=answers.held_out,
+        weakened=answers.weakened,
     )
     if not verdict.accepted:
         return verdict

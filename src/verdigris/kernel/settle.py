@@ -17,6 +17,7 @@ from verdigris.core.value import value
 from verdigris.core.verdict import Kind, Verdict, judge
 from verdigris.kernel import aside
 from verdigris.kernel.evidence import about_the_run
+from verdigris.kernel.fileuse import objections_of
 from verdigris.kernel.formatting import format_edits
 from verdigris.kernel.foundation import undermined
 from verdigris.kernel.links import explain, links_out, remedy
@@ -90,6 +91,7 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
     trial = replace(trial, tools=(*formats, *trial.tools))
     claimed = {c.test_id: c.native_id for c in state.claims.values()}
     scrutiny = trial.answers.scrutiny
+    used = objections_of(project, turn.founded, tree, edits, trial.report)
     verdict = judge(
         claimed,
         trial.before,
@@ -100,10 +102,10 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
         changed=bool(edits.source or edits.other),
         tools=trial.tools,
         held_out=trial.answers.held_out,
-        doubted=scrutiny.doubts,
-        blocking=scrutiny.blocking,
+        doubted=(*used.broken, *scrutiny.doubts),
+        blocking=(*used.blocking, *scrutiny.blocking),
         weakened=trial.answers.weakened,
-        noted=(*scrutiny.noted, *about_the_run(project, trial.report)),
+        noted=(*used.noted, *scrutiny.noted, *about_the_run(project, trial.report)),
     )
     if verdict.accepted:
         return _accept(project, state, trial, verdict, edits)

@@ -25,6 +25,7 @@ from verdigris.kernel.evidence import (
     violations,
 )
 from verdigris.kernel.execution import execute, execute_suite
+from verdigris.kernel.fileuse import out_of_sight
 from verdigris.kernel.observe import difference
 from verdigris.kernel.operation import operation
 from verdigris.kernel.selection import resolve
@@ -128,6 +129,7 @@ def _already_seen(state: WorktreeState, natives: Sequence[str], tree: str) -> tu
             red=red.why,
             failure=red.failure,
             place=red.place,
+            reads=red.reads,
         )
         for red in (by_native[native] for native in natives)
     )
@@ -155,7 +157,7 @@ def _recorded(
     if valid:
         from verdigris.kernel.foundation import prepare
 
-        prepare(project, report.below)
+        prepare(project, (*report.below, *out_of_sight(project, report, tree)))
     return runs
 
 

@@ -23,6 +23,8 @@ class TestRun(Event):
     failure: str = ""
     """Kind and first line of the failure."""
     place: str = ""
+    reads: str = ""
+    """The blob with the files of no class that test code read: frozen once it is claimed."""
 
 
 @value

@@ -35,6 +35,8 @@ class EditClaim(Event):
     implied: bool = False
     by: str = ""
     """The context that claimed, where it was an agent's."""
+    reads: tuple[str, ...] = ()
+    """Files that the tests read, and that are frozen with them from here on."""
 
 
 @value

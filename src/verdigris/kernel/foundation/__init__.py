@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verdigris.kernel.foundation.frozen import changed, prepare
+from verdigris.kernel.foundation.frozen import changed, known_since, prepare
 from verdigris.kernel.foundation.undermined import CHANGED, folded, undermined
 
-__all__ = ["CHANGED", "changed", "folded", "prepare", "undermined"]
+__all__ = ["CHANGED", "changed", "folded", "known_since", "prepare", "undermined"]

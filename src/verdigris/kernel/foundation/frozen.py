@@ -68,6 +68,11 @@ def changed(project: Project, blob: str, since: int = 0, loaded: Iterable[str] =
     return tuple(path.removeprefix(f"{project.root}/") for path in differing if path not in harmless)
 
 
+def known_since(project: Project, path: str, since: int) -> bool:
+    """Whether runs have loaded it before, and it did not change since."""
+    return path in Memory(project.repo.private).loaded and not came_after(path, since)
+
+
 def _interpreters(project: Project) -> tuple[Interpreter, ...]:
     known = project.repo.private / "interpreters.json"
     found = []

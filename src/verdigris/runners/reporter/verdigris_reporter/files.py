@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _CODE = (".py", ".pyc", ".pyd", ".so", ".pth", ".zip", ".egg")
-_WRITES = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_DIRECTORY", 0)
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+_FOLDER = getattr(os, "O_DIRECTORY", 0)
 _MOST = 20_000
 _RUNS_CODE = frozenset(("exec", "eval", "compile", "__import__", "setattr", "delattr"))
 _RUNNERS = ("runpy", "importlib", "imp", "os", "posix", "subprocess", "sys", "code", "ctypes", "marshal")
@@ -40,6 +41,7 @@ class Files:
             "ctypes.dlopen": self._linked,
             "function.__new__": self._made,
             "pickle.find_class": self._resolved,
+            "os.rename": self._renamed,
         }
 
     def start(self) -> None:
@@ -70,11 +72,13 @@ class Files:
 
     def _opened(self, args: Any) -> None:
         name, mode, flags = args
-        if isinstance(name, int) or (isinstance(flags, int) and flags & _WRITES and "r" not in (mode or "")):
+        if isinstance(name, int) or (flags or 0) & _FOLDER:
             return
         path = _absolute(name)
         if not self._is_inside(path):
             self._tell_below(path)
+        elif (flags or 0) & _WRITES or set(mode or "r") & set("wax+"):
+            self._tell("wrote", path, "")
         elif not path.endswith(".pyc"):
             self._tell("read", path, self._asker()[0])
 
@@ -88,6 +92,11 @@ class Files:
             self._tell_below(path)
         elif path:
             self._tell("executed", _existing(path, self._roots), self._asker()[0])
+
+    def _renamed(self, args: Any) -> None:
+        path = _absolute(args[1])
+        if self._is_inside(path):
+            self._tell("wrote", path, "")
 
     def _mapped(self, args: Any) -> None:
         if args[1]:
