@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
 
+from support.tool_worlds import make_tool_world
 from support.turns import CALC, SUB, World, make_world
 from verdigris.core.actions import Deny
 from verdigris.core.fileuse import EXPECTED
@@ -21,6 +23,7 @@ pytestmark = pytest.mark.skipif(not sandbox.available().ok, reason="no sandbox c
 
 READING = """
 import json
+import shutil
 import pathlib
 
 import calc
@@ -92,6 +95,7 @@ def test_a_person_may_leave_out_what_is_tested_itself(tmp_path: Path) -> None:
 
 FROM_SOURCE = """
 import json
+import shutil
 import pathlib
 
 
@@ -202,3 +206,37 @@ def test_honest_use_of_generated_code_in_the_library_is_no_matter(world: World) 
     world.write("calc.py", types + CALC + SUB)
     verdict = world.settle().verdict
     assert (verdict.kind, verdict.concerns) == (Kind.ACCEPTED, ())
+
+
+NODE_TEST = """
+import assert from "node:assert";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { sub } from "../src/calc.js";
+
+test("subtracts", () => {
+  assert.equal(sub(5, 3), JSON.parse(readFileSync("data/expected.json", "utf8")));
+});
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node on PATH")
+def test_in_other_languages_what_tests_open_and_call_by_name_is_frozen(tmp_path: Path) -> None:
+    files = {
+        "package.json": '{"type": "module"}\n',
+        "src/calc.js": "export function sub(a, b) {\n  return 0;\n}\n",
+        "data/expected.json": "2\n",
+        "data/unnamed.json": "2\n",
+    }
+    world = make_tool_world(
+        tmp_path / "repo", "stacks:\n  - {root: ., language: node, runner: node-test}\n", files
+    )
+    world.write("test/calc.test.js", NODE_TEST)
+    world.test()
+    (red,) = world.state.reds
+    world.claim(red, "src/calc.js")
+    assert world.state.turn is not None
+    assert world.state.turn.reads == ("data/expected.json",)
+    assert world.project.classify("data/expected.json") == "test"
+    world.write("data/expected.json", "8\n")
+    assert world.settle().verdict.kind is Kind.TAMPERED

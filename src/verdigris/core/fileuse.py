@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
     from verdigris.core.report import FileUse
 
+_CODE = frozenset({PathClass.SOURCE, PathClass.TEST})
 FEW = 40
 """Frozen files that are named one by one; of more, the folders are."""
+_IN_TURN = "changed in this turn, and"
 EXPECTED = "changed in this turn, and the tests read it: write it before the claim, or put it back"
 UNSEEN = "is executed by the tests, and no snapshot holds it: nobody can tell what it was"
 
@@ -45,6 +47,32 @@ def read_by_tests(uses: Sequence[FileUse], classes: Classes, cls: Callable[[str]
         and path.rpartition("/")[2] not in MIXED
         and not is_transient(path, classes)
     ]
+
+
+def mentioned(
+    opened: Iterable[str], texts: Iterable[bytes], classes: Classes, cls: Callable[[str], PathClass]
+) -> list[str]:
+    """Of what was opened by nobody knows whom: files of no class that these tests call by their names."""
+    candidates = [
+        path
+        for path in opened
+        if cls(path) is PathClass.OTHER
+        and path.rpartition("/")[2] not in MIXED
+        and not is_transient(path, classes)
+    ]
+    if not candidates:
+        return []
+    words = b"\n".join(texts)
+    return [path for path in candidates if _is_named(path.rpartition("/")[2], words)]
+
+
+def _is_named(name: str, words: bytes) -> bool:
+    """By its whole name, or without its ending where that is all that stands between quotes."""
+    whole, stem = (
+        re.escape(one.encode("utf-8", "surrogateescape")) for one in (name, name.partition(".")[0])
+    )
+    named = rb"(?<![\w-])" + whole + rb"(?![\w-])"
+    return re.search(named + rb"|[\"'`/]" + stem + rb"[\"'`]" if stem else named, words) is not None
 
 
 def with_frozen(classes: Classes, paths: Sequence[str]) -> Classes:
@@ -79,48 +107,66 @@ def objections(
     seen: Collection[str],
     changed: Collection[str],
     known: Collection[str] = (),
-    expected: Iterable[str] = (),
+    expected: Collection[str] = (),
+    opened: Iterable[str] = (),
 ) -> Objections:
     """`seen`: what the snapshot holds; `changed`: in this turn; `known`: as it was at the red.
 
     `expected`: what test code read. A test that was red before it came to read it has frozen nothing.
+    `opened`: what was, by whomever.
     """
-    broken: dict[str, None] = {}
-    blocking = dict.fromkeys(f"{path} {EXPECTED}" for path in expected if path in changed)
-    noted: dict[str, None] = {}
-    for use in uses:
-        odd = cls(use.path) not in {PathClass.SOURCE, PathClass.TEST}
-        if use.how == "executed" and use.path not in seen:
-            (noted if use.path in known or is_transient(use.path, classes) else broken)[
-                f"{use.path} {UNSEEN}"
-            ] = None
-        elif use.how == "executed" and odd:
-            told = f"{use.path}: code: it is executed{_by(use)}, and is no source by its name"
-            (blocking if use.path in changed else noted)[told] = None
-        elif use.how == "read" and use.path in changed and odd and cls(use.by) is PathClass.SOURCE:
-            noted[f"{use.path} changed in this turn, and {use.by} reads it"] = None
-    made = [use for use in uses if use.how == "made" and cls(use.path) is PathClass.SOURCE]
-    data = [path for path in _read_by_source(uses, cls) if path in changed or path not in seen]
-    for use in made:
-        told = f"{use.by}: code: it runs what stands in no file of code"
-        if data:
-            blocking[f"{told}, and {', '.join(data[:FEW])} changed in this turn"] = None
-        else:
-            noted[told] = None
-    return Objections(tuple(broken), tuple(blocking), tuple(noted))
-
-
-def _read_by_source(uses: Sequence[FileUse], cls: Callable[[str], PathClass]) -> list[str]:
-    return list(
-        dict.fromkeys(
-            use.path
-            for use in uses
-            if use.how == "read"
-            and cls(use.by) is PathClass.SOURCE
-            and cls(use.path) not in {PathClass.SOURCE, PathClass.TEST}
-        )
+    executed = [use for use in uses if use.how == "executed"]
+    unseen = [use for use in executed if use.path not in seen]
+    trusted = [use for use in unseen if use.path in known or is_transient(use.path, classes)]
+    odd = [use for use in executed if use.path in seen and cls(use.path) not in _CODE]
+    fresh = [use for use in odd if use.path in changed]
+    by_source = [use for use in uses if use.how == "read" and _is_data(use, cls)]
+    data = [use.path for use in by_source if use.path in changed or use.path not in seen]
+    made = [_made(use) for use in uses if use.how == "made" and cls(use.path) is PathClass.SOURCE]
+    told = {*expected, *(use.path for use in uses)}
+    loose = [p for p in opened if p in changed and p not in told and cls(p) is PathClass.OTHER]
+    return Objections(
+        broken=_each(f"{use.path} {UNSEEN}" for use in unseen if use not in trusted),
+        blocking=_each(
+            (
+                *(f"{path} {EXPECTED}" for path in expected if path in changed),
+                *map(_code, fresh),
+                *(
+                    f"{told}, and {', '.join(_each(data)[:FEW])} changed in this turn"
+                    for told in made
+                    if data
+                ),
+            )
+        ),
+        noted=_each(
+            (
+                *(f"{use.path} {UNSEEN}" for use in trusted),
+                *(_code(use) for use in odd if use not in fresh),
+                *(
+                    f"{u.path} changed in this turn, and {u.by} reads it"
+                    for u in by_source
+                    if u.path in changed
+                ),
+                *(f"{path} {_IN_TURN} the run opens it" for path in loose),
+                *(told for told in made if not data),
+            )
+        ),
     )
 
 
-def _by(use: FileUse) -> str:
-    return f" by {use.by}" if use.by else ""
+def _is_data(use: FileUse, cls: Callable[[str], PathClass]) -> bool:
+    """Of what was read: no code, and source asked for it."""
+    return cls(use.path) not in _CODE and cls(use.by) is PathClass.SOURCE
+
+
+def _code(use: FileUse) -> str:
+    by = f" by {use.by}" if use.by else ""
+    return f"{use.path}: code: it is executed{by}, and is no source by its name"
+
+
+def _made(use: FileUse) -> str:
+    return f"{use.by}: code: it runs what stands in no file of code"
+
+
+def _each(lines: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(lines))

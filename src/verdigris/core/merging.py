@@ -32,6 +32,7 @@ def merged(reports: Iterable[TestReport]) -> TestReport:
             loaded=tuple(dict.fromkeys((*first.loaded, *other.loaded))),
             outside=tuple(dict.fromkeys((*first.outside, *other.outside))),
             files=tuple(dict.fromkeys((*first.files, *other.files))),
+            opened=tuple(dict.fromkeys((*first.opened, *other.opened))),
             below=tuple(dict.fromkeys((*first.below, *other.below))),
             variants=_variants(first.variants, other.variants),
             installed=tuple(dict.fromkeys((*first.installed, *other.installed))),

@@ -171,6 +171,8 @@ class TestReport:
     """In a verdict's run: `FILE instead of PATH`, of modules that came from elsewhere than they should."""
     files: tuple[FileUse, ...] = ()
     """What the run itself tells of the files it opened, in Python."""
+    opened: tuple[str, ...] = ()
+    """Files of the worktree, outside of environments, that were opened in the run's room by anybody."""
     below: tuple[str, ...] = ()
     """Files of code outside the project that it loaded: absolute paths."""
     sandbox: Literal["overlay", "none"] = "none"

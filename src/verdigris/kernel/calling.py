@@ -247,11 +247,13 @@ def _carried_out(job: _Job, made: Room, started: Started | None = None) -> TestR
         return "it had begun with modules that the project has itself"
     if not job.command:
         headstart.remember(job.project.repo.private, made.terms, call.argv, call.cwd)
+    opened = made.opened()
     return replace(
         _parsed(call, lines, finished),
         sandbox=made.sandbox,
         wrote=made.wrote(job.project.classify),
-        notes=notes_of(job.project, made.terms),
+        opened=opened,
+        notes=(*notes_of(job.project, made.terms), *made.notes()),
     )
 
 

@@ -6,7 +6,9 @@ import json
 from typing import TYPE_CHECKING
 
 from verdigris.core.classify import is_transient
-from verdigris.core.fileuse import Objections, objections, read_by_tests, without
+from verdigris.core.fileuse import Objections, mentioned, objections, read_by_tests, without
+from verdigris.core.pathclass import PathClass
+from verdigris.core.testids import split_id
 from verdigris.kernel.foundation import known_since
 
 if TYPE_CHECKING:
@@ -23,10 +25,22 @@ MOST = 2_000
 
 def recorded_reads(project: Project, report: TestReport, tree: str) -> str:
     """The blob that a red cites: what its test code read of the snapshot; empty where that is nothing."""
-    read = read_by_tests(report.files, project.configured, project.classify)
+    read = test_data(project, report, tree)
     held = _held(project, tree) if read else frozenset()
     paths = without((path for path in read if path in held), project.settings.oracle_exclude)[:MOST]
     return project.workspace.blob(json.dumps(paths).encode("ascii")) if paths else ""
+
+
+def test_data(project: Project, report: TestReport, tree: str) -> list[str]:
+    """Files of no class that test code read: as the run itself tells, else as its tests call them."""
+    classes, cls = project.configured, project.classify
+    told = {use.path for use in report.files}
+    silent = [path for path in report.opened if path not in told]
+    tests = {split_id(result.native_id).path for result in report.results}
+    tests.update(path for path in report.opened if cls(path) is PathClass.TEST)
+    texts = project.workspace.read_many(tree, sorted(tests)) if silent else {}
+    named = mentioned(silent, (data for data in texts.values() if data is not None), classes, cls)
+    return [*read_by_tests(report.files, classes, cls), *named]
 
 
 def reads_of(project: Project, reds: Iterable[Red]) -> tuple[str, ...]:
@@ -51,14 +65,16 @@ def objections_of(
     project: Project, founded: int, tree: str, edits: Difference, report: TestReport
 ) -> Objections:
     """What the verdict's run used that speaks against it; `founded`: when the foundation was frozen."""
-    read = read_by_tests(report.files, project.configured, project.classify)
+    read = test_data(project, report, tree)
+    changed = {change.path for change in (*edits.source, *edits.other)}
     hidden = [path.removeprefix(f"{project.root}/") for path in out_of_sight(project, report, tree)]
     return objections(
         report.files,
         project.configured,
         project.classify,
         seen=_held(project, tree),
-        changed={change.path for change in (*edits.source, *edits.other)},
+        changed=changed,
+        opened=report.opened,
         expected=without(read, project.settings.oracle_exclude),
         known=[path for path in hidden if known_since(project, f"{project.root}/{path}", founded)],
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from verdigris.kernel.room.folders import Folders
+from verdigris.kernel.sandbox.opens import LOST, Opens
 
 TYPE_CHECKING = False  # see sandbox/confinement.py
 if TYPE_CHECKING:
@@ -31,14 +32,18 @@ class Room:
         `equip` gives a tool what it has besides the worktree.
         """
         self.terms = terms
+        self.opens: Opens | None = None
         self.folders = Folders(terms.place)
         try:
             removed = furnish(self.folders) if furnish else ()
             made = terms.confinement(self.folders, argv, removed)
+            if terms.way is not None:
+                self.opens = _listening()
+                made = made.but(opens=self.opens)
             self.confinement = equip(made, self.folders) if equip else made
             self.confine = terms.confining(self.confinement)
         except BaseException:
-            self.folders.discard()
+            self.close()
             raise
         self.env = terms.env(self.folders, os.environ)
 
@@ -52,5 +57,25 @@ class Room:
 
         return () if self.confine is None else report(self.confinement, classify)
 
+    def opened(self) -> tuple[str, ...]:
+        """The files of the worktree that the run opened, by path."""
+        return () if self.opens is None else self.opens.heard()
+
+    def notes(self) -> tuple[str, ...]:
+        """What it could not do, once `opened` was asked."""
+        missed = self.confine is not None and (self.opens is None or self.opens.lost)
+        return (LOST,) if missed else ()
+
     def close(self) -> None:
+        if self.opens is not None:
+            self.opens.close()
+            self.opens = None
         self.folders.discard()
+
+
+def _listening() -> Opens | None:
+    """None where the system has no more of them, or none at all."""
+    try:
+        return Opens()
+    except (OSError, AttributeError):
+        return None

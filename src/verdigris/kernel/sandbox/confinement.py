@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from verdigris.kernel.sandbox.network import Network
+    from verdigris.kernel.sandbox.opens import Opens
 
 
 class Confinement:
@@ -33,6 +34,7 @@ class Confinement:
                 place stays read-only where no overlay of it can be had.
     live        No overlay: the worktree itself, read-only, as it is at every moment; an overlay does not show
                 what is changed below it later. For a process that outlives a run, and runs none itself.
+    opens       Who hears of the files that are opened in it, where somebody wants to know.
     """
 
     __slots__ = (
@@ -42,6 +44,7 @@ class Confinement:
         "masked",
         "needed",
         "network",
+        "opens",
         "placed",
         "removed",
         "root",
@@ -67,6 +70,7 @@ class Confinement:
         shadows: tuple[tuple[str, str, str, str], ...] = (),
         network: Network = "loopback",
         live: bool = False,
+        opens: Opens | None = None,
     ) -> None:
         self.root = root
         self.upper = upper
@@ -81,6 +85,7 @@ class Confinement:
         self.shadows = shadows
         self.network = network
         self.live = live
+        self.opens = opens
 
     def but(self, **changed: Any) -> Confinement:
         return Confinement(**({name: getattr(self, name) for name in self.__slots__} | changed))

@@ -105,6 +105,8 @@ def _mount(confinement: Confinement, *, user_namespace: bool) -> tuple[list[str]
             bind(fd, path)
     writable += besides.mount(user_namespace=user_namespace)
     _mask(tuple(path for path in confinement.masked if path not in around))
+    if confinement.opens is not None and not confinement.live:
+        confinement.opens.watch(root)
     own = [] if confinement.live else [root]
     seen = [path for path in decoys if os.path.lexists(path)]
     return [*own, *writable, *outside, *seen, *shared, *_processes()], list(devices)

@@ -91,6 +91,16 @@ def set_capabilities(kept: int) -> None:
     _called("capset", _numbers(_CAPABILITY_VERSION_3, 0), _numbers(low, low, 0, high, high, 0))
 
 
+def inotify(flags: int) -> int:
+    """A descriptor from which events of watched folders are read."""
+    return _returned("inotify_init1", flags)
+
+
+def watch_folder(events: int, folder: str, mask: int) -> int:
+    """The number that stands for the folder in its events."""
+    return _returned("inotify_add_watch", events, os.fsencode(folder), mask, path=folder)
+
+
 def _numbers(*numbers: int) -> bytes:
     return b"".join(number.to_bytes(4, sys.byteorder) for number in numbers)
 

@@ -112,6 +112,7 @@ def _run(asked: Asked, tools: Toolset, folders: Folders) -> TestReport:
         sandbox="overlay" if all(one.sandbox == "overlay" for one in rans) else "none",
         wrote=tuple(sorted({path for one in rans for path in one.wrote})),
         notes=tuple(dict.fromkeys(note for one in rans for note in one.notes)),
+        opened=tuple(dict.fromkeys([*ready.opened, *(path for one in rans for path in one.opened)])),
     )
 
 

@@ -56,7 +56,7 @@ class CargoTarget:
         done = ran(self.runner.built(request), dressed.placing(str(target), at), project.settings.timeout)
         good = done.finished.exit_code == 0
         dates.write(record, replace(built, ended=time.time_ns(), whole=good))
-        return Prepared(to_run, None if good else done)
+        return Prepared(to_run, None if good else done, done.opened)
 
     def _words(self, project: Project, stack: Stack, tree: str, request: Request) -> list[str]:
         """What makes another build; `room.env` may hold flags."""

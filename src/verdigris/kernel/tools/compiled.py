@@ -18,6 +18,8 @@ class Prepared:
     """In which the tests are to run, with what is compiled already."""
     failed: Ran | None = None
     """A build that did not come to its end: nothing is to be run."""
+    opened: tuple[str, ...] = ()
+    """Files of the worktree that compilers opened: some take data into the tests."""
 
 
 class Compiler(Protocol):

@@ -49,7 +49,7 @@ class GoCache:
         if done.finished.timed_out:
             return Prepared(to_run, done)
         record.write_text(json.dumps({**known, whose: [key, tree]}), encoding="utf-8")
-        return Prepared(to_run)
+        return Prepared(to_run, opened=done.opened)
 
     def _key(self, project: Project, stack: Stack, tree: str, request: Request) -> list[str]:
         paths = [os.path.normpath(f"{folder}/{name}") for folder in {stack.root, "."} for name in _MODULES]

@@ -32,6 +32,7 @@ class Ran:
     sandbox: Literal["overlay", "none"] = "none"
     wrote: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    opened: tuple[str, ...] = ()
 
 
 @value
@@ -72,7 +73,9 @@ def _in_a_room(called: Called, place: Place, timeout: float) -> Ran | str:
         if why is not None:
             return why
         wrote = made.wrote(place.project.classify)
-        return Ran(finished, made.sandbox, wrote, notes_of(place.project, made.terms))
+        opened = made.opened()
+        notes = (*notes_of(place.project, made.terms), *made.notes())
+        return Ran(finished, made.sandbox, wrote, notes, opened)
 
 
 def _bare(called: Called, place: Place, timeout: float) -> Ran:

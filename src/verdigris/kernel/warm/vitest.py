@@ -119,7 +119,9 @@ def _ran(called: Called, place: Place, line: Line, user: int, timeout: float) ->
             duration_ms=round((time.monotonic() - begun) * 1000),
         )
         wrote = made.wrote(place.project.classify)
-        return Ran(finished, made.sandbox, wrote, notes_of(place.project, made.terms))
+        opened = made.opened()
+        notes = (*notes_of(place.project, made.terms), *made.notes())
+        return Ran(finished, made.sandbox, wrote, notes, opened)
 
 
 def _ask(called: Called, line: Line, made: Room, user: int, report: str) -> None:
