@@ -110,8 +110,7 @@ def test_a_copy_that_is_tested_instead_of_the_candidate_makes_the_verdict_broken
     world.write("tests/test_sub.py", TEST_SUB.replace("calc", "minus"))
     (packages / "minus.py").write_text(WRONG)
     world.claimed(SUB_ID, "src/minus.py")
-    for copy in (world.root / "src", packages):
-        (copy / "minus.py").write_text(CALC + SUB)
+    world.write("src/minus.py", CALC + SUB)
     verdict = world.settle().verdict
     assert verdict.kind is Kind.BROKEN
     assert "site-packages/minus.py instead of src/minus.py" in verdict.reasons[0]
@@ -124,7 +123,8 @@ def test_a_module_that_no_class_protects_is_a_concern(tmp_path: Path) -> None:
     world.write("calc.py", "from tools import script\n" + CALC + SUB)
     verdict = world.settle().verdict
     assert verdict.accepted
-    assert "tools/script.py is loaded by the tests but no class protects it" in verdict.concerns
+    told = "tools/script.py: code: it is executed by calc.py, and is no source by its name"
+    assert told in verdict.concerns
 
 
 def test_an_agents_drift_is_put_back_in_place_and_its_bytes_are_kept(world: World) -> None:

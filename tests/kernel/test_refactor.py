@@ -163,7 +163,8 @@ def test_what_is_odd_about_the_run_is_a_concern_as_in_a_settlement(tmp_path: Pat
     world.write("calc.py", "from tools import script\n\n\n" + CALC)
     done = ended(world)
     assert done.verdict.accepted
-    assert "tools/script.py is loaded by the tests but no class protects it" in done.verdict.concerns
+    told = "tools/script.py: code: it is executed by calc.py, and is no source by its name"
+    assert told in done.verdict.concerns
     if done.report is not None and done.report.sandbox == "overlay":
         assert "calc.py was written by the test run: no effect" in done.verdict.concerns
     (event,) = world.events(RefactorEnded)

@@ -8,6 +8,7 @@ SHAPES = (
     Shape(
         "templates and SQL beside the code",
         claim="src/report",
+        concerns=("src/report/render.py reads it",),
         before="""
 --- pyproject.toml
 [tool.pytest.ini_options]
