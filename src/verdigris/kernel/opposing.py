@@ -22,6 +22,14 @@ from verdigris.core.testids import split_id
 from verdigris.core.value import value
 from verdigris.kernel.calling import call
 from verdigris.kernel.execution import time_limit
+from verdigris.kernel.grammar.judgement import (
+    Asked,
+    Member,
+    hollow_others,
+    judge_set,
+    not_shown,
+    was_not_built,
+)
 from verdigris.kernel.reading import is_read
 from verdigris.kernel.selection import stack_of
 
@@ -31,7 +39,6 @@ if TYPE_CHECKING:
 
     from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
-    from verdigris.kernel.grammar.judgement import Asked
     from verdigris.kernel.grammar.probing import Probe, Try
     from verdigris.kernel.project import Project
     from verdigris.kernel.room.layers import Layer
@@ -56,11 +63,13 @@ def oppose(
     room: Layer | None,
     others: Sequence[str] = (),
     *,
+    before: str | None = None,
     dice: Random | None = None,
     held: Held | None = None,
 ) -> Liveness:
     """`claimed`: native ids of one stack; `others`: of unclaimed tests that pass in the suite.
 
+    `before`: the tree without the change; what an unclaimed test passes there too is no news.
     `held`: the claimed ones are held-out tests; `tree` is then the one without them.
     """
     names: dict[str, list[str]] = {}
@@ -70,7 +79,6 @@ def oppose(
     paths = [path for path in names if is_read(path)]
     if room is None or not paths:
         return Liveness((), ())
-    from verdigris.kernel.grammar.judgement import Asked, not_shown
     from verdigris.kernel.grammar.probing import draw_members, probes, readings
 
     dice = dice or secrets.SystemRandom()
@@ -83,7 +91,7 @@ def oppose(
     asked = Asked(mine, more)
     if not members:
         return Liveness((), tuple(not_shown(asked, known)))
-    return _Runs(project, stack, tree, texts, room, dice, held).judged(asked, known, members)
+    return _Runs(project, stack, tree, texts, room, dice, held, before).judged(asked, known, members)
 
 
 def affected_tests(
@@ -148,9 +156,10 @@ class _Runs:
         room: Layer,
         dice: Random,
         held: Held | None,
+        before: str | None,
     ) -> None:
         self.project, self.stack, self.tree, self.texts, self.dice = project, stack, tree, texts, dice
-        self.held = held
+        self.held, self.before = held, before
         self.modes = {
             entry.path: entry.mode for entry in project.workspace.files(tree) if entry.path in texts
         }
@@ -160,7 +169,6 @@ class _Runs:
         self.margin = dice.randrange(12, 40)
 
     def judged(self, asked: Asked, known: Sequence[Probe], members: Sequence[tuple[Try, ...]]) -> Liveness:
-        from verdigris.kernel.grammar.judgement import Member, judge_set, was_not_built
         from verdigris.kernel.grammar.probing import changed_texts, opposites
 
         versions = [(member, changed_texts(self.texts, member)) for member in ((), *members)]
@@ -181,15 +189,35 @@ class _Runs:
                 other = changed_texts(self.texts, plain)
                 longer = {path: max(size[path], len(other[path])) for path in size}
                 done[-1] = Member(plain, self.run(other, longer))
-        return judge_set(asked, known, true[0], done, len(members))
+        old = self._passed_before(asked, done, size)
+        news = Asked(asked.claimed, tuple(one for one in asked.others if one not in old))
+        judged = judge_set(news, known, true[0], done, len(members))
+        noted = (f"{native}: it passes with a changed assertion, and did so before" for native in old)
+        return replace(judged, unreached=(*judged.unreached, *noted))
 
-    def run(self, version: Mapping[str, bytes], size: Mapping[str, int]) -> TestReport:
+    def _passed_before(self, asked: Asked, done: Sequence[Member], size: Mapping[str, int]) -> list[str]:
+        """Of the unclaimed tests that pass a changed text those that pass it without the change."""
+        from verdigris.kernel.grammar.probing import changed_texts
+
+        found: dict[str, None] = {}
+        for member in done if self.before is not None else ():
+            suspects = hollow_others(asked, member)
+            if suspects.difference(found):
+                version = changed_texts(self.texts, member.tries)
+                report = self.run(version, {p: max(size[p], len(version[p])) for p in size}, self.before)
+                passing = {r.native_id for r in report.results if r.status is Status.PASS}
+                found |= dict.fromkeys(sorted(suspects & passing))
+        return [*found]
+
+    def run(
+        self, version: Mapping[str, bytes], size: Mapping[str, int], tree: str | None = None
+    ) -> TestReport:
         texts: Mapping[str, bytes] = {path: self._ended(data, size[path]) for path, data in version.items()}
         withheld: tuple[str, ...] = ()
         if self.held is not None:
             texts, withheld = self.held.dressed({**self.held.texts, **texts}), self.held.withheld
         contents = {path: (self.modes.get(path, FILE), data) for path, data in texts.items()}
-        wanted = self.project.workspace.compose(self.tree, contents)
+        wanted = self.project.workspace.compose(tree or self.tree, contents)
         layer = replace(self.room, wanted=wanted, worktree=self.tree)
         return call(
             self.project,

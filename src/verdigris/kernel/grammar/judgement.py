@@ -69,6 +69,13 @@ def judge_set(
     return Liveness(tuple(found.hollow), tuple(noted), () if found.hollow else tuple(doubts))
 
 
+def hollow_others(asked: Asked, member: Member) -> frozenset[str]:
+    """Unclaimed tests that pass this changed text."""
+    passing = {r.native_id for r in member.report.results if r.status is Status.PASS}
+    tried = {f"{one.probe.path}::{name}" for one in member.tries for name in one.probe.names}
+    return frozenset(tried & passing & {*asked.others})
+
+
 def was_not_built(report: TestReport) -> bool:
     return bool(report.errors) and not report.results
 
