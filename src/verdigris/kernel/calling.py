@@ -69,6 +69,7 @@ class _Job:
 
     command: tuple[str, ...] = ()
     """What is run instead, where the configuration says so."""
+    withheld: tuple[str, ...] = ()
 
     @property
     def argv(self) -> tuple[str, ...]:
@@ -100,6 +101,7 @@ class _Job:
             disposable=disposable,
             sources=self.sources,
             learn=self.feedback or self.sources is not None,
+            withheld=self.withheld,
         )
 
 
@@ -166,6 +168,7 @@ def call(
     interpreter = find_interpreter(project.root / stack.root, project.root, stack.python, os.environ, known)
     python = str(interpreter.path)
     job = _Job(project, stack, names, extra, trace, collect_only, progress, runs, limit, python, sources)
+    job = replace(job, withheld=withheld)
     if command:
         job = replace(job, command=filled(command, job.argv[1:]))
         return _bare(job) if bare else _in_a_room(job, layer)

@@ -5,6 +5,7 @@ Their report goes no further.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,13 @@ from verdigris.core.report import Ended, Status
 from verdigris.kernel.calling import call
 from verdigris.kernel.execution import execute, time_limit
 from verdigris.kernel.holdout import with_held_out
+from verdigris.kernel.liveruns import Asked, LiveRuns
 from verdigris.kernel.opposing import Held, oppose
 from verdigris.kernel.proving import on_start_tree
 from verdigris.kernel.room.held import beside
 from verdigris.kernel.room.layers import Layer
 from verdigris.kernel.room.opening import possible
+from verdigris.kernel.scrutiny import python_tests
 from verdigris.kernel.selection import stack_of
 from verdigris.kernel.withholding import dressed, parcels
 
@@ -78,30 +81,35 @@ class _HeldRuns:
         """After they passed: honest code fails each of them once it expects another value."""
         if not self.project.settings.liveness or self.room is None:
             return True
-        for stack, parcel in self._parcels():
-            if stack.language == PYTHON or parcel not in self.passed:
-                continue
-            texts = {path: self.texts[path] for path in parcel.files}
-            held = Held(texts, partial(dressed, stack), parcel.withheld)
-            natives = self.passed[parcel]
-            if oppose(self.project, stack, self.worktree, natives, self.room, held=held).hollow:
-                return False
-        return True
+        return not any(
+            self._python_hollow(stack, parcel) if stack.language == PYTHON else self._hollow(stack, parcel)
+            for stack, parcel in self._parcels()
+            if self.passed.get(parcel)
+        )
+
+    def _hollow(self, stack: Stack, parcel: Parcel) -> tuple[str, ...]:
+        texts = {path: self.texts[path] for path in parcel.files}
+        held = Held(texts, partial(dressed, stack), parcel.withheld)
+        natives = self.passed[parcel]
+        return oppose(self.project, stack, self.worktree, natives, self.room, held=held).hollow
+
+    def _python_hollow(self, stack: Stack, parcel: Parcel) -> tuple[str, ...]:
+        tests = python_tests(self.project, self.worktree)
+        tests |= {path: self.texts[path].decode("utf-8", "replace") for path in parcel.asked}
+        asked = Asked(tests, self.passed[parcel], withheld=parcel.withheld)
+        layer = self._layer(stack, parcel, self.worktree)
+        return LiveRuns(self.project, stack, asked, layer, nullcontext).try_all().hollow
 
     def _apart(self, tree: str, edited: Sequence[str]) -> TestReport:
         """Without a file that the code under test could read, where the language allows it."""
         base = self.project.workspace.graft(self.worktree, tree, edited) if edited else self.worktree
         reports = []
         for stack, parcel in self._parcels():
-            texts = dressed(stack, {path: self.texts[path] for path in parcel.files})
-            contents = {path: (self._mode(path), data) for path, data in texts.items()}
-            wanted = self.project.workspace.compose(base, contents)
-            layer = beside(Layer(wanted, self.worktree), self.room) or Layer(wanted, self.worktree)
             report = call(
                 self.project,
                 stack,
                 parcel.asked,
-                layer=layer,
+                layer=self._layer(stack, parcel, base),
                 timeout=self.limit,
                 sources=(),
                 withheld=parcel.withheld,
@@ -110,6 +118,12 @@ class _HeldRuns:
             self.passed[parcel] = tuple(r.native_id for r in mine)
             reports.append(report)
         return merged(reports) if reports else self._in_place(tree, edited)
+
+    def _layer(self, stack: Stack, parcel: Parcel, base: str) -> Layer:
+        texts = dressed(stack, {path: self.texts[path] for path in parcel.files})
+        contents = {path: (self._mode(path), data) for path, data in texts.items()}
+        laid = Layer(self.project.workspace.compose(base, contents), self.worktree)
+        return beside(laid, self.room) or laid
 
     def _in_place(self, tree: str, edited: Sequence[str]) -> TestReport:
         held = tuple(self.state.held_out)

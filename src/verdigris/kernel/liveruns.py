@@ -50,6 +50,8 @@ class Asked:
     """How long the claimed tests took when they were red."""
     red_places: Mapping[str, str] = field(default_factory=dict)
     """Where they failed then, as `path:line`."""
+    withheld: tuple[str, ...] = ()
+    """Files that code of the project is not to read."""
 
 
 @dataclass(slots=True)
@@ -235,6 +237,7 @@ class LiveRuns:
             layer=layer or self.room,
             sources=(),
             extra=extra,
+            withheld=self.asked.withheld,
             timeout=self.seconds + self.project.settings.timeout,
         )
 

@@ -65,7 +65,7 @@ def scrutinise(
     """`claimed`: native ids; none in a refactoring, where only the tests that it affects are asked.
     `suite`: the run of all tests in this verdict. `claims`: what is known of the reds of the claimed tests.
     """
-    tests = _test_texts(project, tree)
+    tests = python_tests(project, tree)
     blocking, noted = _static(project, start, tree, edits, tests)
     alive = Liveness((), ())
     watched: tuple[TestReport, ...] = ()
@@ -152,7 +152,8 @@ def _by_grammar(project: Project, start: str, tree: str, edits: Difference) -> t
     return grammar_concerns(*(project.workspace.read_many(at, paths) for at in (start, tree)))
 
 
-def _test_texts(project: Project, tree: str) -> dict[str, str]:
+def python_tests(project: Project, tree: str) -> dict[str, str]:
+    """The texts of the test files."""
     files = (entry.path for entry in project.workspace.files(tree) if entry.path.endswith(".py"))
     return texts_at(project, tree, [path for path in files if project.classify(path) is PathClass.TEST])
 
@@ -173,15 +174,16 @@ def _tried(
             yield None if layer is None else beside(layer, room)
 
     changed = [c.path for c in edits.source]
+    graft = project.workspace.graft(tree, start, paths) if paths else tree
     for stack in project.settings.stacks:
         mine, more = tuple(claimed.get(stack, ())), tuple(others.get(stack, ()))
-        if stack.language != PYTHON:
-            if asked.suite is not None:
-                more = affected_tests(project, stack, tree, changed, mine, asked.suite)
-            alive = oppose(project, stack, tree, mine, room, more)
-            found.append(alive if room is not None or not mine else replace(alive, unreached=(NO_SANDBOX,)))
-        elif not mine and not more:
+        if stack.language != PYTHON and room is not None and asked.suite is not None:
+            more = affected_tests(project, stack, tree, changed, mine, asked.suite)
+        if not mine and not more:
             continue
+        if stack.language != PYTHON:
+            alive = oppose(project, stack, tree, mine, room, more, before=graft)
+            found.append(alive if room is not None or not mine else replace(alive, unreached=(NO_SANDBOX,)))
         elif not possible(project).ok:
             found.append(Liveness((), (NO_SANDBOX,)))
         else:

@@ -58,6 +58,7 @@ def invocation(
     disposable: bool = False,
     sources: Sequence[str] | None = None,
     learn: bool = False,
+    withheld: Sequence[str] = (),
 ) -> Invocation:
     """Ids and paths are relative to the worktree, `stack_root` too; no selection means all.
 
@@ -68,6 +69,8 @@ def invocation(
     `sources`, for a verdict: the folders from which the project's modules are imported. No cached bytecode of
     the project is used then, and the report tells where modules were loaded from.
     `learn`: the report tells what was loaded of the environment, for a process that loads it beforehand.
+    `withheld`: files of a `disposable` tree that code of the project is not to read: emptied before any of it
+    is loaded.
     """
     paths = _paths(selection, stack_root)
     arguments = tool.arguments(Asked(paths, tuple(extra), collect_only, cache_dir))
@@ -82,6 +85,8 @@ def invocation(
         settings |= {"fresh": True, "sources": list(sources)}
     if learn:
         settings["learn"] = True
+    if withheld and disposable:
+        settings["withheld"] = list(withheld)
     if runs is not None:
         settings["runs"] = {
             "seconds": runs.seconds,

@@ -17,7 +17,7 @@ def main() -> None:
     if safe_path:
         sys.path.insert(0, HERE)
     # Here it is a top-level package, which only an injected one is.
-    from verdigris_reporter import bytecode, files, loaded, tracing  # type: ignore[import-not-found]
+    from verdigris_reporter import bytecode, files, loaded, tracing, withheld  # type: ignore[import-not-found]
     from verdigris_reporter import channel as channels
 
     del sys.path[0]
@@ -51,6 +51,7 @@ def main() -> None:
         from verdigris_reporter import variants
 
         os._exit(variants.Lead(channel, tool, load=load, start=start).lead())
+    withheld.take(channel.settings)
     tracer = tracing.start(channel.settings)
     code = start(channel.send)
     for path, lines in tracer.stop().items():

@@ -20,6 +20,7 @@ from .names import Names  # noqa: TID252 - same
 from .preload import compare_environment  # noqa: TID252 - same
 from .properties import Watch  # noqa: TID252 - same
 from .selection import Selection  # noqa: TID252 - same
+from .withheld import give_to_pytest  # noqa: TID252 - same
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -31,6 +32,7 @@ bytecode.distrust_rewritten(
     sys.modules.get("_pytest.assertion.rewrite"),
     fresh=CHANNEL.settings.get("fresh", False),
 )
+give_to_pytest(sys.modules.get("_pytest.assertion.rewrite"), CHANNEL.settings)
 
 
 def pytest_addoption(parser: Any) -> None:

@@ -12,6 +12,7 @@ import select
 import signal
 from typing import TYPE_CHECKING, Any
 
+from . import withheld  # noqa: TID252 - the package has another name when injected
 from .preload import from_the_environment, load_plugins, preload  # noqa: TID252 - the package has another name when injected
 from .tracing import start as start_tracing  # noqa: TID252 - same
 
@@ -118,6 +119,7 @@ class Stem:
         def branch() -> None:
             nonlocal tracer
             traced = _branch(self._channel, asked, tell)
+            withheld.take(self._channel.settings)
             if traced:
                 self._channel.settings.update(self._watched)
                 tracer = start_tracing(self._channel.settings)
@@ -202,7 +204,7 @@ def _relay(child: int, fd: int, asked: int, tell: int) -> None:
 
 def _settings(given: dict[str, Any]) -> dict[str, Any]:
     """The same in every run of the set."""
-    kept = {name: given[name] for name in ("worktree", "select")}
+    kept: dict[str, Any] = {name: given[name] for name in ("worktree", "select", "withheld") if name in given}
     return {**kept, "fresh": True, "single": True}
 
 

@@ -10,7 +10,8 @@ import os
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .options import PATTERN  # noqa: TID252 - the package has another name when injected
+from ..withheld import TEXTS  # noqa: TID252 - the package has another name when injected
+from .options import PATTERN  # noqa: TID252 - same
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,7 +113,7 @@ def _above(path: str, top: str) -> Iterator[str]:
 def _mentions(path: str, *words: bytes) -> bool:
     try:
         with open(path, "rb") as file:  # noqa: PTH123
-            text = file.read()
+            text = file.read() or TEXTS.get(os.path.realpath(path), b"")
     except OSError:
         return False
     return any(word in text for word in words)
