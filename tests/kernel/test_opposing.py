@@ -10,7 +10,9 @@ from support.gitrepo import make_repo
 from support.node_tools import present
 from support.turns import World
 from verdigris.core.actions import Actor
+from verdigris.core.liveness import unseen
 from verdigris.core.verdict import Kind, Verdict
+from verdigris.kernel import refactor
 from verdigris.kernel.sandbox import available
 from verdigris.kernel.setup import initialise
 
@@ -84,8 +86,8 @@ def test_code_that_takes_one_run_for_the_plain_one_takes_them_all(world: World, 
 def test_a_callback_that_is_never_called_is_no_pass(world: World) -> None:
     test = HEAD + 'test("it", () => { f((v) => { assert.equal(v, 42); }); });\n'
     verdict = settled(world, test, "exports.f = () => {};\n")
-    assert verdict.kind is Kind.BROKEN
-    assert "no assertion of test/f.test.js::it was seen to run" in verdict.reasons[0]
+    assert verdict.kind is Kind.HOLLOW
+    assert verdict.reasons == (unseen("test/f.test.js::it"),)
 
 
 def test_a_callback_that_is_called_is_a_pass(world: World) -> None:
@@ -106,10 +108,39 @@ def test_a_callback_that_fails_outside_of_its_test_is_a_pass(world: World) -> No
 def test_a_loop_over_nothing_is_no_pass(world: World) -> None:
     test = HEAD + 'test("it", () => { for (const v of f()) { assert.equal(v, 42); } });\n'
     verdict = settled(world, test, "exports.f = () => [];\n")
-    assert verdict.kind is Kind.BROKEN
+    assert verdict.kind is Kind.HOLLOW
 
 
 def test_a_promise_that_nobody_waits_for_is_no_pass(world: World) -> None:
     test = HEAD + 'test("it", () => { f().then((v) => { assert.equal(v, 42); }); });\n'
     verdict = settled(world, test, "exports.f = () => new Promise(() => {});\n")
-    assert verdict.kind is Kind.BROKEN
+    assert verdict.kind is Kind.HOLLOW
+
+
+OTHER = PLAIN.replace("f.js", "g.js").replace("{ f }", "{ g }").replace("f(4)", "g(4)")
+
+
+def proven(world: World) -> None:
+    """A turn whose test is unclaimed from now on."""
+    world.write("src/g.js", STUB.replace("exports.f", "exports.g"))
+    assert settled(world, PLAIN, 'exports.f = () => "IV";\n').accepted
+
+
+def test_a_later_turn_does_not_hollow_out_what_was_proven(world: World) -> None:
+    proven(world)
+    world.write("test/g.test.js", OTHER)
+    world.claimed("test/g.test.js::it", "src/")
+    world.write("src/g.js", 'exports.g = require("./f.js").f;\n')
+    world.write("src/f.js", lying("true"))
+    verdict = world.settle().verdict
+    assert verdict.kind is Kind.HOLLOW
+    assert any("test/f.test.js" in reason for reason in verdict.reasons)
+
+
+def test_nor_does_a_refactor(world: World) -> None:
+    proven(world)
+    assert isinstance(refactor.begin(world.project, uncovered=False), refactor.Begun)
+    world.write("src/f.js", lying("true"))
+    done = refactor.end(world.project)
+    assert isinstance(done, refactor.Ended)
+    assert done.verdict.kind is Kind.HOLLOW, done.verdict

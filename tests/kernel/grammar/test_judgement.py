@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from verdigris.core.liveness import unseen
 from verdigris.core.report import (
     CollectError,
     Ended,
@@ -72,10 +73,9 @@ def test_the_true_text_must_pass_too(run: TestReport, why: str) -> None:
     assert why in judged.doubts[0]
 
 
-def test_an_assertion_that_nobody_saw_run_is_a_doubt() -> None:
+def test_an_assertion_that_nobody_saw_run_is_hollow() -> None:
     judged = judge_set(ASKED, [UNSURE], report(), [changed(UNSURE, report())], 1)
-    assert judged.hollow == ()
-    assert judged.doubts == (f"no assertion of {TEST} was seen to run: changed, and it passes all the same",)
+    assert judged.hollow == (unseen(TEST),)
 
 
 def test_one_that_was_seen_to_fail_is_none() -> None:
@@ -85,9 +85,7 @@ def test_one_that_was_seen_to_fail_is_none() -> None:
 
 def test_a_failure_of_the_source_is_no_failure_of_the_assertion() -> None:
     judged = judge_set(ASKED, [SURE], report(), [changed(SURE, report(Status.FAIL, IN_SOURCE))], 1)
-    assert judged.doubts == (
-        f"no assertion of {TEST} was seen to run: with a changed one it fails elsewhere",
-    )
+    assert "it fails elsewhere" in judged.doubts[0]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from verdigris.core.liveness import Liveness
+from verdigris.core.liveness import Liveness, unseen
 from verdigris.core.report import Ended, Status
 from verdigris.core.value import value
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _FORGED = frozenset({"Contradiction", "ReportedTwice"})
 _EARLY = frozenset({Ended.EARLY_EXIT, Ended.DIED})
+_ENDED_EARLY = "the run ended early"
 _UNREAD = "no assertion that can be changed was found in it"
 _ONLY_OPPOSITE = "no other value could be drawn for what it expects, only its opposite was tried"
 
@@ -61,7 +62,8 @@ def judge_set(
     found = _Found()
     for member in changed:
         _take_in(found, tried, member, named)
-    doubts = [*_unlike(asked, true)] or [*_unseen(asked, found, known)]
+    doubts = [*_unlike(asked, true)] or [*_unended(asked, found, known)]
+    found.hollow |= dict.fromkeys(_unseen(asked, found, known))
     noted = [*not_shown(asked, known)]
     noted += (f"{one}: {_ONLY_OPPOSITE}" for one in asked.claimed if one in found.seen - found.plausible)
     if len(changed) < drawn:
@@ -116,7 +118,7 @@ def _judge(
         at_test = failure is None or failure.assertion or place is None or place.path == one.probe.path
         (found.seen if at_test else found.raised).add(native)
     elif report.ended in _EARLY or (failure is not None and failure.kind in _FORGED):
-        found.away[native] = "the run ended early"
+        found.away[native] = _ENDED_EARLY
     else:
         found.away[native] = _why(report)
 
@@ -143,15 +145,21 @@ def _unlike(asked: Asked, true: TestReport) -> Iterator[str]:
 
 
 def _unseen(asked: Asked, found: _Found, known: Sequence[Probe]) -> Iterator[str]:
-    sure, maybe = ({f"{p.path}::{n}" for p in known for n in names(p)} for names in (_sure, _maybe))
+    """Claimed tests all of whose assertions may not run, and did not: one that ran would have failed."""
+    sure = {f"{probe.path}::{name}" for probe in known for name in probe.names}
     for native in asked.claimed:
-        if native in found.seen or native not in sure | maybe:
+        if native in found.passed - sure - found.seen:
+            yield unseen(native)
+
+
+def _unended(asked: Asked, found: _Found, known: Sequence[Probe]) -> Iterator[str]:
+    sure = {f"{probe.path}::{name}" for probe in known for name in probe.names}
+    for native in asked.claimed:
+        if native in found.seen | found.passed:
             continue
-        if native in found.passed and native not in sure:
-            yield f"no assertion of {native} was seen to run: changed, and it passes all the same"
-        elif native in found.raised:
-            yield f"no assertion of {native} was seen to run: with a changed one it fails elsewhere"
-        elif native in found.away and (native in sure or found.away[native] != "the run ended early"):
+        if native in found.raised:
+            yield f"{native}: with a changed assertion it fails elsewhere, and never where that stands"
+        elif native in found.away and (native in sure or found.away[native] != _ENDED_EARLY):
             yield f"{native}: no try of its assertions came to an end: {found.away[native]}"
 
 
@@ -159,11 +167,3 @@ def not_shown(asked: Asked, known: Sequence[Probe]) -> Iterator[str]:
     """Claimed tests in which nothing can be changed."""
     reached = {f"{p.path}::{n}" for p in known for n in p.names | p.maybe}
     yield from (f"{native}: {_UNREAD}" for native in asked.claimed if native not in reached)
-
-
-def _sure(probe: Probe) -> frozenset[str]:
-    return probe.names
-
-
-def _maybe(probe: Probe) -> frozenset[str]:
-    return probe.maybe
