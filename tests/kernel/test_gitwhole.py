@@ -147,8 +147,9 @@ STAY = [
     "git merge -q docs",
     "git commit -q --allow-empty -m x",
     "git add tests/test_sub.py other.py && git commit -q -m x",
-    "git reset -q --soft side",
-    "git reset -q side",
+    "git commit -q --allow-empty -m x; git reset -q --soft HEAD~1",
+    "git reset -q --soft docs",
+    "git reset -q docs",
     "echo y >> notes.md; git stash -q -- notes.md",
     "echo y >> notes.md; git reset -q --hard",
     "git checkout -q side -- calc.py",
@@ -165,6 +166,14 @@ def test_a_move_beside_what_is_protected_stays(green: World, script: str) -> Non
     assert not after_call(agent(green))
     assert stands(green) == there
     assert not before_call(agent(green))
+
+
+@pytest.mark.parametrize("script", ["git reset -q --soft side", "git reset -q side"])
+def test_a_reset_that_leaves_frozen_tests_behind_head_goes_back(green: World, script: str) -> None:
+    """The commit may be anybody's: the next one would undo its tests."""
+    before = stands(green)
+    assert call(green, script).moved_back == ("tests/test_add.py",)
+    assert stands(green) == before
 
 
 def test_what_was_edited_in_the_same_call_is_kept_in_the_store(green: World) -> None:

@@ -28,13 +28,15 @@ class Tripped:
     """A person's."""
     moved_back: tuple[str, ...] = ()
     """What went back together with HEAD and index."""
+    unproven: tuple[str, ...] = ()
+    """What HEAD holds as no tree did."""
     claimed: str = ""
     """The red that source written by a shell claimed by implication."""
     text: str = ""
     """For the agent: what happened, and the next allowed move."""
 
     def __bool__(self) -> bool:
-        return bool(self.put_back or self.kept or self.moved_back or self.claimed)
+        return bool(self.put_back or self.kept or self.moved_back or self.unproven or self.claimed)
 
 
 def base(state: WorktreeState) -> str | None:
@@ -84,6 +86,21 @@ def link_kept_text(path: str) -> str:
         "worktree, nothing can be claimed or accepted.\n"
         f"next: ask the person to put the files at {path}, or to name it under `generated:` in tdd.yaml"
     )
+
+
+def commit_undone_text(paths: Sequence[str]) -> str:
+    return (
+        f"Undone: a commit that held {_names(paths)} as no tree of this worktree did; nothing proves such a "
+        "commit. HEAD and index are where they were, the files are as you left them; the commit is still an "
+        "object of the repository (`git reflog`).\n"
+        "next: `git add` what lies in the tree, then `git commit`"
+    )
+
+
+def unproven_text(lines: Sequence[str], following: str) -> str:
+    more = len(lines) - _SHOWN
+    shown = "\n".join((*lines[:_SHOWN], *([f"and {more} more"] if more > 0 else [])))
+    return f"{shown}.\nnext: {following}"
 
 
 def moved_back_text(paths: Sequence[str], phase: Phase) -> str:

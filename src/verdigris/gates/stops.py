@@ -17,6 +17,8 @@ from verdigris.kernel.opencall import alive
 from verdigris.kernel.refactor import end
 from verdigris.kernel.settle import settle
 from verdigris.kernel.tripwire import before_call
+from verdigris.kernel.tripwire.memory import recall
+from verdigris.kernel.unproven import describe, remedy
 from verdigris.kernel.weakening import lost
 
 if TYPE_CHECKING:
@@ -48,10 +50,11 @@ def stop(project: Project, call: Call) -> Reply:
             reply = _left_open(project, call, state)
     if reply.kind != "pass":
         return reply
-    reports = (
+    reports = () if state.phase is Phase.RED else _unproven(project)
+    bugs = (
         f"test-bug {bug.id} is open: {', '.join(bug.places)}: {bug.why}" for bug in state.test_bugs.values()
     )
-    return Reply(note="\n".join(filter(None, (tripped.text, reply.note, *reports))))
+    return Reply(note="\n".join(filter(None, (tripped.text, reply.note, *reports, *bugs))))
 
 
 def subagent_stop(project: Project, call: Call) -> Reply:
@@ -106,10 +109,19 @@ def _unfinished(project: Project, state: WorktreeState) -> Iterator[str]:
         case Phase.REFACTOR:
             yield "a refactor is open: `tdd refactor end` has it judged, `tdd refactor abort` gives it up"
         case Phase.RED:
+            yield from _unproven(project)
             tree = project.workspace.snapshot()
             yield from (f"the suite lost something: {loss}" for loss in lost(project, state, tree).blocking)
             edits = unclaimed(project, state.ground or tree, tree, limit=MANY)
             yield from (f"no claim covers {edit.path}:{edit.line}: {edit.why}" for edit in edits)
+
+
+def _unproven(project: Project) -> tuple[str, ...]:
+    """What HEAD holds as no tree did, with the way out."""
+    memory = recall(project)
+    if memory is None or not memory.unproven:
+        return ()
+    return (*describe(memory.unproven), f"to mend HEAD: {remedy(memory.unproven)}")
 
 
 def _judged(project: Project, call: Call, judged: Settlement | Ended | Deny) -> Reply:

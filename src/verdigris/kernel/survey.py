@@ -15,6 +15,8 @@ from verdigris.kernel.lock import locked
 from verdigris.kernel.observe import brought_by, difference, unclaimed
 from verdigris.kernel.recovery import recover
 from verdigris.kernel.repository import Head, head, in_progress
+from verdigris.kernel.tripwire.memory import recall
+from verdigris.kernel.unproven import describe
 from verdigris.kernel.workspace import moves
 
 if TYPE_CHECKING:
@@ -50,6 +52,8 @@ def survey(project: Project) -> Survey:
     try:
         branch = head(project.repo).branch
         edits, drift = _tree(project, state, notes)
+        memory = recall(project)
+        notes += describe(memory.unproven) if memory else ()
     except (StorageError, ToolMissing, NotARepository) as error:
         notes.append(f"the tree was not looked at: {error.message}")
     return Survey(project.repo.worktree, branch, state, edits, drift, tuple(notes))

@@ -31,7 +31,7 @@ def unearned(project: Project, state: WorktreeState, before: str, since: str | N
     changed -= _once_ground(project, state, tree, changed)
     if not changed:
         return ()
-    suspect = changed - _checked_out(project, changed) | _made_here(project, since, changed)
+    suspect = changed - _checked_out(project, changed) | made_here(project, since, changed)
     return tuple(sorted(suspect))
 
 
@@ -63,7 +63,7 @@ def _checked_out(project: Project, paths: Iterable[str]) -> set[str]:
     return found
 
 
-def _made_here(project: Project, since: str | None, paths: set[str]) -> set[str]:
+def made_here(project: Project, since: str | None, paths: set[str]) -> set[str]:
     """Those that a commit had a hand in which is no remote's, and younger than the laws."""
     now = head(project.repo).commit
     if now is None:

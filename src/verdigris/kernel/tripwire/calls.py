@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core import tripwire as words
 from verdigris.core.actions import Deny, Target
-from verdigris.core.events import Edit
+from verdigris.core.events import Edit, Violation
 from verdigris.core.implied import implied_claim
 from verdigris.core.pathclass import PathClass
 from verdigris.core.shown import some, typed
@@ -25,6 +25,7 @@ from verdigris.kernel.tripwire.memory import Memory, recall, remember
 from verdigris.kernel.tripwire.moving import undo_moves
 from verdigris.kernel.tripwire.strays import Strays, strays
 from verdigris.kernel.tripwire.watch import see, unwatched, watch
+from verdigris.kernel.unproven import COMMITTED, describe, find_unproven, remedy
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -66,7 +67,7 @@ def _looked(
     if agents is None:
         undo_moves(project)
     memory = recall(project)
-    moved = memory.moved if memory else ()
+    moved, undone = (memory.moved, memory.undone) if memory else ((), ())
     state = look(project, project.state())
     seen = see(project, state)
     found = strays(project, state, memory, seen.tree) if memory or agents is None else ()
@@ -75,6 +76,7 @@ def _looked(
     if agents is None:
         done = _joined(project, done)
     texts = [words.moved_back_text(moved, phase)] if moved else []
+    texts += [words.commit_undone_text(undone)] if undone else []
     texts += [
         words.link_kept_text(s.paths[0]) if s.link else words.kept_text(s.paths, s.cls, state.phase)
         for s in persons
@@ -82,10 +84,14 @@ def _looked(
     if done:
         state = project.state()
         seen = see(project, state)
-    remember(project, Memory(seen.tree, base(state), state.phase, _place(project), alive))
+    now = Memory(seen.tree, base(state), state.phase, _place(project), alive)
+    now, unproven = _with_head(project, state, memory, now)
+    if unproven:
+        texts.append(words.unproven_text(describe(unproven), remedy(unproven)))
+    remember(project, now)
     watch(project, seen)
     text = "\n".join([*texts, *([done.text] if done else [])])
-    return replace(done, kept=_paths(persons), moved_back=moved, text=text)
+    return replace(done, kept=_paths(persons), moved_back=moved + undone, unproven=tuple(unproven), text=text)
 
 
 def _apart(
@@ -159,6 +165,28 @@ def _joined(project: Project, done: Tripped) -> Tripped:
     )
     text = words.put_back_text(paths, PathClass.SOURCE, denial)
     return replace(done, put_back=done.put_back + paths, text="\n".join(filter(None, (done.text, text))))
+
+
+def _with_head(
+    project: Project, state: WorktreeState, memory: Memory | None, now: Memory
+) -> tuple[Memory, dict[str, str]]:
+    """What an agent committed that no tree had is kept in mind; of it, what is to be told now.
+
+    Source that a turn or a refactor is about is judged when that is over.
+    """
+    if memory is None or not memory.unproven:
+        return now, {}
+    unproven = find_unproven(project, state, (now.tree, memory.tree), memory.proven)
+    is_open = state.phase in {Phase.GREEN, Phase.REFACTOR}
+    due = {
+        path: blob
+        for path, blob in unproven.items()
+        if not (is_open and project.classify(path) is PathClass.SOURCE)
+    }
+    new = {path: blob for path, blob in due.items() if f"{path} {blob}" not in memory.told}
+    project.record(*(Violation(path=path, what=COMMITTED) for path in new))
+    told = tuple(f"{path} {blob}" for path, blob in due.items())
+    return replace(now, unproven=unproven, proven=memory.proven, told=told), new
 
 
 def _place(project: Project) -> Place:

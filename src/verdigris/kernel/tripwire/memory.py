@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections.abc import Mapping  # noqa: TC003 - the codec reads annotations when it runs
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.codec import from_json, to_json
@@ -29,6 +30,14 @@ class Memory:
     """A process of the agent's call was still running when the call had ended."""
     moved: tuple[str, ...] = ()
     """For which protected paths git was moved back since, by a verb within the call: to be told after it."""
+    undone: tuple[str, ...] = ()
+    """What a commit held behind the tree's back that was undone since: to be told likewise."""
+    unproven: Mapping[str, str] = field(default_factory=dict)
+    """Path → blob in HEAD that no tree had."""
+    proven: str | None = None
+    """Where HEAD was before it held them."""
+    told: tuple[str, ...] = ()
+    """Those of them that are recorded and told."""
 
 
 def recall(project: Project) -> Memory | None:

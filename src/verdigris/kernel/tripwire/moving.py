@@ -7,6 +7,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.change import Change, Entry
+from verdigris.core.events import Violation
 from verdigris.core.oraclepart import is_mixed
 from verdigris.core.protection import protected_classes
 from verdigris.core.value import value
@@ -14,6 +15,7 @@ from verdigris.kernel.gitwhole import Place, move_back, place, same_entries, sta
 from verdigris.kernel.repository import Head
 from verdigris.kernel.tripwire.memory import recall, remember
 from verdigris.kernel.tripwire.strays import strays
+from verdigris.kernel.unproven import COMMITTED, find_unproven, never_in_the_tree
 from verdigris.kernel.workspace import committed, moves, trees
 from verdigris.kernel.workspace.git import users_git
 
@@ -37,7 +39,8 @@ class _Move:
 
 
 def undo_moves(project: Project) -> None:
-    """Where protected paths did not follow, HEAD, index and files go back; the caller holds the operation.
+    """Where protected paths did not follow, HEAD, index and files go back; HEAD and index also from a commit
+    that holds protected paths as no tree did. The caller holds the operation.
 
     A move that may stay is remembered, so that it is looked at once.
     """
@@ -50,16 +53,20 @@ def undo_moves(project: Project) -> None:
     tree = project.workspace.snapshot()
     move = _move(project, memory, now, tree)
     hit = _hit(project, memory, move, tree) if move.wanted else ()
-    if not hit:
+    since = memory.proven if memory.unproven else memory.place.commit
+    unproven = {} if hit else find_unproven(project, project.state(), (tree, memory.tree), since)
+    behind = never_in_the_tree(project, project.state(), tree, unproven)
+    if not hit and not behind:
         kept = project.workspace.graft(memory.tree, tree, move.wanted)
-        remember(project, replace(memory, tree=kept, place=now))
+        remember(project, replace(memory, tree=kept, place=now, unproven=unproven, proven=since))
         return
     strayed = {path for s in strays(project, project.state(), memory, tree) for path in s.paths}
     paths = strayed | move.wanted.keys()
     target = project.workspace.graft(tree, memory.tree, paths)
     target = project.workspace.compose(target, _from_stash(project, move))
+    project.record(*(Violation(path=path, what=COMMITTED) for path in behind))
     move_back(project, memory.place, target, paths, tree)
-    remember(project, replace(memory, place=place(project, memory.place), moved=hit))
+    remember(project, replace(memory, place=place(project, memory.place), moved=hit, undone=behind))
 
 
 def _hit(project: Project, memory: Memory, move: _Move, tree: str) -> tuple[str, ...]:

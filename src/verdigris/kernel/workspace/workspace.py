@@ -11,7 +11,7 @@ from verdigris.kernel.workspace import index, laying, trees
 from verdigris.kernel.workspace.store import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from verdigris.core.change import Change, Entry
@@ -55,6 +55,10 @@ class Workspace:
 
     def files(self, tree: str) -> tuple[Entry, ...]:
         return trees.files(self._store(), tree)
+
+    def entries(self, tree: str, paths: Collection[str]) -> dict[str, Entry]:
+        """Those of `paths` that are files or links in `tree`."""
+        return trees.entries(self._store(), tree, paths)
 
     def graft(self, base: str, donor: str, paths: Iterable[str]) -> str:
         """The tree that is `base`, except that `paths` are as in `donor`."""
