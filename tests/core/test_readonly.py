@@ -15,6 +15,7 @@ from verdigris.core.readonly import is_told, spelled_paths
         "Error: EROFS: read-only file system, open '/home/u/.x'",
         "open /home/u/.x: read-only file system",
         "error: could not lock config file /home/u/.x: Read-only file system",
+        "could not create directory: '/home/u/.x'\n\nCaused by:\n    Read-only file system (os error 30)",
         "error: could not write config file /home/u/.x: Device or resource busy",
     ],
 )

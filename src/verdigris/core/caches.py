@@ -41,7 +41,7 @@ CACHES = (
     Cache("go", ("GOCACHE",), ".cache/go-build"),
     Cache("mvn", (), ".m2", ("repository", "wrapper")),
     Cache(
-        "java",
+        "gradle",
         ("GRADLE_USER_HOME",),
         ".gradle",
         ("caches", "wrapper", "daemon", "native", "notifications", "workers", "jdks", ".tmp"),
@@ -65,8 +65,12 @@ PROGRAMS = (
 VARIABLES = tuple(dict.fromkeys(name for cache in (*CACHES, *PROGRAMS) for name in cache.variables))
 
 
-def folders_of(cache: Cache, environment: Mapping[str, str], home: str) -> Iterator[str]:
+def base_of(cache: Cache, environment: Mapping[str, str], home: str) -> str:
     """A list, as `GOPATH` may be, has its cache in the first."""
     given = (environment.get(name, "").partition(":")[0] for name in cache.variables)
-    base = next((path for path in given if path.startswith("/")), f"{home}/{cache.usual}").rstrip("/")
+    return next((path for path in given if path.startswith("/")), f"{home}/{cache.usual}").rstrip("/")
+
+
+def folders_of(cache: Cache, environment: Mapping[str, str], home: str) -> Iterator[str]:
+    base = base_of(cache, environment, home)
     yield from (f"{base}/{part}".rstrip("/") for part in cache.parts)

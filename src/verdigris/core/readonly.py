@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 SIGNS = (b"read-only file system", b"erofs", b"device or resource busy")
 """In lower case."""
+CAUSE = 3
+"""Lines by which a cause may stand below what it stopped, as some tools print it."""
 _AROUND = " '\"`‘’“”"
 _SIGN = re.compile("|".join(sign.decode() for sign in SIGNS), re.IGNORECASE)
 _QUOTED = re.compile("['\"`‘“]([^'\"`‘’“”]+)['\"`’”]")
@@ -24,12 +26,14 @@ def is_told(said: bytes) -> bool:
 
 def spelled_paths(said: bytes) -> Iterator[str]:
     """Spellings that may name it, likely ones first: quoted, or before the sign; most are no paths at all."""
-    for line in said.splitlines():
-        if not is_told(line):
+    lines = [line.decode("utf-8", "surrogateescape") for line in said.splitlines()]
+    for number, text in enumerate(lines):
+        if not (sign := _SIGN.search(text)):
             continue
-        text = line.decode("utf-8", "surrogateescape")
         yield from _QUOTED.findall(text)
-        before = text[: _SIGN.search(text).start()]  # type: ignore[union-attr]  # it is told
+        before = text[: sign.start()]
         for part in reversed(before.split(": ")):
             yield part.strip(_AROUND)
             yield part.rpartition(" ")[2].strip(_AROUND)
+        for above in reversed(lines[max(0, number - CAUSE) : number]):
+            yield from _QUOTED.findall(above)

@@ -118,7 +118,10 @@ def _seal_one_by_one(planned: Sequence[tuple[str, int]]) -> None:
 
     flags = {found.point: found.flags for found in listed()}
     for point, had in flags.items():
-        mount(None, point, None, MS_REMOUNT | MS_BIND | had | MS_RDONLY)
+        try:
+            mount(None, point, None, MS_REMOUNT | MS_BIND | had | MS_RDONLY)
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # hidden by a mount above it, from who is confined too
     for path, kind in planned:
         try:
             _mount(path, ANCHOR if kind in {HOLE, READONLY} else kind)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.caches import CACHES, PROGRAMS, folders_of
+from verdigris.core.caches import CACHES, PROGRAMS, base_of, folders_of
 from verdigris.kernel.sandbox.places import SHARED_MEMORY, TEMPORARY
 
 if TYPE_CHECKING:
@@ -94,14 +94,18 @@ def expanded(path: str, home: str) -> str:
 def make_folders(environment: Mapping[str, str], allowed: Iterable[str]) -> None:
     """A tool makes its cache at its first use, which cannot be inside the sandbox: the home is read-only."""
     home = home_of(environment)
-    found = {cache.tool for cache in CACHES if not cache.tool or shutil.which(cache.tool)}
-    caches = (
-        path for cache in CACHES if cache.tool in found for path in folders_of(cache, environment, home)
-    )
+    used = [cache for cache in CACHES if _is_used(cache, environment, home)]
+    caches = (path for cache in used for path in folders_of(cache, environment, home))
     for path in (*caches, *(expanded(name, home) for name in allowed)):
         if not os.path.lexists(path):
             with suppress(OSError):
                 Path(path).mkdir(parents=True)
+
+
+def _is_used(cache: Cache, environment: Mapping[str, str], home: str) -> bool:
+    if not cache.tool or Path(base_of(cache, environment, home)).is_dir():
+        return True
+    return shutil.which(cache.tool, path=environment.get("PATH")) is not None
 
 
 def _caches(caches: Iterable[Cache], environment: Mapping[str, str], home: str) -> list[str]:
