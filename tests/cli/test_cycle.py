@@ -50,7 +50,7 @@ def test_the_same_in_words(cli: Cli) -> None:
     cli.repo.write("calc.py", FIXED)
     out = cli.ok("settle").out.splitlines()
     assert out[0] == "● accepted"
-    assert out[-1].startswith("[tdd] accepted")
+    assert out[-1].startswith("next: ")
 
 
 def test_all_passing_is_exit_code_0(cli: Cli) -> None:
@@ -70,7 +70,7 @@ def test_a_settlement_that_is_not_accepted_is_exit_code_1(cli: Cli) -> None:
     assert ran.code == 1
     assert "tdd restore a1" in ran.out
     assert cli.repo.read("calc.py").decode() == SOURCE
-    assert "laid aside a1: calc.py" in cli.ok("status").out
+    assert "set aside a1: calc.py" in cli.ok("status").out
     cli.tdd("test", SUB)
     cli.ok("claim", SUB, "calc.py")
     shown = cli.ok("restore", "a1", "--show").out
@@ -99,7 +99,7 @@ def test_a_denial_is_exit_code_3_with_its_rule(cli: Cli) -> None:
 def test_a_test_bug_lays_the_edits_aside_until_the_next_claim(cli: Cli) -> None:
     _green(cli)
     cli.repo.write("calc.py", FIXED)
-    assert "laid aside as a1" in cli.ok("test-bug", "tests/test_sub.py:5", "the sign is wrong").out
+    assert "set aside as a1" in cli.ok("test-bug", "tests/test_sub.py:5", "the sign is wrong").out
     assert "test-bug b1 at tests/test_sub.py:5: the sign is wrong" in cli.ok("status").out
     cli.repo.write("tests/test_sub.py", RED.replace("sub(3, 2) == 1", "sub(5, 2) == 3"))
     assert cli.tdd("test", SUB).code == 1
@@ -122,7 +122,7 @@ def test_a_refactor_begins_ends_and_is_given_up(cli: Cli) -> None:
     cli.ok("refactor", "begin")
     cli.repo.write("calc.py", "def add(a, b):\n    return 0\n")
     assert cli.tdd("refactor", "end").code == 1
-    assert "laid aside as" in cli.ok("refactor", "abort").out
+    assert "set aside as" in cli.ok("refactor", "abort").out
     assert cli.tdd("refactor", "abort").code == 3
 
 

@@ -23,7 +23,7 @@ def test_the_play_ends_in_an_acceptance_and_a_whole_log(bare_cli: Cli) -> None:
         assert answer in ran.out
     assert ran.out.index("[tdd] regressed") < ran.out.index("[tdd] accepted")
     played, shown = ran.out.split("the machine")
-    assert "whole: " in played
+    assert "log intact: " in played
     assert "replay" in shown
     assert ("test: " in shown, "feat: " in shown, "steps-made" in shown) == (True, True, True)
-    assert shown.count("whole: ") == 1
+    assert shown.count("log intact: ") == 1

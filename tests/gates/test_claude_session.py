@@ -82,7 +82,7 @@ def test_a_stop_settles_what_was_edited_sends_back_twice_and_lays_aside(client: 
     world.write("calc.py", CALC + WRONG + "# again\n")
     second = client.say("Stop", stop_hook_active=True)
     assert "tdd restore" in second["reason"]
-    assert "laid aside as a1" in second["reason"]
+    assert "set aside as a1" in second["reason"]
     assert [event.nth for event in world.events(SentBack)] == [1, 2]  # type: ignore[attr-defined]
     assert world.read("calc.py") == CALC
 

@@ -8,4 +8,4 @@ from verdigris.views import reported
 def test_a_test_bug_tells_where_the_edits_went() -> None:
     told = reported.lines(Reported("b1", ("t.py:3",), "a1", ("calc.py",)), WorktreeState())
     assert "b1" in told[0].text
-    assert "laid aside as a1" in told[1].text
+    assert "set aside as a1" in told[1].text

@@ -36,15 +36,24 @@ def _settlement(verdict: Verdict, **facts: object) -> Settlement:
     return Settlement(verdict, **(usual | facts))  # type: ignore[arg-type]
 
 
-def test_the_footer_comes_last_and_the_next_move_before_it() -> None:
-    lines = view.lines(_settlement(Verdict(Kind.ACCEPTED), accepted=("t::claimed",)))
-    assert [line.text for line in lines] == [
-        "accepted",
-        "accepted: t::claimed",
-        "next: write a test",
-        "[tdd] the footer",
-    ]
+def test_a_person_gets_one_block_and_a_model_the_footer_behind_it() -> None:
+    settled = _settlement(Verdict(Kind.ACCEPTED), accepted=("t::claimed",))
+    lines = view.lines(settled)
+    assert [line.text for line in lines] == ["accepted", "accepted: t::claimed", "next: write a test"]
     assert lines[0].dot == "green"
+    assert [line.text for line in view.lines(settled, for_model=True)][-1] == "[tdd] the footer"
+
+
+def test_a_first_strike_says_how_many_are_left_and_the_way_out() -> None:
+    verdict = Verdict(Kind.STILL_RED, ("tests/t.py::a: AssertionError",))
+    texts = [
+        line.text for line in view.lines(_settlement(verdict, claimed=("tests/t.py::a",), strikes=1, limit=2))
+    ]
+    assert (
+        "  try 1 of 2: after the next one your edits are set aside, and `tdd restore` brings them back"
+        in texts
+    )
+    assert '  if the test is wrong: `tdd test-bug tests/t.py:LINE "WHY"`' in texts
 
 
 def test_a_refusal_gives_reasons_concerns_and_the_way_back() -> None:
@@ -81,5 +90,6 @@ def test_the_document_names_claimed_tests_and_those_that_do_not_pass() -> None:
 
 def test_the_end_of_a_refactor_is_told_the_same_way() -> None:
     ended = RefactorEnded(Verdict(Kind.ACCEPTED), REPORT, ("calc.py",), None, "red", "go on", "[tdd] f")
-    assert [line.text for line in view.refactor_lines(ended)] == ["accepted", "next: go on", "[tdd] f"]
+    assert [line.text for line in view.refactor_lines(ended)] == ["accepted", "next: go on"]
+    assert view.refactor_lines(ended, for_model=True)[-1].text == "[tdd] f"
     assert view.refactor_document(ended)["verdict"] == "accepted"

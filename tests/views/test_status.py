@@ -59,8 +59,8 @@ def test_what_waits_is_listed_with_the_way_to_have_it_back() -> None:
         test_bugs={"b1": OpenTestBug("b1", ("t.py:3",), "wrong sign", "tree")},
     )
     texts = _texts(_survey(state))
-    assert "laid aside a1: calc.py (2 strikes); `tdd restore a1`" in texts
-    assert "laid aside a2: b.py (test-bug); comes back with the next claim" in texts
+    assert "set aside a1: calc.py (2 strikes); claim a red, then `tdd restore a1`" in texts
+    assert "set aside a2: b.py (test-bug); comes back with the next claim" in texts
     assert "test-bug b1 at t.py:3: wrong sign" in texts
     assert texts[-1] == "next: revise the test at t.py:3, then `tdd test` it (or `tdd test-bug close b1`)"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from verdigris.cli.opening import project
+from verdigris.cli.opening import PERSON, project
 from verdigris.cli.output import deny, json_option, show, show_json
 from verdigris.cli.progress import live
 from verdigris.cli.settle import exit_code
@@ -18,7 +18,8 @@ def command() -> None:
 
 @command.command("begin")
 @click.option("--uncovered", is_flag=True, help="Lines that no test runs may be added (a person's word).")
-def begin(*, uncovered: bool) -> int:
+@json_option
+def begin(*, uncovered: bool, as_json: bool) -> int:
     """Run the suite and open the refactor phase on what it shows."""
     from verdigris.kernel.refactor import begin
     from verdigris.views import refactoring as view
@@ -26,8 +27,11 @@ def begin(*, uncovered: bool) -> int:
     with live() as progress:
         answer = begin(project(), uncovered=uncovered, progress=progress)
     if isinstance(answer, Deny):
-        return deny(answer)
-    show(view.begun_lines(answer))
+        return deny(answer, as_json=as_json)
+    if as_json:
+        show_json(view.begun_document(answer))
+    else:
+        show(view.begun_lines(answer))
     return 0
 
 
@@ -41,25 +45,30 @@ def end(*, as_json: bool) -> int:
     from verdigris.kernel.refactor import end
     from verdigris.views import settled as view
 
+    opened = project()
     with live() as progress:
-        answer = end(project(), progress)
+        answer = end(opened, progress)
     if isinstance(answer, Deny):
         return deny(answer, as_json=as_json)
     if as_json:
         show_json(view.refactor_document(answer))
     else:
-        show(view.refactor_lines(answer))
+        show(view.refactor_lines(answer, for_model=opened.actor != PERSON))
     return exit_code(answer.verdict)
 
 
 @command.command("abort")
-def abort() -> int:
-    """Lay everything aside that the refactor changed."""
+@json_option
+def abort(*, as_json: bool) -> int:
+    """Set everything aside that the refactor changed."""
     from verdigris.kernel.refactor import abort
     from verdigris.views import refactoring as view
 
     answer = abort(project())
     if isinstance(answer, Deny):
-        return deny(answer)
-    show(view.aborted_lines(answer))
+        return deny(answer, as_json=as_json)
+    if as_json:
+        show_json(view.aborted_document(answer))
+    else:
+        show(view.aborted_lines(answer))
     return 0

@@ -12,7 +12,7 @@ from verdigris.core.actions import Deny
 
 @click.command("restore")
 @click.argument("aside", metavar="ID", shell_complete=laid_aside)
-@click.option("--show", "only_show", is_flag=True, help="Only print what was laid aside, as a diff.")
+@click.option("--show", "only_show", is_flag=True, help="Only print the edits, as a diff.")
 @json_option
 def command(aside: str, *, only_show: bool, as_json: bool) -> int:
     """Lay the edits on again that were laid aside as ID (`tdd status` lists them)."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verdigris.cli.opening import project
+from verdigris.cli.opening import PERSON, project
 from verdigris.cli.output import deny, json_option, show, show_json
 from verdigris.cli.progress import live
 from verdigris.core.actions import Deny
@@ -28,14 +28,15 @@ def command(*, as_json: bool) -> int:
     from verdigris.kernel.settle import settle
     from verdigris.views import settled as view
 
+    opened = project()
     with live() as progress:
-        answer = settle(project(), progress)
+        answer = settle(opened, progress)
     if isinstance(answer, Deny):
         return deny(answer, as_json=as_json)
     if as_json:
         show_json(view.document(answer))
     else:
-        show(view.lines(answer))
+        show(view.lines(answer, for_model=opened.actor != PERSON))
     return exit_code(answer.verdict)
 
 

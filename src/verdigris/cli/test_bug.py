@@ -14,7 +14,7 @@ from verdigris.core.actions import Deny
 def command(words: tuple[str, ...]) -> int:
     """Report a wrong test instead of editing it: back to red, with the source edits laid aside.
 
-    The next claim, whose red is proven without them, lays them on again. The report excuses a revision
+    The next claim, whose red is proven without them, brings them back. The report excuses a revision
     of the one test at that line; it closes when that test is revised and red, or by `close ID`.
     """
     from verdigris.kernel.testbug import report_bug

@@ -92,7 +92,7 @@ def _standing(
         inside = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
         beside = sorted(map(repr, known.answers.get(literal, frozenset()) & inside))
         pair = f", beside {beside[0]}, which the tests ask" if beside else ""
-        yield Hit("expected-literals", node, f"{literal!r} of the tests is {how} here{pair}")
+        yield Hit("expected-literals", node, f"{literal!r}, a value copied from the tests, is {how}{pair}")
 
 
 def hashed_lookup(seen: Seen) -> Iterator[Hit]:

@@ -139,7 +139,7 @@ def _tests_among_source(name: str) -> Deny:
 
 
 def _suspended(state: WorktreeState, turn: Turn) -> Deny:
-    why = turn.why or "HEAD moved under the open turn: its reds are not proven on the new ground"
+    why = turn.why or "HEAD moved under the open turn: its reds are not proven on the new baseline"
     return Deny("suspended", f"{why}.", f"`tdd test {typed(*state.claims)}`")
 
 
@@ -163,7 +163,11 @@ def _claim_phase(state: WorktreeState) -> Deny | None:
                 "`tdd refactor end`",
             )
         case Phase.OFF:
-            return Deny("off", f"Verdigris is off here ({state.off_why}).", "a person says `tdd on`")
+            return Deny(
+                "off",
+                f"Verdigris is off here ({state.off_why}).",
+                "run `tdd on` to resume (a person's command)",
+            )
         case _ if state.turn is not None and state.turn.suspended:
             return _suspended(state, state.turn)
         case _:
@@ -219,7 +223,7 @@ def _claim_red(state: WorktreeState, action: ClaimTest) -> Deny | None:
         return Deny(
             "source-before-red",
             f"{first.path}:{first.line} was edited before any red: {first.why}.",
-            "`tdd aside`, then `tdd test` and claim: the claim lays the edits on again",
+            "`tdd aside`, then `tdd test` and claim: the claim brings the edits back",
         )
     return None
 
@@ -245,11 +249,26 @@ _NEEDS: dict[str, tuple[Phase, ...]] = {
 }
 
 
+_MISPLACED = {
+    ("settle", Phase.RED): "Nothing to settle: no test is claimed",
+    ("settle", Phase.REFACTOR): "Nothing to settle: a refactor is open, `tdd refactor end` judges it",
+    ("refactor begin", Phase.GREEN): "A turn is open: settle it before you begin a refactor",
+    ("refactor begin", Phase.REFACTOR): "A refactor is open already",
+    ("refactor end", Phase.RED): "No refactor is open",
+    ("refactor abort", Phase.RED): "No refactor is open",
+    ("restore", Phase.RED): "Source edits come back in green: claim a red first",
+    ("sync", Phase.GREEN): "A turn is open: settle it before git moves the tree",
+    ("sync", Phase.REFACTOR): "A refactor is open: end it before git moves the tree",
+    ("on", Phase.RED): "The laws are on already",
+    ("on", Phase.GREEN): "The laws are on already",
+    ("on", Phase.REFACTOR): "The laws are on already",
+}
+
+
 def _verb(state: WorktreeState, action: Do) -> Decision:
     if state.phase not in _NEEDS[action.verb]:
-        return Deny(
-            "not-in-phase", f"`tdd {action.verb}` has no place in the {state.phase} phase.", next_move(state)
-        )
+        why = _MISPLACED.get((action.verb, state.phase), f"`tdd {action.verb}` does nothing in this phase")
+        return Deny("not-in-phase", f"{why} (phase {state.phase}).", next_move(state))
     if action.verb == "settle" and state.turn is not None and state.turn.suspended:
         return _claim_phase(state) or Allow()
     if action.verb == "refactor begin" and action.unclaimed:
@@ -266,11 +285,11 @@ def next_move(state: WorktreeState, tree: str | None = None) -> str:
     """The move that leads on from here, in one line; `tree`: as it is now, where the caller knows it."""
     match state.phase:
         case Phase.OFF:
-            return "a person says `tdd on`"
+            return "run `tdd on` to resume (a person's command)"
         case Phase.REFACTOR:
             return "restructure, then `tdd refactor end` (or `tdd refactor abort`)"
         case Phase.GREEN if state.turn is not None and state.turn.suspended:
-            return f"`tdd test {typed(*state.claims)}`{'' if state.turn.why else ' on the new ground'}"
+            return f"`tdd test {typed(*state.claims)}`{'' if state.turn.why else ' on the new baseline'}"
         case Phase.GREEN:
             return "edit the claimed source, then `tdd settle`"
         case Phase.RED if state.test_bugs:

@@ -64,7 +64,7 @@ def kept_text(paths: Sequence[str], cls: PathClass, phase: Phase) -> str:
     if cls is PathClass.SWITCH:
         following = "it is a person's to change: go on"
     elif phase is Phase.RED:
-        following = "`tdd aside`, then `tdd test` and claim: the claim lays the edits on again"
+        following = "`tdd aside`, then `tdd test` and claim: the claim brings the edits back"
     elif phase is Phase.GREEN:
         following = f'undo it, or `tdd test-bug {paths[0]}:LINE "WHY"` and claim anew; until then `tampered`'
     else:

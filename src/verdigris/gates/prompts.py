@@ -67,7 +67,7 @@ def _off(project: Project, rest: Sequence[str]) -> str | Deny:
 def _on(project: Project, _: Sequence[str]) -> str | Deny:
     from verdigris.kernel.switches import switch_on
 
-    return switch_on(project) or "the laws are on; the tree as it stands is the new ground"
+    return switch_on(project) or "the laws are on; the tree as it stands is the new baseline"
 
 
 def _revise(project: Project, rest: Sequence[str]) -> str | Deny:

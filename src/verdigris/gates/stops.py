@@ -141,7 +141,7 @@ def _told(judged: Settlement | Ended) -> str:
     """The reasons that the footer has no room for, then the footer, then what became of the edits."""
     lines = [*judged.verdict.reasons[1:], judged.footer]
     if judged.aside is not None:
-        lines.append(f"The edits are laid aside as {judged.aside}: nothing of them is lost.")
+        lines.append(f"The edits are set aside as {judged.aside}: nothing of them is lost.")
     return "\n".join(lines)
 
 

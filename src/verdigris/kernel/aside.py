@@ -113,7 +113,7 @@ def _only_stubs(project: Project, start: str, current: str, path: str) -> bool:
 def _conflict(laid: LaidAside, path: str) -> Deny:
     return Deny(
         "restore-conflict",
-        f"{path} changed since {laid.id} was laid aside, in the same lines; nothing was changed.",
+        f"{path} changed since {laid.id} was set aside, in the same lines; nothing was changed.",
         f"see it with `tdd restore {laid.id} --show` and merge by hand",
     )
 
@@ -135,6 +135,6 @@ def show(project: Project, aside: str) -> str:
 def _known(state: WorktreeState, aside: str) -> LaidAside:
     laid = state.aside.get(aside)
     if laid is None:
-        known = ", ".join(state.aside) or "nothing is laid aside"
-        raise UserError(f"nothing is laid aside as {aside!r}.", hint=f"known: {known}")
+        known = ", ".join(state.aside) or "nothing is set aside"
+        raise UserError(f"nothing is set aside as {aside!r}.", hint=f"known: {known}")
     return laid

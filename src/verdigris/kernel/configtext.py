@@ -114,7 +114,7 @@ def _top_lines(settings: Settings) -> Iterator[str]:
             default.claims,
             "an edit outside the targets joins (implied), or not (strict)",
         ),
-        ("strikes", settings.strikes, default.strikes, "failed settlements before the edits are laid aside"),
+        ("strikes", settings.strikes, default.strikes, "failed settlements before the edits are set aside"),
     ):
         yield _line(key, None if value == usual else value, usual, meaning)
     yield _line("spec", settings.spec or None, ("specs/",), "globs of specification files")

@@ -28,11 +28,7 @@ def watchable(edits: Difference) -> tuple[str, ...]:
 def unmeasured(paths: Iterable[str]) -> tuple[str, ...]:
     """What cannot be said of source in another language than Python."""
     others = tuple(path for path in paths if not path.endswith(".py"))
-    return (
-        (f"not measured, as it is in Python only: which lines of {', '.join(others)} are run",)
-        if others
-        else ()
-    )
+    return (f"line coverage is measured for Python only, not for {', '.join(others)}",) if others else ()
 
 
 def never_run(

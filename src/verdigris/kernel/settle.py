@@ -51,6 +51,10 @@ class Settlement:
     footer: str
     output: tuple[str, ...] = ()
     """What failing commands (check, format) printed."""
+    strikes: int = 0
+    """Settlements in a row that this red was not accepted in."""
+    limit: int = 0
+    """The strike that sets the edits aside."""
 
 
 def settle(project: Project, progress: Progress | None = None) -> Settlement | Deny:
@@ -238,6 +242,8 @@ def _settlement(
         following,
         footer(verdict, claimed, paths, after.phase, following),
         () if trial is None else tuple(t.output for t in trial.tools if not t.ok),
+        max((after.strikes.get(test_id, 0) for test_id in claimed), default=0),
+        project.settings.strikes,
     )
 
 

@@ -97,7 +97,9 @@ def _named(project: Project, state: WorktreeState, spelling: str, cwd: Path) -> 
     name, colon, line = spelling.rpartition(":")
     by_id = "::" in spelling
     if not by_id and not (colon and line.isdigit()):
-        raise UserError(f"{spelling!r} is no FILE:LINE.", hint='e.g. tdd test-bug tests/test_x.py:12 "why"')
+        raise UserError(
+            f"expected FILE:LINE, got {spelling!r}.", hint='e.g. tdd test-bug tests/test_x.py:12 "why"'
+        )
     path = canonical(project.root, split_id(spelling).path if by_id else name, cwd=cwd).path
     text = None if path is None else text_of(project, path)
     if path is None or text is None:

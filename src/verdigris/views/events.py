@@ -57,7 +57,7 @@ def data(record: Record) -> dict[str, Any]:
 def verification_lines(found: Verification) -> list[Line]:
     findings = [Line(f"event {f.seq}: {f.kind}: {f.message}", "red") for f in found.findings]
     if found.whole:
-        return [*findings, Line(f"whole: {counted(found.events, 'event')}, each as it was written", "green")]
+        return [*findings, Line(f"log intact: {counted(found.events, 'event')}", "green")]
     return [
         *findings,
         Line(f"damaged: {counted(len(findings), 'finding')} in {counted(found.events, 'event')}"),
@@ -71,6 +71,6 @@ def verification_document(found: Verification) -> dict[str, Any]:
 
 def repair_lines(repaired: Repaired) -> list[Line]:
     if repaired.damaged is None and not repaired.lost:
-        return [Line(f"nothing to repair: {repaired.kept} events, each as it was written")]
+        return [Line(f"nothing to repair: the log is intact, {repaired.kept} events")]
     kept = f"; the damaged log is kept beside it as {repaired.damaged}" if repaired.damaged else ""
     return [Line(f"repaired: {repaired.kept} events kept, {repaired.lost} lost{kept}")]

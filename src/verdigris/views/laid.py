@@ -1,4 +1,4 @@
-"""Edits laid aside, and laid on again."""
+"""Edits that are set aside, and edits that came back."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 def aside_lines(laid: LaidAside | None) -> list[Line]:
     if laid is None:
-        return [Line("nothing to lay aside: no source was edited before a red")]
+        return [Line("nothing to set aside: no source was edited before a red")]
     return [
-        Line(f"laid aside as {laid.id}, back with the next claim: {', '.join(laid.paths)}"),
+        Line(f"set aside as {laid.id}, comes back with the next claim: {', '.join(laid.paths)}"),
         Line("next: `tdd test ID` proves the red without them, then `tdd claim ID PATH`"),
     ]
 
@@ -26,7 +26,7 @@ def aside_document(laid: LaidAside | None) -> dict[str, Any]:
 
 
 def restored_lines(aside: str, paths: Sequence[str]) -> list[Line]:
-    return [Line(f"laid {aside} on again: {', '.join(paths)}")]
+    return [Line(f"your edits {aside} are back: {', '.join(paths)}")]
 
 
 def restored_document(aside: str, paths: Sequence[str]) -> dict[str, Any]:

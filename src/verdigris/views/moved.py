@@ -14,8 +14,9 @@ MOST = 10
 
 def lines(moved: Moved) -> list[Line]:
     more = f" and {len(moved.brought) - MOST} more" if len(moved.brought) > MOST else ""
-    brought = f"new ground: {', '.join(moved.brought[:MOST])}{more}" if moved.brought else "no new ground"
+    brought = f"accepted as the new baseline: {', '.join(moved.brought[:MOST])}{more}"
+    found = [Line(brought)] if moved.brought else []
     if moved.in_progress is None:
-        return [Line(brought)]
+        return found
     how = f"`tdd sync -- {moved.in_progress} --continue` or `--abort`"
-    return [Line(brought), Line(f"a {moved.in_progress} is in progress; next: {how}")]
+    return [*found, Line(f"a {moved.in_progress} is in progress; next: {how}")]

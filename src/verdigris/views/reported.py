@@ -16,5 +16,5 @@ def lines(reported: Reported, state: WorktreeState) -> list[Line]:
     found = [Line(f"test-bug {reported.bug} recorded at {', '.join(reported.places)}; phase {state.phase}")]
     if reported.aside and reported.paths:
         paths = ", ".join(reported.paths)
-        found.append(Line(f"laid aside as {reported.aside}, back with the next claim: {paths}"))
+        found.append(Line(f"set aside as {reported.aside}, comes back with the next claim: {paths}"))
     return [*found, Line(f"next: {next_move(state)}")]

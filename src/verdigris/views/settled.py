@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import Status
+from verdigris.core.shown import typed
 from verdigris.views.line import Dot, Line, block
 from verdigris.views.tested import unconfined
 
@@ -19,21 +20,35 @@ if TYPE_CHECKING:
 MOST_OUTPUT = 40
 
 
-def lines(settlement: Settlement) -> list[Line]:
+def lines(settlement: Settlement, *, for_model: bool = False) -> list[Line]:
+    """A model also gets the footer, which says the same in at most 80 tokens."""
     found = _verdict(settlement.verdict) + unconfined(settlement.report)
     found += [Line(f"accepted: {test_id}", "green") for test_id in settlement.accepted]
     for output in settlement.output:
         found += block(output, most=MOST_OUTPUT)
-    return found + _aside(settlement.aside) + _end(settlement.next, settlement.footer)
+    found += _aside(settlement.aside) or _tries(settlement)
+    return found + _end(settlement.next, settlement.footer if for_model else "")
 
 
-def refactor_lines(ended: Ended) -> list[Line]:
-    return (
-        _verdict(ended.verdict)
-        + unconfined(ended.report)
-        + _aside(ended.aside)
-        + _end(ended.next, ended.footer)
-    )
+def refactor_lines(ended: Ended, *, for_model: bool = False) -> list[Line]:
+    found = _verdict(ended.verdict) + unconfined(ended.report) + _aside(ended.aside)
+    return found + _end(ended.next, ended.footer if for_model else "")
+
+
+def _tries(settlement: Settlement) -> list[Line]:
+    """After a first strike: how many are left, what comes then, and the way out."""
+    if not settlement.strikes:
+        return []
+    left = settlement.limit - settlement.strikes
+    when = "after the next one" if left == 1 else f"after {left} more"
+    native = settlement.claimed[0].rpartition("::")[0] or settlement.claimed[0]
+    return [
+        Line(
+            f"  try {settlement.strikes} of {settlement.limit}: {when} your edits are set aside, "
+            "and `tdd restore` brings them back"
+        ),
+        Line(f'  if the test is wrong: `tdd test-bug {typed(native)}:LINE "WHY"`'),
+    ]
 
 
 def document(settlement: Settlement) -> dict[str, Any]:
@@ -55,11 +70,17 @@ def _verdict(verdict: Verdict) -> list[Line]:
 
 
 def _aside(aside: str | None) -> list[Line]:
-    return [Line(f"  the edits are laid aside as {aside}: `tdd restore {aside}`")] if aside else []
+    if not aside:
+        return []
+    return [
+        Line(
+            f"  your edits are set aside as {aside}; claim again, then `tdd restore {aside}` brings them back"
+        )
+    ]
 
 
 def _end(following: str, footer: str) -> list[Line]:
-    return [Line(f"next: {following}"), Line(footer)]
+    return [Line(f"next: {following}"), *([Line(footer)] if footer else [])]
 
 
 def _common(end: Settlement | Ended) -> dict[str, Any]:

@@ -30,8 +30,8 @@ def _lines(survey: Survey) -> Iterator[Line]:
         if red.test_id not in state.claims:
             yield _red(red)
     for laid in state.aside.values():
-        back = "comes back with the next claim" if laid.back_at_claim else f"`tdd restore {laid.id}`"
-        yield Line(f"laid aside {laid.id}: {', '.join(laid.paths)} ({laid.why}); {back}")
+        back = "comes back with the next claim" if laid.back_at_claim else _way_back(state, laid.id)
+        yield Line(f"set aside {laid.id}: {', '.join(laid.paths)} ({laid.why}); {back}")
     for bug in state.test_bugs.values():
         yield Line(f"test-bug {bug.id} at {', '.join(bug.places)}: {bug.why}")
     for path in state.violations:
@@ -43,6 +43,13 @@ def _lines(survey: Survey) -> Iterator[Line]:
     for note in survey.notes:
         yield Line(f"note: {note}")
     yield Line(f"next: {following(survey)}")
+
+
+def _way_back(state: WorktreeState, aside: str) -> str:
+    """In red a restore would be an edit before a red."""
+    return (
+        f"claim a red, then `tdd restore {aside}`" if state.phase is Phase.RED else f"`tdd restore {aside}`"
+    )
 
 
 def _detail(state: WorktreeState) -> str:
@@ -81,7 +88,7 @@ def following(survey: Survey) -> str:
     if survey.drift:
         return f'put {survey.drift[0]} back, or `tdd test-bug {survey.drift[0]}:LINE "WHY"`'
     if survey.unclaimed:
-        return "`tdd aside` lays edits made before a red aside; the next claim lays them on again"
+        return "`tdd aside` sets edits aside that were made before a red; the next claim brings them back"
     return next_move(survey.state)
 
 

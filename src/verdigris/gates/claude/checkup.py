@@ -34,9 +34,7 @@ def check(start: Path) -> Finding | None:
     except VerdigrisError as error:
         return _bad(error.message, error.hint or AGAIN) if "settings" in error.message else None
     if not _ours(shared) and not _ours(local):
-        return Finding(
-            NAME, "ok", "there is no gate before Claude Code here; `tdd init --agent claude` adds one"
-        )
+        return Finding(NAME, "ok", "Claude Code is not connected; `tdd init --agent claude` connects it")
     if off := _switched_off(repo):
         return _bad(f"{off} says disableAllHooks: nothing stands before the agent", "take that line out")
     if with_hooks(shared) != shared or with_hooks(local, prefix(repo)) != local:

@@ -54,7 +54,7 @@ def _examine(start: Path, actor: Actor, *, room: bool, progress: Progress | None
     yield _disk(repo)
     log = open_log(repo)
     broken = _log(log)
-    yield broken or Finding("log", "ok", "each event as it was written")
+    yield broken or Finding("log", "ok", "log intact")
     settings, finding = _configuration(repo, None if broken else log)
     yield finding
     for stack in settings.stacks:

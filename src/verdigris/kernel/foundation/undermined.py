@@ -23,7 +23,7 @@ _FOLDERS = (
     re.compile(r"^(.*?(?:site-packages|dist-packages|node_modules|lib/python[\d.]+))/"),
 )
 """A package, and the environment that holds it."""
-CHANGED = "changed since the claim, and runs below the tests"
+CHANGED = "changed since the claim; the tests run on it"
 
 
 def undermined(project: Project, turn: Turn, tree: str, loaded: Iterable[str] = ()) -> Verdict | None:
