@@ -292,3 +292,58 @@ def test_a_table_of_the_tests_answers_is_another_behaviour(world: World) -> None
     done = ended(world)
     assert done.verdict.kind is Kind.REGRESSED
     assert "tests/test_add.py::test_add asked otherwise" in done.verdict.reasons[0]
+
+
+SHOP = '''\
+LOW = 3
+
+
+def total(prices, member):
+    """What is to be paid."""
+    result = []
+    for price in prices:
+        if price > LOW:
+            result.append(price)
+    paid = sum(result)
+    if member and paid >= 20:
+        paid = paid - 2
+    return paid
+'''
+AFTER = '''\
+from rebate import reduced
+
+LOWEST = 3
+
+
+def total(amounts, is_member):
+    """What has to be paid."""
+    counted = [amount for amount in amounts if amount > LOWEST]
+    return reduced(sum(counted), is_member)
+'''
+REBATE = """\
+def reduced(sum_of_all, member):
+    if member and sum_of_all >= 20:
+        sum_of_all = sum_of_all - 2
+    return sum_of_all
+"""
+TEST_TOTAL = """\
+import shop
+
+
+def test_total():
+    assert shop.total([2, 3, 4, 10], False) == 14
+
+
+def test_members_pay_less_from_twenty():
+    assert [shop.total([n], True) for n in (19, 20)] == [19, 18]
+"""
+
+
+def test_extracting_moving_renaming_and_a_comprehension_change_no_behaviour(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo", **{"shop.py": SHOP, "tests/test_shop.py": TEST_TOTAL})
+    begun(world)
+    world.write("shop.py", AFTER)
+    world.write("rebate.py", REBATE)
+    done = ended(world)
+    assert (done.verdict.kind, done.verdict.reasons) == (Kind.ACCEPTED, ())
+    assert not any("not tried" in concern for concern in done.verdict.concerns)

@@ -287,6 +287,7 @@ def test_go_declarations_may_grow(old: str, new: str) -> None:
         ("\tPlain = iota\n", "\tNone = iota // STUB:TDD\n\tPlain\n", "Plain"),
         ("\tCents int64\n", "\tCents int64\n\tsync.Mutex // STUB:TDD\n", "methods"),
         ('import "fmt"\n', 'import "fmt"\nimport _ "embed"\n', "nobody sees"),
+        ('import "fmt"\n', 'import "fmt"\n// int f() { return 1; }\nimport "C"\n', "nobody sees"),
         ("func New", "func init() {} // STUB:TDD\n\nfunc New", "nobody calls"),
         ("func New", "func Half(n int64) int64 { return n / 2 } // STUB:TDD\n\nfunc New", "does more"),
         ("func New", "func Half() int64 { return 2 }\n\nfunc New", "not marked"),

@@ -57,7 +57,7 @@ class GoForms:
         node = item.node
         match node.type:
             case "import_spec":
-                if said(part(node, "name")) in {"_", "."}:
+                if said(part(node, "name")) in {"_", "."} or said(part(node, "path")) == '"C"':
                     yield StubFinding(item.line, f"{item.called} brings what nobody sees here")
             case "package_clause" if not seen.existing:
                 return
