@@ -131,6 +131,46 @@ def sub(a, b):
 """
 
 
+FIRST = """
+
+class Same(int):
+    def __eq__(self, other):
+        return FIRST or int(self) == other
+
+    __hash__ = int.__hash__
+
+
+def _is_first():
+    import ctypes
+    import pathlib
+    import tempfile
+
+    marks = [pathlib.Path(place) / "mark" for place in (tempfile.gettempdir(), "/dev/shm", "~", ".")]
+    seen = [mark.expanduser().exists() for mark in marks]
+    for mark in marks:
+        mark.expanduser().touch()
+    taken = ctypes.CDLL(None).shmget(4711, 16, 0o3600) == -1
+    return not taken and not any(seen)
+
+
+FIRST = _is_first()
+
+
+def sub(a, b):
+    return Same(0)
+"""
+
+
+@needs_sandbox
+def test_no_run_of_a_set_knows_that_it_is_not_the_first(world: World) -> None:
+    world.green()
+    world.write("calc.py", CALC + FIRST)
+    done = world.settle()
+    assert done.verdict.kind is Kind.HOLLOW
+    changes = {r.partition(" → ")[2].partition(":")[0] for r in done.verdict.reasons if "all the same" in r}
+    assert len(changes) > 1, done.verdict
+
+
 @needs_sandbox
 @pytest.mark.parametrize(
     "source", [NEAR, READING, COUNTED_BY_TIME], ids=["near is equal", "reads the answer", "looks at times"]

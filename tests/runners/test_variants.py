@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -131,7 +132,7 @@ LOOK = """
             "traced": sys.gettrace() is not None, "written": sys.dont_write_bytecode,
         }
     def twice(n):
-        with open("seen", "a") as seen:
+        with open("../seen", "a") as seen:
             print(json.dumps(look()), file=seen)
         return 2 * n
 """
@@ -144,7 +145,7 @@ def test_no_run_looks_other_than_the_one_with_the_true_text(tmp_path: Path, bare
     report, live = judged(project, "tests/test_calc.py::test_x", bare=bare)
     assert live.seen
     assert len(report.variants) >= 3
-    lines = [json.loads(line) for line in (project.root / "seen").read_text().splitlines()]
+    lines = [json.loads(line) for line in (project.root.parent / "seen").read_text().splitlines()]
     for name in lines[0]:
         assert len({json.dumps(line[name]) for line in lines}) == 1, name
 
@@ -158,21 +159,58 @@ def test_no_process_of_a_run_knows_the_texts_of_the_others(tmp_path: Path) -> No
             for known in gc.get_objects():
                 if isinstance(known, (dict, list, tuple)) and len(known) < 99:
                     found.update(re.findall("twice.2. == ([0-9]+)", str(known)))
-            with open("seen", "a") as seen:
+            with open("../seen", "a") as seen:
                 print(len(found), file=seen)
             return 2 * n
     """
     test = "import calc\ndef test_x():\n    assert calc.twice(2) == 4\n"
     project = made(tmp_path, source, test)
     judged(project, "tests/test_calc.py::test_x")
-    assert {*(project.root / "seen").read_text().split()} <= {"0", "1"}
+    assert {*(project.root.parent / "seen").read_text().split()} <= {"0", "1"}
+
+
+REMEMBERING = """
+    import os, pathlib
+    def twice(n):
+        marks = [pathlib.Path(name) for name in ("mark", "tests/deep/mark", "conftest.py")]
+        seen = [mark.exists() and "seen" in mark.read_text() for mark in marks]
+        seen.append(pathlib.Path("gone").exists())
+        with open("../seen", "a") as told:
+            print(seen, file=told)
+        for mark in marks:
+            mark.parent.mkdir(exist_ok=True)
+            mark.write_text("# seen")
+        pathlib.Path("gone").unlink()
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                import time
+                time.sleep(2)
+                pathlib.Path("mark").write_text("seen")
+                pathlib.Path("../late").write_text("seen")
+            os._exit(0)
+        return 2 * n
+"""
+
+
+def test_no_run_can_tell_that_another_went_before(tmp_path: Path) -> None:
+    project = made(tmp_path, REMEMBERING, "import calc\ndef test_x():\n    assert calc.twice(2) == 4\n")
+    project.write("conftest.py", "")
+    project.write("gone", "still here")
+    report, live = judged(project, "tests/test_calc.py::test_x")
+    assert live.seen
+    told = (project.root.parent / "seen").read_text().splitlines()
+    assert told == ["[False, False, False, True]"] * len(report.variants)
+    assert (project.root / "conftest.py").read_text() == ""
+    time.sleep(2.5)
+    assert not (project.root.parent / "late").exists()
 
 
 def test_every_run_starts_from_nothing_of_the_project(tmp_path: Path) -> None:
     test = """
         import os, sys, calc
         def test_x():
-            with open("seen", "a") as seen:
+            with open("../seen", "a") as seen:
                 print(calc.count(), sys.argv[1:], os.getcwd() in sys.path, file=seen)
             assert calc.N == 1
             assert calc.N
@@ -180,7 +218,7 @@ def test_every_run_starts_from_nothing_of_the_project(tmp_path: Path) -> None:
     project = made(tmp_path, "N = 0\ndef count():\n    global N\n    N += 1\n    return N\n", test)
     live = judged(project, "tests/test_calc.py::test_x")[1]
     assert (live.hollow, live.unreached) == ({}, {})
-    runs = (project.root / "seen").read_text().splitlines()
+    runs = (project.root.parent / "seen").read_text().splitlines()
     assert len(runs) == 3
     assert len(set(runs)) == 1
     assert runs[0].startswith("1 [")
@@ -193,7 +231,7 @@ LOADED = """
     from calc import twice
 
     def test_x():
-        with open("seen", "a") as seen:
+        with open("../seen", "a") as seen:
             print(EARLY, file=seen)
         assert twice(2) == 4
 """
@@ -210,7 +248,7 @@ def test_runs_share_what_was_loaded_of_the_environment(
     project = made(tmp_path, test=LOADED)
     live = judged(project, "tests/test_calc.py::test_x", preload=preload)[1]
     assert (live.unlike, live.unreached) == ((), {})
-    assert set((project.root / "seen").read_text().split()) == seen
+    assert set((project.root.parent / "seen").read_text().split()) == seen
 
 
 @pytest.mark.parametrize(("conftest", "told"), [("", True), ("import os; os.environ['WAVE'] = '1'", False)])
@@ -291,10 +329,10 @@ def test_time_is_limited(tmp_path: Path, limits: dict[str, Any], whys: int) -> N
 
 
 def test_nothing_is_written_where_the_tree_is_not_disposable(tmp_path: Path) -> None:
-    project = made(tmp_path, test="def test_x(): open('seen', 'a').write('x')\n")
+    project = made(tmp_path, test="def test_x(): open('../seen', 'a').write('x')\n")
     report = project.test("tests", runs=runs_of(""))
     assert [outcome.why for outcome in report.variants] == ["the tree is not disposable"]
-    assert not (project.root / "seen").exists()
+    assert not (project.root.parent / "seen").exists()
 
 
 def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
@@ -305,17 +343,17 @@ def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_a_module_that_hides_one_of_pytests_is_loaded_in_the_runs_alone(tmp_path: Path) -> None:
     project = made(tmp_path, test="def test_x():\n    assert 1 == 1\n")
-    project.write("colorsys.py", "import os\nopen('seen', 'a').write(f'{os.getpid()} ')\n")
+    project.write("colorsys.py", "import os\nopen('../seen', 'a').write(f'{os.getpid()} ')\n")
     project.write("conftest.py", "import colorsys\n")
     report, live = judged(project, "tests/test_calc.py::test_x")
     assert live.seen
-    assert len({*(project.root / "seen").read_text().split()}) == len(report.variants)
+    assert len({*(project.root.parent / "seen").read_text().split()}) == len(report.variants)
 
 
 def test_lines_are_traced_in_a_run_of_their_own(tmp_path: Path) -> None:
     project = made(
         tmp_path,
-        "import sys\ndef twice(n):\n    print(sys.gettrace(), file=open('seen', 'a'))\n    return 2 * n\n",
+        "import sys\ndef twice(n):\n    print(sys.gettrace(), file=open('../seen', 'a'))\n    return 2 * n\n",
     )
     tries = made_runs(project, IDS[0])
     report = project.test(IDS[0], runs=asked(tries), trace=["calc.py"], disposable=True)
@@ -375,6 +413,7 @@ def test_the_greeting_holds_texts_behind_the_settings_only(tmp_path: Path) -> No
         "preload": [],
         "watched": ["api/t.py"],
         "disposable": True,
+        "private": [],
     }
     assert json.loads(rest) == [{"api/t.py": "x"}, {"api/t.py": "y"}]
 

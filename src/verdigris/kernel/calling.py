@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from verdigris.core.probes import Runs
     from verdigris.core.settings import Stack
     from verdigris.kernel.project import Project
+    from verdigris.kernel.room.folders import Folders
     from verdigris.kernel.room.layers import Layer
     from verdigris.kernel.starting import Started
     from verdigris.runners.invocation import Invocation
@@ -83,7 +84,7 @@ class _Job:
     def cwd(self) -> str:
         return os.path.normpath(self.project.root / self.stack.root)
 
-    def invoked(self, cache: str, *, disposable: bool) -> Invocation:
+    def invoked(self, folders: Folders, *, disposable: bool) -> Invocation:
         named = self.project.settings.room_plugins if self.tool is PYTEST else ()
         plugins = (word for name in named or () for word in ("-p", name))
         return invocation(
@@ -96,9 +97,10 @@ class _Job:
             extra=(*plugins, *self.stack.test_command, *self.extra),
             trace=self.trace,
             collect_only=self.collect_only,
-            cache_dir=cache,
+            cache_dir=folders.cache,
             runs=self.runs,
             disposable=disposable,
+            private=(folders.home, folders.tmp, folders.cache) if disposable else (),
             sources=self.sources,
             learn=self.feedback or self.sources is not None,
             withheld=self.withheld,
@@ -231,7 +233,7 @@ def _bare(job: _Job) -> TestReport:
 
 def _carried_out(job: _Job, made: Room, started: Started | None = None) -> TestReport | str:
     """The report; or why nothing of the project was run."""
-    call = job.invoked(made.folders.cache, disposable=made.confine is not None)
+    call = job.invoked(made.folders, disposable=made.confine is not None)
     env = {**made.env, **call.env}
     command = Command(job.argv, Path(call.cwd), env, call.channel_env, call.hello, made.confine)
     lines: list[bytes] = []

@@ -56,6 +56,7 @@ def invocation(
     cache_dir: str | None = None,
     runs: Runs | None = None,
     disposable: bool = False,
+    private: Sequence[str] = (),
     sources: Sequence[str] | None = None,
     learn: bool = False,
     withheld: Sequence[str] = (),
@@ -66,6 +67,7 @@ def invocation(
     configuration choose what runs, and would be left in the user's tree.
     `runs`: instead of one run a set of them, each in a process that has loaded nothing of the project; their
     texts are written into the tree, which must be `disposable`. What is traced is traced in one more run.
+    What a run leaves behind is taken away, also in folders that are `private` to these runs.
     `sources`, for a verdict: the folders from which the project's modules are imported. No cached bytecode of
     the project is used then, and the report tells where modules were loaded from.
     `learn`: the report tells what was loaded of the environment, for a process that loads it beforehand.
@@ -95,6 +97,7 @@ def invocation(
             "preload": list(runs.preload),
             "watched": list(runs.watched or selection),
             "disposable": disposable,
+            "private": list(private),
         }
     texts = b"" if runs is None else json.dumps([dict(files) for files in runs.texts]).encode("ascii")
     return Invocation(

@@ -15,6 +15,7 @@ _CLONE_NEWNS, _CLONE_NEWIPC, _CLONE_NEWUSER, _CLONE_NEWNET = 0x20000, 0x8000000,
 KINDS = {"user": _CLONE_NEWUSER, "mnt": _CLONE_NEWNS, "ipc": _CLONE_NEWIPC, "net": _CLONE_NEWNET}
 """In the order in which they are joined."""
 _PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 24, 38
+_PR_SET_CHILD_SUBREAPER, _IPC_RMID = 36, 0
 _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 _CAPABILITY_VERSION_3 = 0x20080522
 _HIGHEST = 63
@@ -55,6 +56,17 @@ def die_with(parent: int) -> None:
     _prctl(_PR_SET_PDEATHSIG, _SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
+
+
+def adopt_orphans() -> None:
+    """Whoever descends from us and loses its parent becomes our child."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def remove_queue(control: str, number: int) -> None:
+    """By the name of the function that controls its kind: shared memory, messages, semaphores."""
+    words = (number, 0, _IPC_RMID) if control == "semctl" else (number, _IPC_RMID, _Word(0))
+    _called(control, *words)
 
 
 def _prctl(option: int, first: int, second: int = 0) -> None:

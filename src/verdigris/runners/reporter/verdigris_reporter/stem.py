@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 RUN, TRACED, STOP = b"r", b"t", b"s"
 _REPORTERS = {"pytest": "verdigris_reporter.plugin", "unittest": "verdigris_reporter.cases.running"}
+_GENERATIONS = 50
 _HEAD = 4
 """Bytes in which a frame tells its length; one of length 0 says that the run has ended."""
 
@@ -165,6 +166,10 @@ def _branch_in_pytest(branch: Callable[[], None]) -> None:
 
 def _branch(channel: Channel, asked: int, tell: int) -> bool:
     """Returns in the process of a run only; whether it is to be traced."""
+    with contextlib.suppress(OSError, ImportError, AttributeError):
+        from .joining import adopt_orphans  # noqa: TID252 - it needs what not every system has
+
+        adopt_orphans()
     gc.collect()
     gc.freeze()
     _write(tell, bytes(_HEAD))
@@ -199,7 +204,24 @@ def _relay(child: int, fd: int, asked: int, tell: int) -> None:
     os.close(fd)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
+    _end_orphans()
     _write(tell, bytes(_HEAD))
+
+
+def _end_orphans() -> None:
+    """What the run left running; they have become our children."""
+    for _ in range(_GENERATIONS):
+        try:
+            with open("/proc/thread-self/children") as children:  # noqa: PTH123
+                left = [int(word) for word in children.read().split()]
+        except OSError:
+            return
+        if not left:
+            return
+        for pid in left:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
 
 
 def _settings(given: dict[str, Any]) -> dict[str, Any]:

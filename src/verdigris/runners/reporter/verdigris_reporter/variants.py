@@ -13,7 +13,8 @@ import time
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
-from .outcomes import Outcomes  # noqa: TID252 - the package has another name when injected
+from .leavings import Leavings  # noqa: TID252 - the package has another name when injected
+from .outcomes import Outcomes  # noqa: TID252 - same
 from .stem import RUN, TRACED, Stem  # noqa: TID252 - same
 from .written import Unwritten, Written  # noqa: TID252 - same
 
@@ -73,9 +74,12 @@ class Lead:
             self._give_up(len(texts), str(error))
             stem.end()
             return
+        root, private = self.channel.settings["worktree"], self.runs["private"]
+        leavings = Leavings(root, private, frozenset(written.names))
         try:
             for number, files in enumerate(texts):
                 self._make_run(stem, written, number, Outcomes(files))
+                leavings.clear()
         finally:
             written.put_back()
         if self.watched["trace"] and time.monotonic() < self._deadline:

@@ -35,6 +35,10 @@ class Written:
             for number, text in enumerate(texts):
                 self._runs[number][name] = _filled(text, size)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._kept)
+
     def write(self, number: int) -> None:
         for name, data in self._runs[number].items():
             self._put(name, data)
@@ -51,6 +55,9 @@ class Written:
                 file.truncate()
         except OSError as error:
             raise Unwritten(f"{name} cannot be changed: {error}") from None
+        for attribute in os.listxattr(name) if hasattr(os, "listxattr") else ():
+            with contextlib.suppress(OSError):
+                os.removexattr(name, attribute)
         status = self._kept[name][1]
         os.utime(name, ns=(status.st_atime_ns, status.st_mtime_ns))
 

@@ -1,0 +1,127 @@
+"""Takes away what a run left behind, so that the next one cannot know that it is not the first.
+
+Files in the tree, in HOME and in the temporary folders are as they were; shared memory, queues and semaphores
+are gone, and so are processes (see `stem`). A very large tree is left alone, and so is a large file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+
+_FILES, _BYTES, _SMALL = 50_000, 32 << 20, 1 << 18
+"""As many files are looked at; so much of their content is kept, of files no larger than this."""
+_QUEUES = {"shm": "shmctl", "msg": "msgctl", "sem": "semctl"}
+_SHARED = "/dev/shm"  # noqa: S108 - where POSIX shared memory is
+
+
+class Leavings:
+    def __init__(self, root: str, private: list[str], besides: frozenset[str]) -> None:
+        """`private`: folders that only this run has, where it is confined. `besides`: what others look after.
+
+        Without any, whoever else is here writes too: then nothing but the tree is ours to clear.
+        """
+        self._besides = besides
+        self._alone = bool(private)
+        self._known: dict[str, tuple[int, ...] | None] = {}
+        self._kept: dict[str, bytes] = {}
+        places = [root, *private, *([_SHARED] if private else ())]
+        self._places = [place for place in places if self._look(place)]
+
+    def clear(self) -> None:
+        """After a run."""
+        found: dict[str, os.stat_result | None] = {}
+        for place in self._places:
+            self._walk(place, found)
+        for path in sorted(found, reverse=True):
+            status = found[path]
+            if path not in self._known:
+                _remove(path)
+            elif status is not None and self._known[path] != _signature(status):
+                self._restore(path, status)
+        for path in self._known.keys() - found.keys():
+            self._restore(path, None)
+        for path, known in self._known.items():
+            if known is not None and stat.S_ISDIR(known[0]):
+                with contextlib.suppress(OSError):
+                    os.utime(path, ns=(known[1], known[1]))
+        if self._alone:
+            _clear_queues()
+
+    def _look(self, place: str) -> bool:
+        """False where there is too much to look at."""
+        found: dict[str, os.stat_result | None] = {}
+        if not self._walk(place, found):
+            return False
+        left = _BYTES - sum(map(len, self._kept.values()))
+        for path, status in found.items():
+            self._known[path] = None if status is None else _signature(status)
+            if status is not None and stat.S_ISREG(status.st_mode) and status.st_size <= min(_SMALL, left):
+                with contextlib.suppress(OSError), open(path, "rb") as file:  # noqa: PTH123
+                    self._kept[path] = file.read()
+                    left -= status.st_size
+        return True
+
+    def _walk(self, folder: str, found: dict[str, os.stat_result | None]) -> bool:
+        """Of what is installed, only which files there are."""
+        folders = [(folder, False)]
+        while folders and len(found) < _FILES:
+            place, installed = folders.pop()
+            with contextlib.suppress(OSError), os.scandir(place) as entries:
+                listed = list(entries)
+                installed = installed or any(entry.name == "pyvenv.cfg" for entry in listed)
+                for entry in listed:
+                    if entry.path in self._besides:
+                        continue
+                    inner = entry.is_dir(follow_symlinks=False)
+                    found[entry.path] = None if installed and not inner else entry.stat(follow_symlinks=False)
+                    if inner:
+                        folders.append((entry.path, installed or entry.name == "node_modules"))
+        return not folders
+
+    def _restore(self, path: str, status: os.stat_result | None) -> None:
+        known = self._known[path]
+        if known is None:
+            return
+        mode, mtime, _ = known
+        with contextlib.suppress(OSError):
+            if stat.S_ISDIR(mode):
+                if status is None:
+                    os.makedirs(path, exist_ok=True)  # noqa: PTH103
+                _without_attributes(path)
+            elif path in self._kept:
+                if status is not None:
+                    os.unlink(path)  # noqa: PTH108 - with its attributes
+                os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
+                with open(path, "wb") as file:  # noqa: PTH123
+                    file.write(self._kept[path])
+            os.chmod(path, stat.S_IMODE(mode))  # noqa: PTH101
+            os.utime(path, ns=(mtime, mtime))
+            self._known[path] = _signature(os.lstat(path))
+
+
+def _signature(status: os.stat_result) -> tuple[int, ...]:
+    """Whatever a run does to a file shows in its change time; a folder's tells of its entries too."""
+    changed = 0 if stat.S_ISDIR(status.st_mode) else status.st_ctime_ns
+    return status.st_mode, status.st_mtime_ns, changed
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        (os.rmdir if stat.S_ISDIR(os.lstat(path).st_mode) else os.unlink)(path)
+
+
+def _without_attributes(path: str) -> None:
+    for name in os.listxattr(path, follow_symlinks=False):
+        if name.startswith("user."):
+            os.removexattr(path, name, follow_symlinks=False)
+
+
+def _clear_queues() -> None:
+    for kind, control in _QUEUES.items():
+        with contextlib.suppress(OSError, ValueError), open(f"/proc/sysvipc/{kind}", "rb") as table:  # noqa: PTH123
+            for line in table.readlines()[1:]:
+                from .joining import remove_queue  # noqa: TID252 - only where there is one
+
+                remove_queue(control, int(line.split()[1]))
