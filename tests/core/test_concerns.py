@@ -39,6 +39,8 @@ def added(source: str, *, before: str | None = OLD, path: str = PATH) -> tuple[C
 
 
 BLOCKED = [
+    ("detects-runner", "import sys\nUS = any('digris' in name for name in sys.modules)"),
+    ("detects-runner", "import sys\nUS = 'verdigris_reporter' in sys.modules"),
     ("properties", "from hypothesis import settings\nsettings.load_profile('q')"),
     ("properties", "import hypothesis as h\nh.settings.register_profile('q', max_examples=1)"),
     ("properties", "from hypothesis import assume\ndef f(x):\n    assume(x)\n    return x"),
@@ -431,3 +433,20 @@ def test_what_stands_in_nested_functions_is_told_once() -> None:
 )
 def test_strategies_may_stand_in_source(source: str) -> None:
     assert [c for c in added(source) if c.blocks] == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "LAID = 'overlay' in open('/proc/self/mountinfo').read()\n",
+        "import pathlib\n\nMADE = len(list(pathlib.Path.home().iterdir())) < 3\n",
+        "import os\n\nROOT = os.getuid() == 0\n",
+        "import os\n\nEMPTY = not os.listdir(os.path.expanduser('~'))\n",
+    ],
+)
+def test_source_that_asks_where_it_runs_is_told(source: str) -> None:
+    assert [(c.kind, c.blocks) for c in added(source)] == [("asks-where", False)]
+
+
+def test_a_path_below_the_home_folder_is_nobodys_business() -> None:
+    assert added("from pathlib import Path\n\nHOME = Path.home() / '.app'\n") == ()

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _RULES = (
     concerns_runner.patches,
     concerns_asking.frames,
+    concerns_asking.asks_where,
     concerns_asking.detects_runner,
     concerns_runner.framework_in_source,
     concerns_runner.properties,

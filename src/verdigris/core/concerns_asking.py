@@ -46,6 +46,45 @@ _ASKS = frozenset(
 )
 
 
+_OURS = ("verdigris_reporter", "verdigris_bootstrap")
+_FEWEST = 4
+"""Letters of a word that can mean one of them."""
+_PLACES = ("/proc/", "/sys/", "/.dockerenv", "/run/.containerenv", "/etc/hostname", "/etc/mtab")
+_MACHINE = frozenset(
+    {
+        *(
+            "os.getuid",
+            "os.geteuid",
+            "os.getlogin",
+            "os.getppid",
+            "os.uname",
+            "os.path.ismount",
+            "os.statvfs",
+        ),
+        *("getpass.getuser", "socket.gethostname", "platform.node", "platform.uname", "uuid.getnode"),
+        *("resource.getrlimit", "resource.getrusage", "os.getpriority", "os.sched_getaffinity"),
+    }
+)
+_HOMES = ("Path.home()", "expanduser(", "environ['HOME']", "getenv('HOME')")
+_LOOKS = frozenset(
+    {"iterdir", "glob", "rglob", "exists", "is_file", "is_dir", "stat", "listdir", "scandir", "walk"}
+)
+
+
+def asks_where(seen: Seen) -> Iterator[Hit]:
+    """What is right only where tests are run looks for that place first: a person is told that it looks."""
+    node, names = seen.node, seen.names
+    match node:
+        case ast.Constant(value=str(text)) if text.startswith(_PLACES):
+            yield Hit("asks-where", node, f"`{text}` tells where it runs")
+        case ast.Attribute() if names.dotted(node) in _MACHINE:
+            yield Hit("asks-where", node, f"`{ast.unparse(node)}` tells where it runs")
+        case ast.Call(func=ast.Attribute(attr=method)) if method in _LOOKS:
+            text = ast.unparse(node)
+            if any(home in text for home in _HOMES):
+                yield Hit("asks-where", node, f"`{text}` looks at what lies in the home folder")
+
+
 def frames(seen: Seen) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
@@ -115,6 +154,8 @@ def _texts(node: ast.expr, names: Names) -> list[str]:
 def _grade(word: str, origins: frozenset[str]) -> int:
     """0: nothing; 1: perhaps honest; 2: no honest program asks this."""
     bare = word.lower().strip("_@. ")
+    if len(bare) >= _FEWEST and any(bare in name for name in _OURS):
+        return 2
     runner = any(part in word.lower() for part in _RUNNER_WORDS) or bare in _FRAGMENTS
     if "environ" in origins:
         if word.upper().startswith("PYTEST_") or "CURRENT_TEST" in word.upper() or bare in _FRAGMENTS:
