@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from verdigris.core.actions import Action, Allow, ClaimTest, Decision, Deny, Do, FileWrite, Write
 from verdigris.core.implied import about_stubs, beyond_stubs, implied_claim
+from verdigris.core.languages import language_of
 from verdigris.core.oraclepart import holds_tests, is_mixed, same_oracle_part
 from verdigris.core.pathclass import PathClass
 from verdigris.core.redness import WHY_NOT
@@ -93,10 +94,15 @@ def _write_one(state: WorktreeState, file: FileWrite, settings: Settings) -> Den
 
 
 def _frozen(name: str) -> Deny:
+    wrong = (
+        "if it is what you are to write, a person may name it under `oracle.exclude`"
+        if language_of(name) is None
+        else f'if the test is wrong: `tdd test-bug {name}:LINE "WHY"`'
+    )
     return Deny(
         "frozen-oracle",
         f"{name} is part of the oracle, frozen from claim to verdict.",
-        f'make the source pass it; if the test is wrong: `tdd test-bug {name}:LINE "WHY"`',
+        f"make the source pass it; {wrong}",
     )
 
 
