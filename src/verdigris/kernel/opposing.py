@@ -86,6 +86,11 @@ def oppose(
     texts = {path: data for path in paths if (data := found.get(path)) is not None}
     most = _MOST.get(stack.language, _MOST_COMPILED)
     known = probes(readings(texts), names, dice, most)
+    reached = {f"{probe.path}::{name}" for probe in known for name in probe.names}
+    others = [native for native in others if native in reached]
+    needed = {split_id(native).path for native in (*claimed, *others)}
+    texts = {path: data for path, data in texts.items() if path in needed}
+    known = tuple(probe for probe in known if probe.path in needed)
     members = draw_members(known, dice, most, _LEAST.get(stack.language, _LEAST_COMPILED))
     mine, more = (tuple(n for n in ids if split_id(n).path in texts) for ids in (claimed, others))
     asked = Asked(mine, more)
