@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,27 @@ def test_a_repository_inside_is_taken_out_of_the_index(red: Shelled) -> None:
     done = red.run("git init -q sub && git -C sub commit -q --allow-empty -m a && git add sub")
     assert "[tdd] sub is a repository of its own, and was taken out of the index" in done.err
     assert red.run("git ls-files --stage sub; rm -rf sub").out == ""
+
+
+def test_a_persons_submodule_keeps_its_configuration_and_its_place_in_the_index(one: Shelled) -> None:
+    repo = one.world.repo
+    for name in ("inside", "apart"):
+        repo.git("init", "-q", name)
+        repo.git("-C", name, "commit", "-q", "--allow-empty", "-m", "a")
+        repo.git("add", name)
+    (one.root / ".git/modules").mkdir()
+    (one.root / "apart/.git").rename(one.root / ".git/modules/apart")
+    (one.root / "apart/.git").write_text("gitdir: ../.git/modules/apart\n")
+    repo.git("-C", "apart", "config", "core.worktree", "../../../apart")
+    repo.git("commit", "-qm", "submodules", "--", "inside", "apart")
+    done = one.run("git -C inside config a.b c; git -C apart config a.b c", env={"ENV": "/new card"})
+    assert done.err.count("could not") == 2, done.err
+    done = one.run("git rm -q --cached inside apart; git status --short", env={"ENV": "/new card"})
+    done = one.run("git reset -q; git ls-files inside apart", env={"ENV": "/new card"})
+    assert (done.out, done.err) == ("apart\ninside\n", "")
+    repo.git("rm", "-q", "--cached", "inside", "apart")
+    for folder in ("inside", "apart", ".git/modules"):
+        shutil.rmtree(one.root / folder)
 
 
 def test_a_process_left_behind_writes_nothing_in_gits_folder(red: Shelled) -> None:

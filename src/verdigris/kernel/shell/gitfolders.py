@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verdigris.kernel.shell.leaving import GitFolder
 from verdigris.kernel.workspace.git import program
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ _NO_REPOSITORY_IN = frozenset({"objects", "refs", "logs", "hooks", "info"})
 def git_regions(repo: Repository) -> dict[str, bool]:
     """Absolute path → writable?"""
     regions = {str(repo.common_dir): True}
-    for folder in (repo.common_dir, *_modules(repo.common_dir / "modules")):
+    inside = (repo.root / path / ".git" for path in GitFolder(str(repo.root), str(repo.private)).submodules)
+    for folder in (repo.common_dir, *_modules(repo.common_dir / "modules"), *inside):
         regions |= dict.fromkeys(_switches(folder), False)
     made = _made(repo)
     for folder in _linked(repo.common_dir):

@@ -6,7 +6,7 @@ that outlive the call write nothing in git's folder any more.
 """
 
 # Part of every shell call, where every millisecond counts, and names stay `str`:
-# ruff: noqa: PTH108, PTH112, PTH119, PTH120, PTH123, PTH208
+# ruff: noqa: PTH108, PTH112, PTH118, PTH119, PTH120, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import os
 
 TYPE_CHECKING = False  # see card.py
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
 POINTERS = ("commondir", "config.worktree")
 """Git reads them in the main worktree's folder, too; it never makes the first there."""
@@ -26,8 +26,10 @@ _SHARED_INDEX = "sharedindex."
 class GitFolder:
     """Of one worktree, as it is before a call and after it."""
 
-    def __init__(self, root: str, private: str) -> None:
+    def __init__(self, root: str, private: str, readonly: Container[str] = ()) -> None:
         self.root = root
+        self.readonly = readonly
+        """Paths that no call can write."""
         self.common = os.path.dirname(os.path.dirname(os.path.dirname(private)))
         name = os.path.basename(private).removesuffix(":linked")
         is_main = os.path.isdir(f"{root}/.git")
@@ -42,7 +44,7 @@ class GitFolder:
             if path not in self.pointers and os.path.lexists(path):
                 _remove(path)
                 said.append(f"{path} was removed: it would lead a person's next git elsewhere")
-        added = sorted(path for path in self._submodules() - self.submodules if self._is_repository(path))
+        added = sorted(path for path in self._submodules() - self.submodules if self._is_agents(path))
         if added:
             self._git("update-index", "--force-remove", "--", *added)
             said += [f"{path} is a repository of its own, and was taken out of the index" for path in added]
@@ -52,8 +54,13 @@ class GitFolder:
         folders = {self.common, self.own}
         return [f"{folder}/{name}" for folder in folders for name in POINTERS]
 
-    def _is_repository(self, path: str) -> bool:
-        return os.path.lexists(f"{self.root}/{path}/.git")
+    def _is_agents(self, path: str) -> bool:
+        """Whether its configuration can be the agent's; of a person's own submodule it is read-only."""
+        place = f"{self.root}/{path}/.git"
+        pointer = b"" if os.path.isdir(place) else _bytes(place)
+        folder = os.path.join(os.path.dirname(place), os.fsdecode(pointer.removeprefix(b"gitdir: ").strip()))
+        config = f"{os.path.realpath(folder if pointer else place)}/config"
+        return os.path.lexists(place) and config not in self.readonly
 
     def _submodules(self) -> frozenset[str]:
         """By the bytes first: most repositories have none, and are not asked further."""

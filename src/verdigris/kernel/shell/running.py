@@ -12,7 +12,7 @@ import sys
 
 from verdigris.kernel import opencall
 from verdigris.kernel.shell import guests
-from verdigris.kernel.shell.card import Card, read, surroundings
+from verdigris.kernel.shell.card import READONLY, Card, read, surroundings
 from verdigris.kernel.shell.explaining import Hearing
 from verdigris.kernel.shell.leaving import GitFolder, Namespaces
 
@@ -96,7 +96,8 @@ def _call(place: Place, card: Card, command: str) -> int:
     from verdigris.kernel.sandbox.syscalls import prctl
 
     path, linked = opencall.socket_of(place.private), _linked(place)
-    git, left = GitFolder(place.root, place.private), None
+    readonly = frozenset(point for point, kind in card.mounts if kind == READONLY)
+    git, left = GitFolder(place.root, place.private, readonly), None
     go, tell = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
     kept = guests.held(os.environ)
     heard = Hearing() if card.way and kept < 0 else None
