@@ -16,7 +16,7 @@ import pytest
 
 from support.cli import TDD, Cli
 from support.gitrepo import make_repo
-from support.machines import HONEST, KATA, PLAN, Kata
+from support.machines import HONEST, KATA, Kata
 from support.openai_server import Cut, Request, Server, Stall, overflow, rate_limited, serving
 from support.turns import CONFIG, QUICK
 
@@ -58,7 +58,7 @@ class Script:
         if place == self.silent_at:
             return Stall()
         asked = len([message for message in request.messages if message["role"] == "assistant"])
-        return [PLAN, *HONEST[place]][asked]
+        return HONEST[place][asked // 2]
 
 
 @dataclass

@@ -82,7 +82,8 @@ def test_a_line_that_no_claimed_test_runs_is_recorded_or_blocks_as_configured(
     verdict = world.settle().verdict
     assert verdict.kind is kind
     told = verdict.reasons if rule == "block" else verdict.concerns
-    assert "no claimed test was seen to run calc.py:10" in told
+    whose = "test" if rule == "block" else "claimed test"
+    assert f"no {whose} was seen to run calc.py:10" in told
 
 
 NEAR = """

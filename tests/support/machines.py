@@ -59,7 +59,6 @@ def stop(verdict: str, reason: str) -> str:
     return json.dumps({**said, "edits": []})
 
 
-PLAN = json.dumps({"verdict": "edit", "rationale": "The smallest step that helps."})
 FIRST = edit("test", "an empty string is zero", {TEST: EMPTY, "calculator.py": STUB})
 HONEST: dict[str, Sequence[str]] = {
     "step-1-tester": (FIRST,),
@@ -76,13 +75,12 @@ HONEST: dict[str, Sequence[str]] = {
 }
 
 
-def recording(places: Mapping[str, Sequence[str]], *, planned: bool = True) -> str:
-    """Each place begins with a plan; a role that stops at once does so in its plan."""
+def recording(places: Mapping[str, Sequence[str]]) -> str:
     lines = [{"recording": "verdigris", "schema": 1}]
     asked = {"wants": SCHEMA_NAME, "messages": []}
     usage = {"prompt": 100, "cached": 60, "completion": 10, "estimated": False}
     for place, answers in places.items():
-        for number, text in enumerate((PLAN, *answers) if planned else answers, 1):
+        for number, text in enumerate(answers, 1):
             reply = {"text": text, "calls": [], "usage": usage, "finish": "stop", "model": "scripted"}
             lines.append({"place": place, "number": number, "asked": asked, "reply": reply})
     return "".join(f"{json.dumps(line)}\n" for line in lines)

@@ -45,6 +45,15 @@ class Usage:
     estimated: bool = False
     """The server did not say; at least one of the numbers is our estimate."""
 
+    def since(self, other: Usage) -> Usage:
+        """What came on top of it."""
+        return Usage(
+            self.prompt - other.prompt,
+            self.cached - other.cached,
+            self.completion - other.completion,
+            self.estimated,
+        )
+
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             self.prompt + other.prompt,

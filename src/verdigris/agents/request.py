@@ -51,14 +51,17 @@ def request_of(endpoint: Endpoint, ask: Ask, abilities: Abilities) -> dict[str, 
 
 
 def features_of(request: dict[str, Any]) -> tuple[Feature, ...]:
-    """What of a request the server may do without; tools last, since much is asked through them."""
+    """What of a request the server may do without.
+
+    Where tools and a schema are refused together the tools go: `read` asks for files as well.
+    """
     keys: dict[str, Feature] = {
+        "tools": "tools",
         "response_format": "format",
         "stream_options": "stream_options",
         "temperature": "temperature",
         "max_tokens": "max_tokens",
         "max_completion_tokens": "max_tokens",
-        "tools": "tools",
         "stream": "stream",
     }
     return tuple(feature for key, feature in keys.items() if key in request)

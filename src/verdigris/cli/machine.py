@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 from verdigris.cli.opening import persons_only, start
 from verdigris.cli.output import deny, show, show_json
@@ -31,10 +32,14 @@ def played(steps: int | None, record: Path | None, *, as_json: bool) -> int:
     try:
         with watching(as_json=as_json) as watch, open_machine(start(), watch, record=record) as machine:
             ended = Run(machine, _person(watch, as_json=as_json)).make(steps)
+    except KeyboardInterrupt:
+        if as_json:
+            show_json(_timed({"event": "interrupted", "hint": "`tdd run` goes on with the open step"}))
+        raise
     except VerdigrisError as error:
         if not as_json:
             raise
-        show_json({"event": "failed", "why": error.message, "hint": error.hint or ""})
+        show_json(_timed({"event": "failed", "why": error.message, "hint": error.hint or ""}))
         return error.exit_code
     return 0 if ended.outcome in SUCCEEDED else 1
 
@@ -44,7 +49,7 @@ def watching(*, as_json: bool) -> Iterator[Watcher]:
     from verdigris.views import machine as view
 
     if as_json:
-        yield lambda happening: show_json(view.document(happening))
+        yield lambda happening: show_json(_timed(view.document(happening)))
     elif sys.stdout.isatty() and not os.environ.get("CI"):
         from verdigris.cli.machinelive import watched
 
@@ -52,6 +57,10 @@ def watching(*, as_json: bool) -> Iterator[Watcher]:
             yield watch
     else:
         yield _plainly
+
+
+def _timed(document: dict[str, Any]) -> dict[str, Any]:
+    return {**document, "time": datetime.now(UTC).isoformat(timespec="milliseconds")}
 
 
 def _plainly(happening: Happening) -> None:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from verdigris.drivers.machine import watching as w
 from verdigris.views import machine as view
-from verdigris.views.line import visible
+from verdigris.views.line import visible, wrapped
 from verdigris.views.machinelive import Glance, after, told
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def watched() -> Iterator[w.Watcher]:
                 live.start()
             screen.glance = after(screen.glance, happening)
             if isinstance(happening, SCROLLING):
-                for line in view.lines(happening):
+                told = [part for line in view.lines(happening) for part in wrapped(line, console.width)]
+                for line in told:
                     live.console.print(_text(line), soft_wrap=True)
 
         yield watch
@@ -61,4 +62,11 @@ class Screen:
 
 
 def _text(line: Line) -> Text:
-    return Text.assemble(*([("● ", line.dot)] if line.dot else []), visible(line.text))
+    dot = [("● ", line.dot)] if line.dot else []
+    return Text.assemble(*dot, (visible(line.text), _style(line)))
+
+
+def _style(line: Line) -> str:
+    """Of a difference: what is new and what is gone."""
+    first = line.text.strip()[:1] if line.code else ""
+    return {"+": "green", "-": "red"}.get(first, "")

@@ -29,7 +29,8 @@ def command(*, as_json: bool) -> int:
 
         show_json({**view.document(surveyed), "machine": document(machine)})
     else:
-        show(view.lines(surveyed))
+        at_work = machine is not None and machine.running
+        show(line for line in view.lines(surveyed) if not (at_work and line.text.startswith("next:")))
         if machine is not None:
             from verdigris.views.machinestatus import lines
 

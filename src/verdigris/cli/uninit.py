@@ -14,7 +14,8 @@ from verdigris.core.errors import NotConfigured
 def command(*, force: bool) -> int:
     """Undo `tdd init`: take the gates out of agents' settings, remove tdd.yaml if it is as init wrote it.
 
-    A scaffold is removed while nobody has worked in it. The log stays, and so does the git repository.
+    A scaffold is removed while nobody has worked in it; what the machine left (worktree, branch, .tdd) is
+    removed where your branch has all of its commits. The log stays, and so does the git repository.
     """
     from verdigris.kernel.scaffold.undoing import undo
     from verdigris.kernel.setup import uninitialise
@@ -23,11 +24,24 @@ def command(*, force: bool) -> int:
 
     if denial := persons_only("uninit"):
         return deny(denial)
+    _remove_leftovers()
     taken_out = _taken_out()
     undone = undo(here())
     removed = uninitialise(here(), PERSON, force=force)
     show([*view.removed_lines(removed), *scaffold.undone_lines(undone), *view.gate_removed_lines(taken_out)])
     return 0
+
+
+def _remove_leftovers() -> None:
+    """Shown before anything is done; nothing goes that is nowhere else."""
+    from verdigris.drivers.machine.removing import leftovers, remove
+    from verdigris.kernel.repository import find_repository
+    from verdigris.views.setup import leftover_lines
+
+    root = find_repository(here()).root
+    found = leftovers(root)
+    show(leftover_lines((one.what, one.kept) for one in found))
+    remove(root, found)
 
 
 def _taken_out() -> tuple[str, ...]:

@@ -58,6 +58,9 @@ class Concern:
     what: str
     blocks: bool
     """No honest change has it: the verdict cannot be `accepted`."""
+    literal: str = ""
+    constant: bool = False
+    """Of expected literals: see `Hit`."""
 
 
 def concerns(
@@ -133,7 +136,16 @@ def _new(
             seen[key] -= 1
             if seen[key] < 0:
                 allowed = plugin and hit.kind == "framework-in-source"
-                yield Concern(hit.kind, path, _line(hit.node), hit.what, hit.blocks and not allowed)
+                blocks = hit.blocks and not allowed
+                yield Concern(
+                    hit.kind,
+                    path,
+                    _line(hit.node),
+                    hit.what,
+                    blocks,
+                    literal=hit.literal,
+                    constant=hit.constant,
+                )
 
 
 def _line(node: ast.AST) -> int:

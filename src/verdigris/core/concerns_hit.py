@@ -15,6 +15,10 @@ class Hit:
     node: ast.AST
     what: str
     blocks: bool = False
+    literal: str = ""
+    """What the tests expect or ask, and source holds."""
+    constant: bool = False
+    """It is returned with nothing of the tests' questions beside it: a first step may be such a constant."""
 
 
 def shown(statement: ast.stmt, node: ast.AST) -> str:

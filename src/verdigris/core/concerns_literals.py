@@ -92,7 +92,9 @@ def _standing(
         inside = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
         beside = sorted(map(repr, known.answers.get(literal, frozenset()) & inside))
         pair = f", beside {beside[0]}, which the tests ask" if beside else ""
-        yield Hit("expected-literals", node, f"{literal!r}, a value copied from the tests, is {how}{pair}")
+        what = f"{literal!r}, a value copied from the tests, is {how}{pair}"
+        constant = how == "returned" and not beside
+        yield Hit("expected-literals", node, what, literal=str(literal), constant=constant)
 
 
 def hashed_lookup(seen: Seen) -> Iterator[Hit]:

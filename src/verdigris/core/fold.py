@@ -127,7 +127,12 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
 
 
 def _machine(w: WorktreeState, event: Event) -> WorktreeState:
-    after = machine_after(w.machine, event)
+    before = w.machine.step
+    after = machine_after(w.machine, event, w.asides)
+    if isinstance(event, e.Committed) and before is not None:
+        # What the attempts before the one that is committed left is nobody's any more.
+        since = frozenset(f"a{number}" for number in range(before.asides + 1, w.asides + 1))
+        w = replace(w, aside={name: laid for name, laid in w.aside.items() if name not in since})
     return w if after is w.machine else replace(w, machine=after)
 
 

@@ -15,14 +15,15 @@ REMEMBERED_STEPS = 50
 ACCEPTED, REPAIRED = "accepted", "repaired"
 
 
-def machine_after(m: MachineState, event: Event) -> MachineState:
+def machine_after(m: MachineState, event: Event, asides: int = 0) -> MachineState:
+    """`asides`: how many things were laid aside in the worktree so far."""
     match event:
         case e.MachineStarted():
             return replace(m, runs=m.runs + 1, first=event.first, last=event.last, stopped=None)
         case e.MachineEnded():
             return replace(m, first=0, last=0)
         case e.StepBegun():
-            return replace(m, step=OpenStep(event.step, event.role, event.commit, event.tree))
+            return replace(m, step=OpenStep(event.step, event.role, event.commit, event.tree, asides=asides))
         case e.StepPassed():
             done = PassedStep(event.step, event.role, event.outcome, event.why, event.after)
             return replace(m, step=None, passed=(*m.passed, done)[-REMEMBERED_STEPS:], stopped=None)
@@ -50,7 +51,8 @@ def _open(step: OpenStep, event: Event) -> OpenStep:
             return replace(step, verdict=REPAIRED)
         case e.Settled(verdict="accepted") | e.RefactorEnded(verdict="accepted"):
             whole = step.verdict != REPAIRED
-            return replace(step, verdict=ACCEPTED if whole else REPAIRED, rest=event.tree)
+            verdict = ACCEPTED if whole else REPAIRED
+            return replace(step, verdict=verdict, rest=event.tree, concerns=event.concerns)
         case e.Accepted():
             return replace(step, tests=(*step.tests, event.test_id))
         case _:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from verdigris.core.settings import ConcernRule, UncoveredRule
+
+Squash = Literal["step", "cycle"]
+"""Whether red, green and refactor become one commit."""
 
 ROLES = ("tester", "implementor", "refactorer")
 HUMAN = "human"
@@ -69,10 +74,20 @@ class MachineSettings:
     """Ignored paths that the private worktree needs too, besides the usual environments."""
     prompt_tokens: int = 24_000
     """What a prompt may hold of kata, files and history."""
+    uncovered: UncoveredRule = "block"
+    """Whether new source lines that no test runs refuse an implementor's step."""
+    expected_literals: ConcernRule = "block"
+    """Whether source that looks up what the tests expect refuses it."""
+    tests_per_step: int = 1
+    """New test functions of one tester's step; the cases of a parametrised one count as one."""
+    test_seconds: int = 60
+    """What one step may add to the time that the suite took before; a test that hangs ends then."""
     roles: Mapping[str, Player] = field(default_factory=dict)
     llm: Served = AS_USUAL
     author_name: str = "TDD Machine"
     author_email: str = "tdd-machine@localhost"
+    squash: Squash = "step"
+    """`cycle`: red, green and refactor become one commit (`commit.squash`)."""
     tokens: int = 0
     """The most that one `tdd run` may use; 0: no limit (`budget.tokens`)."""
 

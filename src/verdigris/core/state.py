@@ -151,6 +151,10 @@ class OpenStep:
     """`accepted` once the kernel said so: what is left is the commit."""
     tests: tuple[str, ...] = ()
     """Accepted within it."""
+    concerns: tuple[str, ...] = ()
+    """What the accepting verdict noticed."""
+    asides: int = 0
+    """How many things were laid aside before it began."""
 
 
 @value

@@ -13,6 +13,9 @@ from verdigris.core.value import value
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
+UNASKED = "no test was seen to run "
+"""Before a place, where that refuses a verdict."""
+
 
 @value
 class _Statement:

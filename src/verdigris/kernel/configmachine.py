@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from verdigris.core.errors import ConfigError
-from verdigris.core.machine import HUMAN, REPLAY, ROLES, MachineSettings, Player, Served
+from verdigris.core.machine import HUMAN, REPLAY, ROLES, MachineSettings, Player, Served, Squash
+from verdigris.core.settings import ConcernRule, UncoveredRule  # noqa: TC001 - read when keys are checked
 from verdigris.kernel.configfile import wrong
 
 if TYPE_CHECKING:
@@ -54,6 +55,10 @@ class MachineKeys(msgspec.Struct, forbid_unknown_fields=True):
     coverage_guard: bool = _DEFAULT.coverage_guard
     share: list[str] = []
     prompt_tokens: Annotated[int, msgspec.Meta(ge=3000)] = _DEFAULT.prompt_tokens
+    uncovered: UncoveredRule = _DEFAULT.uncovered
+    expected_literals: ConcernRule = _DEFAULT.expected_literals
+    tests_per_step: Positive = _DEFAULT.tests_per_step
+    test_seconds: Positive = _DEFAULT.test_seconds
 
 
 class ServedKeys(msgspec.Struct, forbid_unknown_fields=True):
@@ -77,6 +82,7 @@ class RolesKeys(msgspec.Struct, forbid_unknown_fields=True):
 class CommitKeys(msgspec.Struct, forbid_unknown_fields=True):
     author_name: Annotated[str, msgspec.Meta(min_length=1)] = _DEFAULT.author_name
     author_email: Annotated[str, msgspec.Meta(min_length=1)] = _DEFAULT.author_email
+    squash: Squash = _DEFAULT.squash
 
 
 class BudgetKeys(msgspec.Struct, forbid_unknown_fields=True):
@@ -142,10 +148,15 @@ def machine_settings(found: Document, places: Places) -> MachineSettings:
         coverage_guard=said.coverage_guard,
         share=tuple(said.share),
         prompt_tokens=said.prompt_tokens,
+        uncovered=said.uncovered,
+        expected_literals=said.expected_literals,
+        tests_per_step=said.tests_per_step,
+        test_seconds=said.test_seconds,
         roles=players,
         llm=_served(found.llm, "llm", places),
         author_name=found.commit.author_name,
         author_email=found.commit.author_email,
+        squash=found.commit.squash,
         tokens=found.budget.tokens,
     )
 

@@ -18,6 +18,14 @@ _LIMITS = (
     ("refactor_files", _USUAL.refactor_files, "that one refactor may touch at most"),
     ("refactor_lines", _USUAL.refactor_lines, "that it may add and take away at most"),
     ("coverage_guard", _USUAL.coverage_guard, "refuse a refactor that leaves more lines untested"),
+    ("uncovered", _USUAL.uncovered, "block or record: new source lines that no test runs"),
+    (
+        "expected_literals",
+        _USUAL.expected_literals,
+        "block or record: source that looks up the tests' answers",
+    ),
+    ("tests_per_step", _USUAL.tests_per_step, "new test functions in one tester's step, at most"),
+    ("test_seconds", _USUAL.test_seconds, "that a step's tests may take longer than the suite before"),
     ("share", '["data"]', "ignored paths that the private worktree needs too"),
     ("prompt_tokens", _USUAL.prompt_tokens, "that a prompt may hold of kata, files and history"),
 )
@@ -44,4 +52,5 @@ def machine_lines(kata: str | None) -> Iterator[str]:
     yield from _PLAYERS.splitlines()
     author = f"author_name: {_USUAL.author_name}, author_email: {_USUAL.author_email}"
     yield f"# commit: {{{author}}}  # the author of the machine's commits"
+    yield "#   squash: step  # a commit a step; `cycle`: one green commit of red, green and refactor"
     yield f"# budget: {{tokens: {_USUAL.tokens}}}  # that one `tdd run` may use; 0: no limit"

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import PYTHON
 from verdigris.core.merging import merged
-from verdigris.core.uncovered import uncovered
+from verdigris.core.uncovered import UNASKED, uncovered
 from verdigris.kernel.calling import call
+from verdigris.kernel.execution import execute_suite
 from verdigris.kernel.selection import by_stack
 from verdigris.kernel.texts import texts_at
 
@@ -42,6 +43,7 @@ def never_run(
 ) -> tuple[str, ...]:
     """`watched`: runs of the claimed tests that traced what is `watchable`; made here where there are none.
 
+    Before a line refuses a verdict the whole suite is asked: a change often moves lines that other tests run.
     What a test runs in a process of its own is not seen.
     """
     paths = watchable(edits)
@@ -50,7 +52,11 @@ def never_run(
     reports = tuple(watched) or _watched(project, claimed, paths, room)
     before, after = (texts_at(project, at, paths) for at in (start, tree))
     idle = uncovered(dict(before), after, _lines(reports))
-    return tuple(f"no claimed test was seen to run {place}" for place in idle)
+    if not idle or project.settings.uncovered != "block":
+        return tuple(f"no claimed test was seen to run {place}" for place in idle)
+    suite = execute_suite(project, trace=paths, layer=room)
+    idle = uncovered(dict(before), after, _lines((*reports, suite)))
+    return tuple(f"{UNASKED}{place}" for place in idle)
 
 
 def _watched(

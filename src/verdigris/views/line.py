@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Literal
 
 from verdigris.core.value import value
 
+_NARROW = 20
 Dot = Literal["red", "green", "yellow"]
 
 
@@ -13,6 +15,8 @@ Dot = Literal["red", "green", "yellow"]
 class Line:
     text: str
     dot: Dot | None = None
+    code: bool = False
+    """A line of a text that is cut where the screen ends, not wrapped."""
 
 
 def visible(text: str) -> str:
@@ -28,6 +32,21 @@ def _visible(char: str) -> str:
     if 0xDC80 <= code <= 0xDCFF:  # noqa: PLR2004 - where os.fsdecode puts bytes
         return f"\\x{code - 0xDC00:02x}"
     return char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+
+
+def wrapped(line: Line, width: int) -> list[Line]:
+    """At words, with what follows below its first word; nothing is done to what fits."""
+    room = width - (2 if line.dot else 0)
+    text = visible(line.text)
+    if len(text) <= room or room < _NARROW:
+        return [line]
+    if line.code:
+        return [Line(f"{text[: room - 1]}…", line.dot, code=True)]
+    indent = " " * (len(text) - len(text.lstrip()) + 2)
+    parts = textwrap.wrap(
+        text, room, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return [Line(part, line.dot if number == 0 else None) for number, part in enumerate(parts)]
 
 
 def counted(number: int, noun: str) -> str:

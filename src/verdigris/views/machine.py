@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from verdigris.agents.roles.plan import Say
 from verdigris.core.codec import to_json
 from verdigris.drivers.machine import watching as w
-from verdigris.drivers.machine.position import NOTHING_RED, NOTHING_TO_DO
+from verdigris.drivers.machine.position import NOTHING_RED, NOTHING_TO_DO, SENT_BACK, UPHELD
 from verdigris.views.line import Line, counted
 
 if TYPE_CHECKING:
@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 DOTS: dict[str, Dot] = {"tester": "red", "implementor": "green", "refactorer": "green"}
 _SHORT = 9
-_FINE = frozenset({NOTHING_TO_DO, NOTHING_RED, Say.KATA_DONE})
+_FINE = frozenset({NOTHING_TO_DO, NOTHING_RED, Say.KATA_DONE, UPHELD})
+BLOCKED = "blocked"
+_TOLD_AT_THE_END = frozenset({"budget-used-up", "waiting"})
+"""Ends whose reason no step has told."""
+_MOST_TESTS, _MOST_LINES = 3, 14
+_CHANGED = re.compile(r"\+\+\+ (?!/dev/null)|\+(?!\+\+ )|-(?!-- )")
 
 
 def lines(happening: w.Happening) -> list[Line]:
@@ -63,8 +68,45 @@ def _ended(step: w.StepEnded) -> Iterator[Line]:
         yield Line(
             f"step {step.step}: {step.verdict}: {step.commit[:_SHORT]} {step.subject}", DOTS[step.role]
         )
+        yield from _tests(step.tests)
+        yield from _difference(step.diff)
+        yield from (Line(f"    concern: {concern}", "yellow") for concern in step.concerns)
     else:
-        yield Line(f"step {step.step}: {step.role}: {step.outcome}: {step.why}", passed_by(step))
+        yield Line(f"step {step.step}: {step.role}: {step.outcome}: {_why(step)}", passed_by(step))
+    if step.prompt or step.completion:
+        yield Line(f"    {_cost(step.prompt, step.cached, step.completion)}")
+
+
+def _why(step: w.StepEnded) -> str:
+    """Refused attempts were told one by one already."""
+    if step.outcome == BLOCKED:
+        return "no attempt was accepted"
+    return step.why.partition("\n")[0].rstrip(":") if step.outcome in {SENT_BACK, UPHELD} else step.why
+
+
+def _tests(tests: tuple[str, ...]) -> Iterator[Line]:
+    """The test's name, the line that fails, and what it says."""
+    for test in tests[:_MOST_TESTS]:
+        name, *more = test.splitlines()
+        yield Line(f"    {name}", code=True)
+        yield from (Line(f"      {line}", code=True) for line in more if line.strip())
+    if len(tests) > _MOST_TESTS:
+        yield Line(f"    … and {counted(len(tests) - _MOST_TESTS, 'test')} more")
+
+
+def _difference(diff: str) -> Iterator[Line]:
+    """What was added and taken away, file by file, as far as that is short."""
+    shown = [line for line in diff.splitlines() if _CHANGED.match(line)]
+    for line in shown[:_MOST_LINES]:
+        new = line.startswith("+++ ")
+        yield Line(f"    {line[4:].removeprefix('b/')}" if new else f"      {line}", code=True)
+    if len(shown) > _MOST_LINES:
+        yield Line(f"      … {counted(len(shown) - _MOST_LINES, 'line')} more")
+
+
+def _cost(prompt: int, cached: int, completion: int) -> str:
+    share = f" and {cached} cached ({cached / prompt:.0%})" if cached else ""
+    return f"{prompt + completion} tokens: {prompt - cached} read{share}, {completion} written"
 
 
 def passed_by(step: w.StepEnded) -> Dot:
@@ -73,12 +115,16 @@ def passed_by(step: w.StepEnded) -> Dot:
 
 
 def _summary(ended: w.RunEnded) -> Iterator[Line]:
-    why = f": {ended.why}" if ended.why else ""
+    why = f": {ended.why}" if ended.why and ended.outcome in _TOLD_AT_THE_END else ""
     made = f"{counted(ended.steps, 'step')}, {counted(len(ended.commits), 'commit')}"
     yield Line(f"{ended.outcome}{why}", "green" if ended.outcome in {"steps-made", "kata-done"} else "yellow")
-    cached = f", {ended.cached} cached" if ended.cached else ""
-    share = f"; {ended.prefix:.0%} of the prompts as in the call before" if ended.tokens else ""
-    yield Line(f"  {made}; {ended.tokens} tokens{cached}{share}")
+    written = ended.tokens - ended.uncached - ended.cached
+    cost = _cost(ended.uncached + ended.cached, ended.cached, written) if ended.tokens else "no tokens"
+    yield Line(f"  {made}; {cost}")
+    if ended.points:
+        yield Line(f"  points of the kata that no test was written for: {'; '.join(ended.points)}", "yellow")
+    if ended.lines:
+        yield Line(f"  lines that no test runs: {', '.join(ended.lines)}", "yellow")
     yield Line(f"next: {ended.following}")
 
 

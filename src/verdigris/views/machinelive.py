@@ -40,18 +40,17 @@ def after(glance: Glance, happening: w.Happening) -> Glance:
                 player=happening.player,
                 attempt=0,
                 attempts=happening.attempts,
-                doing="plans",
+                doing="reads",
             )
         case w.Attempted():
             return replace(glance, attempt=happening.attempt, doing="writes")
         case w.Asked():
             cached = glance.cached + happening.cached
-            doing = "plans" if glance.attempt == 0 else "is judged"
-            return replace(glance, tokens=happening.total, cached=cached, doing=doing)
+            return replace(glance, tokens=happening.total, cached=cached, doing="is judged")
         case w.Delayed():
             return replace(glance, doing=f"waits: {happening.why}")
         case w.Refused():
-            return replace(glance, verdict=f"not accepted: {happening.why}", doing="tries again")
+            return replace(glance, verdict=f"attempt {happening.attempt} was refused", doing="tries again")
         case w.StepEnded():
             dot = ("●", DOTS[happening.role]) if happening.commit else (_PASSED, passed_by(happening))
             verdict = happening.verdict or happening.outcome

@@ -31,6 +31,8 @@ def _lines(found: MachineSurvey) -> Iterator[Line]:
     for red in found.reds:
         place = f" at {red.place}" if red.place else ""
         yield Line(f"  red {red.test_id}{place}: {red.failure}", "red")
+    if found.running:
+        yield Line(f"next: the {found.role} is at it; wait, or end the run with Ctrl-C where it was started")
 
 
 def document(found: MachineSurvey | None) -> dict[str, Any] | None:

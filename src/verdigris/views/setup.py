@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from verdigris.views.line import Line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from verdigris.core.settings import Stack
     from verdigris.kernel.setup import Initialised, Plan, Removed
@@ -60,6 +60,11 @@ def removed_lines(removed: Removed) -> list[Line]:
             what = "there was no tdd.yaml"
     head = "Verdigris is no longer set up here" if removed.was_configured else "Verdigris was not set up here"
     return [Line(f"{head}; {what}; the log stays")]
+
+
+def leftover_lines(found: Iterable[tuple[str, str]]) -> list[Line]:
+    """What goes, and what stays with the reason."""
+    return [Line(f"kept {what}: {why}" if why else f"will remove {what}") for what, why in found]
 
 
 def gate_plan_lines(agents: Sequence[str]) -> list[Line]:

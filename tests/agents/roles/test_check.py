@@ -21,7 +21,7 @@ TREE = {
     "held.py": "held\n",
     "spec/it.md": "it\n",
 }
-MATERIAL = replace(start(), ground=TREE, withheld=frozenset({"tests/test_held.py"}))
+MATERIAL = replace(start(), files=TREE, withheld=frozenset({"tests/test_held.py"}))
 KNOWN = frozenset(TREE)
 
 

@@ -53,7 +53,7 @@ def report(*results: TestResult, **about: Any) -> TestReport:
 
 
 def test_a_refused_answer_goes_back_with_every_reason_and_the_files_it_had_not_seen() -> None:
-    material = replace(start(), ground={SOURCE: "x = 1\n"})
+    material = replace(start(), files={SOURCE: "x = 1\n"})
     said = feedback.refused_answer(Refused(("one", "two"), (SOURCE,)), material)
     assert "- one\n- two\n" in said
     assert f"## {SOURCE}\n```\nx = 1\n```" in said

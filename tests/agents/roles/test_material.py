@@ -4,24 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from support.kata_run import PYPROJECT, SOURCE, TEST, classify, run, source_text, start, test_text
+from support.kata_run import PYPROJECT, TEST, classify, run, source_text, start, test_text
 from verdigris.agents.counting import estimate_ask
 from verdigris.agents.roles.guide import guide
-from verdigris.agents.roles.material import FLOOR, Commit, shrunk
-from verdigris.agents.roles.prompting import Task, plan_ask
+from verdigris.agents.roles.material import FLOOR, shrunk
+from verdigris.agents.roles.prompting import Task, first_ask
 from verdigris.agents.roles.role import Role
 from verdigris.agents.roles.selection import by_weight
 from verdigris.agents.roles.showable import as_text, secret, worth_telling
 from verdigris.core.errors import UserError
 
 test_text.__test__ = False  # type: ignore[attr-defined]
-
-
-def test_the_tree_follows_from_the_commits() -> None:
-    commits = (Commit("a", {"a.py": "1\n", "b.py": None}), Commit("b", {"a.py": "2\n"}, ("b.py", "kata.md")))
-    material = replace(start(), ground={"kata.md": "x"}, commits=commits)
-    assert material.tree == {"a.py": "2\n"}
-    assert [sorted(tree) for tree in material.trees] == [["kata.md"], ["a.py", "b.py", "kata.md"], ["a.py"]]
 
 
 def test_roles_take_turns() -> None:
@@ -81,10 +74,10 @@ def test_files_that_matter_come_first() -> None:
 
 
 def test_material_shrinks_until_nothing_is_left_to_cut() -> None:
-    commits = tuple(Commit("x", {SOURCE: source_text(n), TEST: test_text(n)}) for n in range(30))
-    material, sizes = replace(start(), commits=commits), []
+    files = {f"src/m{n}.py": source_text(n) for n in range(60)} | {TEST: test_text(60)}
+    material, sizes = replace(start(), files=files), []
     while material.budget * 0.6 >= FLOOR:
-        sizes.append(estimate_ask(plan_ask(material, Task(Role.TESTER, 1))[0]))
+        sizes.append(estimate_ask(first_ask(material, Task(Role.TESTER, 1))[0]))
         assert sizes[-1] <= material.budget * 1.1 + 700
         material = shrunk(material)
     assert len(sizes) > 2
@@ -95,7 +88,7 @@ def test_material_shrinks_until_nothing_is_left_to_cut() -> None:
 
 def test_a_kata_that_is_too_long_is_cut() -> None:
     material = replace(start(8_000), kata="A long story, told at length.\n" * 5_000)
-    ask, _ = plan_ask(material, Task(Role.TESTER, 1))
+    ask, _ = first_ask(material, Task(Role.TESTER, 1))
     assert estimate_ask(ask) < 8_800
 
 

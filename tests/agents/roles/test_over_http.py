@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.kata_run import PLANNED, SOURCE, TEST, source_text, start, test_text
+from support.kata_run import PLANNED, TEST, source_text, start, test_text
 from support.openai_server import Answer, Call, Server, serving
 from verdigris.agents.endpoint import Endpoint
 from verdigris.agents.remote import Remote
 from verdigris.agents.roles.check import EditPlan
-from verdigris.agents.roles.conversation import begin, edit, plan
-from verdigris.agents.roles.material import Commit, shrunk
+from verdigris.agents.roles.conversation import begin, edit
+from verdigris.agents.roles.material import shrunk
 from verdigris.agents.roles.plan import Refused
 from verdigris.agents.roles.prompting import Task
 from verdigris.agents.roles.role import Role
@@ -36,8 +36,7 @@ def test_a_step_that_reads_blunders_and_succeeds() -> None:
     reading = Answer(calls=(Call("read_file", {"path": "pyproject.toml"}, "c1"),))
     script: list[str | Answer] = [reading, PLANNED, f"Here you are: {EDITED}", f"```json\n{EDITED}\n```"]
     with serving(script) as server, remote(server) as model:
-        talk, _ = plan(model, begin(start(), TASK))
-        talk, refused = edit(model, talk)
+        talk, refused = edit(model, begin(start(), TASK))
         talk, made = edit(model, talk)
     assert isinstance(refused, Refused)
     assert isinstance(made, EditPlan)
@@ -53,17 +52,16 @@ def test_a_step_that_reads_blunders_and_succeeds() -> None:
 def test_a_server_that_knows_neither_tools_nor_schemas_is_asked_without() -> None:
     plain = frozenset({"tools", "response_format"})
     with serving([PLANNED, EDITED], without=plain) as server, remote(server) as model:
-        talk, _ = plan(model, begin(start(), TASK))
-        _, made = edit(model, talk)
+        _, made = edit(model, begin(start(), TASK))
     assert isinstance(made, EditPlan)
     assert "tools" not in server.requests[-1].body
 
 
 def test_material_is_shrunk_until_a_small_context_takes_it() -> None:
-    commits = tuple(Commit("feat: x", {SOURCE: source_text(n), TEST: test_text(n)}) for n in range(12))
-    material: Material = replace(start(), commits=commits)
-    with serving(lambda _: PLANNED, context=6_000) as server, remote(server) as model:
+    files = {f"src/m{n}.py": source_text(n) for n in range(80)}
+    material: Material = replace(start(), files=files)
+    with serving(lambda _: EDITED, context=6_000) as server, remote(server) as model:
         with pytest.raises(ContextOverflow):
-            plan(model, begin(material, TASK))
-        talk, _ = plan(model, begin(shrunk(material, 0.2), TASK))
+            edit(model, begin(material, TASK))
+        talk, _ = edit(model, begin(shrunk(material, 0.2), TASK))
     assert talk.plan

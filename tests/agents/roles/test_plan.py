@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from verdigris.agents.roles.plan import SCHEMA, Answer, Edit, Refused, Say, read_answer, read_plan
+from verdigris.agents.roles.plan import SCHEMA, Answer, Edit, Refused, Say, read_answer
 
 EDIT = {"path": "a.py", "action": "upsert", "intent": "it", "content": "x\n", "to": None}
 GOOD: dict[str, Any] = {
@@ -57,7 +57,7 @@ def test_what_does_no_harm_around_it(text: str) -> None:
         (f"{TEXT}\nHope this helps.", 'text after the JSON object ("Hope this helps.")'),
         (f"Here:\n```json\n{TEXT}\n```", "text before the JSON object"),
         (f"{TEXT}\n{TEXT}", "more than one JSON object"),
-        ('{"verdict": "edit",}', "broken at line 1, column"),
+        ('{"verdict": "edit",,}', "broken at line 1, column"),
         ('{"verdict": "edit" "x": 1}', "broken at line 1, column 20 (Expecting ',' delimiter)"),
         ('{"a": "one\ntwo"}', "a line break is written \\n"),
         (r'{"a": "\d"}', "a backslash is written \\\\"),
@@ -86,11 +86,6 @@ def test_an_answer_that_the_server_cut_is_called_cut() -> None:
     refused = read_answer('{"verdict": "edit" "', finish="length")
     assert isinstance(refused, Refused)
     assert "cut off" in refused.reasons[0]
-
-
-def test_a_plan_may_be_prose() -> None:
-    assert read_plan("<think>x</think>First a test.").rationale == "First a test."
-    assert read_plan(changed(verdict="kata-done", edits=[])).verdict is Say.KATA_DONE
 
 
 def objects(schema: Any) -> list[dict[str, Any]]:

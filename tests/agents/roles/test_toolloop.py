@@ -12,7 +12,7 @@ from verdigris.agents.roles.tools import TOOLS, answer
 
 MATERIAL = replace(
     start(),
-    ground={
+    files={
         "src/a.py": "def add():\n    return 1\n",
         "src/b.py": "import a\na.add()\n",
         "empty.py": "",

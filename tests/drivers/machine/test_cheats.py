@@ -18,7 +18,7 @@ def refusals(kata: Kata) -> list[str]:
 
 
 def test_a_tester_that_answers_junk_is_told_and_tries_again(kata: Kata) -> None:
-    kata.plays(step_1_tester=["I would write a test.", '{"verdict": "edit", ', FIRST])
+    kata.plays(step_1_tester=["A plan.", "I would write a test.", '{"verdict": "edit", ', FIRST])
     assert kata.run(1).outcome == "steps-made"
     assert ["no JSON object" in refusals(kata)[0], "cut off" in refusals(kata)[1]] == [True, True]
     assert kata.subjects() == ["test: an empty string is zero"]
@@ -59,7 +59,6 @@ def test_what_does_not_pass_is_taken_back_before_the_next_attempt(red: Kata) -> 
     assert red.run(1).outcome == "steps-made"
     assert "still-red" in refusals(red)[0]
     assert not (red.root / "more.py").exists()
-    assert "more.py" in str(list(red.project.state().aside.values()))
 
 
 def test_a_refactor_keeps_every_test_and_its_limits(green: Kata) -> None:

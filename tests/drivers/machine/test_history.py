@@ -7,7 +7,7 @@ import pytest
 from support.gitrepo import make_repo
 from verdigris.agents.roles.role import Role
 from verdigris.core.pathclass import PathClass
-from verdigris.drivers.machine.history import commits, made, record
+from verdigris.drivers.machine.history import Record, commits, made, record
 from verdigris.drivers.machine.position import Made
 from verdigris.kernel.repository import find_repository
 
@@ -49,18 +49,21 @@ def test_a_merge_brings_the_machines_commits_of_the_other_side(repo: GitRepo) ->
     assert [told.made for told in commits(repo.root)] == [None] * 3
 
 
-def test_what_is_told_begins_below_the_machines_first_commit_and_stays_there(repo: GitRepo) -> None:
+def test_the_files_are_heads_and_the_history_begins_with_the_machines_first_commit(repo: GitRepo) -> None:
     place = find_repository(repo.root)
     told = record(place, commits(repo.root), source)
-    assert (told.ground, told.commits) == ({"a.py": "a = 1\n", "image.png": None}, ())
+    assert told == Record({"a.py": "a = 1\n", "image.png": None}, {}, ())
     repo.write("b.py", "b = 1\n")
     repo.commit(TESTER)
+    repo.write("b.py", "b = 2\n")
     repo.git("rm", "--quiet", "a.py")
     repo.commit("by a person again")
     later = record(place, commits(repo.root), source)
-    assert later.ground == told.ground
-    assert [(commit.texts, commit.gone) for commit in later.commits] == [
-        ({"b.py": "b = 1\n"}, ()),
-        ({}, ("a.py",)),
-    ]
-    assert later.commits[0].message.startswith("test: one")
+    assert later.files == {"b.py": "b = 2\n", "image.png": None}
+    assert (later.ages, later.history) == ({"b.py": 2}, ("test: one", "by a person again"))
+
+
+def test_points_and_concerns_are_read_from_the_trailers(repo: GitRepo) -> None:
+    repo.commit(f"{TESTER}TDD-Point: 2\nTDD-Point: 3\nTDD-Concern: a.py:1: a table\n")
+    found = made(repo.root)[0]
+    assert (found.points, found.concerns, found.squashed) == ((2, 3), ("a.py:1: a table",), False)

@@ -54,10 +54,11 @@ def test_a_private_worktree_makes_commits_and_the_users_branch_follows(tmp_path:
     assert kata.repo.head() == kata.repo.git("rev-parse", PRIVATE)
     began = kata.of(RunBegan)[0]
     assert began.worktree != str(kata.root)
-    assert (kata.root / ".tdd/plan/step-1-tester.md").read_text().endswith("The smallest step that helps.\n")
+    plan = (kata.root / ".tdd/plan/step-1-tester.md").read_text()
+    assert plan.endswith("Because of an empty string is zero.\n")
     log = json.loads((kata.root / ".tdd/logs/step-2-implementor.json").read_text())
     assert (log["verdict"], log["commit"]) == ("accepted", kata.repo.head())
-    assert log["usage"] == {"prompt": 200, "cached": 120, "completion": 20, "estimated": False}
+    assert log["usage"] == {"prompt": 100, "cached": 60, "completion": 10, "estimated": False}
     assert log["attempts"][0]["runs"][0]["tests"] == {f"{TEST}::test_empty_is_zero": "pass"}
     assert kata.project.log.verify().whole
 
@@ -109,9 +110,7 @@ def test_a_sent_back_tester_may_not_weaken_what_was_accepted(green: Kata) -> Non
 
 
 def test_a_kata_that_is_done_is_a_result(kata: Kata) -> None:
-    kata.repo.write(
-        TALK, recording({"step-1-tester": [stop("kata-done", "all of it is shown")]}, planned=False)
-    )
+    kata.repo.write(TALK, recording({"step-1-tester": [stop("kata-done", "all of it is shown")]}))
     assert kata.run(20).outcome == "kata-done"
     assert kata.project.state().machine.last == 0
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from verdigris.agents.roles.prompting import EDIT, PLAN
+from verdigris.agents.roles.prompting import ASK
 from verdigris.agents.roles.role import Role
 
 if TYPE_CHECKING:
@@ -25,18 +25,14 @@ class Turn:
     subject: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     intents: Mapping[str, str] = field(default_factory=dict)
+    points: tuple[int, ...] = ()
     stop: str = ""
     """The verdict, where it is not `edit`."""
 
     @property
-    def plan(self) -> str:
-        reason = self.why if self.stop else ""
-        return _answer(self.stop or "edit", reason=reason, rationale="" if self.stop else self.why)
-
-    @property
     def answer(self) -> str:
         if self.stop:
-            return self.plan
+            return _answer(self.stop, reason=self.why)
         edits = [
             {
                 "path": path,
@@ -48,7 +44,10 @@ class Turn:
             for path, text in self.files.items()
         ]
         kind = self.role.commit_types[0]
-        return _answer("edit", rationale=self.why, type=kind, subject=self.subject, edits=edits)
+        points = list(self.points)
+        return _answer(
+            "edit", rationale=self.why, type=kind, subject=self.subject, points=points, edits=edits
+        )
 
 
 @dataclass
@@ -60,12 +59,20 @@ class Script:
     """The text of the kata's test file so far."""
     test_file: str = ""
 
-    def test(self, subject: str, why: str, case: str, stubs: Mapping[str, str] | None = None) -> None:
+    def test(
+        self,
+        subject: str,
+        why: str,
+        case: str,
+        stubs: Mapping[str, str] | None = None,
+        *,
+        points: tuple[int, ...] = (),
+    ) -> None:
         """One more case in the test file."""
         self.tests += case
         files = {self.test_file: self.tests, **(stubs or {})}
         intents = dict.fromkeys(stubs or {}, "a stub, so that the test can be run")
-        self.turns.append(Turn(Role.TESTER, why, subject, files, intents))
+        self.turns.append(Turn(Role.TESTER, why, subject, files, intents, points))
 
     def implement(self, subject: str, why: str, files: Mapping[str, str]) -> None:
         self.turns.append(Turn(Role.IMPLEMENTOR, why, subject, files))
@@ -92,14 +99,12 @@ def served(script: Script) -> Callable[[Request], str]:
         role, step = _TASK.findall(request.text)[-1]
         turn = script.turns[int(step) - 1]
         assert turn.role == role, f"step {step} is the {turn.role}'s"
-        if PLAN in request.last:
-            return turn.plan
-        assert EDIT in request.last, f"step {step} was refused: {request.last}"
+        assert ASK in request.last, f"step {step} was refused: {request.last}"
         return turn.answer
 
     return answered
 
 
 def _answer(verdict: str, **said: Any) -> str:
-    blank = {"reason": "", "rationale": "", "read": [], "type": "", "subject": "", "edits": []}
+    blank = {"reason": "", "rationale": "", "read": [], "type": "", "subject": "", "points": [], "edits": []}
     return json.dumps({"verdict": verdict, **blank, **said}, ensure_ascii=False)

@@ -45,6 +45,7 @@ def _first_sums(play: Script) -> None:
         "def test_an_empty_string_is_zero():\n"
         '    assert add("") == 0\n',
         {ADDING: "def add(numbers: str) -> int:  # STUB:TDD\n    return -1\n"},
+        points=(1,),
     )
     play.implement(
         "give zero for an empty string",
@@ -56,6 +57,7 @@ def _first_sums(play: Script) -> None:
         "show that a single number is its own value",
         "The second rule; it makes the constant of the first one wrong.",
         '\n\ndef test_a_single_number_is_its_own_value():\n    assert add("7") == 7\n',
+        points=(2,),
     )
     play.implement(
         "read a single number",
@@ -72,6 +74,7 @@ def _first_sums(play: Script) -> None:
         "show that two numbers are summed",
         "The third rule; two numbers are the smallest sum.",
         '\n\ndef test_numbers_with_a_comma_between_them_are_summed():\n    assert add("1,2") == 3\n',
+        points=(3,),
     )
     play.implement(
         "sum the numbers between commas",
@@ -103,6 +106,7 @@ def _separators(play: Script) -> None:
         "show that a line break separates numbers too",
         "The fourth rule; the example of the kata mixes both separators.",
         '\n\ndef test_a_line_break_separates_numbers_too():\n    assert add("1\\n2,3") == 6\n',
+        points=(4,),
     )
     play.implement(
         "take line breaks for commas",
@@ -122,6 +126,7 @@ def _separators(play: Script) -> None:
         "show that a first line names another separator",
         "The fifth rule, with the example of the kata.",
         '\n\ndef test_a_first_line_names_another_separator():\n    assert add("//;\\n1;2") == 3\n',
+        points=(5,),
     )
     play.implement(
         "read the separator from the first line",
@@ -162,6 +167,7 @@ def _negatives(play: Script) -> None:
         "\n\ndef test_a_negative_number_is_refused():\n"
         '    with pytest.raises(ValueError, match="^negatives not allowed: -2$"):\n'
         '        add("1,-2")\n',
+        points=(6,),
     )
     play.implement(
         "refuse a negative number",
@@ -184,6 +190,7 @@ def _negatives(play: Script) -> None:
         "\n\ndef test_all_negative_numbers_are_named_in_their_order():\n"
         '    with pytest.raises(ValueError, match="^negatives not allowed: -1, -3$"):\n'
         '        add("-1,2,-3")\n',
+        points=(7,),
     )
     play.implement(
         "name all negative numbers",
@@ -231,6 +238,7 @@ def _large_and_long(play: Script) -> None:
         "\n\ndef test_numbers_above_1000_are_left_out():\n"
         '    assert add("2,1001") == 2\n'
         '    assert add("1000,1") == 1001\n',
+        points=(8,),
     )
     play.implement(
         "leave out numbers above 1000", "One condition where the numbers are summed.", {ADDING: adding}
@@ -240,6 +248,7 @@ def _large_and_long(play: Script) -> None:
         "show that a separator in brackets may be long",
         "The ninth rule, with the example of the kata.",
         '\n\ndef test_a_separator_in_brackets_may_be_long():\n    assert add("//[***]\\n1***2***3") == 6\n',
+        points=(9,),
     )
     head = NUMBERS_IN + '    first, _, body = text.partition("\\n")\n'
     play.implement(
@@ -252,6 +261,7 @@ def _large_and_long(play: Script) -> None:
         "show that several separators may be named",
         "The tenth rule: the first of them short, the second long.",
         '\n\ndef test_several_separators_may_be_named():\n    assert add("//[*][%%]\\n1*2%%3") == 6\n',
+        points=(10,),
     )
     play.implement(
         "read every separator in brackets",

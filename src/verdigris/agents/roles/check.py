@@ -28,6 +28,7 @@ _STOPS = {
     Say.NOTHING_TO_DO: (Role.REFACTORER,),
     Say.KATA_DONE: (Role.TESTER,),
     Say.TEST_IS_WRONG: tuple(Role),
+    Say.TEST_IS_RIGHT: (Role.TESTER,),
     Say.KATA_IS_WRONG: tuple(Role),
 }
 _INSTEAD = {
@@ -48,6 +49,8 @@ class EditPlan:
     """Path → its bytes afterwards; None deletes. What `kernel.writing.write` takes."""
     intents: tuple[tuple[str, str], ...] = ()
     """Path → what the change is for."""
+    points: tuple[int, ...] = ()
+    """Of the tester: the points of the kata that the test shows."""
 
 
 @value
@@ -58,8 +61,12 @@ class Stop:
     reason: str
 
 
-def check(answer: Answer, role: Role, material: Material, known: frozenset[str]) -> EditPlan | Stop | Refused:
-    """`known`: files that the model has seen whole as they are now."""
+def check(
+    answer: Answer, role: Role, material: Material, known: frozenset[str], *, returned: bool = False
+) -> EditPlan | Stop | Refused:
+    """`known`: files that the model has seen whole as they are. `returned`: the tester's test came back."""
+    if answer.verdict is Say.TEST_IS_RIGHT and role is Role.TESTER and not returned:
+        return Refused(("The verdict test-is-right answers a test that came back, and none did.",))
     if answer.verdict is not Say.EDIT:
         return _stopped(answer, role)
     tree = material.tree
@@ -68,13 +75,15 @@ def check(answer: Answer, role: Role, material: Material, known: frozenset[str])
     reasons += [f"{path}: you have not seen all of it, and `upsert` replaces all of it" for path in unseen]
     changes = {} if reasons else _changes(answer, tree)
     if not reasons and not changes:
-        reasons.append("Every edit leaves its file as it is: nothing would change.")
+        right = " If the test is right as it is, answer test-is-right." if returned else ""
+        reasons.append(f"Every edit leaves its file as it is: nothing would change.{right}")
     if reasons:
         return Refused(tuple(reasons), unseen)
     kind = answer.type if answer.type in role.commit_types else role.commit_types[0]
     intents = ((plain(edit.to or edit.path), _flat(edit.intent)) for edit in answer.edits)
     shown = tuple((path, intent) for path, intent in intents if path in changes and intent)
-    return EditPlan(role, kind, _subject(answer), answer.rationale.strip(), changes, shown)
+    points = tuple(sorted(frozenset(answer.points))) if role is Role.TESTER else ()
+    return EditPlan(role, kind, _subject(answer), answer.rationale.strip(), changes, shown, points)
 
 
 def _stopped(answer: Answer, role: Role) -> Stop | Refused:
@@ -211,6 +220,7 @@ def _changes(answer: Answer, tree: Tree) -> dict[str, bytes | None]:
 
 def _as_before(content: str, old: str | None) -> str:
     """With the line ends that the file had, and one at the end: models are careless with both."""
+    content = content.replace("\r\n", "\n")
     if content and not content.endswith("\n") and (not old or old.endswith("\n")):
         content += "\n"
     if old and "\r\n" in old and old.count("\r\n") == old.count("\n") and "\r" not in content:

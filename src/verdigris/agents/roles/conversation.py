@@ -1,4 +1,4 @@
-"""One step's talk with one role: the plan, the edits, and what is said to each attempt."""
+"""One step's talk with one role: what it is asked, what it answers, and what is said to each attempt."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.agents.roles.check import EditPlan, Stop, check
-from verdigris.agents.roles.feedback import refused_answer
+from verdigris.agents.roles.feedback import earlier_attempts, refused_answer
 from verdigris.agents.roles.paths import plain
-from verdigris.agents.roles.plan import Answer, Refused, Say, read_answer, read_plan
-from verdigris.agents.roles.prompting import Task, again, edit_ask, plan_ask
-from verdigris.agents.roles.toolloop import Exchange, converse
+from verdigris.agents.roles.plan import Answer, Refused, Say, bared, read_answer
+from verdigris.agents.roles.prompting import Task, again, edit_ask, first_ask
+from verdigris.agents.roles.toolloop import ROUNDS, Exchange, converse
+from verdigris.agents.roles.tools import why_not_read
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
@@ -19,12 +20,20 @@ if TYPE_CHECKING:
 
 _SHOWN = 60_000
 """Characters of the files that a plan wants to see."""
+LOOKS = 2
+"""Answers of one step that may be a plan, or ask for files, and cost no attempt."""
+_ONLY_CALLS = (
+    "You called a tool once more instead of answering, and no tool is left: answer with the JSON object"
+    " alone; `read` asks for files."
+)
 
 
 @value
 class Talk:
     material: Material
     task: Task
+    base: Ask
+    """The step's question, with all that was read and planned since; every attempt begins with it."""
     ask: Ask
     """What is to be asked next."""
     known: frozenset[str]
@@ -35,59 +44,81 @@ class Talk:
     """For people: `.tdd/plan/step-N-role.md`."""
     answered: str = ""
     """The last answer as the model wrote it."""
-    ready: EditPlan | None = None
-    """The edits, where the plan came with them: the next `edit` asks nothing."""
+    looks: int = 0
+    tried: tuple[str, ...] = ()
+    """Why each attempt so far came to nothing."""
 
 
 def begin(material: Material, task: Task, *, tools: bool = True) -> Talk:
-    ask, told = plan_ask(material, task, tools=tools)
-    return Talk(material, task, ask, told.complete)
-
-
-def plan(model: Model, talk: Talk) -> tuple[Talk, Stop | None]:
-    """The first question; where the role stops already, why. Else `edit` comes next."""
-    talk = _asked(model, talk)
-    answer = read_plan(talk.answered)
-    talk = replace(talk, plan=answer.rationale)
-    match check(answer, talk.task.role, talk.material, talk.known):
-        case Stop() as stop:
-            return talk, stop
-        case EditPlan() as made:
-            return replace(talk, ready=made), None
-    files = _wanted(answer, talk)
-    following = edit_ask(talk.ask, talk.answered, files)
-    return replace(talk, ask=following, known=talk.known | files.keys()), None
+    ask, told = first_ask(material, task, tools=tools)
+    return Talk(material, task, ask, ask, told.complete)
 
 
 def edit(model: Model, talk: Talk) -> tuple[Talk, EditPlan | Stop | Refused]:
     """One attempt. What is Refused is said to the model already: `edit` again asks for the next answer."""
-    if talk.ready is not None:
-        return replace(talk, ready=None), talk.ready
-    talk = _asked(model, talk)
-    finish = talk.exchanges[-1].reply.finish
-    answer = read_answer(talk.answered, finish=finish)
-    judged = answer if isinstance(answer, Refused) else _judged(answer, talk)
+    while True:
+        talk = _asked(model, talk)
+        answer = _read(talk)
+        if isinstance(answer, Refused) or not _is_plan(answer) or talk.looks >= LOOKS:
+            break
+        talk = _shown(talk, answer)
+    if isinstance(answer, Refused):
+        judged: EditPlan | Stop | Refused = answer
+    else:
+        talk = talk if talk.plan else replace(talk, plan=answer.rationale)
+        judged = check(answer, talk.task.role, talk.material, talk.known, returned=talk.task.returned)
     if isinstance(judged, Refused):
         said = refused_answer(judged, talk.material)
-        talk = replace(say(talk, said), known=talk.known | frozenset(judged.unseen))
+        known = talk.known | frozenset(judged.unseen)
+        talk = replace(say(talk, said, "; ".join(judged.reasons)), known=known)
     return talk, judged
 
 
-def _judged(answer: Answer, talk: Talk) -> EditPlan | Stop | Refused:
-    if answer.verdict is Say.EDIT and not answer.edits and (files := _wanted(answer, talk)):
-        return Refused(("There are no edits yet, but files that you asked to see.",), tuple(files))
-    return check(answer, talk.task.role, talk.material, talk.known)
+def say(talk: Talk, said: str, why: str = "") -> Talk:
+    """What the machine found out about the last edits (feedback); the next `edit` is another attempt.
+
+    The attempts before the last one are told by their reasons alone, so that a long step stays short.
+    """
+    ask = again(talk.base, talk.answered, said + earlier_attempts(talk.tried))
+    return replace(talk, ask=ask, tried=(*talk.tried, why or said))
 
 
-def say(talk: Talk, said: str) -> Talk:
-    """What the machine found out about the last edits (feedback); the next `edit` is another attempt."""
-    return replace(talk, ask=again(talk.ask, talk.answered, said))
+def _read(talk: Talk) -> Answer | Refused:
+    """The first answer may be a plan in prose: only its words are used."""
+    reply = talk.exchanges[-1].reply
+    if reply.calls and not reply.text.strip():
+        return Refused((_ONLY_CALLS,))
+    answer = read_answer(talk.answered, finish=reply.finish)
+    prose = bared(talk.answered)
+    if isinstance(answer, Refused) and not (talk.looks or talk.tried) and prose and "{" not in prose:
+        return Answer(Say.EDIT, prose)
+    return answer
+
+
+def _is_plan(answer: Answer) -> bool:
+    return answer.verdict is Say.EDIT and not answer.edits
+
+
+def _shown(talk: Talk, answer: Answer) -> Talk:
+    files, missing = _wanted(answer, talk)
+    ask = edit_ask(talk.ask, talk.answered, files, missing)
+    return replace(
+        talk,
+        base=ask if talk.ask == talk.base else talk.base,
+        ask=ask,
+        known=talk.known | files.keys(),
+        plan=talk.plan or answer.rationale,
+        looks=talk.looks + 1,
+    )
 
 
 def _asked(model: Model, talk: Talk) -> Talk:
-    conversed = converse(model, talk.ask, talk.material)
+    rounds = max(0, ROUNDS - sum(1 for each in talk.exchanges if each.reply.calls))
+    conversed = converse(model, talk.ask, talk.material, rounds=rounds)
+    first = talk.ask == talk.base
     return replace(
         talk,
+        base=conversed.ask if first else replace(talk.base, tools=conversed.ask.tools),
         ask=conversed.ask,
         known=talk.known | frozenset(conversed.read),
         exchanges=(*talk.exchanges, *conversed.exchanges),
@@ -95,14 +126,21 @@ def _asked(model: Model, talk: Talk) -> Talk:
     )
 
 
-def _wanted(answer: Answer, talk: Talk) -> dict[str, str]:
-    """Those that exist, may be seen and are not known, as far as there is room."""
+def _wanted(answer: Answer, talk: Talk) -> tuple[dict[str, str], list[str]]:
+    """Those that exist, may be seen and are not known, as far as there is room; and why not the others."""
     found: dict[str, str] = {}
+    missing: list[str] = []
     tree = talk.material.tree
     room = _SHOWN
     for path in map(plain, answer.read):
         text = tree.get(path)
-        if text and path not in talk.known and len(text) <= room:
+        if path in talk.known:
+            missing.append(f"{path} is told above, whole.")
+        elif not text:
+            missing.append(why_not_read(path, talk.material))
+        elif len(text) > room:
+            missing.append(f"{path} is too long to be shown as well.")
+        else:
             found[path] = text
             room -= len(text)
-    return found
+    return found, missing

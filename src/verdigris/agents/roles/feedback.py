@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.agents.roles.telling import fenced, shown_file
 from verdigris.core.redness import VALID, WHY_NOT, judge_collect_error
 from verdigris.core.report import Ended, Status
+from verdigris.core.uncovered import UNASKED
 from verdigris.core.verdict import Kind, first_line
 
 if TYPE_CHECKING:
@@ -20,6 +22,15 @@ if TYPE_CHECKING:
     from verdigris.core.events import TestRun
     from verdigris.core.report import TestReport, TestResult
     from verdigris.core.verdict import Verdict
+
+Quote: TypeAlias = Callable[[str, int], str]
+"""Path and line → the line's text as it was judged, to be said after its number: formatters move lines."""
+_LATER = "Remove it; a later test will ask."
+
+
+def _unquoted(_: str, __: int) -> str:
+    return ""
+
 
 _MOST_TESTS = 5
 _MOST_LINES = 25
@@ -43,6 +54,19 @@ _MEANS = {
 }
 
 
+def earlier_attempts(tried: Sequence[str]) -> str:
+    """What the attempts before the last one came to, a line each."""
+    if not tried:
+        return ""
+    lines = [f"{number}. {_clipped(why)}" for number, why in enumerate(tried, 1)]
+    return "\nYour attempts before that, and why they came to nothing:\n" + "\n".join(lines) + "\n"
+
+
+def _clipped(why: str) -> str:
+    flat = " ".join(why.split())
+    return flat if len(flat) <= _LINE else f"{flat[:_LINE]}…"
+
+
 def refused_answer(refused: Refused, material: Material) -> str:
     """After an answer that was not carried out."""
     tree = material.tree
@@ -57,15 +81,24 @@ def denied(deny: Deny) -> str:
 
 
 def wrong_red(
-    tests: Sequence[TestRun], report: TestReport | None, *, withheld: AbstractSet[str] = frozenset()
+    tests: Sequence[TestRun],
+    report: TestReport | None,
+    *,
+    withheld: AbstractSet[str] = frozenset(),
+    passing: Sequence[str] = (),
+    stubbed: bool = False,
+    quote: Quote = _unquoted,
 ) -> str:
-    """After a tester's edits that left no test red for the right reason."""
+    """After a tester's edits that left no test red for the right reason.
+
+    `passing`: the new tests among those that pass; `stubbed`: they came with stubs.
+    """
     lines = [_judged(run) for run in tests if run.red not in {None, VALID} and _open(run.native_id, withheld)]
     lines += _not_loaded(report, withheld)
     return _said(
         "No test is red for the right reason:",
-        _listed(lines[:_MOST_TESTS] or [_nothing_red(tests, report)]),
-        *_details(report, withheld),
+        _listed(lines[:_MOST_TESTS] or [_nothing_red(tests, report, passing, stubbed=stubbed)]),
+        *_details(report, withheld, quote),
         _TAKEN_BACK,
     )
 
@@ -90,18 +123,33 @@ def unsettled(
     output: Iterable[str] = (),
     *,
     withheld: AbstractSet[str] = frozenset(),
+    quote: Quote = _unquoted,
 ) -> str:
     """After a settlement or a refactor that was not accepted; `output`: what failing commands said."""
     head = f"Not accepted [{verdict.kind}]. {_MEANS.get(verdict.kind, '')}".rstrip()
     if verdict.kind is Kind.OVERFIT:
         return _said(head, _TAKEN_BACK)
-    details = _details(report, withheld)
+    unasked = [_unasked(reason, quote) for reason in verdict.reasons if reason.startswith(UNASKED)]
+    if unasked and len(unasked) == len(verdict.reasons):
+        return _said("You wrote code that no test asks for:", _listed(unasked), _LATER, _TAKEN_BACK)
+    details = _details(report, withheld, quote)
+    if verdict.reasons and all(_is_tools(reason) for reason in verdict.reasons):
+        head = "Not accepted: the tests pass, a command of the project does not."
     # A failure that is told in full length below need not be told here as well.
     said = tuple(f"{result.id}: " for result in _failed(report, withheld)[:_MOST_TESTS])
     hidden = tuple(withheld)
     reasons = [r for r in verdict.reasons if not r.startswith(said) and not any(path in r for path in hidden)]
     printed = [fenced(_tail(text)) for text in output if text.strip()]
-    return _said(head, _listed(reasons), *details, *printed, _TAKEN_BACK)
+    # What keeps a file from loading says more than that its tests are missing.
+    told = _not_loaded(report, withheld) or once_each(reasons)
+    return _said(head, _listed(told), *details, *printed, _TAKEN_BACK)
+
+
+def causes(verdict: Verdict, report: TestReport | None) -> str:
+    """Why a verdict is what it is, on a line for people: what does not load before what is missing for it."""
+    errors = report.errors if report is not None else ()
+    unloaded = [f"{error.path}: {error.kind}: {_plain(first_line(error.message))}" for error in errors]
+    return "; ".join(dict.fromkeys(unloaded) or once_each(verdict.reasons))
 
 
 def tool_failed(name: str, command: str, output: str) -> str:
@@ -129,6 +177,19 @@ def failing(
     return tuple(found)
 
 
+def once_each(reasons: Iterable[str]) -> list[str]:
+    """One line a cause: what many tests say alike is told once, with their number."""
+    causes: dict[str, list[str]] = {}
+    for reason in reasons:
+        test, colon, cause = reason.partition(": ")
+        alike = cause if colon and "::" in test else reason
+        causes.setdefault(alike, []).append(reason)
+    return [
+        same[0] if len(same) == 1 else f"{cause} (told by {len(same)} tests)"
+        for cause, same in causes.items()
+    ]
+
+
 # -- pieces -----------------------------------------------------------------------------------
 
 
@@ -152,9 +213,26 @@ def _why_not(code: str) -> tuple[str, str]:
     return why, following.replace(" and run `tdd test` again", "")
 
 
-def _nothing_red(tests: Sequence[TestRun], report: TestReport | None) -> str:
+def _unasked(reason: str, quote: Quote) -> str:
+    place = reason.removeprefix(UNASKED)
+    path, _, lines = place.rpartition(":")
+    first = lines.partition("-")[0]
+    return f"{place}{quote(path, int(first)) if first.isdecimal() else ''}"
+
+
+def _is_tools(reason: str) -> bool:
+    return reason.startswith(("check failed", "format failed", "verify failed"))
+
+
+def _nothing_red(
+    tests: Sequence[TestRun], report: TestReport | None, passing: Sequence[str] = (), *, stubbed: bool = False
+) -> str:
     if report is not None and report.ended is not Ended.FINISHED:
         return f"the test run did not end as it should ({report.ended})"
+    if passing and stubbed:
+        return f"`{passing[0]}` passes with the stub you wrote. Make the stub return a wrong value."
+    if passing:
+        return f"`{passing[0]}` passes already, so it asks for nothing new."
     return "every test passes already, so none asks for something new" if tests else "no test was run"
 
 
@@ -175,15 +253,16 @@ def _failed(report: TestReport | None, withheld: AbstractSet[str]) -> list[TestR
     return [result for result in results if result.status in bad and _open(result.native_id, withheld)]
 
 
-def _details(report: TestReport | None, withheld: AbstractSet[str]) -> list[str]:
+def _details(report: TestReport | None, withheld: AbstractSet[str], quote: Quote = _unquoted) -> list[str]:
     """The failures in full length, as far as that is short; where nothing ended properly, the last lines."""
     if report is None:
         return []
     failed = _failed(report, withheld)
+    failed = _one_a_cause(failed)
     more = [f"… and {len(failed) - _MOST_TESTS} more that fail"] if len(failed) > _MOST_TESTS else []
     long = [e.message for e in report.errors if e.path not in withheld and "\n" in e.message.strip()]
     found = [
-        *map(_result, failed[:_MOST_TESTS]),
+        *(_result(result, quote) for result in failed[:_MOST_TESTS]),
         *more,
         *(fenced(_head(text)) for text in long[:_MOST_TESTS]),
     ]
@@ -192,11 +271,24 @@ def _details(report: TestReport | None, withheld: AbstractSet[str]) -> list[str]
     return [fenced(_tail(report.tail))] if report.tail.strip() else []
 
 
-def _result(result: TestResult) -> str:
+def _one_a_cause(failed: list[TestResult]) -> list[TestResult]:
+    """Tests that never came to their call fail alike, for what keeps their file from loading."""
+    found: dict[tuple[str, str], TestResult] = {}
+    for result in failed:
+        failure = result.failure
+        same = (
+            (failure.kind, failure.message) if failure and result.status is Status.ERROR else (result.id, "")
+        )
+        found.setdefault(same, result)
+    return list(found.values())
+
+
+def _result(result: TestResult, quote: Quote = _unquoted) -> str:
     failure = result.failure
     if failure is None:
         return f"{result.id}: {result.status}"
-    place = f" at {failure.place.path}:{failure.place.line}" if failure.place else ""
+    at = failure.place
+    place = f" at {at.path}:{at.line}{quote(at.path, at.line)}" if at else ""
     message = _head(failure.message)
     told = f"\n{fenced(message)}" if "\n" in message else f" {message}"
     return f"{result.id}: {failure.kind}{place}:{told}"

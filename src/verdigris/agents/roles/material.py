@@ -1,4 +1,4 @@
-"""What a role may know, as values: the kata, the project where the telling begins, and each commit since."""
+"""What a role may know, as values: the kata, the files as they are, and a line for each commit."""
 
 from __future__ import annotations
 
@@ -23,19 +23,6 @@ FLOOR = 3_000
 
 
 @value
-class Commit:
-    message: str
-    texts: Tree
-    """What it added or changed, as it reads afterwards."""
-    gone: tuple[str, ...] = ()
-    """What it deleted, or moved away."""
-
-    @property
-    def paths(self) -> frozenset[str]:
-        return frozenset((*self.texts, *self.gone))
-
-
-@value
 class Material:
     """The same for all roles; only facts that are committed, so that no role sees what another thought."""
 
@@ -44,25 +31,21 @@ class Material:
     language: str = "python"
     runner: str = ""
     kata_path: str = ""
-    ground: Tree = field(default_factory=dict)
-    """The project where the run began."""
-    commits: tuple[Commit, ...] = ()
-    """Every one since, the oldest first."""
+    files: Tree = field(default_factory=dict)
+    """The project as it is committed."""
+    ages: Mapping[str, int] = field(default_factory=dict)
+    """Path → the number of the commit that changed it last, of those since the machine began; else 0."""
+    history: tuple[str, ...] = ()
+    """One line a commit since the machine began, the oldest first."""
+    tools: tuple[str, ...] = ()
+    """The commands that format and check what a role writes."""
     withheld: frozenset[str] = frozenset()
     """Held-out tests: neither shown nor written, also where a name of theirs turns up."""
     budget: int = BUDGET
 
     @property
-    def trees(self) -> tuple[Tree, ...]:
-        """The ground, then the project after each commit."""
-        found = [self.open(self.ground)]
-        for commit in self.commits:
-            found.append(after(found[-1], self.open(commit.texts), commit.gone))
-        return tuple(found)
-
-    @property
     def tree(self) -> Tree:
-        return self.trees[-1]
+        return self.open(self.files)
 
     def open(self, tree: Tree) -> Tree:
         """Without what nobody may see."""
@@ -71,11 +54,6 @@ class Material:
     def closed(self, path: str) -> bool:
         """Secrets, held-out tests, and what the machine noted: the plans of the other roles among it."""
         return secret(path) or path in self.withheld or path.startswith(".tdd/")
-
-
-def after(tree: Tree, texts: Tree, gone: tuple[str, ...]) -> Tree:
-    left = frozenset(gone)
-    return {path: text for path, text in {**tree, **texts}.items() if path not in left}
 
 
 def shrunk(material: Material, factor: float = 0.6) -> Material:

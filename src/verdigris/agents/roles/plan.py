@@ -1,4 +1,4 @@
-"""The answer of a role: its shape, the schema that servers are given, and the strict reading of a text."""
+"""The answer of a role: its shape, the schema that servers are given, and the reading of a text."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Literal, NoReturn
 
 import msgspec
 
+from verdigris.agents.roles import mending
 from verdigris.agents.roles.role import COMMIT_TYPES
 from verdigris.core.value import value
 
@@ -19,6 +20,8 @@ class Say(StrEnum):
     EDIT = "edit"
     NOTHING_TO_DO = "nothing-to-do"
     TEST_IS_WRONG = "test-is-wrong"
+    TEST_IS_RIGHT = "test-is-right"
+    """The tester's, of a test that came back."""
     KATA_IS_WRONG = "kata-is-wrong"
     KATA_DONE = "kata-done"
 
@@ -48,6 +51,8 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     type: str = ""
     subject: str = ""
     """Of the commit, without its type."""
+    points: tuple[int, ...] = ()
+    """Of the tester: the points of the kata that the test shows, by number."""
     edits: tuple[Edit, ...] = ()
 
 
@@ -82,6 +87,11 @@ SCHEMA = _closed(
         "read": {"type": "array", "items": {"type": "string"}, "description": "files to be shown first"},
         "type": {"type": "string", "enum": ["", *COMMIT_TYPES]},
         "subject": _text("the commit's subject without its type"),
+        "points": {
+            "type": "array",
+            "items": {"type": "integer"},
+            "description": "of the tester: the numbers of the kata's points that the test shows",
+        },
         "edits": {
             "type": "array",
             "items": _closed(
@@ -106,10 +116,16 @@ _ONLY = "answer with the JSON object alone"
 
 
 def read_answer(text: str, *, finish: str = "") -> Answer | Refused:
-    """One JSON object and nothing else; a fence around all of it and a model's marked thoughts do no harm."""
+    """One JSON object; a fence around all of it and a model's marked thoughts do no harm.
+
+    Slips that leave no doubt about what is meant are mended.
+    """
     bare = bared(text)
     if not bare:
         return Refused((f"The answer is empty: {_ONLY}.",))
+    found = mending.parsed(bare)
+    if found is not None:
+        return _shaped(mending.shaped(found))
     if prose := _around(bare):
         return Refused((prose,))
     try:
@@ -118,16 +134,7 @@ def read_answer(text: str, *, finish: str = "") -> Answer | Refused:
         return Refused((_broken(bare, error, cut=finish == "length"),))
     except (_Unsound, RecursionError) as error:
         return Refused((f"The answer is no sound JSON: {error}.",))
-    return _shaped(found)
-
-
-def read_plan(text: str) -> Answer:
-    """The answer to the first question; a plan in prose is a plan too: only its words are used."""
-    match read_answer(text):
-        case Answer() as answer:
-            return answer
-        case _:
-            return Answer(Say.EDIT, bared(text))
+    return _shaped(mending.shaped(found))
 
 
 def bared(text: str) -> str:
@@ -186,6 +193,8 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _shaped(found: Any) -> Answer | Refused:
+    if isinstance(found, list):
+        return Refused((f"The answer is a JSON array: {_ONLY}, with the edits in its list `edits`.",))
     try:
         return msgspec.convert(found, Answer)
     except msgspec.ValidationError as error:

@@ -1,4 +1,4 @@
-"""What is asked of a role: what stays the same first, then what was committed since, its own task last."""
+"""What is asked of a role: what stays the same first, then the project as it is, its own task last."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from verdigris.agents.roles.tools import TOOLS
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from verdigris.agents.roles.material import Material
 
@@ -25,13 +25,13 @@ _OWN = 8_000
 """Tokens of an answer that are shown again to the model that gave it."""
 
 _TASKS = {
-    Role.TESTER: "All tests pass. Write the next failing test.",
+    Role.TESTER: "Write the next failing test.",
     Role.IMPLEMENTOR: "Make the red tests pass with the smallest honest change, and keep the others green.",
-    Role.REFACTORER: "All tests pass. Improve the structure and keep the behaviour, or say nothing-to-do.",
+    Role.REFACTORER: "Improve the structure and keep the behaviour, or say nothing-to-do.",
 }
-PLAN = (
-    "First your plan: `edits` empty; in `rationale` what you will change, where and why, in a few sentences;"
-    " in `read` what you need to see. If you stop instead, give that verdict now."
+ASK = (
+    "If you are sure, answer with the edits now. Otherwise leave `edits` empty, plan in `rationale`, and list"
+    " in `read` the files that you want to see first. If you stop instead of editing, give that verdict."
 )
 EDIT = "Now the edits of this plan, complete, as one JSON object."
 
@@ -46,16 +46,20 @@ class Task:
     """The tests that shall become green, with their failures (feedback.failing)."""
     notes: tuple[str, ...] = ()
     """What else it has to know: a finding that sends the step back, the limits of a refactor."""
+    standing: str = ""
+    """How the tests stand, in words."""
+    returned: bool = False
+    """Of a tester: its last test came back."""
 
 
-def plan_ask(material: Material, task: Task, *, tools: bool = True) -> tuple[Ask, Told]:
+def first_ask(material: Material, task: Task, *, tools: bool = True) -> tuple[Ask, Told]:
     """The first question of a step, and what it told."""
-    system = guide(material.language, material.runner)
+    system = guide(material.language, material.runner, material.tools)
     kata = f"# The kata\n\n{told_kata(material.kata, material.budget)}"
     told = tell(material, max(0, material.budget - estimate(system) - estimate(kata)))
     shared = f"{kata}\n\n{told.text}"
     ask = Ask(
-        (Message("system", system), Message("user", f"{shared}\n\n{_task(task)}\n\n{PLAN}\n")),
+        (Message("system", system), Message("user", f"{shared}\n\n{_task(task)}\n\n{ASK}\n")),
         SCHEMA,
         SCHEMA_NAME,
         TOOLS if tools else (),
@@ -68,10 +72,10 @@ def told_kata(kata: str, budget: int) -> str:
     return clipped(kata.strip(), int(budget * _KATA_PART))
 
 
-def edit_ask(asked: Ask, plan: str, files: Mapping[str, str] | None = None) -> Ask:
-    """The question after the plan; `files` are those that the plan wanted to see."""
-    shown = [shown_file(path, text) for path, text in (files or {}).items()]
-    return again(asked, plan, "\n\n".join((*shown, EDIT)) + "\n")
+def edit_ask(asked: Ask, plan: str, files: Mapping[str, str], missing: Sequence[str] = ()) -> Ask:
+    """The question after a plan; `files`: what it wanted to see, `missing`: why other files are not shown."""
+    shown = [shown_file(path, text) for path, text in files.items()]
+    return again(asked, plan, "\n\n".join((*shown, *missing, EDIT)) + "\n")
 
 
 def again(asked: Ask, answer: str, said: str) -> Ask:
@@ -84,4 +88,4 @@ def again(asked: Ask, answer: str, said: str) -> Ask:
 def _task(task: Task) -> str:
     reds = "\n".join(("Red now:", *task.reds)) if task.reds else ""
     head = f"# Your task\n\nYou are the {task.role}, in step {task.step}. {_TASKS[task.role]}"
-    return "\n\n".join(filter(None, (head, reds, *task.notes)))
+    return "\n\n".join(filter(None, (head, task.standing, reds, *task.notes)))

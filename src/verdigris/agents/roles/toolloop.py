@@ -12,7 +12,8 @@ from verdigris.core.value import value
 if TYPE_CHECKING:
     from verdigris.agents.roles.material import Material
 
-ROUNDS = 8
+ROUNDS = 6
+"""Of one step."""
 CHARACTERS = 120_000
 """Of all that the tools give in one conversation."""
 _CALLS = 16
@@ -44,22 +45,26 @@ class Conversed:
 def converse(
     model: Model, ask: Ask, material: Material, *, rounds: int = ROUNDS, characters: int = CHARACTERS
 ) -> Conversed:
+    """After so many rounds the tools are taken away, and stay so: the last question offers none."""
     exchanges: list[Exchange] = []
     read: list[str] = []
     left = characters
     while True:
         reply = model.ask(ask)
         exchanges.append(Exchange(ask, reply))
-        # One round more than it may read, in which it is told so.
-        if not reply.calls or len(exchanges) > rounds + 1:
+        if not reply.calls or not ask.tools:
             return Conversed(reply, ask, tuple(exchanges), tuple(dict.fromkeys(read)))
+        over = len(exchanges) > rounds
         answers: list[Message] = []
         for number, call in enumerate(reply.calls):
-            over = len(exchanges) > rounds or left <= 0 or number >= _CALLS
-            found = None if over else answer(call, material, left)
+            found = None if over or left <= 0 or number >= _CALLS else answer(call, material, left)
             text = _ENOUGH if found is None else found.text
             answers.append(Message("tool", text, call_id=call.id))
             if found is not None:
                 left -= len(found.text)
                 read += [found.path] if found.path else []
-        ask = replace(ask, messages=(*ask.messages, Message("assistant", reply.text, reply.calls), *answers))
+        ask = replace(
+            ask,
+            messages=(*ask.messages, Message("assistant", reply.text, reply.calls), *answers),
+            tools=() if over else ask.tools,
+        )

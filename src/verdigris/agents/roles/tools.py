@@ -75,21 +75,27 @@ def _argument(arguments: str, name: str) -> str | None:
 
 def _read_file(spelling: str, material: Material, room: int) -> Found:
     path = plain(spelling)
-    if fault := path_fault(path):
-        return Found(f"{spelling} cannot be read: {fault}.")
-    if material.closed(path):
-        return Found(f"{path} is not to be read.")
-    tree = material.tree
-    if path not in tree:
-        return Found(f"There is no file {path}. {_alike(path, tree)}".strip())
-    text = tree[path]
-    if text is None:
-        return Found(f"{path} is not a text file.")
+    text = material.tree.get(path)
+    if path_fault(path) or not text:
+        return Found(why_not_read(spelling, material), path if text == "" else None)
     if len(text) > room:
         return Found(
             f"{path} has {len(text)} characters, of which these are the first {room}:\n{text[:room]}"
         )
-    return Found(text or f"{path} is empty.", path)
+    return Found(text, path)
+
+
+def why_not_read(spelling: str, material: Material) -> str:
+    """Of a path that gives no text."""
+    path = plain(spelling)
+    if fault := path_fault(path):
+        return f"{spelling} cannot be read: {fault}."
+    if material.closed(path):
+        return f"{path} is not to be read."
+    tree = material.tree
+    if path not in tree:
+        return f"There is no file {path}. {_alike(path, tree)}".strip()
+    return f"{path} is not a text file." if tree[path] is None else f"{path} is empty."
 
 
 def _alike(path: str, tree: Tree) -> str:

@@ -14,7 +14,7 @@ from verdigris.core.report import Status
 from verdigris.core.value import value
 from verdigris.drivers.machine.judging import oracle_of
 from verdigris.drivers.machine.keeping import FOLDER
-from verdigris.drivers.machine.message import Proposal, Verified, goal_of, message
+from verdigris.drivers.machine.message import Proposal, Verified, message
 from verdigris.kernel import committing
 from verdigris.kernel.committing import Identity, Refused
 
@@ -29,6 +29,10 @@ class Committed:
     commit: str
     subject: str
     verdict: str
+    concerns: tuple[str, ...] = ()
+    before: str = ""
+    after: str = ""
+    """The trees around the step, for those who watch."""
 
 
 def open_step(project: Project) -> OpenStep:
@@ -54,7 +58,7 @@ def commit_step(machine: Machine, project: Project, found: Verified | None = Non
     proposal = _proposal(project, step)
     verified = replace(found or _verified(project, step, proposal), oracle=oracle_of(project, tree))
     role = Role(step.role)
-    text = machine.casting.scrub(message(role, step.step, goal_of(machine.kata()), proposal, paths, verified))
+    text = machine.casting.scrub(message(role, step.step, proposal, verified))
     intent = Committing(
         step=step.step,
         role=role,
@@ -74,7 +78,8 @@ def commit_step(machine: Machine, project: Project, found: Verified | None = Non
                 hint="no role can mend that: repair it, then `tdd run` goes on",
             )
         return made
-    return Committed(made, text.partition("\n")[0], verified.verdict)
+    concerns = tuple(map(machine.casting.scrub, verified.concerns))
+    return Committed(made, text.partition("\n")[0], verified.verdict, concerns, step.tree, tree)
 
 
 def _changed(project: Project, old: str, new: str) -> list[str]:
@@ -91,9 +96,9 @@ def _proposal(project: Project, step: OpenStep) -> Proposal:
 def _verified(project: Project, step: OpenStep, proposal: Proposal) -> Verified:
     counts = _counts(project)
     if step.role == Role.REFACTORER:
-        return Verified(step.verdict, (f"the same tests prove the same behaviour: {counts}",))
-    lines = (f"passing now: {', '.join(sorted(step.tests))}", f"the suite: {counts}")
-    return Verified(step.verdict, lines, tuple(sorted(step.tests)), proposal.reds)
+        return Verified(step.verdict, counts, concerns=step.concerns)
+    tests = tuple(sorted(step.tests))
+    return Verified(step.verdict, counts, tests, proposal.reds, concerns=step.concerns)
 
 
 def _counts(project: Project) -> str:

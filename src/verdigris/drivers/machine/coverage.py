@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from verdigris.core.languages import PYTHON
 from verdigris.core.lines import added_lines
 from verdigris.core.pathclass import PathClass
+from verdigris.core.report import Status
+from verdigris.core.uncovered import uncovered
 from verdigris.core.value import value
 from verdigris.kernel.execution import execute_suite
 from verdigris.kernel.room.layers import Layer
@@ -22,6 +24,10 @@ class Coverage:
     idle: int
     """Statements that no test runs."""
     all: int
+    places: tuple[str, ...] = ()
+    """Where they are."""
+    fails: bool = False
+    """A test did not pass while it was measured."""
 
     @property
     def share(self) -> float:
@@ -49,15 +55,26 @@ def lowered(project: Project, start: str) -> str | None:
         return None
     now = project.workspace.snapshot()
     after = _measured(project, now, now)
-    if after is None or after.idle == 0:
+    # Where tests fail, the refactor is refused for that, and their failures say more than a share.
+    if after is None or after.idle == 0 or after.fails:
         return None
     before = _measured(project, start, now)
     if before is None or after.idle <= before.idle or after.share >= before.share:
         return None
+    where = ", ".join(place for place in after.places if place not in before.places) or ", ".join(
+        after.places
+    )
     return (
         f"the tests run {after.share:.1%} of the source, and ran {before.share:.1%} before:"
-        f" {after.idle} statements are not run, {before.idle} were not"
+        f" {after.idle} statements are not run, {before.idle} were not ({where})"
     )
+
+
+def unshown(project: Project) -> tuple[str, ...]:
+    """Source lines that no test runs, as `src/x.py:12-14`; nothing where they cannot be measured."""
+    now = project.workspace.snapshot()
+    found = _measured(project, now, now)
+    return () if found is None else found.places
 
 
 def _measured(project: Project, tree: str, worktree: str) -> Coverage | None:
@@ -71,6 +88,9 @@ def _measured(project: Project, tree: str, worktree: str) -> Coverage | None:
         return None
     layer = None if tree == worktree else Layer(tree, worktree)
     report = execute_suite(project, trace=paths, layer=layer)
-    statements = added_lines({}, texts_at(project, tree, paths))
+    texts = texts_at(project, tree, paths)
+    statements = added_lines({}, texts)
     idle = sum(len(lines - report.lines.get(path, frozenset())) for path, lines in statements.items())
-    return Coverage(idle, sum(map(len, statements.values())))
+    places = uncovered({}, texts, {path: report.lines.get(path, frozenset()) for path in texts})
+    fails = bool(report.errors) or any(r.status in {Status.FAIL, Status.ERROR} for r in report.results)
+    return Coverage(idle, sum(map(len, statements.values())), places, fails)

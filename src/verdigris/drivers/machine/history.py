@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from verdigris.agents.roles.material import Commit
 from verdigris.agents.roles.role import Role
 from verdigris.agents.roles.showable import HUGE, as_text
 from verdigris.core.change import LINK
@@ -13,11 +13,11 @@ from verdigris.core.value import value
 from verdigris.drivers.machine.position import Made
 from verdigris.kernel.repository import head
 from verdigris.kernel.usersgit import asked
-from verdigris.kernel.workspace import committed, moves, trees
+from verdigris.kernel.workspace import committed, trees
 from verdigris.kernel.workspace.git import users_git
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from verdigris.agents.roles.material import Tree
@@ -28,8 +28,8 @@ LOOKED_AT = 400
 """Commits, the newest first: what is older is told by the tree alone."""
 MANY_FILES = 2_000
 """In a larger project only tests and source are read."""
-_TRAILERS = ("TDD-Step", "TDD-Role", "TDD-Test")
-_FORMAT = "%x1e%H%x1f" + "".join(f"%(trailers:key={key},valueonly,unfold)%x1f" for key in _TRAILERS) + "%B"
+_TRAILERS = ("TDD-Step", "TDD-Role", "TDD-Test", "TDD-Point", "TDD-Concern")
+_FORMAT = "%x1e%H%x1f" + "".join(f"%(trailers:key={key},valueonly,unfold)%x1f" for key in _TRAILERS) + "%s"
 
 
 @value
@@ -37,7 +37,7 @@ class Told:
     """A commit as git tells it."""
 
     commit: str
-    message: str
+    subject: str
     made: Made | None
     """Where it is the machine's."""
 
@@ -59,61 +59,65 @@ def _logged(root: Path, *which: str) -> tuple[Told, ...]:
 
 
 def _told(part: str) -> Told:
-    commit, steps, roles, tests, message = part.split("\x1f", 4)
+    commit, steps, roles, tests, points, concerns, subject = part.split("\x1f", 6)
     step = (steps.split() or [""])[-1]
     role = (roles.split() or [""])[-1]
-    known = step.isdecimal() and role in set(Role)
-    subject = message.partition("\n")[0]
-    made = Made(commit, int(step), Role(role), tuple(tests.splitlines()), subject) if known else None
-    return Told(commit, message.strip("\n"), made)
+    subject = subject.strip("\n")
+    if not step.isdecimal() or role not in set(Role):
+        return Told(commit, subject, None)
+    numbers = tuple(int(point) for point in points.split() if point.isdecimal())
+    made = Made(
+        commit,
+        int(step),
+        Role(role),
+        tuple(tests.splitlines()),
+        subject,
+        numbers,
+        tuple(line for line in concerns.splitlines() if line.strip()),
+        squashed=len(roles.split()) > 1,
+    )
+    return Told(commit, subject, made)
 
 
 @value
 class Record:
-    """The project where the machine began, and each commit since."""
+    """The project as HEAD has it, and what happened since the machine's first commit."""
 
-    ground: Tree
-    commits: tuple[Commit, ...]
+    files: Tree
+    ages: Mapping[str, int]
+    """Path → the number of the commit that changed it last, counted from the machine's first."""
+    history: tuple[str, ...]
+    """Subjects, the oldest first."""
 
 
 def record(repo: Repository, history: tuple[Told, ...], classify: Callable[[str], PathClass]) -> Record:
-    """The ground is the tree below the machine's first commit, whatever run made it: it stays where it is."""
     machines = [number for number, told in enumerate(history) if told.made is not None]
     since = history[: machines[-1] + 1] if machines else ()
     below = history[len(since)].commit if len(since) < len(history) else None
-    texts = _Texts(repo, classify)
-    found = []
-    before = below
-    for told in reversed(since):
-        found.append(texts.commit(told, before))
-        before = told.commit
-    return Record({} if below is None else texts.tree(below), tuple(found))
+    files = _files(repo, history[0].commit, classify) if history else {}
+    ages: dict[str, int] = {}
+    changed = _changed(repo.root, below) if since else ()
+    for number, paths in enumerate(reversed(changed), 1):
+        ages |= dict.fromkeys((path for path in paths if path in files), number)
+    return Record(files, ages, tuple(told.subject for told in reversed(since)))
 
 
-class _Texts:
-    def __init__(self, repo: Repository, classify: Callable[[str], PathClass]) -> None:
-        self._git = users_git(repo)
-        self._classify = classify
+def _changed(root: Path, below: str | None) -> tuple[tuple[str, ...], ...]:
+    """The paths of each commit since then, the newest first."""
+    which = "HEAD" if below is None else f"{below}..HEAD"
+    words = ("--first-parent", "-m", "--name-only", "--no-renames", "-z", "--format=%x1e")
+    text = asked(root, "log", *words, f"--max-count={LOOKED_AT}", which)
+    return tuple(tuple(filter(None, re.split(r"[\0\n]+", part))) for part in text.split("\x1e")[1:])
 
-    def tree(self, commit: str) -> Tree:
-        files = trees.files(self._git, commit)
-        some = len(files) > MANY_FILES
-        told = [f for f in files if not some or self._classify(f.path) in {PathClass.SOURCE, PathClass.TEST}]
-        return {
-            **dict.fromkeys((f.path for f in files), None),
-            **self._read((f.path, f.mode, f.blob) for f in told),
-        }
 
-    def commit(self, told: Told, before: str | None) -> Commit:
-        changes = moves.between(self._git, before, told.commit)
-        there = ((c.path, c.new_mode or "", c.new) for c in changes if c.new is not None)
-        gone = tuple(c.path for c in changes if c.deleted)
-        return Commit(told.message, self._read(there), gone)
-
-    def _read(self, files: Iterable[tuple[str, str, str]]) -> Mapping[str, str | None]:
-        chosen = list(files)
-        data = trees.blobs(self._git, (blob for _, _, blob in chosen))
-        return dict(_as_told(chosen, data))
+def _files(repo: Repository, commit: str, classify: Callable[[str], PathClass]) -> Tree:
+    git = users_git(repo)
+    files = trees.files(git, commit)
+    some = len(files) > MANY_FILES
+    told = [f for f in files if not some or classify(f.path) in {PathClass.SOURCE, PathClass.TEST}]
+    chosen = [(f.path, f.mode, f.blob) for f in told]
+    data = trees.blobs(git, (blob for _, _, blob in chosen))
+    return {**dict.fromkeys((f.path for f in files), None), **dict(_as_told(chosen, data))}
 
 
 def _as_told(files: list[tuple[str, str, str]], data: list[bytes | None]) -> Iterator[tuple[str, str | None]]:

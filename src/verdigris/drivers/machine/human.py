@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,10 +16,12 @@ from verdigris.core.foldmachine import ACCEPTED
 from verdigris.core.state import Phase
 from verdigris.core.value import value
 from verdigris.drivers.machine.committing import Committed, commit_step, open_step, propose
-from verdigris.drivers.machine.implementor import open_reds, settled, told
+from verdigris.drivers.machine.implementor import judge_implemented, open_reds, told
 from verdigris.drivers.machine.judging import Bad, joined
 from verdigris.drivers.machine.message import Proposal, Verified, told_red
+from verdigris.drivers.machine.newtests import test_texts_at
 from verdigris.drivers.machine.refactorer import judge_restructured, too_large
+from verdigris.drivers.machine.stepping import unfinished
 from verdigris.drivers.machine.tester import judge_written_tests
 from verdigris.drivers.machine.watching import Refused, YourTurn
 from verdigris.kernel import aside, refactor
@@ -35,10 +38,12 @@ PATIENT = 1_000_000
 _WORDS = {
     "!nothing": (Say.NOTHING_TO_DO, (Role.REFACTORER,)),
     "!wrong": (Say.TEST_IS_WRONG, tuple(Role)),
+    "!right": (Say.TEST_IS_RIGHT, (Role.TESTER,)),
     "!kata": (Say.KATA_IS_WRONG, tuple(Role)),
     "!done": (Say.KATA_DONE, (Role.TESTER,)),
 }
 QUIT = "!q"
+_NAME = re.compile(r"""\bdef test_(\w+)|\b(?:test|it)\(\s*["'](.+?)["']|\bfn (\w+)\(\)|\bfunc Test(\w+)\(""")
 _ASKS = {
     Role.TESTER: "write one failing test, with stubs marked STUB:TDD where it needs them",
     Role.IMPLEMENTOR: "make the red tests pass; the tests stay as they are",
@@ -81,9 +86,10 @@ class HumanStep:
             word, _, rest = (line or "").strip().partition(" ")
             if word == QUIT:
                 return Waiting("you stopped here")
-            if word in self._words and not changed:
+            red = unfinished(self._project, Stop(_WORDS[word][0], rest)) if word in self._words else None
+            if word in self._words and not changed and red is None:
                 return self._stop(word, rest)
-            judged = self._judged((line or "").strip()) if changed and word not in _WORDS else _not_yet(word)
+            judged = red or self._not_judged(word, line, changed=changed)
             done = self._committed(judged) if not isinstance(judged, Bad) else judged
             if isinstance(done, Committed):
                 return done
@@ -93,6 +99,9 @@ class HumanStep:
             self._machine.watch(Refused(step, self._role, 0, why))
             if line is None:
                 return Waiting(why)
+
+    def _not_judged(self, word: str, line: str | None, *, changed: bool) -> Verified | Bad | None:
+        return self._judged((line or "").strip()) if changed and word not in _WORDS else _not_yet(word)
 
     def _turn(self, why: str) -> YourTurn:
         reds = (
@@ -131,9 +140,9 @@ class HumanStep:
         project, settings, start = self._project, self._machine.settings, open_step(self._project).tree
         match self._role:
             case Role.TESTER:
-                return judge_written_tests(project, start, [])
+                return judge_written_tests(project, settings, start, [])
             case Role.IMPLEMENTOR:
-                return settled(project, [])
+                return judge_implemented(self._machine, project, [])
             case Role.REFACTORER:
                 tree = project.workspace.snapshot()
                 paths = [change.path for change in project.workspace.changes(start, tree)]
@@ -146,18 +155,30 @@ class HumanStep:
         state = self._project.state()
         reds = dict(told_red(red) for red in state.valid_reds if red.test_id in state.claims)
         usual = {
-            Role.TESTER: "the next behaviour",
+            Role.TESTER: self._new_test() or "the next behaviour",
             Role.IMPLEMENTOR: f"make {', '.join(reds) or 'the tests'} pass",
             Role.REFACTORER: "a better structure",
         }
         said = Proposal(
             self._role.commit_types[0],
             subject or usual[self._role],
-            "This step was played by a person.",
+            "",
             {},
             reds,
         )
         propose(self._machine, self._project, 0, said)
+
+    def _new_test(self) -> str:
+        """What the test says that was added, from its name."""
+        project, start = self._project, open_step(self._project).tree
+        before, after = (test_texts_at(project, tree) for tree in (start, project.workspace.snapshot()))
+        new = [
+            line
+            for path in after
+            for line in set(after[path].splitlines()) - set(before.get(path, "").splitlines())
+        ]
+        names = [found for line in new for found in _NAME.findall(line)]
+        return " ".join(re.split(r"[_\s]+", "".join(names[0]))).strip() if names else ""
 
     def _committed(self, found: Verified | None) -> Committed | Bad:
         match commit_step(self._machine, self._project, found):
@@ -168,7 +189,8 @@ class HumanStep:
 
     @property
     def _words(self) -> tuple[str, ...]:
-        return tuple(word for word, (_, roles) in _WORDS.items() if self._role in roles)
+        found = tuple(word for word, (_, roles) in _WORDS.items() if self._role in roles)
+        return found if self._position.finding else tuple(word for word in found if word != "!right")
 
     def _stop(self, word: str, rest: str) -> Stop:
         """A turn or a refactor that was opened for the step ends with it."""

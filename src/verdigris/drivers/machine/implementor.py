@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING
 
 from verdigris.agents.roles import feedback
 from verdigris.core.actions import Deny
+from verdigris.core.concerns import concerns
 from verdigris.core.pathclass import PathClass
-from verdigris.drivers.machine.judging import Bad, forbidden, written
+from verdigris.core.stubmarks import MARK
+from verdigris.drivers.machine.judging import Bad, forbidden, gist_of, quoting, written
 from verdigris.drivers.machine.message import flat
+from verdigris.drivers.machine.newtests import test_texts_at as tests_of
 from verdigris.kernel.claiming import claim
+from verdigris.kernel.observe import difference
 from verdigris.kernel.settle import settle
 from verdigris.kernel.testing import run_tests
+from verdigris.kernel.texts import texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
     from verdigris.agents.roles.check import EditPlan
     from verdigris.core.state import Red
     from verdigris.drivers.machine.judging import Seen
+    from verdigris.drivers.machine.opening import Machine
     from verdigris.kernel.project import Project
 
 
@@ -38,7 +44,9 @@ def _current(project: Project, tree: str) -> tuple[Red, ...]:
     return tuple(sorted(reds, key=lambda red: red.test_id))
 
 
-def judge_implementation(project: Project, plan: EditPlan, left: Collection[str], seen: Seen) -> Bad | None:
+def judge_implementation(
+    machine: Machine, project: Project, plan: EditPlan, left: Collection[str], seen: Seen
+) -> Bad | None:
     """None: accepted. One strike, so that what is not accepted has been laid aside already."""
     reds = open_reds(project, left)
     if not reds:
@@ -53,7 +61,51 @@ def judge_implementation(project: Project, plan: EditPlan, left: Collection[str]
         claimed = claim(project, [red.test_id], targets, cwd=project.root)
         if isinstance(claimed, Deny):
             return Bad(feedback.denied(claimed), (f"denied [{claimed.rule}]: {claimed.reason}",))
-    return written(project, plan.changes) or settled(project, seen)
+    return written(project, plan.changes) or judge_implemented(machine, project, seen)
+
+
+def judge_implemented(machine: Machine, project: Project, seen: Seen) -> Bad | None:
+    """The tree as it stands in the green phase."""
+    turn = project.state().turn
+    start = turn.tree if turn is not None else project.workspace.snapshot()
+    return (
+        _left_a_stub(project, start) or _looks_answers_up(machine, project, start) or settled(project, seen)
+    )
+
+
+def _left_a_stub(project: Project, start: str) -> Bad | None:
+    tree = project.workspace.snapshot()
+    paths = [c.path for c in difference(project, start, tree).source if not c.deleted]
+    for path, text in texts_at(project, tree, paths).items():
+        for number, line in enumerate(text.splitlines(), 1):
+            if MARK in line:
+                return forbidden(
+                    f"{path}:{number} still says {MARK}: `{line.strip()}`. Put the real body there and remove"
+                    " the marker"
+                )
+    return None
+
+
+def _looks_answers_up(machine: Machine, project: Project, start: str) -> Bad | None:
+    """A table of the tests' answers; not a constant on its own, nor words that the kata itself names."""
+    if machine.settings.expected_literals != "block":
+        return None
+    tree = project.workspace.snapshot()
+    paths = [c.path for c in difference(project, start, tree).source if c.path.endswith(".py")]
+    before, after = (texts_at(project, at, paths) for at in (start, tree))
+    found = concerns(
+        {p: before.get(p) for p in paths}, {p: after.get(p) for p in paths}, tests_of(project, tree)
+    )
+    kata = machine.kata()
+    for concern in found:
+        spoken = concern.literal and concern.literal in kata and "compared" not in concern.what
+        if concern.kind == "expected-literals" and not concern.constant and not spoken:
+            line = (after.get(concern.path, "").splitlines() or [""])[concern.line - 1 : concern.line]
+            return forbidden(
+                f"{concern.path}:{concern.line} looks up what the tests expect ({concern.what}):"
+                f" `{''.join(line).strip()}`. Write code that works the answer out"
+            )
+    return None
 
 
 def settled(project: Project, seen: Seen) -> Bad | None:
@@ -63,10 +115,13 @@ def settled(project: Project, seen: Seen) -> Bad | None:
     seen += [settlement.report] if settlement.report else []
     if settlement.verdict.accepted:
         return None
-    verdict, output = settlement.verdict, settlement.output
-    withheld = frozenset(project.state().held_out)
-    said = feedback.unsettled(verdict, settlement.report, output, withheld=withheld)
-    return Bad(said, (f"{verdict.kind}: {'; '.join(verdict.reasons)}",), "\n".join(output))
+    verdict, output, state = settlement.verdict, settlement.output, project.state()
+    laid = state.aside.get(settlement.aside or "")
+    quote = quoting(project, laid.edited if laid is not None else None)
+    withheld = frozenset(state.held_out)
+    said = feedback.unsettled(verdict, settlement.report, output, withheld=withheld, quote=quote)
+    why = feedback.causes(verdict, settlement.report) + "".join(map(gist_of, output))
+    return Bad(said, (f"{verdict.kind}: {why}",), "\n".join(output))
 
 
 def told(reds: tuple[Red, ...]) -> tuple[str, ...]:

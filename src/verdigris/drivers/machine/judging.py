@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from textwrap import shorten
 from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.agents.roles import feedback
@@ -15,6 +17,7 @@ from verdigris.kernel.commands import run_tool
 from verdigris.kernel.formatting import format_edits
 from verdigris.kernel.observe import ORACLE
 from verdigris.kernel.operation import operation
+from verdigris.kernel.texts import text_of, texts_at
 from verdigris.kernel.writing import write
 
 if TYPE_CHECKING:
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestReport
     from verdigris.kernel.project import Project
 
+_TELLING = re.compile(r"error|:\d+[:,)]|\(\d+,\d+\)", re.IGNORECASE)
+_GIST = 200
 FORMATTED = frozenset({PathClass.TEST, PathClass.SOURCE})
 
 
@@ -71,7 +76,26 @@ def checked(project: Project) -> Bad | None:
 
 
 def _failed(name: str, command: str, output: str) -> Bad:
-    return Bad(feedback.tool_failed(name, command, output), (f"{name} failed: {command}",), output)
+    reason = f"{name} failed: {command}{gist_of(output)}"
+    return Bad(feedback.tool_failed(name, command, output), (reason,), output)
+
+
+def gist_of(output: str) -> str:
+    """The first line of a tool's output that names a place or an error, to be said after its name."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    telling = [line for line in lines if _TELLING.search(line)]
+    return f": {shorten((telling or lines)[0], _GIST, placeholder=' …')}" if lines else ""
+
+
+def quoting(project: Project, tree: str | None = None) -> feedback.Quote:
+    """Lines as they stand in a tree, or in the files."""
+
+    def quoted(path: str, line: int) -> str:
+        text = texts_at(project, tree, [path]).get(path) if tree else text_of(project, path)
+        lines = (text or "").splitlines()
+        return f" `{lines[line - 1].strip()}`" if 0 < line <= len(lines) else ""
+
+    return quoted
 
 
 def joined(reasons: Iterable[str]) -> str:

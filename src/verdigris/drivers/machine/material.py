@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING
 from verdigris.agents.roles.material import Material
 from verdigris.agents.roles.role import Role
 from verdigris.drivers.machine import history
+from verdigris.drivers.machine.katas import listed, unshown_points
 
 if TYPE_CHECKING:
-    from verdigris.core.machine import MachineSettings
+    from collections.abc import Iterator
+
     from verdigris.drivers.machine.opening import Machine
     from verdigris.drivers.machine.position import Position
 
 _CAME_BACK = """\
-Your last test came back from the implementor, who found: {finding}
-The last test may be wrong. Look at it again and revise that test, no other, so that it follows from the \
-kata and is red for the right reason. If it is right as it is, answer kata-is-wrong or test-is-wrong with \
-the reason."""
+Your last test came back. {finding}
+Look at it again: fix that test, no other, or make it smaller, so that it follows from the kata and is red \
+for the right reason. If it is right as it is, answer test-is-right with the reason, and the implementor \
+tries again. If the kata is wrong, answer kata-is-wrong."""
+_UPHELD = """\
+{finding}
+So the test stays as it is: find another way to make it pass."""
 
 
 def material_of(machine: Machine) -> Material:
@@ -31,17 +36,38 @@ def material_of(machine: Machine) -> Material:
         language=stack.language,
         runner=stack.runner,
         kata_path=machine.settings.kata,
-        ground=told.ground,
-        commits=told.commits,
+        files=told.files,
+        ages=told.ages,
+        history=told.history,
+        tools=tuple(_tools(machine)),
         withheld=frozenset({*project.state().held_out, *machine.home.state().held_out}),
         budget=machine.settings.prompt_tokens,
     )
 
 
-def notes_for(now: Position, settings: MachineSettings) -> tuple[str, ...]:
-    if now.role is Role.REFACTORER:
-        lines = f"{settings.refactor_lines} lines, added and removed"
-        return (f"The limits of this refactor: {settings.refactor_files} files and {lines}.",)
-    if now.role is Role.TESTER and now.finding:
-        return (_CAME_BACK.format(finding=now.finding),)
-    return ()
+def _tools(machine: Machine) -> Iterator[str]:
+    for stack in machine.project.settings.stacks:
+        if stack.format:
+            yield f"What you write is formatted by `{stack.format}`."
+        if stack.check:
+            yield f"It has to pass `{stack.check}`."
+
+
+def notes_for(now: Position, machine: Machine) -> tuple[str, ...]:
+    return tuple(_notes(now, machine))
+
+
+def _notes(now: Position, machine: Machine) -> Iterator[str]:
+    settings = machine.settings
+    match now.role:
+        case Role.REFACTORER:
+            lines = f"{settings.refactor_lines} lines, added and removed"
+            yield f"The limits of this refactor: {settings.refactor_files} files and {lines}."
+        case Role.TESTER if now.finding:
+            yield _CAME_BACK.format(finding=now.finding)
+        case Role.IMPLEMENTOR if now.finding:
+            yield _UPHELD.format(finding=now.finding)
+        case Role.TESTER if points := unshown_points(machine.kata(), now.points):
+            yield f"Points of the kata that no test shows yet: {listed(points)}."
+    if now.concerns:
+        yield "\n".join(("Concerns about the last commit:", *(f"- {concern}" for concern in now.concerns)))

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from verdigris.agents.roles.role import Role
     from verdigris.core.state import Red
 
 WIDTH = 76
 SUBJECT = 72
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
-_GOAL = 160
+MOST_CONCERNS = 5
 
 
 @value
@@ -33,6 +32,10 @@ class Proposal:
     """Path → what the change is for."""
     reds: Mapping[str, str] = field(default_factory=dict)
     """Of the implementor: test id → the failure that it had."""
+    because: str = ""
+    """Of a tester whose test came back: what the implementor found."""
+    points: tuple[int, ...] = ()
+    """Of the tester: the points of the kata that the test shows."""
 
 
 @value
@@ -40,38 +43,55 @@ class Verified:
     """What the kernel found."""
 
     verdict: str
-    lines: tuple[str, ...]
+    suite: str = ""
+    """How many tests passed, in words."""
     tests: tuple[str, ...] = ()
     reds: Mapping[str, str] = field(default_factory=dict)
     oracle: str = ""
+    concerns: tuple[str, ...] = ()
 
 
-def message(
-    role: Role, step: int, goal: str, proposal: Proposal, paths: Sequence[str], verified: Verified
-) -> str:
-    intents = proposal.intents
-    sections = (
-        ("Context", (f"Role: {role.capitalize()}", f"Step: {step}", f"Kata goal: {goal}")),
-        ("Rationale", _paragraphs(proposal.rationale)),
-        ("Diff summary", (f"{path}: {intents[path]}" if intents.get(path) else path for path in paths)),
-        ("Verification", verified.lines),
+def message(role: Role, step: int, proposal: Proposal, verified: Verified) -> str:
+    """Why, then what differs file by file where the role said it; all else is in the trailers."""
+    intents = [f"{path}: {flat(what)}" for path, what in proposal.intents.items() if _tells(what, proposal)]
+    parts = (
+        _headline(proposal),
+        _filled(_paragraphs(proposal.rationale)),
+        _filled([f"Revised because {flat(proposal.because)}"] if proposal.because else []),
+        _bullets(intents) if len(intents) > 1 else "",
+        "\n".join(f"{name}: {flat(text)}" for name, text in _trailers(role, step, proposal, verified)),
     )
-    body = "\n\n".join(f"{name}:\n{_bullets(lines)}" for name, lines in sections)
-    trailers = "\n".join(f"{name}: {flat(text)}" for name, text in _trailers(role, step, verified))
-    return f"{_headline(proposal)}\n\n{body}\n\n{trailers}\n"
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _tells(what: str, proposal: Proposal) -> bool:
+    return bool(what.strip()) and flat(what) not in {flat(proposal.subject), flat(proposal.rationale)}
 
 
 def _headline(proposal: Proposal) -> str:
-    line = f"{proposal.type}: {flat(proposal.subject)}"
+    line = f"{proposal.type}: {styled(proposal.subject)}"
     return line if len(line) <= SUBJECT else line[: SUBJECT - 1].rstrip() + "…"
 
 
-def _trailers(role: Role, step: int, verified: Verified) -> Iterator[tuple[str, str]]:
+def styled(subject: str) -> str:
+    """As conventional commits have it: no capital that is only a sentence's, and no full stop."""
+    line = flat(subject)
+    line = line[:-1] if line.endswith(".") and not line.endswith("..") else line
+    first = line.partition(" ")[0]
+    plain = first[1:].islower() or first == "A"
+    return line[:1].lower() + line[1:] if plain and first[:1].isupper() else line
+
+
+def _trailers(role: Role, step: int, proposal: Proposal, verified: Verified) -> Iterator[tuple[str, str]]:
     yield "TDD-Role", role
     yield "TDD-Step", str(step)
     yield from (("TDD-Test", test) for test in verified.tests)
     yield from (("TDD-Red", f"{failure} ({test})") for test, failure in verified.reds.items())
+    yield from (("TDD-Point", str(point)) for point in proposal.points)
     yield "TDD-Verdict", verified.verdict
+    if verified.suite:
+        yield "TDD-Suite", verified.suite
+    yield from (("TDD-Concern", concern) for concern in verified.concerns[:MOST_CONCERNS])
     if verified.oracle:
         yield "TDD-Oracle", verified.oracle
 
@@ -83,24 +103,19 @@ def told_red(red: Red) -> tuple[str, str]:
     return red.test_id, f"{kind}{place}"
 
 
-def goal_of(kata: str) -> str:
-    """The kata's first sentence; its title where it has no other text."""
-    title = ""
-    for block in re.split(r"\n\s*\n", kata):
-        lines = [line.strip() for line in block.strip().splitlines()]
-        heading = next((line for line in lines if line.startswith("#")), "")
-        title = title or heading.lstrip("#").strip()
-        prose = " ".join(line for line in lines if line and not re.match(r"#|```|---|===|[|<!]", line))
-        if prose:
-            return textwrap.shorten(_SENTENCE.split(prose)[0].lstrip("-*> "), _GOAL, placeholder=" …")
-    return title or "as described"
-
-
 def _paragraphs(text: str) -> Iterator[str]:
     """Each paragraph, and each item of a list, is a line of its own."""
     for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+[.)])\s)", text.strip()):
         if line := flat(re.sub(r"^\s*(?:[-*]|\d+[.)])\s+", "", block)):
             yield line
+
+
+def _filled(lines: Iterable[str]) -> str:
+    """One paragraph as a paragraph, several as a list."""
+    told = list(lines)
+    if len(told) != 1:
+        return _bullets(told)
+    return textwrap.fill(told[0], WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _bullets(lines: Iterable[str]) -> str:

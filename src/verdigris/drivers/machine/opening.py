@@ -14,7 +14,7 @@ from verdigris.core.errors import UserError, VerdigrisError
 from verdigris.core.events import HeldOut
 from verdigris.core.foldmachine import ACCEPTED
 from verdigris.core.katas import says_nothing
-from verdigris.core.languages import PYTHON
+from verdigris.core.languages import NODE, PYTHON
 from verdigris.core.machine import ROLES
 from verdigris.core.state import Phase
 from verdigris.drivers.machine import worktree
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from verdigris.kernel.project import Project
 
 CLIENT = "machine"
+_BUILDING = 180
+"""Seconds for a compiler that begins with nothing."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,16 @@ class Machine:
     def acting(self, role: Role) -> Project:
         """Each role in a context of its own; a person who plays one is a person."""
         who = "person" if self.settings.player(role).human else "agent"
-        return replace(self.project, actor=Actor(who, f"{CLIENT}:{role}", CLIENT))
+        limited = replace(self.project.settings, timeout=self._seconds())
+        return replace(self.project, actor=Actor(who, f"{CLIENT}:{role}", CLIENT), settings=limited)
+
+    def _seconds(self) -> int:
+        """For a run of the tests: what the suite took before, and what one more test may take."""
+        baseline = self.project.state().baseline
+        took = 3 * baseline.duration_ms // 1000 if baseline is not None else 0
+        languages = {stack.language for stack in self.project.settings.stacks}
+        building = 0 if languages <= {PYTHON, NODE} else _BUILDING
+        return min(self.project.settings.timeout, took + building + self.settings.test_seconds)
 
     def kata(self) -> str:
         """As committed; where it is not, as it lies in the user's checkout."""
@@ -98,7 +109,7 @@ def open_machine(start: Path, watch: Watcher, *, record: Path | None = None) -> 
     casting = _cast(home, settings, record, watch)
     with _alone(home), casting:
         keeper = Keeper(home.root, casting.scrub)
-        project = _private(home, settings, branch) if settings.sandbox else _in_place(home)
+        project = _private(home, settings, branch) if settings.sandbox else _in_place(home, settings)
         told = scrubbed(watch, casting.scrub)
         meter = Meter(settings.tokens, told)
         hooks = worktree.hooks(home.root) if project.root != home.root else None
@@ -156,13 +167,13 @@ def _cast(home: Project, settings: MachineSettings, record: Path | None, watch: 
 # -- where it works ---------------------------------------------------------------------------
 
 
-def _in_place(home: Project) -> Project:
+def _in_place(home: Project, settings: MachineSettings) -> Project:
     state = home.state()
     if state.phase is Phase.OFF:
         raise UserError(f"Verdigris is off here ({state.off_why}).", hint="`tdd on`")
     if state.machine.step is None and state.phase is not Phase.RED:
         raise UserError(f"the {state.phase} phase is open here.", hint="end it first: `tdd status` says how")
-    return _adapted(home, home.settings.stacks, ())
+    return _adapted(home, settings, home.settings.stacks, ())
 
 
 def dirty(root: Path) -> list[str]:
@@ -184,7 +195,7 @@ def _private(home: Project, settings: MachineSettings, branch: str) -> Project:
     if worktree.behind(found.root, branch):
         _follow(project, branch)
     stacks = tuple(_at_home(stack, home) for stack in project.settings.stacks)
-    return _adapted(project, stacks, _importable(project))
+    return _adapted(project, settings, stacks, _importable(project))
 
 
 def _follow(project: Project, branch: str) -> None:
@@ -229,7 +240,11 @@ def _importable(project: Project) -> tuple[str, ...]:
     return (f"PYTHONPATH={os.pathsep.join([*folders, *filter(None, [usual])])}",)
 
 
-def _adapted(project: Project, stacks: tuple[Stack, ...], env: tuple[str, ...]) -> Project:
+def _adapted(
+    project: Project, settings: MachineSettings, stacks: tuple[Stack, ...], env: tuple[str, ...]
+) -> Project:
     """One strike: what is not accepted goes at once, and the role hears why."""
     said = project.settings
-    return replace(project, settings=replace(said, strikes=1, stacks=stacks, room_env=(*env, *said.room_env)))
+    strict = said.uncovered if settings.uncovered == "record" else settings.uncovered
+    adapted = replace(said, strikes=1, stacks=stacks, room_env=(*env, *said.room_env), uncovered=strict)
+    return replace(project, settings=adapted)

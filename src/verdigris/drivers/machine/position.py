@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 SENT_BACK = "sent-back"
 """The implementor could not, or said that the test is wrong: the tester looks at it again."""
+UPHELD = "test-is-right"
+"""The tester looked at it again and keeps it: the implementor tries once more."""
 NOTHING_TO_DO = "nothing-to-do"
 NOTHING_RED = "nothing-red"
 
@@ -28,6 +30,11 @@ class Made:
     tests: tuple[str, ...] = ()
     """The ids in its trailers."""
     subject: str = ""
+    points: tuple[int, ...] = ()
+    """Of the kata, that its test shows."""
+    concerns: tuple[str, ...] = ()
+    squashed: bool = False
+    """It holds more than one step."""
 
 
 @value
@@ -37,11 +44,15 @@ class Position:
     after: str = ""
     """The machine's last commit."""
     finding: str = ""
-    """Why the step came back to the tester."""
+    """Why the step came back to the tester; or that the tester thinks the test right, after all."""
     tests: tuple[str, ...] = ()
     """Of the machine's last commit: what the tester left red."""
     returned: bool = False
     """The test of this round was sent back once already."""
+    concerns: tuple[str, ...] = ()
+    """About the machine's last commit."""
+    points: tuple[int, ...] = ()
+    """Of the kata, that tests show so far, by what the testers said."""
 
 
 def position(made: Sequence[Made], passed: Sequence[PassedStep]) -> Position:
@@ -54,9 +65,18 @@ def position(made: Sequence[Made], passed: Sequence[PassedStep]) -> Position:
         step = done.step
         back = done.outcome == SENT_BACK
         following = Role.TESTER if back else Role(done.role).following
-        finding = done.why if back else ""
+        finding = done.why if back or done.outcome == UPHELD else ""
     tests = made[0].tests if made else ()
-    return Position(step + 1, following, after, finding, tests, _returned(made, passed))
+    return Position(
+        step + 1,
+        following,
+        after,
+        finding,
+        tests,
+        _returned(made, passed),
+        made[0].concerns if made else (),
+        tuple(sorted({point for each in made for point in each.points})),
+    )
 
 
 def _returned(made: Sequence[Made], passed: Sequence[PassedStep]) -> bool:

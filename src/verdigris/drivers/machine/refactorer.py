@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from verdigris.agents.roles import feedback
 from verdigris.core.actions import Deny
+from verdigris.core.languages import RUST, language_of
+from verdigris.core.pathclass import PathClass
+from verdigris.core.testids import split_id
 from verdigris.core.value import value
 from verdigris.drivers.machine.coverage import lowered
-from verdigris.drivers.machine.judging import Bad, forbidden, formatted, with_changes, written
+from verdigris.drivers.machine.judging import Bad, forbidden, formatted, quoting, with_changes, written
 from verdigris.kernel import refactor
+from verdigris.kernel.execution import collect
+from verdigris.kernel.texts import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,6 +83,7 @@ def judge_restructured(project: Project, settings: MachineSettings, start: str, 
     return (
         formatted(project, start)
         or _unchanged(project, start)
+        or _other_tests(project, start)
         or _guarded(project, settings, start)
         or _ended(project, seen)
     )
@@ -85,6 +93,30 @@ def _unchanged(project: Project, start: str) -> Bad | None:
     if project.workspace.snapshot() != start:
         return None
     return forbidden("nothing differs from before, once it is formatted")
+
+
+def _other_tests(project: Project, start: str) -> Bad | None:
+    """A refactor has the tests that it found, under the names that it found."""
+    changed = [change.path for change in project.workspace.changes(start, project.workspace.snapshot())]
+    refactor_ = project.state().refactor
+    touched = [p for p in changed if project.classify(p) is PathClass.TEST or language_of(p) == RUST]
+    if not touched or refactor_ is None:
+        return None
+    before = frozenset(json.loads(project.workspace.blob_bytes(refactor_.record) or b"{}"))
+    after = collect(project)
+    if not after or any(stack.suite for stack in project.settings.stacks):
+        return None  # what keeps them from being found is told by the run itself
+    if new := sorted(after - before):
+        return forbidden(f"{new[0]} is a new test: a refactor adds none and renames none")
+    if gone := [test for test in sorted(before - after) if not _is_written(project, test)]:
+        return forbidden(f"{gone[0]} is gone: a refactor keeps every test under its name")
+    return None
+
+
+def _is_written(project: Project, test: str) -> bool:
+    """Its file may not load; then the run says why."""
+    named = split_id(test)
+    return re.split(r"::| › ", named.function)[-1] in (text_of(project, named.path) or "")
 
 
 def _guarded(project: Project, settings: MachineSettings, start: str) -> Bad | None:
@@ -99,8 +131,11 @@ def _ended(project: Project, seen: Seen) -> Bad | None:
     seen += [ended.report] if ended.report else []
     if ended.verdict.accepted:
         return None
-    said = feedback.unsettled(ended.verdict, ended.report, withheld=frozenset(project.state().held_out))
-    return Bad(said, (f"{ended.verdict.kind}: {'; '.join(ended.verdict.reasons)}",))
+    state = project.state()
+    laid = state.aside.get(ended.aside or "")
+    quote = quoting(project, laid.edited if laid is not None else None)
+    said = feedback.unsettled(ended.verdict, ended.report, withheld=frozenset(state.held_out), quote=quote)
+    return Bad(said, (f"{ended.verdict.kind}: {feedback.causes(ended.verdict, ended.report)}",))
 
 
 def mending(project: Project, base: str, changes: Mapping[str, bytes | None]) -> dict[str, bytes | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verdigris.agents.protocol import Usage
 from verdigris.agents.roles.check import Stop
 from verdigris.agents.roles.plan import Say
 from verdigris.agents.roles.prompting import told_kata
@@ -13,14 +14,24 @@ from verdigris.core.events import MachineEnded, MachineStarted, StepBegun, StepP
 from verdigris.core.value import value
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.committing import Committed
-from verdigris.drivers.machine.coverage import unmeasured
+from verdigris.drivers.machine.coverage import unmeasured, unshown
 from verdigris.drivers.machine.forwarding import forward, hindrance
 from verdigris.drivers.machine.human import HumanStep, Waiting
 from verdigris.drivers.machine.implementor import open_reds
+from verdigris.drivers.machine.judging import quoting
+from verdigris.drivers.machine.katas import unshown_points
 from verdigris.drivers.machine.material import material_of, notes_for
 from verdigris.drivers.machine.metering import BudgetUsedUp
 from verdigris.drivers.machine.opening import dirty
-from verdigris.drivers.machine.position import NOTHING_RED, NOTHING_TO_DO, SENT_BACK, Position, position
+from verdigris.drivers.machine.position import (
+    NOTHING_RED,
+    NOTHING_TO_DO,
+    SENT_BACK,
+    UPHELD,
+    Position,
+    position,
+)
+from verdigris.drivers.machine.squashing import in_a_cycle, squash_cycle
 from verdigris.drivers.machine.stepping import Exhausted, Outcome, Step
 from verdigris.drivers.machine.watching import Noted, RunBegan, RunEnded, StepBegan, StepEnded
 from verdigris.drivers.machine.worktree import ancestor, ref
@@ -28,7 +39,7 @@ from verdigris.kernel.observe import unclaimed
 from verdigris.kernel.operation import operation
 from verdigris.kernel.repository import head
 from verdigris.kernel.resetting import lay_back
-from verdigris.kernel.testbug import report_bug
+from verdigris.kernel.testbug import close_bug, report_bug
 
 if TYPE_CHECKING:
     from verdigris.drivers.machine.human import Person
@@ -36,6 +47,8 @@ if TYPE_CHECKING:
 
 STEPS, DONE, BLOCKED, BUDGET, WAITING = "steps-made", "kata-done", "blocked", "budget-used-up", "waiting"
 AGAIN = "`tdd run` takes it up again"
+_NO_COMMIT: tuple[str, str, str, tuple[str, ...], tuple[str, ...], str] = ("", "", "", (), (), "")
+"""Of a step that ended without one: commit, subject, verdict, concerns, tests, difference."""
 
 
 @value
@@ -55,11 +68,14 @@ class Run:
         self._commits: list[str] = []
         self._steps = 0
         self._unforwarded = ""
+        self._cost = Usage()
+        self._done = False
 
     def make(self, steps: int | None) -> RunEnded:
         """`steps` from here on; an interrupted run is taken up, unless another number is asked for."""
         with operation(self._machine.project):
             pass  # what a kill left half done is finished first
+        self._squash(where(self._machine))
         self._follow()
         now = where(self._machine)
         known = self._machine.project.state().machine
@@ -93,7 +109,8 @@ class Run:
         if self._nothing_red(now):
             self._passed(now, NOTHING_RED, "every test passes already")
             return None
-        notes = notes_for(now, machine.settings)
+        notes = notes_for(now, machine)
+        before = machine.meter.usage
         if player.human:
             taken = HumanStep(machine, now, self._person, notes).take()
             if isinstance(taken, Waiting):
@@ -101,6 +118,7 @@ class Run:
         else:
             taken = Step(machine, now, material_of(machine), notes).take()
         self._steps += 1
+        self._cost = machine.meter.usage.since(before)
         return self._concluded(now, taken)
 
     def _nothing_red(self, now: Position) -> bool:
@@ -157,25 +175,61 @@ class Run:
         match taken:
             case Committed():
                 self._commits.append(taken.commit)
-                self._machine.watch(
-                    StepEnded(now.step, now.role, "committed", "", taken.commit, taken.subject, taken.verdict)
-                )
-                self._follow()
+                self._machine.watch(self._told_commit(now, taken))
             case Stop(say=Say.NOTHING_TO_DO):
                 self._passed(now, NOTHING_TO_DO, taken.reason)
+            case Stop(say=Say.TEST_IS_RIGHT):
+                self._upheld(now, taken)
             case Stop(say=Say.TEST_IS_WRONG) | Exhausted() if self._may_return(now):
                 self._sent_back(now, taken)
             case Stop():
                 return self._stopped(now, taken.say.value, taken.reason)
             case Exhausted():
                 return self._stopped(now, BLOCKED, taken.why)
+        self._squash(where(self._machine))
+        self._follow()
         return None
+
+    def _told_commit(self, now: Position, taken: Committed) -> StepEnded:
+        project = self._machine.project
+        reds = project.state().reds if now.role is Role.TESTER else {}
+        quote = quoting(project)
+        tests = tuple(
+            "\n".join((red.test_id, quote(*_path_and_line(red.place)).strip(" `"), red.failure))
+            for red in reds.values()
+            if red.valid and red.tree == taken.after
+        )
+        paths = [change.path for change in project.workspace.changes(taken.before, taken.after)]
+        return StepEnded(
+            now.step,
+            now.role,
+            "committed",
+            "",
+            taken.commit,
+            taken.subject,
+            taken.verdict,
+            taken.concerns,
+            tests,
+            project.workspace.diff(taken.before, taken.after, paths) if paths else "",
+            *self._tokens(),
+        )
+
+    def _tokens(self) -> tuple[int, int, int]:
+        return self._cost.prompt, self._cost.cached, self._cost.completion
+
+    def _upheld(self, now: Position, taken: Stop) -> None:
+        """The tester keeps its test: it is in no doubt any more, and the implementor hears why."""
+        project = self._machine.acting(now.role)
+        for bug in tuple(project.state().test_bugs):
+            close_bug(project, bug)
+        why = f"The tester looked at the test again and says that it is right: {taken.reason}"
+        self._passed(now, UPHELD, f"{why}\n{now.finding}")
 
     def _passed(self, now: Position, outcome: str, why: str) -> None:
         self._machine.project.record(
             StepPassed(step=now.step, role=now.role, outcome=outcome, why=why, after=now.after), sync=True
         )
-        self._machine.watch(StepEnded(now.step, now.role, outcome, why))
+        self._machine.watch(StepEnded(now.step, now.role, outcome, why, *_NO_COMMIT, *self._tokens()))
 
     def _may_return(self, now: Position) -> bool:
         return now.role is Role.IMPLEMENTOR and not now.returned
@@ -184,9 +238,10 @@ class Run:
         """Reported as a test-bug: the kernel keeps that the test is in doubt until a revised one is red."""
         project = self._machine.acting(now.role)
         if isinstance(taken, Stop):
-            why = f"the implementor says that the test is wrong: {taken.reason}"
+            why = f"The implementor says that the test is wrong: {taken.reason}"
         else:
-            why = f"the implementor's attempts are used up; the last one: {taken.why}"
+            reasons = "\n".join(f"{number}. {reason}" for number, reason in enumerate(taken.reasons, 1))
+            why = f"The implementor failed {len(taken.reasons)} times:\n{reasons}"
         wrong = [red.native_id for red in open_reds(project, now.tests)]
         if wrong:
             report_bug(project, list(dict.fromkeys(wrong)), why, cwd=project.root)
@@ -196,13 +251,20 @@ class Run:
         self._machine.project.record(
             StepStopped(step=now.step, role=now.role, outcome=outcome, why=why), sync=True
         )
-        self._machine.watch(StepEnded(now.step, now.role, outcome, why))
+        self._machine.watch(StepEnded(now.step, now.role, outcome, why, *_NO_COMMIT, *self._tokens()))
+        self._done = outcome == DONE
         return Ended(outcome, why)
+
+    def _squash(self, now: Position) -> None:
+        if self._machine.settings.squash != "cycle":
+            return
+        if (why := squash_cycle(self._machine, now)) is not None:
+            self._machine.watch(Noted(why))
 
     def _follow(self) -> None:
         """The user's branch, where there is one to follow; said once for each reason."""
         machine = self._machine
-        if not machine.sandboxed:
+        if not machine.sandboxed or (machine.settings.squash == "cycle" and in_a_cycle(machine)):
             return
         ours = head(machine.project.repo).branch or ""
         why = forward(machine.home, machine.branch, ref(ours))
@@ -247,11 +309,19 @@ class Run:
             tuple(self._commits),
             meter.tokens,
             meter.usage.cached,
+            meter.usage.prompt - meter.usage.cached,
             round(meter.prefix, 4),
             _following(ended),
+            unshown_points(self._machine.kata(), where(self._machine).points),
+            unshown(self._machine.project) if self._done else (),
         )
         self._machine.watch(found)
         return found
+
+
+def _path_and_line(place: str) -> tuple[str, int]:
+    path, _, line = place.rpartition(":")
+    return path, int(line) if line.isdecimal() else 0
 
 
 _FOLLOWING = {

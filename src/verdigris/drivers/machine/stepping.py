@@ -10,6 +10,7 @@ from verdigris.agents.roles import conversation, feedback
 from verdigris.agents.roles.check import EditPlan, Stop
 from verdigris.agents.roles.material import shrunk
 from verdigris.agents.roles.plan import Refused as Unusable
+from verdigris.agents.roles.plan import Say
 from verdigris.agents.roles.prompting import Task
 from verdigris.agents.roles.role import Role
 from verdigris.core.errors import ContextOverflow, VerdigrisError
@@ -21,19 +22,20 @@ from verdigris.drivers.machine.implementor import judge_implementation, open_red
 from verdigris.drivers.machine.judging import Bad, joined
 from verdigris.drivers.machine.message import Proposal, Verified, told_red
 from verdigris.drivers.machine.refactorer import judge_refactoring, mending
+from verdigris.drivers.machine.standing import standing
 from verdigris.drivers.machine.steplog import StepLog
 from verdigris.drivers.machine.tester import judge_tests
 from verdigris.drivers.machine.watching import Attempted, Refused
 from verdigris.kernel.resetting import lay_back
 
 if TYPE_CHECKING:
-    from verdigris.agents.protocol import Ask
     from verdigris.agents.roles.conversation import Talk
     from verdigris.agents.roles.material import Material
     from verdigris.drivers.machine.judging import Seen
     from verdigris.drivers.machine.opening import Machine
     from verdigris.drivers.machine.position import Position
     from verdigris.kernel import committing
+    from verdigris.kernel.project import Project
 
 HOOK = "git commit"
 
@@ -43,6 +45,9 @@ class Exhausted:
     """The attempts are used up; the tree is as it was."""
 
     why: str
+    """The last reason."""
+    reasons: tuple[str, ...] = ()
+    """Of every attempt."""
 
 
 Outcome: TypeAlias = Committed | Stop | Exhausted
@@ -84,16 +89,22 @@ class Step:
         return open_step(self._project).verdict == ACCEPTED
 
     def _talked(self) -> Outcome:
-        talk, stop = self._planned()
-        if stop is not None:
-            return self._stopped(stop)
+        talk = self._begun()
         last: tuple[str, ...] = ()
+        tried: list[str] = []
         for attempt in range(1, self._machine.settings.attempts + 1):
             self._machine.watch(Attempted(self._position.step, self._role, attempt))
             talk, got = self._edited(talk)
+            if attempt == 1:
+                self._log.plan(talk.plan or (got.reason if isinstance(got, Stop) else ""))
             match got:
                 case Stop():
-                    return self._stopped(got)
+                    red = unfinished(self._project, got)
+                    if red is None:
+                        return self._stopped(got)
+                    last = red.reasons
+                    self._log.attempt(attempt, reasons=last)
+                    talk = conversation.say(talk, red.said, joined(last))
                 case Unusable():
                     last = got.reasons
                     self._log.attempt(attempt, reasons=last)
@@ -102,12 +113,13 @@ class Step:
                     if isinstance(done, Committed):
                         return done
                     last = done.reasons
-                    talk = conversation.say(talk, done.said)
+                    talk = conversation.say(talk, done.said, joined(last))
             told = self._told(last)
+            tried.append(joined(told))
             self._project.record(StepRefused(step=self._position.step, attempt=attempt, reasons=told))
             self._machine.watch(Refused(self._position.step, self._role, attempt, joined(told)))
         self._log.ended(outcome="blocked", why=joined(last))
-        return Exhausted(joined(self._told(last)))
+        return Exhausted(joined(self._told(last)), tuple(tried))
 
     def _told(self, reasons: tuple[str, ...]) -> tuple[str, ...]:
         """As they may be written down."""
@@ -115,33 +127,27 @@ class Step:
 
     # -- the conversation ---------------------------------------------------------------------
 
-    def _planned(self) -> tuple[Talk, Stop | None]:
-        while True:
-            talk = conversation.begin(self._material, self._task())
-            try:
-                talk, stop = conversation.plan(self._model, talk)
-            except ContextOverflow:
-                self._material = shrunk(self._material)
-                continue
-            self._log.plan(talk.plan or (stop.reason if stop else ""))
-            return talk, stop
+    def _begun(self) -> Talk:
+        return conversation.begin(self._material, self._task())
 
     def _edited(self, talk: Talk) -> tuple[Talk, EditPlan | Stop | Unusable]:
         while True:
             try:
                 return conversation.edit(self._model, talk)
             except ContextOverflow:
-                said = talk.ask.messages[-1].content
                 self._material = shrunk(self._material)
-                talk, stop = self._planned()
-                if stop is not None:
-                    return talk, stop
-                if len(said) < self._material.budget:
-                    talk = replace(talk, ask=_with(talk, said))
+                shorter = self._begun()
+                if talk.tried:
+                    shorter = conversation.say(replace(shorter, tried=talk.tried[:-1]), talk.tried[-1])
+                talk = replace(shorter, exchanges=talk.exchanges, plan=talk.plan, looks=talk.looks)
 
     def _task(self) -> Task:
-        reds = told(open_reds(self._project, self._position.tests)) if self._role is Role.IMPLEMENTOR else ()
-        return Task(self._role, self._position.step, reds, self._notes)
+        now = self._position
+        if self._role is Role.IMPLEMENTOR:
+            return Task(self._role, now.step, told(open_reds(self._project, now.tests)), self._notes)
+        words = standing(self._project).words
+        returned = self._role is Role.TESTER and bool(now.finding)
+        return Task(self._role, now.step, (), self._notes, words, returned)
 
     # -- the edits ----------------------------------------------------------------------------
 
@@ -151,7 +157,9 @@ class Step:
             if self._role is Role.IMPLEMENTOR
             else {}
         )
-        said = Proposal(plan.type, plan.subject, plan.rationale, dict(plan.intents), reds)
+        because = self._position.finding if self._role is Role.TESTER else ""
+        intents = dict(plan.intents)
+        said = Proposal(plan.type, plan.subject, plan.rationale, intents, reds, because, plan.points)
         propose(self._machine, self._project, attempt, said)
         seen: Seen = []
         found = self._judged(plan, seen)
@@ -171,14 +179,20 @@ class Step:
         if self._accepted() or self._role is Role.REFACTORER:
             return judge_refactoring(self._project, self._machine.settings, changes, seen)
         if self._role is Role.TESTER:
-            return judge_tests(self._project, replace(plan, changes=changes), start, seen)
-        return judge_implementation(self._project, replace(plan, changes=changes), self._position.tests, seen)
+            settings = self._machine.settings
+            return judge_tests(self._project, settings, replace(plan, changes=changes), start, seen)
+        meant = replace(plan, changes=changes)
+        return judge_implementation(self._machine, self._project, meant, self._position.tests, seen)
 
     def _committed(self, found: Verified | None) -> Committed | Bad:
         match commit_step(self._machine, self._project, found):
             case Committed() as done:
                 self._log.ended(
-                    outcome="committed", verdict=done.verdict, commit=done.commit, subject=done.subject
+                    outcome="committed",
+                    verdict=done.verdict,
+                    commit=done.commit,
+                    subject=done.subject,
+                    concerns=list(done.concerns),
                 )
                 return done
             case refused:
@@ -199,10 +213,15 @@ def _by_hook(refused: committing.Refused) -> Bad:
     return Bad(said, (refused.why,), refused.output)
 
 
-def _with(talk: Talk, said: str) -> Ask:
-    """What was said last, once more, after a beginning that is shorter."""
-    *before, last = talk.ask.messages
-    return replace(talk.ask, messages=(*before, replace(last, content=f"{last.content}\n{said}")))
+def unfinished(project: Project, stop: Stop) -> Bad | None:
+    """A kata is done when every test passes."""
+    if stop.say is not Say.KATA_DONE:
+        return None
+    found = standing(project)
+    if found.green:
+        return None
+    reason = f"kata-done needs tests that all pass, and these fail: {found.named}"
+    return Bad(feedback.not_allowed(reason), (reason,))
 
 
 def _short(reasons: tuple[str, ...]) -> tuple[str, ...]:

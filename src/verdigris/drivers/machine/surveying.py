@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verdigris.agents.roles.role import Role
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.value import value
 from verdigris.drivers.machine import history
+from verdigris.drivers.machine.message import flat
 from verdigris.drivers.machine.position import position
 from verdigris.drivers.machine.worktree import place
 from verdigris.kernel.lock import locked
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.state import PassedStep, Red, WorktreeState
+    from verdigris.drivers.machine.position import Position
     from verdigris.kernel.project import Project
 
 
@@ -52,8 +55,15 @@ def survey_machine(home: Project) -> MachineSurvey | None:
         newest.commit if newest else "",
         newest.subject if newest else "",
         here.machine.stopped,
-        tuple(here.reds.values()),
+        _left(now, here),
     )
+
+
+def _left(now: Position, here: WorktreeState) -> tuple[Red, ...]:
+    """What the tester left red for whoever is next; other failures of old runs are no news."""
+    if now.role is Role.REFACTORER or (now.role is Role.TESTER and not now.finding):
+        return ()
+    return tuple(red for red in here.reds.values() if flat(red.test_id) in now.tests)
 
 
 def _working(home: Project) -> tuple[Path, WorktreeState]:

@@ -9,16 +9,19 @@ from verdigris.agents.roles import feedback
 from verdigris.core.pathclass import PathClass
 from verdigris.core.report import Ended, Status
 from verdigris.core.testids import split_id
+from verdigris.core.verdict import first_line
 from verdigris.drivers.machine.judging import (
     Bad,
     Judged,
     checked,
     forbidden,
     formatted,
+    quoting,
     with_changes,
     written,
 )
 from verdigris.drivers.machine.message import Verified, told_red
+from verdigris.drivers.machine.newtests import asks_source, new_functions, test_texts_at
 from verdigris.kernel.evidence import baseline_ids
 from verdigris.kernel.observe import unclaimed
 from verdigris.kernel.testing import run_tests
@@ -27,28 +30,35 @@ from verdigris.kernel.weakening import lost
 if TYPE_CHECKING:
     from verdigris.agents.roles.check import EditPlan
     from verdigris.core.events import TestRun
+    from verdigris.core.machine import MachineSettings
+    from verdigris.core.report import TestReport
     from verdigris.drivers.machine.judging import Seen
     from verdigris.kernel.project import Project
     from verdigris.kernel.testing import Tested
 
+_NAMED = 4
+"""Tests that a reason names."""
 
-def judge_tests(project: Project, plan: EditPlan, start: str, seen: Seen) -> Judged:
+
+def judge_tests(
+    project: Project, settings: MachineSettings, plan: EditPlan, start: str, seen: Seen
+) -> Judged:
     """Said before it is written: a red that happens to be open must not make it look claimed."""
     return (
         _only_stubs(project, start, with_changes(project, start, plan.changes))
         or written(project, plan.changes)
-        or judge_written_tests(project, start, seen)
+        or judge_written_tests(project, settings, start, seen)
     )
 
 
-def judge_written_tests(project: Project, start: str, seen: Seen) -> Judged:
+def judge_written_tests(project: Project, settings: MachineSettings, start: str, seen: Seen) -> Judged:
     """The tree as it stands, against the step's start."""
     return (
         _only_stubs(project, start, project.workspace.snapshot())
         or formatted(project, start)
         or checked(project)
         or _kept(project)
-        or _red(project, start, seen)
+        or _red(project, settings, start, seen)
     )
 
 
@@ -69,7 +79,7 @@ def _kept(project: Project) -> Bad | None:
     return forbidden(f"the suite lost something: {losses[0]}") if losses else None
 
 
-def _red(project: Project, start: str, seen: Seen) -> Judged:
+def _red(project: Project, settings: MachineSettings, start: str, seen: Seen) -> Judged:
     passing = baseline_ids(project, project.state()) or frozenset()
     tree = project.workspace.snapshot()
     changed = {change.path for change in project.workspace.changes(start, tree)}
@@ -78,10 +88,21 @@ def _red(project: Project, start: str, seen: Seen) -> Judged:
     if tested.report is not None and tested.report.ended is not Ended.FINISHED and not tested.tests:
         why = f"the test run did not end as it should: {tested.report.ended}"
         return Bad(feedback.wrong_red(tested.tests, tested.report), (why,), tested.report.tail)
+    if tested.report is not None and (many := _too_many(project, settings, start, changed, tested.report)):
+        return many
     reds = [run for run in tested.tests if run.red == "valid" and split_id(run.native_id).path in changed]
     if not reds:
-        return Bad(
-            feedback.wrong_red(tested.tests, tested.report), _why_no_red(tested, changed), _tail(tested)
+        passing_new = _new_passes(project, start, changed, tested)
+        stubbed = any(project.classify(path) is PathClass.SOURCE for path in changed)
+        said = feedback.wrong_red(
+            tested.tests, tested.report, passing=passing_new, stubbed=stubbed, quote=quoting(project)
+        )
+        return Bad(said, _why_no_red(tested, changed, passing_new, stubbed=stubbed), _tail(tested))
+    idle = [run for run in reds if not asks_source(project, start, tree, run.native_id)]
+    if idle:
+        return forbidden(
+            f"{idle[0].test_id} fails, but runs nothing of the source: no implementation could make it pass."
+            " Call the code that the kata asks for"
         )
     spoilt = [run for run in tested.tests if _spoilt(run, reds, passing, changed)]
     errors = tested.report.errors if tested.report else ()
@@ -92,6 +113,21 @@ def _red(project: Project, start: str, seen: Seen) -> Judged:
         ]
         return Bad(said, (f"besides the new red something else does not pass: {what[0]}",), _tail(tested))
     return _verified(project, tested, reds)
+
+
+def _too_many(
+    project: Project, settings: MachineSettings, start: str, changed: set[str], report: TestReport
+) -> Bad | None:
+    new = new_functions(report, changed, test_texts_at(project, start).values())
+    if len(new) <= settings.tests_per_step:
+        return None
+    names = ", ".join(name.partition("::")[2] for name in new[:_NAMED])
+    most = f"{settings.tests_per_step} of them" if settings.tests_per_step > 1 else "one"
+    more = ", …" if len(new) > _NAMED else ""
+    return forbidden(
+        f"there are {len(new)} new tests ({names}{more}), and a step has {most}:"
+        " keep the simplest one, the others get steps of their own"
+    )
 
 
 def _tested(project: Project, changed: set[str]) -> Tested:
@@ -113,13 +149,27 @@ def _spoilt(run: TestRun, reds: list[TestRun], passing: frozenset[str], changed:
     return run.native_id in passing or split_id(run.native_id).path in changed
 
 
-def _why_no_red(tested: Tested, changed: set[str]) -> tuple[str, ...]:
+def _new_passes(project: Project, start: str, changed: set[str], tested: Tested) -> tuple[str, ...]:
+    if tested.report is None:
+        return ()
+    new = new_functions(tested.report, changed, test_texts_at(project, start).values())
+    passing = {run.native_id.partition("[")[0] for run in tested.tests if run.status is Status.PASS}
+    return tuple(name for name in new if name in passing)
+
+
+def _why_no_red(
+    tested: Tested, changed: set[str], passing: tuple[str, ...], *, stubbed: bool
+) -> tuple[str, ...]:
     near = [run for run in tested.tests if split_id(run.native_id).path in changed and run.red]
     errors = tested.report.errors if tested.report else ()
     return (
         *(f"{run.test_id}: not red for the right reason: {run.red}" for run in near),
-        *(f"{error.path}: {error.kind}" for error in errors),
-    ) or ("no test fails: nothing new is asked for",)
+        *(f"{error.path}: {error.kind}: {first_line(error.message)}" for error in errors),
+    ) or (
+        f"no test fails: {passing[0]} passes {'with its own stub' if stubbed else 'already'}"
+        if passing
+        else "no test fails: nothing new is asked for",
+    )
 
 
 def _tail(tested: Tested) -> str:
@@ -130,9 +180,5 @@ def _verified(project: Project, tested: Tested, reds: list[TestRun]) -> Verified
     state = project.state()
     ids = sorted(run.test_id for run in reds)
     passed = sum(run.status is Status.PASS for run in tested.tests)
-    lines = (
-        f"red for the right reason: {', '.join(ids)}",
-        f"passing as before: {passed}",
-    )
     told = dict(told_red(state.reds[i]) for i in ids if i in state.reds)
-    return Verified("red", lines, tuple(ids), told)
+    return Verified("red", f"{len(ids)} red, {passed} passed", tuple(ids), told)

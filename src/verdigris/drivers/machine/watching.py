@@ -80,6 +80,14 @@ class StepEnded:
     commit: str = ""
     subject: str = ""
     verdict: str = ""
+    concerns: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    """Of a tester's commit: each new red, a line each for its id, the line that fails, and what it says."""
+    diff: str = ""
+    prompt: int = 0
+    cached: int = 0
+    completion: int = 0
+    """Tokens of the step, of all its calls."""
 
 
 @value
@@ -104,9 +112,15 @@ class RunEnded:
     commits: tuple[str, ...] = ()
     tokens: int = 0
     cached: int = 0
+    uncached: int = 0
+    """Of the prompts, what no cache had."""
     prefix: float = 0.0
     following: str = ""
     """The next move."""
+    points: tuple[str, ...] = ()
+    """Of the kata, that no test shows by what the testers said."""
+    lines: tuple[str, ...] = ()
+    """Of the source, that no test runs; looked for when the kata is done."""
 
 
 Happening: TypeAlias = (
@@ -122,11 +136,13 @@ def scrubbed(watch: Watcher, scrub: Callable[[str], str]) -> Watcher:
     """No key reaches a screen or a pipe, whoever repeats it."""
 
     def told(happening: Happening) -> None:
-        texts: dict[str, Any] = {
-            f.name: scrub(text)
-            for f in fields(happening)
-            if isinstance(text := getattr(happening, f.name), str)
-        }
+        texts: dict[str, Any] = {}
+        for f in fields(happening):
+            match getattr(happening, f.name):
+                case str(text):
+                    texts[f.name] = scrub(text)
+                case (str(), *_) as several:
+                    texts[f.name] = tuple(map(scrub, several))
         watch(replace(happening, **texts))
 
     return told

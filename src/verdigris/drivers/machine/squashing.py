@@ -1,0 +1,110 @@
+"""One commit a cycle: red, green and refactor become a single green commit when the cycle has ended.
+
+The tree stays as it is, so hooks and verdicts of the steps hold for it. The new commit is made beside HEAD
+and put in its place at once: a kill leaves the old commits or the new one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from verdigris.agents.roles.role import Role
+from verdigris.drivers.machine import history
+from verdigris.drivers.machine.worktree import ancestor, ref
+from verdigris.kernel.committing import Identity, authored
+from verdigris.kernel.operation import operation
+from verdigris.kernel.usersgit import asked, git
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from verdigris.drivers.machine.opening import Machine
+    from verdigris.drivers.machine.position import Made, Position
+
+_TRAILER = re.compile(r"TDD-\w+: ")
+
+
+def in_a_cycle(machine: Machine) -> bool:
+    """Whether HEAD holds steps of a cycle that is not one commit yet."""
+    return bool(_steps(machine))
+
+
+def squash_cycle(machine: Machine, now: Position) -> str | None:
+    """Where the next step begins a cycle: makes one commit of the last one. Why it was not made, if so."""
+    steps = _steps(machine)
+    if now.role is not Role.TESTER or now.finding or len(steps) < 2:  # noqa: PLR2004 - red and green
+        return None
+    root = machine.project.root
+    oldest = steps[-1].commit
+    if held := git(root, "branch", "--remotes", "--contains", oldest).out.split():
+        return f"the cycle stays {len(steps)} commits: {held[0]} has them already"
+    text = cycle_message(
+        [asked(root, "log", "-1", "--format=%B", each.commit) for each in reversed(steps)], now.step - 1
+    )
+    author = Identity(machine.settings.author_name, machine.settings.author_email)
+    signed = ("-S",) if git(root, "config", "--type=bool", "commit.gpgsign").out.strip() == "true" else ()
+    made = git(
+        root,
+        *("commit-tree", "HEAD^{tree}", "-p", f"{oldest}^", *signed, "-F", "-"),
+        stdin=text,
+        env=authored(root, author),
+        hidden=machine.casting.scrub.variables,
+    )
+    if not made.ok:
+        return f"the cycle stays {len(steps)} commits: git could not make one of them: {made.text}"
+    asked(root, "update-ref", "-m", "tdd: one commit of a cycle", "HEAD", made.out.strip(), steps[0].commit)
+    with operation(machine.project):
+        pass  # takes in where HEAD is now
+    return None
+
+
+def _steps(machine: Machine) -> list[Made]:
+    """The newest first; nothing that the user's branch has, and nothing of a cycle before."""
+    root = machine.project.root
+    found: list[Made] = []
+    for told in history.commits(root):
+        made = told.made
+        if made is None or made.squashed or _is_users(machine, root, made.commit):
+            break
+        if found and found[-1].role is Role.TESTER and made.role is not Role.TESTER:
+            break
+        found.append(made)
+    return found
+
+
+def _is_users(machine: Machine, root: Path, commit: str) -> bool:
+    return machine.sandboxed and ancestor(root, commit, ref(machine.branch))
+
+
+def cycle_message(messages: Sequence[str], last: int) -> str:
+    """Headed as the implementor's; each step's own words below it, then all the trailers in their order."""
+    parts = [_parted(message) for message in messages]
+    head = next((lines[0] for lines, _ in parts if lines[0].startswith(("feat", "fix"))), parts[-1][0][0])
+    said = "\n\n".join(_told(lines, head) for lines, _ in parts)
+    trailers = [line for _, lines in parts for line in lines]
+    oracles = [line for line in trailers if line.startswith("TDD-Oracle: ")]
+    kept = [line for line in trailers if line not in oracles]
+    steps = [line.partition(": ")[2] for line in kept if line.startswith("TDD-Step: ")]
+    closing = [] if steps[-1:] == [str(last)] else [f"TDD-Role: {Role.REFACTORER}", f"TDD-Step: {last}"]
+    return "\n".join((head, "", said.strip(), "", *kept, *oracles[-1:], *closing)) + "\n"
+
+
+def _told(lines: Sequence[str], head: str) -> str:
+    """Without the headline that is the commit's own."""
+    body = "\n".join(lines[1:]).strip()
+    return "\n\n".join(filter(None, ("" if lines[0] == head else f"{lines[0]}:", body)))
+
+
+def _parted(message: str) -> tuple[list[str], list[str]]:
+    lines = message.strip().splitlines()
+    trailers = list(_trailers(lines))
+    return lines[: len(lines) - len(trailers)], trailers
+
+
+def _trailers(lines: Sequence[str]) -> Iterator[str]:
+    """The last block, where it is one."""
+    first = next((n for n in range(len(lines), 0, -1) if not lines[n - 1].strip()), len(lines))
+    block = lines[first:]
+    return iter(block if block and _TRAILER.match(block[0]) else ())
