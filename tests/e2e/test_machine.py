@@ -77,15 +77,20 @@ class Played:
         return ran.code, ran.out, ran.err
 
     def until_silence(
-        self, how: signal.Signals, *words: str, meanwhile: Callable[[], object] = lambda: None
+        self,
+        how: signal.Signals,
+        *words: str,
+        meanwhile: Callable[[], object] = lambda: None,
+        said: Path | None = None,
     ) -> int:
         """The command, ended when the model has fallen silent; `meanwhile`, before that."""
         self.server.requests.clear()
+        out = subprocess.DEVNULL if said is None else said.open("wb")
         process = subprocess.Popen(
             [*TDD, *words],
             cwd=self.kata.root,
             env={**Cli(self.kata.repo).environment(), **self.env},
-            stdout=subprocess.DEVNULL,
+            stdout=out,
             stderr=subprocess.DEVNULL,
             preexec_fn=_hears_interrupts,  # noqa: PLW1509 - it only asks the system
         )
@@ -163,7 +168,12 @@ def test_a_kata_through_a_server_that_fails_now_and_then(played: Played, tmp_pat
 
 def test_interrupted_and_killed_while_the_model_is_silent(played: Played) -> None:
     played.script.silent_at = "step-2-implementor"
-    assert played.until_silence(signal.SIGINT, "run") == 130
+    said = played.kata.root.parent / "said.jsonl"
+    assert played.until_silence(signal.SIGINT, "run", "--json", said=said) == 130
+    told = [json.loads(line) for line in said.read_text().splitlines()]
+    assert told[-1]["event"] == "interrupted"
+    times = [event["time"] for event in told]
+    assert times == sorted(times)
     assert played.kata.subjects() == ["test: an empty string is zero"]
     assert played.until_silence(signal.SIGKILL, "run") == -signal.SIGKILL
     assert "a run to step 3 was interrupted" in played.tdd("status")[1]

@@ -29,6 +29,16 @@ def test_the_recording_is_of_the_whole_script() -> None:
     assert recorded.TALK.stat().st_size < 200_000
 
 
+def test_one_call_a_step_and_none_that_is_much_longer_than_the_fifth() -> None:
+    """Of a run with a scripted server that counts: 31 steps from nothing to the last rule."""
+    calls = [exchange for place in read_recording(recorded.TALK).values() for exchange in place]
+    assert len(calls) == recorded.STEPS + 1
+    prompts = [exchange.reply.usage.prompt for exchange in calls]
+    assert max(prompts[26], prompts[-1]) <= 2 * prompts[4], prompts
+    uncached = [call.reply.usage.prompt - call.reply.usage.cached for call in calls]
+    assert sum(uncached) < sum(prompts) / 2, "more than half of it was in the cache"
+
+
 @pytest.mark.slow
 def test_a_replay_makes_proven_commits_and_says_what_it_is(tmp_path: Path) -> None:
     happenings: list[Happening] = []

@@ -11,12 +11,12 @@ def numbers_in(text: str) -> list[int]:
     separators, body = _parts_of(text)
     for separator in separators:
         body = body.replace(separator, ",")
-    return [int(number) for number in body.split(",")] if body else []
+    return [int(number) for number in body.replace("\\n", ",").split(",")] if body else []
 
 
 def _parts_of(text: str) -> tuple[list[str], str]:
     if not text.startswith("//"):
-        return ["\\n"], text
+        return [], text
 """
 REFUSE_NEGATIVES = """\
 def _refuse_negatives(numbers: list[int]) -> None:
@@ -153,7 +153,7 @@ def _separators(play: Script) -> None:
             "def add(numbers: str) -> int:\n"
             "    return sum(numbers_in(numbers))\n",
             READING: NUMBERS_IN + '    first, _, body = text.partition("\\n")\n'
-            '    return ["\\n", first[2:]], body\n',
+            "    return [first[2:]], body\n",
         },
     )
 
@@ -254,7 +254,7 @@ def _large_and_long(play: Script) -> None:
     play.implement(
         "read a separator in brackets",
         "The brackets around the separator are taken away; what they hold is replaced as before.",
-        {READING: head + '    return ["\\n", first[2:].removeprefix("[").removesuffix("]")], body\n'},
+        {READING: head + '    return [first[2:].removeprefix("[").removesuffix("]")], body\n'},
     )
     play.nothing("The last rule will ask for more than one pair of brackets; then their reading takes form.")
     play.test(
@@ -269,7 +269,7 @@ def _large_and_long(play: Script) -> None:
         {
             READING: head
             + '    named = first[2:].removeprefix("[").removesuffix("]").split("][")\n'
-            + '    return ["\\n", *named], body\n'
+            + "    return named, body\n"
         },
     )
     play.refactor(
@@ -277,7 +277,7 @@ def _large_and_long(play: Script) -> None:
         "Three things happen in one function: telling the first line apart, reading it, and the usual case.",
         {
             READING: NUMBERS_IN + '    first, _, body = text.removeprefix("//").partition("\\n")\n'
-            '    return ["\\n", *_named_in(first)], body\n'
+            "    return _named_in(first), body\n"
             "\n\n"
             "def _named_in(line: str) -> list[str]:\n"
             '    return line.removeprefix("[").removesuffix("]").split("][")\n'

@@ -176,6 +176,8 @@ class Run:
             case Committed():
                 self._commits.append(taken.commit)
                 self._machine.watch(self._told_commit(now, taken))
+                if now.role is Role.TESTER and now.finding:
+                    self._answered(now)
             case Stop(say=Say.NOTHING_TO_DO):
                 self._passed(now, NOTHING_TO_DO, taken.reason)
             case Stop(say=Say.TEST_IS_RIGHT):
@@ -214,14 +216,18 @@ class Run:
             *self._tokens(),
         )
 
+    def _answered(self, now: Position) -> None:
+        """What was reported about the test, which the tester has revised or kept."""
+        project = self._machine.acting(now.role)
+        for bug in tuple(project.state().test_bugs):
+            close_bug(project, bug)
+
     def _tokens(self) -> tuple[int, int, int]:
         return self._cost.prompt, self._cost.cached, self._cost.completion
 
     def _upheld(self, now: Position, taken: Stop) -> None:
         """The tester keeps its test: it is in no doubt any more, and the implementor hears why."""
-        project = self._machine.acting(now.role)
-        for bug in tuple(project.state().test_bugs):
-            close_bug(project, bug)
+        self._answered(now)
         why = f"The tester looked at the test again and says that it is right: {taken.reason}"
         self._passed(now, UPHELD, f"{why}\n{now.finding}")
 
