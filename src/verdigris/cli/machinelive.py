@@ -6,7 +6,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
@@ -27,23 +27,44 @@ SCROLLING = (w.RunBegan, w.StepEnded, w.Refused, w.Noted, w.YourTurn, w.RunEnded
 
 @contextmanager
 def watched() -> Iterator[w.Watcher]:
-    console = Console(highlight=False, markup=False)
-    screen = Screen()
-    with Live(console=console, get_renderable=screen.render, refresh_per_second=4, transient=True) as live:
+    shown = Shown()
+    try:
+        yield shown.watch
+    finally:
+        shown.rest()
 
-        def watch(happening: w.Happening) -> None:
-            if isinstance(happening, w.YourTurn):
-                # Whoever types needs the line to themselves.
-                live.stop()
-            elif not live.is_started:
-                live.start()
-            screen.glance = after(screen.glance, happening)
-            if isinstance(happening, SCROLLING):
-                told = [part for line in view.lines(happening) for part in wrapped(line, console.width)]
-                for line in told:
-                    live.console.print(_text(line), soft_wrap=True)
 
-        yield watch
+class Shown:
+    """Lines that scroll by, and the open step below them while nobody types."""
+
+    def __init__(self) -> None:
+        self._console = Console(highlight=False, markup=False)
+        self._screen = Screen()
+        self._live: Live | None = None
+
+    def watch(self, happening: w.Happening) -> None:
+        if isinstance(happening, w.YourTurn):
+            self.rest()  # whoever types needs the line to themselves
+        elif self._live is None:
+            self._live = self._begun()
+        self._screen.glance = after(self._screen.glance, happening)
+        if isinstance(happening, SCROLLING):
+            for line in view.lines(happening):
+                for part in wrapped(line, self._console.width):
+                    self._console.print(_text(part), soft_wrap=True)
+
+    def _begun(self) -> Live:
+        """Anew each time: one that is started again clears as many lines as it had when it was stopped."""
+        live = Live(
+            console=self._console, get_renderable=self._screen.render, refresh_per_second=4, transient=True
+        )
+        live.start()
+        return live
+
+    def rest(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
 
 
 class Screen:
@@ -56,9 +77,7 @@ class Screen:
             return Text("")
         dots = Text(" ").join(Text(mark, style=colour) for mark, colour in self.glance.dots)
         lines = told(self.glance, time.monotonic() - self._began)
-        return Text("\n").join(
-            [dots, *(Text(visible(line), no_wrap=True, overflow="ellipsis") for line in lines)]
-        )
+        return Group(dots, *(Text(visible(line), no_wrap=True, overflow="ellipsis") for line in lines))
 
 
 def _text(line: Line) -> Text:

@@ -42,9 +42,8 @@ def _lines(happening: w.Happening) -> Iterator[Line]:
             yield Line(f"step {happening.step}: {happening.role} ({happening.player})")
         case w.Delayed():
             yield Line(f"  waiting: {happening.why}")
-        case w.Refused():
-            which = f"attempt {happening.attempt} " if happening.attempt else ""
-            yield Line(f"  {which}not accepted: {happening.why}", "yellow")
+        case w.Refused() if happening.attempt:
+            yield Line(f"  attempt {happening.attempt} not accepted: {happening.why}", "yellow")
         case w.StepEnded():
             yield from _ended(happening)
         case w.Noted():
@@ -96,7 +95,7 @@ def _tests(tests: tuple[str, ...]) -> Iterator[Line]:
 
 def _difference(diff: str) -> Iterator[Line]:
     """What was added and taken away, file by file, as far as that is short."""
-    shown = [line for line in diff.splitlines() if _CHANGED.match(line)]
+    shown = [line for line in diff.splitlines() if _CHANGED.match(line) and line.strip("+- ")]
     for line in shown[:_MOST_LINES]:
         new = line.startswith("+++ ")
         yield Line(f"    {line[4:].removeprefix('b/')}" if new else f"      {line}", code=True)

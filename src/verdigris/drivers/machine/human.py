@@ -115,7 +115,7 @@ class HumanStep:
         return YourTurn(
             self._position.step,
             self._role,
-            (*again, _ASKS[self._role], *self._notes, *reds, f"{typed}; {ends}"),
+            (*again, _ASKS[self._role], *(() if why else self._notes), *reds, f"{typed}; {ends}"),
         )
 
     # -- before and after the edits -----------------------------------------------------------
