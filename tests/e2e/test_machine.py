@@ -85,7 +85,7 @@ class Played:
     ) -> int:
         """The command, ended when the model has fallen silent; `meanwhile`, before that."""
         self.server.requests.clear()
-        out = subprocess.DEVNULL if said is None else said.open("wb")
+        out = os.open(os.devnull if said is None else said, os.O_WRONLY | os.O_CREAT, 0o600)
         process = subprocess.Popen(
             [*TDD, *words],
             cwd=self.kata.root,
@@ -94,6 +94,7 @@ class Played:
             stderr=subprocess.DEVNULL,
             preexec_fn=_hears_interrupts,  # noqa: PLW1509 - it only asks the system
         )
+        os.close(out)
         while process.poll() is None and not self._silent():
             time.sleep(0.02)
         meanwhile()
@@ -196,7 +197,8 @@ def test_a_second_machine_and_a_model_that_only_talks(played: Played) -> None:
     played.script.silent_at, played.script.faults = "", ["I would rather talk about it."] * 6
     code, out, err = played.tdd("run")
     assert (code, err) == (1, "")
-    assert "blocked: The answer holds no JSON object" in out
+    assert "attempt 5 not accepted: The answer holds no JSON object" in out
+    assert "step 1: tester: blocked: no attempt was accepted" in out
     assert "step 1, tester: blocked" in played.tdd("status")[1]
     assert played.kata.repo.git("status", "--porcelain") == ""
     assert played.tdd("step")[0] == 0
