@@ -180,3 +180,25 @@ def test_off_leaves_only_the_switches(client: Client) -> None:
     assert edit(client, SUB) == "pass"
     assert client.unattended().before("mcp__files__write", path="tests/test_add.py") == "pass"
     assert client.before("Write", file_path="tdd.yaml", content="") == "switch"
+
+
+READS = """
+import pathlib
+
+import calc
+
+
+def test_sub():
+    assert calc.add(2, 3) == int(pathlib.Path("data/expected.txt").read_text())
+"""
+
+
+def test_data_that_the_claimed_tests_read_is_frozen_for_file_tools(client: Client) -> None:
+    world = client.world
+    world.write("data/expected.txt", "6")
+    world.write("tests/test_sub.py", READS)
+    assert client.before("Write", file_path="data/expected.txt", content="5") == "pass"
+    world.claimed()
+    for _ in range(2):
+        assert client.before("Write", file_path="data/expected.txt", content="5") == "frozen-oracle"
+        assert client.before("Write", file_path="data/other.txt", content="5") == "pass"
