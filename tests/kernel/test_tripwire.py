@@ -13,9 +13,11 @@ from verdigris.core.actions import Actor
 from verdigris.core.events import EditClaim, RefactorBegun, SwitchedOff, Violation
 from verdigris.core.state import Phase
 from verdigris.kernel import stamps
+from verdigris.kernel.claiming import Claimed
 from verdigris.kernel.foldertree import make_folders
 from verdigris.kernel.project import open_project
 from verdigris.kernel.sandbox.discarding import clear
+from verdigris.kernel.survey import survey
 from verdigris.kernel.tripwire import Tripped, after_call, before_call
 from verdigris.kernel.tripwire.watch import unwatched
 
@@ -343,3 +345,26 @@ def test_a_tree_deeper_than_python_calls_itself_is_looked_at_and_put_back(green:
     assert Path(f"{green.root}/lib{deep}/x.py").exists()
     assert not call(green, "true")
     clear(os.fspath(green.root / "lib"))
+
+
+def test_what_a_person_commits_between_calls_is_new_ground(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo")
+    assert not call(world, "true")
+    world.write("calc.py", CALC + SUB)
+    assert before_call(agent(world)).kept == ("calc.py",)
+    world.repo.commit("a person's")
+    assert not before_call(agent(world))
+    assert survey(world.project).unclaimed == ()
+    world.write("tests/test_sub.py", TEST_SUB)
+    world.red_by_record(SUB_ID)
+    assert isinstance(world.claim(SUB_ID, "calc.py"), Claimed)
+
+
+def test_what_an_agent_commits_in_its_call_is_none(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo")
+    ground = world.state.ground
+    head = world.repo.head()
+    call(world, "echo 'X = 1' >> calc.py && git commit -qam x")
+    assert (world.read("calc.py"), world.repo.head()) == (CALC, head)
+    assert not before_call(agent(world))
+    assert world.state.ground == ground

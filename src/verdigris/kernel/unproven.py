@@ -41,7 +41,7 @@ def find_unproven(
 ) -> dict[str, str]:
     """Path → blob in HEAD of what commits brought that were made here since HEAD was at `since`.
 
-    `seen`: the tree as it is, and as it was at the last look.
+    `seen`: the tree as it rightly is, and as it was at the last look.
     """
     git, now = users_git(project.repo), head(project.repo).commit
     if now is None or now == since:
@@ -61,7 +61,9 @@ def find_unproven(
         if _is_plain(project, git, held[path], before.get(path), [t.get(path) for t in there]):
             del found[path]
     if found and not _attributes_changed(project, changes, seen):
-        entries = [Change(path, None, None, held[path].mode, blob) for path, blob in found.items() if blob]
+        lying = project.workspace.entries(project.workspace.snapshot(), list(found))
+        rightly = [path for path in found if path in held and lying.get(path) == there[0].get(path)]
+        entries = [Change(path, None, None, held[path].mode, found[path]) for path in rightly]
         for path in moves.clean(project.repo, git, entries):
             del found[path]
     return found

@@ -22,7 +22,7 @@ from verdigris.kernel.putback import put_back
 from verdigris.kernel.recovery import recover
 from verdigris.kernel.sourcetests import home_of
 from verdigris.kernel.tripwire.memory import Memory, recall, remember
-from verdigris.kernel.tripwire.moving import undo_moves
+from verdigris.kernel.tripwire.moving import take_persons_commits, undo_moves
 from verdigris.kernel.tripwire.strays import Strays, strays
 from verdigris.kernel.tripwire.watch import see, unwatched, watch
 from verdigris.kernel.unproven import COMMITTED, describe, find_unproven, remedy
@@ -66,6 +66,8 @@ def _looked(
     agents = None if alive or (memory is not None and memory.alive) else wrote
     if agents is None:
         undo_moves(project)
+    elif memory is not None:
+        take_persons_commits(project, memory)
     memory = recall(project)
     moved, undone = (memory.moved, memory.undone) if memory else ((), ())
     state = look(project, project.state())

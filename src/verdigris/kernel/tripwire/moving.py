@@ -10,9 +10,11 @@ from verdigris.core.change import Change, Entry
 from verdigris.core.events import Violation
 from verdigris.core.oraclepart import is_mixed
 from verdigris.core.protection import protected_classes
+from verdigris.core.state import Phase
 from verdigris.core.value import value
 from verdigris.kernel.gitwhole import Place, move_back, place, same_entries, stashes
-from verdigris.kernel.repository import Head
+from verdigris.kernel.observe import take_ground
+from verdigris.kernel.repository import Head, head
 from verdigris.kernel.tripwire.memory import recall, remember
 from verdigris.kernel.tripwire.strays import strays
 from verdigris.kernel.unproven import COMMITTED, find_unproven, never_in_the_tree
@@ -52,21 +54,39 @@ def undo_moves(project: Project) -> None:
         return
     tree = project.workspace.snapshot()
     move = _move(project, memory, now, tree)
+    state = project.state()
     hit = _hit(project, memory, move, tree) if move.wanted else ()
+    strayed = {path for s in strays(project, state, memory, tree) for path in s.paths}
     since = memory.proven if memory.unproven else memory.place.commit
-    unproven = {} if hit else find_unproven(project, project.state(), (tree, memory.tree), since)
-    behind = never_in_the_tree(project, project.state(), tree, unproven)
+    rightly = project.workspace.graft(tree, memory.tree, strayed)
+    unproven = {} if hit else find_unproven(project, state, (rightly, memory.tree), since)
+    behind = never_in_the_tree(project, state, rightly, unproven)
     if not hit and not behind:
         kept = project.workspace.graft(memory.tree, tree, move.wanted)
         remember(project, replace(memory, tree=kept, place=now, unproven=unproven, proven=since))
         return
-    strayed = {path for s in strays(project, project.state(), memory, tree) for path in s.paths}
-    paths = strayed | move.wanted.keys()
+    # After a commit alone, what strayed is left to whoever looks at the tree next.
+    paths = move.wanted.keys() | (strayed if hit else set())
     target = project.workspace.graft(tree, memory.tree, paths)
     target = project.workspace.compose(target, _from_stash(project, move))
     project.record(*(Violation(path=path, what=COMMITTED) for path in behind))
     move_back(project, memory.place, target, paths, tree)
     remember(project, replace(memory, place=place(project, memory.place), moved=hit, undone=behind))
+
+
+def take_persons_commits(project: Project, memory: Memory) -> None:
+    """What a person committed while no call was open, and lies in the tree as HEAD has it, is new ground.
+
+    In red only: where a turn or a refactor is open, a commit of the tree as it stands changes nothing.
+    """
+    state, now = project.state(), head(project.repo)
+    if state.phase is not Phase.RED or now.commit == memory.place.commit:
+        return
+    if moves.move_since(project.repo, Head(None, memory.place.commit)).kind != "commit":
+        return
+    git = users_git(project.repo)
+    paths = moves.clean(project.repo, git, moves.between(git, memory.place.commit, now.commit))
+    take_ground(project, state, paths, now, why="committed by a person")
 
 
 def _hit(project: Project, memory: Memory, move: _Move, tree: str) -> tuple[str, ...]:
