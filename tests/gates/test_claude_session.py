@@ -66,7 +66,7 @@ def test_what_the_sandbox_stopped_is_explained(client: Client, error: str) -> No
     client.world.green_by_record()
     client.before("Bash", command="x")
     said = client.say("PostToolUseFailure", tool_name="Bash", tool_input={"command": "x"}, error=error)
-    assert "is protected now" in said["hookSpecificOutput"]["additionalContext"]
+    assert "`tdd status` tells" in said["hookSpecificOutput"]["additionalContext"]
 
 
 def test_a_stop_settles_what_was_edited_sends_back_twice_and_lays_aside(client: Client) -> None:
