@@ -107,6 +107,7 @@ def claimed_by(world: World, *words: str, cwd: str = ".") -> tuple[tuple[str, ..
         (("tests/test_sub.py", "calc.py"), (SUB_ID, OTHER), ("calc.py",)),
         (("test_other",), (OTHER,), (".",)),
         (("test_other", "new.py"), (OTHER,), ("new.py",)),
+        ((SUB_ID, "src"), (SUB_ID,), ("src",)),
     ],
 )
 def test_a_claim_takes_ids_files_and_bare_names_and_nothing_means_all(

@@ -75,18 +75,21 @@ def claim(project: Project, tests: Sequence[str], targets: Sequence[str], *, cwd
 def split_words(project: Project, words: Sequence[str], *, cwd: Path) -> tuple[list[str], list[str]]:
     """Which words of a claim name tests, and which name source."""
     reds = project.state().reds
-    tests = [word for word in words if _names_a_test(project, reds, word, cwd)]
+    tests = [
+        word for place, word in enumerate(words) if _names_a_test(project, reds, word, cwd, first=place == 0)
+    ]
     return tests, [word for word in words if word not in tests]
 
 
-def _names_a_test(project: Project, reds: Mapping[str, Red], word: str, cwd: Path) -> bool:
+def _names_a_test(project: Project, reds: Mapping[str, Red], word: str, cwd: Path, *, first: bool) -> bool:
+    """A word that is nothing known is a test where it stands first, as a slug may, and else a new path."""
     if "::" in word or " › " in word or " > " in word:
         return True
     path = canonical(project.root, word, cwd=cwd).path
     if path is not None and (project.root / path).exists():
         return not (project.root / path).is_dir() and named_reds(reds, path) != ()
     looks_like_a_path = bool(_GLOB & set(word) or "/" in word or "." in word)
-    return not looks_like_a_path or named_reds(reds, word) != ()
+    return named_reds(reds, word) != () or (first and not looks_like_a_path)
 
 
 def _claimed_ids(
