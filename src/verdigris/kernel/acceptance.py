@@ -51,7 +51,9 @@ def question_turn(
     if unfair := question_properties(project, start, tree, edits, suite, claimed, room):
         return Answers(Scrutiny(blocking=unfair, noted=shared.noted))
     claims = state.claims.values()
-    asked = scrutinise(project, start, tree, edits, claimed, room, suite=suite, claims=claims)
+    asked = scrutinise(
+        project, start, tree, edits, claimed, room, suite=suite, claims=claims, shared=shared.texts
+    )
     scrutiny = _with_shared(asked, shared)
     held_out = bool(scrutiny.blocking) or held_out_pass(project, state, tree, room)
     return Answers(scrutiny, held_out)

@@ -26,7 +26,7 @@ from verdigris.kernel.selection import by_stack
 from verdigris.kernel.texts import texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from verdigris.core.concerns import Concern
     from verdigris.core.report import TestReport
@@ -61,9 +61,11 @@ def scrutinise(
     *,
     suite: TestReport | None = None,
     claims: Iterable[Claim] = (),
+    shared: Mapping[str, str] | None = None,
 ) -> Scrutiny:
     """`claimed`: native ids; none in a refactoring, where only the tests that it affects are asked.
     `suite`: the run of all tests in this verdict. `claims`: what is known of the reds of the claimed tests.
+    `shared`: texts of source in which assertions of theirs stand.
     """
     tests = python_tests(project, tree)
     blocking, noted = _static(project, start, tree, edits, tests)
@@ -72,7 +74,7 @@ def scrutinise(
     if project.settings.liveness:
         others = _affected(project, start, tree, edits, claimed, tests, suite)
         asked = Asked(
-            tests,
+            {**tests, **(shared or {})},
             tuple(claimed),
             others,
             watchable(edits),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import PYTHON
@@ -32,6 +33,8 @@ class SharedAnswers:
     idle: tuple[str, ...] = ()
     """Assertions of source that no claimed test was seen to run."""
     noted: tuple[str, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Source in which assertions of the claimed tests stand: they are tried like those of the tests."""
 
 
 class _Texts(Mapping[str, str]):
@@ -73,7 +76,7 @@ def question_shared(
 ) -> SharedAnswers:
     """`claimed` is None where no test is claimed, in a refactoring: then those of every test are compared."""
     changed = [c.path for c in edits.source if c.path.endswith(".py")]
-    shared = shared_by(project, start, claimed) if changed else ()
+    shared = shared_by(project, start, claimed) if edits.source or edits.other else ()
     if not shared:
         return SharedAnswers()
     paths = {*changed, *(one.path for one in shared)}
@@ -83,7 +86,8 @@ def question_shared(
     if lost.blocking or claimed is None or not project.settings.liveness:
         return SharedAnswers(lost.blocking, noted=noted)
     asserting = [one for one in shared if one.kind == "assertion"]
-    return SharedAnswers(idle=_idle(project, tree, asserting, room), noted=noted)
+    texts = {one.path: after[one.path] for one in asserting if one.path in after}
+    return SharedAnswers(idle=_idle(project, tree, asserting, room), noted=noted, texts=texts)
 
 
 def _idle(project: Project, tree: str, shared: Sequence[Shared], room: Layer | None) -> tuple[str, ...]:
