@@ -450,3 +450,22 @@ def test_source_that_asks_where_it_runs_is_told(source: str) -> None:
 
 def test_a_path_below_the_home_folder_is_nobodys_business() -> None:
     assert added("from pathlib import Path\n\nHOME = Path.home() / '.app'\n") == ()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "type(path).read_text = read",
+        "kind = type(path)\n    kind.read_text = read",
+        "path.__class__.x = read",
+    ],
+)
+def test_whoever_changes_the_class_of_what_it_is_given_is_told(body: str) -> None:
+    assert [(c.kind, c.blocks) for c in added(f"def f(path, read):\n    {body}\n")] == [("patches", False)]
+
+
+@pytest.mark.parametrize(
+    "body", ["type(self).count = 1", "self.__class__.count = 1", "return type(x).__name__"]
+)
+def test_whoever_changes_its_own_class_or_reads_another_is_not(body: str) -> None:
+    assert added(f"class A:\n    def f(self, x):\n        {body}\n") == ()

@@ -131,7 +131,7 @@ def detects_runner(seen: Seen) -> Iterator[Hit]:
             return
         case _:
             return
-    origins = frozenset[str]().union(*map(names.origin, parts))
+    origins = frozenset[str]().union(*map(names.origin, parts)) - {"class"}
     if names.dotted(parts[0]) == "os" and isinstance(node, ast.Call):
         origins |= names.origin(node.func)
     words = [text for part in parts for text in _texts(part, names)]

@@ -34,6 +34,7 @@ _ORIGINS = {
 _THROUGH = ("builtins.", "os.path.", "pathlib.", "str.", "itertools.")
 """Calls that only reshape what they are given."""
 _GATHERS = frozenset({"join", "union", "intersection", "isdisjoint", "issubset", "chain"})
+_ITSELF = frozenset({"self", "cls"})
 _LISTS = (["ps"], ["pgrep"], ["pstree"], ["lsof"])
 _HASHES = ("hashlib.", "zlib.crc32", "zlib.adler32", "binascii.crc", "builtins.hash")
 
@@ -108,6 +109,10 @@ class Names:
                 return self.origins.get(name, frozenset())
             case ast.Attribute(attr="f_back" | "tb_frame" | "gi_frame" | "cr_frame" | "findCaller"):
                 return frozenset({"frames"})
+            case ast.Call(func=ast.Name(id="type"), args=[ast.Name(id=of) as one]) if of not in _ITSELF:
+                return self.origin(one) | {"class"}
+            case ast.Attribute(value=ast.Name(id=of) as one, attr="__class__") if of not in _ITSELF:
+                return self.origin(one) | {"class"}
             case ast.Constant() | ast.BinOp() if kind := _file_of_the_run(self.text(node)):
                 return frozenset({kind})
             case ast.Call(func=func) if self._asks_the_system(node):

@@ -77,11 +77,11 @@ def _patched(node: ast.AST, owner: str, attr: str, seen: Seen) -> Iterator[Hit]:
 
 def _reached(node: ast.AST, owner: ast.expr, names: Names) -> Iterator[Hit]:
     """What was found by going through all modules, or up the stack, belongs to someone else."""
-    found = names.origin(owner) & {"frames", "modules", "every module"}
+    found = names.origin(owner) & {"frames", "modules", "every module", "class"}
     itself = any(part.id == "__name__" for part in ast.walk(owner) if isinstance(part, ast.Name))
     if found and not names.dotted(owner) and not itself:
         what = f"`{ast.unparse(node)}` changes what it found in the run"
-        yield Hit("patches", node, what, blocks=found != {"modules"})
+        yield Hit("patches", node, what, blocks=bool(found - {"modules", "class"}))
 
 
 def _replaced(node: ast.AST, name: str | None, key: ast.expr) -> Iterator[Hit]:
