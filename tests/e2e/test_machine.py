@@ -131,6 +131,7 @@ def passes(kata: Kata, commit: str, place: Path) -> bool:
     return subprocess.run(words, cwd=place, env=os.environ, capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.timeout(300)
 def test_a_kata_through_a_server_that_fails_now_and_then(played: Played, tmp_path: Path) -> None:
     played.script.faults = [rate_limited(), Cut(), overflow()]
     code, out, err = played.tdd("run", "--record", "talk.jsonl", "--json")

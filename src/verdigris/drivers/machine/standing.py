@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.report import Status
 from verdigris.core.value import value
+from verdigris.kernel.setup import has_tests
 from verdigris.kernel.testing import run_tests
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ def standing(project: Project) -> Standing:
     if baseline is not None and data is not None and baseline.tree == project.workspace.snapshot():
         statuses = {name: Status(status) for name, status in json.loads(data).items()}
         return _standing(statuses, ())
+    if not has_tests(project):
+        return Standing(0, ())
     tested = run_tests(project, (), cwd=project.root)
     errors = tested.report.errors if tested.report is not None else ()
     return _standing({run.native_id: run.status for run in tested.tests}, [error.path for error in errors])
