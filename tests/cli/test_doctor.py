@@ -50,3 +50,10 @@ def test_without_git_commands_say_so(cli: Cli, tmp_path: Path) -> None:
     ran = cli.tdd("aside", env={"PATH": str(tmp_path)})
     assert ran.code == 69
     assert "git" in ran.err
+
+
+def test_an_edit_of_the_configuration_that_the_next_command_takes_in_is_no_trouble(cli: Cli) -> None:
+    cli.repo.write("tdd.yaml", cli.repo.read("tdd.yaml") + b"# who plays\n")
+    said = cli.tdd("doctor")
+    assert "tdd.yaml changed since it was recorded; the next command takes it in" in said.out
+    assert "warn configuration" not in said.out

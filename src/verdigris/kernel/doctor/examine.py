@@ -132,9 +132,9 @@ def _configuration(repo: Repository, log: Log[State] | None) -> tuple[Settings, 
         return settings, Finding("configuration", "warn", what, "`tdd init` adopts it")
     if hashlib.sha256(path.read_bytes()).hexdigest() != recorded.tdd_yaml:
         what = "tdd.yaml changed since it was recorded"
-        return settings, Finding(
-            "configuration", "warn", what, "`tdd status` takes it in, unless a turn is open"
-        )
+        if log is not None and log.state().of(repo.worktree).turn is None:
+            return settings, Finding("configuration", "ok", f"{what}; the next command takes it in")
+        return settings, Finding("configuration", "warn", what, "the old one holds until the turn is settled")
     return settings, Finding("configuration", "ok", "tdd.yaml is as recorded")
 
 
