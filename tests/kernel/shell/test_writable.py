@@ -35,6 +35,7 @@ REFUSED = {
     "a hook of git's": "echo x > .git/hooks/pre-commit",
     "hooks replaced": "mv .git/hooks h && mkdir .git/hooks",
     "attributes": "echo '* filter=x' > .git/info/attributes",
+    "other contents of a commit": "git replace $(git rev-parse HEAD^{tree}) $(git mktree < /dev/null)",
     "the system": "touch /etc/claude-code.json /usr/local/bin/x",
 }
 

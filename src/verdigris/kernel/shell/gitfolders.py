@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 HOOKS, IN_INFO = "hooks", ("info/attributes", "info/exclude")
 """Beside them git writes `info/refs` when it packs."""
-SWITCHES = (HOOKS, *IN_INFO, "config", "config.worktree", "commondir", "gitdir")
+REPLACES = "refs/replace"
+"""By what stands there git shows other contents than a commit has."""
+SWITCHES = (HOOKS, REPLACES, *IN_INFO, "config", "config.worktree", "commondir", "gitdir")
 MAINS = ("HEAD", "index")
 """The main worktree's, in the folder that all share."""
 MADE = "worktrees.made"
@@ -55,7 +57,8 @@ def git_regions(repo: Repository) -> dict[str, bool]:
 def make_switches(repo: Repository) -> None:
     """Where there is none an agent could make it, and nothing can be mounted."""
     with suppress(OSError):
-        (repo.common_dir / HOOKS).mkdir(exist_ok=True)
+        for name in (HOOKS, REPLACES):
+            (repo.common_dir / name).mkdir(exist_ok=True)
         for name in IN_INFO:
             (repo.common_dir / name).parent.mkdir(exist_ok=True)
             (repo.common_dir / name).touch()
