@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.machines import EMPTY, HONEST, TEST, Kata, edit, make_kata
+from support.machines import EMPTY, HONEST, STUB, TEST, Kata, edit, make_kata, stop
 from support.openai_server import Stall, overflow, rate_limited, serving
 from verdigris.core.errors import ModelUnavailable, UserError
 from verdigris.drivers.machine.watching import Delayed, Refused, RunBegan
@@ -111,3 +111,29 @@ def test_words_in_a_kata_lead_no_model_out_of_the_tree(tmp_path: Path) -> None:
     assert not outside.exists()
     assert len(kata.of(Refused)) == 4
     assert resting(kata)
+
+
+def test_the_next_role_is_told_the_concerns_and_how_the_tests_stand(tmp_path: Path) -> None:
+    asked = "from calculator import add\n\n\ndef test_sum():\n    assert add('17,25') == 42\n"
+    table = "def add(numbers):\n    return {'17,25': 42}[numbers]\n"
+    said = {
+        "tester": edit("test", "a sum", {TEST: asked, "calculator.py": STUB}),
+        "implementor": edit("feat", "a table", {"calculator.py": table}),
+        "refactorer": stop("nothing-to-do", "fine"),
+    }
+
+    def script(request: Request) -> Step:
+        found = re.search(r"You are the (\w+), in step", request.text)
+        assert found
+        return said[found[1]]
+
+    config = CONFIG.replace("sandbox", "expected_literals: record, sandbox")
+    with serving(script) as server:
+        kata = make_kata(tmp_path / "project", config.format(url=server.url), roles=ROLES)
+        assert kata.run(3).outcome == "steps-made"
+    assert len(server.requests) == 3
+    assert "There is no test yet." in server.requests[0].last
+    assert "Points of the kata that no test shows yet: 1 (an empty string is 0)" in server.requests[0].last
+    told = server.requests[2].last
+    assert "The one test there is passes." in told
+    assert "Concerns about the last commit:\n- calculator.py:2: expected-literals" in told
