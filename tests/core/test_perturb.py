@@ -33,6 +33,9 @@ def drawn(text: str, seed: int, known: str = "()", slack: float = 0) -> list[str
 LITERALS = """
 5
 -5
+x * 2
+x * 6 // 5
+3 + x % 4
 0
 10
 1.5
@@ -141,4 +144,9 @@ def test_no_draw_is_one_that_an_own_type_may_rightly_take_for_the_same(seed: int
     ],
 )
 def test_what_is_no_literal_stays(text: str) -> None:
+    assert drawn(text, 1) == []
+
+
+@pytest.mark.parametrize("text", ["'ab' * 2", "[0] * 3", "x / 2", "x ** 2", "x - y", "2.5 * x", "f'{x}' * 2"])
+def test_what_need_not_be_a_whole_number_does_not_become_one_more(text: str) -> None:
     assert drawn(text, 1) == []

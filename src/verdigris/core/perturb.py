@@ -97,12 +97,24 @@ def _texts(node: ast.expr, source: Source, draw: Draw, slack: float, apart: froz
             yield f"({source.segment(node)} {letter!r})"
         case ast.Attribute(value=ast.Name(id=owner), attr=member) if _is_member(owner, member):
             yield from (f"{owner}.{other}" for other in draw.members(owner, member))
+        case ast.BinOp() if not slack and _reckons(node):
+            yield from (f"({source.segment(node)} {sign} 1)" for sign in draw.random.sample(["+", "-"], 2))
         case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
             yield from _other_items(node, parts, source, draw, slack)
         case ast.Dict(keys=keys, values=values):
             yield from _other_entries(node, keys, values, source, draw, slack)
         case ast.Call(func=func, args=args, keywords=keywords):
             yield from _other_made(node, last_name(func), args, keywords, source, draw)
+
+
+def _reckons(node: ast.BinOp) -> bool:
+    """Whether it is made of whole numbers, as far as it is written: one more is then another value."""
+    within = [part for part in ast.walk(node) if isinstance(part, ast.BinOp)]
+    sides = [side for part in within for side in (part.left, part.right)]
+    written = [side.value for side in sides if isinstance(side, ast.Constant)]
+    made = any(isinstance(side, ast.List | ast.Tuple | ast.JoinedStr | ast.Set | ast.Dict) for side in sides)
+    whole = all(isinstance(part.op, ast.Add | ast.Sub | ast.Mult | ast.FloorDiv | ast.Mod) for part in within)
+    return whole and not made and bool(written) and all(type(value) is int for value in written)
 
 
 def _other_items(
