@@ -10,8 +10,6 @@ from verdigris.cli.commands import overview
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.verbs import local
 
-RUN_TESTS = (["test"], ["settle"])
-"""Commands that are worth a head start."""
 BROKER = "TDD_BROKER"
 """Where an agent's shell finds the kernel."""
 FEW_CYCLES = 50_000
@@ -46,7 +44,7 @@ def _guarded(argv: list[str]) -> int:
         sys.stdout.write(overview())
         return 0
     try:
-        return _with_head_start(argv) if argv[:1] in RUN_TESTS else _called(argv)
+        return _with_head_start(argv) if argv[:1] == ["test"] else _called(argv)
     except VerdigrisError as error:
         _tell_error(argv, error.message, error.hint)
         return error.exit_code
@@ -70,7 +68,7 @@ def _with_head_start(argv: list[str]) -> int:
     from verdigris.kernel import headstart
 
     folder = os.environ.get("TDD_ROOT") or os.getcwd()  # noqa: PTH109 - before pathlib is loaded
-    headstart.begin(folder, warm=argv[0] == "test")
+    headstart.begin(folder, warm=True)
     try:
         return _called(argv)
     finally:

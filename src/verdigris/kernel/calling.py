@@ -16,7 +16,6 @@ from verdigris.core.value import value
 from verdigris.kernel import headstart, sandbox
 from verdigris.kernel.interpreter import find_interpreter
 from verdigris.kernel.process import Command, Finished, run
-from verdigris.kernel.room.layers import furnish
 from verdigris.kernel.room.opening import insist, notes_of, room, terms_of
 from verdigris.kernel.room.room import Room
 from verdigris.runners.pytest import PYTEST
@@ -182,8 +181,11 @@ def call(
 
 
 def _early(job: _Job, layer: Layer | None) -> TestReport | None:
-    """By the process that had a head start, unless it finds that it began with the wrong modules."""
-    if layer is not None and not layer.only_holds:
+    """By the process that had a head start, unless it finds that it began with the wrong modules.
+
+    Its room is mounted already, and folders in it were looked at: a layer laid under it now would not show.
+    """
+    if layer is not None:
         return None
     early = headstart.take(terms_of(job.project), job.argv, job.cwd)
     if early is None:
@@ -192,8 +194,6 @@ def _early(job: _Job, layer: Layer | None) -> TestReport | None:
         early.end()
         return None
     with closing(early.room):
-        if layer is not None and early.room.confine is not None:
-            furnish(job.project, layer, early.room.folders)
         report = _carried_out(job, early.room, early.started)
     return None if isinstance(report, str) else report
 

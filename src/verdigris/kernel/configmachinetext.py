@@ -50,7 +50,8 @@ def machine_lines(kata: str | None) -> Iterator[str]:
     for key, usual, meaning in _LIMITS:
         yield f"#   {key}: {str(usual).lower()}  # {meaning}"
     yield from _PLAYERS.splitlines()
-    author = f"author_name: {_USUAL.author_name}, author_email: {_USUAL.author_email}"
-    yield f"# commit: {{{author}}}  # the author of the machine's commits"
+    yield "# commit:"
+    yield f"#   author_name: {_USUAL.author_name}  # of the machine's commits"
+    yield f"#   author_email: {_USUAL.author_email}"
     yield "#   squash: step  # a commit a step; `cycle`: one green commit of red, green and refactor"
     yield f"# budget: {{tokens: {_USUAL.tokens}}}  # that one `tdd run` may use; 0: no limit"

@@ -43,7 +43,7 @@ class Layer:
 
     @property
     def only_holds(self) -> bool:
-        """Nothing is to be removed, so a room that is open already can be furnished with it."""
+        """It shows the tree as it stands, with files of it from the store."""
         return self.wanted == self.worktree
 
 
