@@ -137,6 +137,29 @@ def test_vitest_tests_that_are_configured_away_and_a_table_with_another_row(vite
     assert refactored(vitest).verdict.kind is Kind.ACCEPTED
 
 
+def test_vitest_titles_that_are_expressions_and_a_receiver_without_a_name(vitest: World) -> None:
+    vitest.write(
+        "src/money.test.ts",
+        """\
+import { expect, test } from "vitest";
+import * as cart from "./cart";
+
+for (const t of [{ input: 1, output: "1 EUR" }]) {
+  test(t.input.toString() + " euro", () => {
+    expect(new cart.Money(t.input).format()).toBe(t.output);
+  });
+}
+""",
+    )
+    stub = CART + "\n// STUB:TDD\nexport class Money {\n  constructor(public amount: number) {}\n}\n"
+    assert edit(vitest, "src/cart.ts", CART, stub) == "pass"
+    assert red(vitest, "src/money.test.ts") == "src/money.test.ts::1 euro"
+    good = "  format(): string {\n    return `${this.amount} EUR`;\n  }\n}\n"
+    made = stub.replace("// STUB:TDD\n", "").removesuffix("}\n") + good
+    assert edit(vitest, "src/cart.ts", stub, made) == "pass"
+    assert vitest.settle().verdict.kind is Kind.ACCEPTED
+
+
 # -- Rust -------------------------------------------------------------------------------------
 
 LIB = """\

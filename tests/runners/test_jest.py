@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support import receivers
 from support.node_recording import replayed
 from support.node_tools import NAMES, TWIN, Project, names_file, present, project, told
 from verdigris.core.nodeids import node_id
@@ -140,3 +141,8 @@ def test_collecting_runs_nothing(newest: Project) -> None:
     assert report.collected == tuple(f"collect/some.test.js::{name}" for name in ("s › x", "n 1", "n 2"))
     assert report.results == ()
     assert report.ended is Ended.FINISHED
+
+
+@pytest.mark.slow
+def test_a_project_object_that_lacks_something_is_a_red_whatever_the_receiver(newest: Project) -> None:
+    assert receivers.judged(newest, "", common=True) == receivers.EXPECTED

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support import receivers
 from support.node_recording import replayed
 from support.node_tools import NAMES, Project, names_file, node_22, project, told
 from verdigris.core.nodeids import node_id
@@ -159,3 +160,12 @@ def test_collecting_lists_files(made: Project) -> None:
         made.write(path, "throw 1;")
     report = made.run("list", collect_only=True)
     assert report.collected == ("list/a.test.js", "list/test/c.js", "list/test-e.mjs")
+
+
+@pytest.mark.slow
+def test_a_project_object_that_lacks_something_is_a_red_whatever_the_receiver(made: Project) -> None:
+    heading = (
+        'const { it } = require("node:test"); const { equal } = require("node:assert");\n'
+        "const expect = (value) => ({ toBe: (other) => equal(value, other) });"
+    )
+    assert receivers.judged(made, heading, common=True) == receivers.EXPECTED

@@ -66,5 +66,5 @@ function failure(text, details, file) {
   const matcher = Boolean(details?.matcherResult ?? details?.error?.matcherResult);
   const code = details?.code ?? details?.error?.code;
   const told = channel.told({ name, message, code, stack: text });
-  return { ...told, matcher, subject: subject({ name, message }, file) };
+  return { ...told, matcher, subject: subject({ name, message, stack: text }, file) };
 }
