@@ -11,6 +11,7 @@ from verdigris.gates.claude.launchers import prefix
 from verdigris.gates.claude.settings import LOCAL, PREFIX, place_of
 from verdigris.kernel.room.opening import possible
 from verdigris.kernel.shell.installation import own
+from verdigris.kernel.shell.writable import STARTUP_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,16 +22,7 @@ if TYPE_CHECKING:
 MANAGED = Path("/etc/claude-code")
 RUN_NEXT = (
     *(".claude.json", ".gitconfig", ".config/git", ".npmrc", ".ssh", ".local/bin", ".cargo/bin", "go/bin"),
-    *(
-        ".profile",
-        ".bashrc",
-        ".bash_profile",
-        ".bash_login",
-        ".bash_aliases",
-        ".zshrc",
-        ".zshenv",
-        ".zprofile",
-    ),
+    *STARTUP_FILES,
 )
 """In the user's home: start-up files, programs and git's settings; its shell cannot write them either."""
 

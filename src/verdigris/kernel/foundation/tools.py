@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ConfigError, ToolMissing
 from verdigris.core.languages import NODE
+from verdigris.kernel.foldertree import walk
 from verdigris.kernel.tools.toolset import toolset
 from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.gotest import GoRunner
@@ -81,41 +82,28 @@ def found_package(name: str, package: str, root: str) -> str | None:
         folder = os.path.dirname(folder)  # noqa: PTH120 - as above
 
 
-def package_code(folder: str) -> Iterator[str]:
-    try:
-        entries = list(os.scandir(folder))
-    except OSError:
-        return
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            if entry.name != _MODULES:
-                yield from package_code(entry.path)
-        elif entry.name.endswith(_CODE) or (entry.stat().st_mode & 0o111 and "." not in entry.name):
-            yield entry.path
+def package_code(top: str) -> Iterator[str]:
+    for folder, folders, files in walk(top):
+        folders[:] = [name for name in folders if name != _MODULES]
+        for path in (f"{folder}/{name}" for name in files):
+            if path.endswith(_CODE) or ("." not in path.rpartition("/")[2] and os.access(path, os.X_OK)):
+                yield path
 
 
 def arrivals(project: Project, since: int) -> frozenset[str]:
     """Code in a Node stack's packages that came or changed since: whatever source imports, it finds there."""
     homes = {project.root / stack.root for stack in project.settings.stacks if stack.language == NODE}
     folders = {f"{home}/{_MODULES}" for folder in homes for home in (folder, project.root)}
-    found: set[str] = set()
-    for folder in folders:
-        _newer_code(folder, since, found)
-    return frozenset(found)
+    return frozenset(path for folder in folders for path in _newer_code(folder, since))
 
 
-def _newer_code(folder: str, since: int, found: set[str]) -> None:
+def _newer_code(top: str, since: int) -> Iterator[str]:
     """Not in folders of tools' caches, which a verdict does not see."""
-    try:
-        entries = list(os.scandir(folder))
-    except OSError:
-        return
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            if not entry.name.startswith(".") or entry.name in _KEPT:
-                _newer_code(entry.path, since, found)
-        elif entry.name.endswith(_CODE) and entry.stat(follow_symlinks=False).st_ctime_ns > since:
-            found.add(entry.path)
+    for folder, folders, files in walk(top):
+        folders[:] = [name for name in folders if not name.startswith(".") or name in _KEPT]
+        for path in (f"{folder}/{name}" for name in files if name.endswith(_CODE)):
+            if os.lstat(path).st_ctime_ns > since:
+                yield path
 
 
 def _rust(env: Mapping[str, str]) -> Iterator[str]:

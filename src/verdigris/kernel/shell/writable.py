@@ -31,6 +31,11 @@ FILES = (
     "NPM_CONFIG_USERCONFIG",
     "PIP_CONFIG_FILE",
 )
+STARTUP_FILES = (
+    *(".profile", ".bashrc", ".bash_profile", ".bash_login", ".bash_aliases"),
+    *(".zshrc", ".zshenv", ".zprofile"),
+)
+"""Of shells, in the home."""
 IN_HOME = (
     ".claude",
     ".claude.json",
@@ -45,14 +50,7 @@ IN_HOME = (
     ".ssh",
     ".gitconfig",
     ".npmrc",
-    ".profile",
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_aliases",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
+    *STARTUP_FILES,
 )
 """Read-only with the home. Named for where one is a link that leads into a writable folder."""
 DEVICES = (SHARED_MEMORY, "/dev/mqueue", "/dev/pts")
