@@ -20,7 +20,7 @@ def test_the_room_is_compared_when_asked(cli: Cli) -> None:
     ran = cli.tdd("doctor", "--room", "--json", env={"SHOP_MODE": "test"})
     (room,) = (finding for finding in ran.json["findings"] if finding["name"] == "room")
     assert (ran.code, room["level"]) == (0, "warn")
-    assert "room.env: [SHOP_MODE]" in room["fix"]
+    assert "room: {env: [SHOP_MODE]}" in room["fix"]
     (detail,) = room["details"]
     assert detail in cli.tdd("doctor", "--room", env={"SHOP_MODE": "test"}).out
 

@@ -163,10 +163,7 @@ def test_what_steered_the_callers_own_runs_is_named_where_something_is_missing()
 
 def test_how_needs_are_written_down() -> None:
     lacking = [("room.env", "A"), ("room.network", "host"), ("room.env", "B"), ("room.network", "loopback")]
-    assert written([Need(key, what, "") for key, what in lacking]) == (
-        "room.env: [A, B]",
-        "room.network: host",
-    )
+    assert written([Need(key, what, "") for key, what in lacking]) == ("room: {env: [A, B], network: host}",)
     assert written([Need("stacks[].test_command", "-p a.b -x", "")]) == ("stacks[].test_command: -p a.b -x",)
 
 
@@ -182,5 +179,5 @@ def test_a_suite_that_asks_git_of_the_worktree_is_told_the_key_that_shows_it(kin
     failed = report(result(kind, message))
     found = needs(failed, {}, Settings())
     assert keys(found) == [("room.git", "true")]
-    assert written(found) == ("room.git: true",)
+    assert written(found) == ("room: {git: true}",)
     assert needs(failed, {}, Settings(room_git=True)) == ()

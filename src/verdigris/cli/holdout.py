@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from verdigris.cli.opening import here, persons_only, project
-from verdigris.cli.output import deny, show
+from verdigris.cli.output import deny, json_option, show, show_json
 from verdigris.core.actions import Deny
 from verdigris.views.line import Line, counted, visible
 
@@ -48,9 +48,14 @@ def release(paths: tuple[str, ...]) -> int:
 
 
 @command.command("list")
-def list_() -> int:
+@json_option
+def list_(*, as_json: bool) -> int:
     """Name what is held out."""
-    show([Line(visible(path)) for path in project().state().held_out])
+    paths = list(project().state().held_out)
+    if as_json:
+        show_json({"held_out": paths})
+    else:
+        show([Line(visible(path)) for path in paths])
     return 0
 
 

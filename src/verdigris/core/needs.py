@@ -42,6 +42,9 @@ class Need:
     """The test or file, and what it said."""
 
 
+_ROOM = "room."
+
+
 @value
 class _Said:
     where: str
@@ -54,11 +57,17 @@ class _Said:
 
 
 def written(lacking: Sequence[Need]) -> tuple[str, ...]:
-    """As one writes them in `tdd.yaml`, each key once."""
+    """As one pastes them into `tdd.yaml`: all keys of the room in one line."""
     by_key: dict[str, list[str]] = {}
     for need in lacking:
         by_key.setdefault(need.key, []).append(need.value)
-    return tuple(f"{key}: {_value(key, values)}" for key, values in by_key.items())
+    room = [
+        f"{key.removeprefix(_ROOM)}: {_value(key, values)}"
+        for key, values in by_key.items()
+        if key.startswith(_ROOM)
+    ]
+    others = (f"{key}: {_value(key, values)}" for key, values in by_key.items() if not key.startswith(_ROOM))
+    return (*([f"room: {{{', '.join(room)}}}"] if room else []), *others)
 
 
 def _value(key: str, values: Sequence[str]) -> str:

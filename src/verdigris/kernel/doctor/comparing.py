@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MOST = 20
 """Tests that are listed."""
-_LOOK = "`room.env` gives variables, `room.network: host` servers that the tests do not start themselves"
+_LOOK = "`room: {env: […]}` gives variables, `room: {network: host}` servers that no test starts itself"
 
 
 def check_room(project: Project, progress: Progress | None = None) -> Finding:

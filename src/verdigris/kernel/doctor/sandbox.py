@@ -25,7 +25,7 @@ def check_sandbox() -> Finding:
             "sandbox",
             "warn",
             f"a confined process has no network of its own here ({found.why}): runs reach the machine's",
-            f"{_ALLOW}; `room.network: host` says that it is meant",
+            f"{_ALLOW}; `room: {{network: host}}` says that it is meant",
         )
     if found.way == "plain":
         return Finding(

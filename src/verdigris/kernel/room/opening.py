@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 TRIES = 2
 """To confine a run: how it is done is remembered, and may have to be found out anew."""
-GIT_SEEN = "`room.git: true`: the run could read the repository's history, and answers in it"
+GIT_SEEN = "`room: {git: true}`: the run could read the repository's history, and answers in it"
 HOST_INSTEAD = "no network of its own can be made here: the run had the machine's"
 
 

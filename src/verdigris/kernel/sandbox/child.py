@@ -52,7 +52,8 @@ def _way(confinement: Confinement) -> Way:
         raise ToolMissing(f"no sandbox can be made here: {possible.why}", hint="run `tdd doctor`")
     if confinement.network != "host" and not possible.network:
         raise ToolMissing(
-            f"no network of its own can be made here: {possible.why}", hint="set `room.network: host`"
+            f"no network of its own can be made here: {possible.why}",
+            hint="set `room: {network: host}` in tdd.yaml",
         )
     return possible.way
 
