@@ -7,23 +7,37 @@ import pytest
 if TYPE_CHECKING:
     from support.cli import Cli
 
+COLOURS = {"✗ denied [": "1;33", "● red for": "1;31", "◆ hollow": "1;35", "✔ accepted: ": "1;32"}
+
 
 @pytest.mark.slow
-def test_the_play_ends_in_an_acceptance_and_a_whole_log(bare_cli: Cli) -> None:
+def test_the_play_is_plain_in_a_pipe_and_ends_in_whole_logs(bare_cli: Cli) -> None:
     where = bare_cli.repo.home
     ran = bare_cli.tdd("demo", env={"TMPDIR": str(where)})
     assert ran.code == 0, ran
-    for answer in (
+    assert "\x1b" not in ran.out
+    agent, machine = ran.out.split("── The machine")
+    answers = (
         "denied [red-first]",
         "denied [red-passing]",
+        "● red for the right reason\n",
         "denied [frozen-oracle]",
-        "[tdd] regressed",
-        "[tdd] accepted",
-    ):
-        assert answer in ran.out
-    assert ran.out.index("[tdd] regressed") < ran.out.index("[tdd] accepted")
-    played, shown = ran.out.split("the machine")
-    assert "log intact: " in played
-    assert "replay" in shown
-    assert ("test: " in shown, "feat: " in shown, "steps-made" in shown) == (True, True, True)
-    assert shown.count("log intact: ") == 1
+    )
+    told = [*answers, "◆ regressed", "✔ accepted", "plain unittest says green", "◆ hollow"]
+    places = [agent.index(answer, len(agent.splitlines()[0])) for answer in told]
+    assert places == sorted(places)
+    assert "│ self.assertEqual(calc.mul(3, 4), 12)" in agent
+    assert [act.count("log intact: ") for act in (agent, machine)] == [1, 1]
+    assert "│ +     return year % 4 == 0\n  ✔ accepted\n" in machine
+    assert "6 steps, 4 commits" in machine
+    made = [line for line in ran.out.splitlines() if str(where) not in line]
+    assert max(map(len, made)) <= 80
+
+
+@pytest.mark.slow
+def test_on_a_terminal_each_answer_has_a_colour_of_its_own(bare_cli: Cli) -> None:
+    ran = bare_cli.on_a_terminal("demo", env={"TMPDIR": str(bare_cli.repo.home)})
+    assert ran.code == 0, ran
+    for sign, colour in COLOURS.items():
+        assert f"\x1b[{colour}m  {sign}" in ran.out, sign
+    assert len(set(COLOURS.values())) == len(COLOURS)

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
 
+from support.katas import leap_year_unittest
 from support.tool_worlds import lend_go
 from support.tools import why_not
+from verdigris.agents.recording import read_recording
 from verdigris.cli.demo import LANGUAGES
+from verdigris.core.actions import Actor
 from verdigris.core.errors import ToolMissing
+from verdigris.drivers.demo import kata
+from verdigris.drivers.demo import scenes as s
 from verdigris.drivers.demo.play import SCRIPTS, play, prepare
+from verdigris.drivers.machine.watching import Noted
 from verdigris.kernel.testing import run_tests
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from verdigris.drivers.machine.watching import Happening
+
+ANEW = "record it anew: PYTHONPATH=. python -m support.katas.record leap-year, in the folder tests"
 TOOLS = {"node": ("node", "--version"), "rust": ("cargo", "--version"), "go": ("go", "version")}
 
 
@@ -25,18 +35,34 @@ TOOLS = {"node": ("node", "--version"), "rust": ("cargo", "--version"), "go": ("
 class Listening:
     """A stage that only listens."""
 
-    acts: list[str] = field(default_factory=list)
-    answers: list[str] = field(default_factory=list)
+    scenes: list[s.Scene] = field(default_factory=list)
 
-    def act(self, text: str) -> None:
-        self.acts.append(text)
+    def show(self, scene: s.Scene) -> None:
+        self.scenes.append(scene)
 
-    def answer(self, *lines: str) -> None:
-        self.answers.extend(lines)
+    def heard(self) -> list[str]:
+        """The answers in the order in which they were given."""
+        return [answer for scene in self.scenes for answer in _answer(scene)]
 
-    def heard(self, *signs: str) -> list[str]:
-        """Those of the signs that were said, in the order in which they were."""
-        return [sign for line in self.answers for sign in signs if sign in line]
+
+def _answer(scene: s.Scene) -> list[str]:
+    match scene:
+        case s.Denied():
+            return [scene.rule]
+        case s.Red():
+            return ["wrong red" if scene.wrong else "right red"]
+        case s.Judged():
+            return [scene.kind.value]
+        case s.PlainRun():
+            return ["plain green" if scene.green else "plain red"]
+        case s.Allowed() if scene.text.startswith("claimed"):
+            return ["claimed"]
+        case _:
+            return []
+
+
+LAW = ["red-first", "red-passing"]
+TURN = ["claimed", "frozen-oracle", "regressed", "accepted"]
 
 
 def test_the_command_offers_every_language() -> None:
@@ -44,10 +70,8 @@ def test_the_command_offers_every_language() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("language", "wrong"), [("node", "import"), ("rust", "build"), ("go", "build")])
-def test_each_law_is_met_and_the_turn_ends_in_an_acceptance(
-    tmp_path: Path, language: str, wrong: str
-) -> None:
+@pytest.mark.parametrize("language", ["node", "rust", "go"])
+def test_each_law_is_met_and_the_turn_ends_in_an_acceptance(tmp_path: Path, language: str) -> None:
     if why := why_not(*TOOLS[language]):
         pytest.skip(why)
     script, stage = SCRIPTS[language](), Listening()
@@ -55,19 +79,42 @@ def test_each_law_is_met_and_the_turn_ends_in_an_acceptance(
     if language == "go":
         lend_go(project, lambda: run_tests(project, [], cwd=project.root))
     play(script, project, stage)
-    rules = ("[red-first]", "[red-passing]", "[frozen-oracle]")
-    reds = (f"red: {wrong}", "red: valid")
-    met = stage.heard(*rules, *reds, "claimed; phase green", "[tdd] regressed", "[tdd] accepted")
-    assert met == [
-        *rules[:2],
-        *reds,
-        "claimed; phase green",
-        rules[2],
-        "[tdd] regressed",
-        "[tdd] accepted",
-    ]
+    assert stage.heard() == [*LAW, "wrong red", "right red", *TURN]
     assert project.log.verify().whole
     assert (project.root / script.source).read_text() == script.good
+
+
+@pytest.mark.slow
+def test_a_cheat_is_green_for_unittest_and_hollow_for_verdigris(tmp_path: Path) -> None:
+    script, stage = SCRIPTS["python"](), Listening()
+    project = prepare(script, tmp_path / "demo")
+    play(script, project, stage)
+    cheat = ["right red", "claimed", "plain green", "hollow", "accepted"]
+    assert stage.heard() == [*LAW, "right red", *TURN, *cheat]
+    hollow = next(scene for scene in stage.scenes if isinstance(scene, s.Judged) and scene.kind == "hollow")
+    assert hollow.assertion == "self.assertEqual(calc.mul(3, 4), 12)"
+    assert "test_calc.py:14" in hollow.reasons[0]
+
+
+def test_the_python_play_asks_for_nothing_but_an_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pytest", None)
+    files = SCRIPTS["python"]().files
+    assert "runner: unittest" in files["tdd.yaml"]
+    assert not any("pytest" in text for text in files.values())
+
+
+def test_an_edit_shows_the_lines_that_differ_and_no_blank_ones() -> None:
+    shown = s.edit("a.py", "one\n\ntwo\n", "one\n\n\nTWO\n")
+    assert (shown.path, sorted(shown.lines)) == ("a.py", ["+ TWO", "- two"])
+
+
+@pytest.mark.parametrize("language", SCRIPTS)
+def test_what_the_agent_writes_is_small(language: str) -> None:
+    if language in TOOLS and (why := why_not(*TOOLS[language])):
+        pytest.skip(why)
+    script = SCRIPTS[language]()
+    before = script.files[script.source]
+    assert 2 <= len(s.edit(script.source, before, script.eager).lines) <= 6
 
 
 @pytest.mark.parametrize("language", TOOLS)
@@ -81,3 +128,38 @@ def test_a_missing_tool_is_said_before_anything_is_made(
     with pytest.raises(ToolMissing) as missing:
         SCRIPTS[language]()
     assert f"`{TOOLS[language][0]}` on PATH" in (missing.value.hint or "")
+
+
+def test_a_program_that_rustup_left_without_a_toolchain_is_told_from_a_missing_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shim = tmp_path / "cargo"
+    shim.write_text(
+        "#!/bin/sh\necho 'error: rustup could not choose a version of cargo to run' >&2\nexit 1\n"
+    )
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ToolMissing) as broken:
+        SCRIPTS["rust"]()
+    assert "`cargo` is on PATH, but `cargo --version` fails: error: rustup could not choose" in str(
+        broken.value
+    )
+    assert "rustup default stable" in (broken.value.hint or "")
+
+
+def test_the_recording_of_the_kata_is_of_the_whole_script() -> None:
+    places = read_recording(kata.TALK)
+    turns = leap_year_unittest.script().turns
+    answers = [exchange.reply.text for place in places.values() for exchange in place]
+    assert answers == [turn.answer for turn in turns], ANEW
+    assert len(turns) == kata.STEPS
+
+
+@pytest.mark.slow
+def test_the_machine_builds_the_kata_with_nothing_but_unittest(tmp_path: Path) -> None:
+    happenings: list[Happening] = []
+    ended = kata.build(tmp_path / "kata", Actor(client="demo"), happenings.append)
+    assert (ended.outcome, len(ended.commits), ended.points) == ("steps-made", 4, ())
+    notes = [happening.text for happening in happenings if isinstance(happening, Noted)]
+    assert len(notes) == 1, (notes, ANEW)
+    assert "this is a replay" in notes[0]

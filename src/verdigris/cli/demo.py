@@ -2,13 +2,41 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
+import time
+from typing import TYPE_CHECKING
+
 import click
 
 from verdigris.cli.output import show
 from verdigris.views import events
 from verdigris.views.line import Line
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from verdigris.drivers.demo.scenes import Scene
+    from verdigris.drivers.machine.watching import Happening
+    from verdigris.views.demo import Row, Tone
+
 LANGUAGES = ("python", "node", "rust", "go")
+_COLOURS: dict[Tone, str] = {
+    "title": "1",
+    "wish": "1",
+    "code": "36",
+    "command": "0",
+    "denied": "1;33",
+    "red": "1;31",
+    "rejected": "1;35",
+    "accepted": "1;32",
+    "quiet": "2",
+}
+"""None of the four answers shares a colour with another, nor with the code."""
+_WIDEST = 80
+_PAUSE = 0.35
+"""Long enough to see what is written before the answer comes; on a terminal only."""
 
 
 @click.command("demo")
@@ -21,44 +49,64 @@ def command(lang: str) -> int:
     from verdigris.drivers.demo.play import SCRIPTS, play, prepare
 
     script = SCRIPTS[lang]()
+    screen = Screen()
+    screen.legend()
     project = prepare(script)
-    play(script, project, Screen())
+    play(script, project, screen)
     found = project.log.verify()
-    show([Line("the log it leaves:"), *events.verification_lines(found)])
-    show([Line(f"the repository is in {project.root}")])
+    show([Line(""), *events.verification_lines(found), Line(f"  its repository: {project.root}")])
     accepted = any(record.type == "accepted" for record in project.log.records(reverse=True))
-    done = found.whole and accepted and (lang != "python" or _machine())
+    done = found.whole and accepted and (lang != "python" or _machine(screen))
     return 0 if done else 1
 
 
-def _machine() -> bool:
+class Screen:
+    def __init__(self) -> None:
+        self._live = sys.stdout.isatty()
+        self._plain = not self._live or bool(os.environ.get("NO_COLOR") or os.environ.get("CI"))
+        self._width = min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST) if self._live else _WIDEST
+
+    def legend(self) -> None:
+        from verdigris.views.demo import LEGEND
+
+        sys.stdout.write("   ".join(self._coloured(text, tone) for text, tone in LEGEND) + "\n")
+
+    def show(self, scene: Scene) -> None:
+        from verdigris.drivers.demo.scenes import Edit
+        from verdigris.views.demo import rows
+
+        self._write(rows(scene, self._width))
+        if self._live and isinstance(scene, Edit):
+            time.sleep(_PAUSE)
+
+    def watch(self, happening: Happening) -> None:
+        from verdigris.views.demo import machine_rows
+
+        self._write(machine_rows(happening, self._width))
+
+    def _write(self, rows: Iterable[Row]) -> None:
+        sys.stdout.writelines(f"{self._coloured(row.text, row.tone)}\n" for row in rows)
+        sys.stdout.flush()
+
+    def _coloured(self, text: str, tone: Tone) -> str:
+        colour = _COLOURS.get(tone)
+        return text if self._plain or colour is None or not text else f"\x1b[{colour}m{text}\x1b[0m"
+
+
+def _machine(screen: Screen) -> bool:
     """The other half of the product, on a real kata."""
     import tempfile
     from pathlib import Path
 
-    from verdigris.cli.machine import SUCCEEDED, watching
+    from verdigris.cli.machine import SUCCEEDED
     from verdigris.cli.opening import PERSON
-    from verdigris.drivers.machine.recorded import replay
+    from verdigris.drivers.demo.kata import build
+    from verdigris.drivers.demo.scenes import Act
     from verdigris.kernel.project import open_project
 
     root = Path(tempfile.mkdtemp(prefix="tdd-demo-machine-"))
-    show([Line(""), Line("the machine builds a kata: recorded answers, verdicts of now")])
-    with watching(as_json=False) as watch:
-        ended = replay(root, PERSON, watch)
+    screen.show(Act("The machine builds a kata", "Recorded answers of a model, verdicts of now: leap years."))
+    ended = build(root, PERSON, screen.watch)
     found = open_project(root, PERSON).log.verify()
-    show([*events.verification_lines(found), Line(f"its commits: git -C {root} log")])
+    show([*events.verification_lines(found), Line(f"  its commits: git -C {root} log")])
     return found.whole and ended.outcome in SUCCEEDED
-
-
-class Screen:
-    def act(self, text: str) -> None:
-        show([Line(""), Line(f"agent: {text}")])
-
-    def answer(self, *lines: str) -> None:
-        show(_answered(line) for line in lines)
-
-
-def _answered(line: str) -> Line:
-    if line.startswith("denied"):
-        return Line(line, "red")
-    return Line(line, "green") if line.startswith("[tdd] accepted") else Line(f"  {line}")

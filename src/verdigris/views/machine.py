@@ -95,12 +95,17 @@ def _tests(tests: tuple[str, ...]) -> Iterator[Line]:
 
 def _difference(diff: str) -> Iterator[Line]:
     """What was added and taken away, file by file, as far as that is short."""
-    shown = [line for line in diff.splitlines() if _CHANGED.match(line) and line.strip("+- ")]
+    shown = changed_lines(diff)
     for line in shown[:_MOST_LINES]:
         new = line.startswith("+++ ")
         yield Line(f"    {line[4:].removeprefix('b/')}" if new else f"      {line}", code=True)
     if len(shown) > _MOST_LINES:
         yield Line(f"      … {counted(len(shown) - _MOST_LINES, 'line')} more")
+
+
+def changed_lines(diff: str) -> list[str]:
+    """The names of files (`+++ `) and the lines that are new or gone; blank ones tell nothing."""
+    return [line for line in diff.splitlines() if _CHANGED.match(line) and line.strip("+- ")]
 
 
 def _cost(prompt: int, cached: int, completion: int) -> str:

@@ -1,4 +1,4 @@
-"""Makes the recording that the package brings along: `python -m support.katas.record` in the folder tests."""
+"""Makes the recordings of the package: `python -m support.katas.record [NAME]…` in the folder tests."""
 
 from __future__ import annotations
 
@@ -6,23 +6,49 @@ import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from support.cli import DEAF_TO, TDD
+from support.katas import leap_year_unittest, string_calculator_python
 from support.katas.script import served
-from support.katas.string_calculator_python import script
 from support.openai_server import serving
 from verdigris.core.actions import Actor
+from verdigris.drivers.demo import kata
 from verdigris.drivers.machine import recorded
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def record(folder: Path, target: Path, *, steps: int = recorded.STEPS + 1) -> None:
+    from support.katas.script import Script
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What is played, where the machine plays it, and the file that comes of it."""
+
+    script: Callable[[], Script]
+    prepare: Callable[..., None]
+    steps: int
+    target: Path
+
+
+RECORDINGS = {
+    "string-calculator": Recording(
+        string_calculator_python.script, recorded.prepare, recorded.STEPS + 1, recorded.TALK
+    ),
+    "leap-year": Recording(leap_year_unittest.script, kata.prepare, kata.STEPS, kata.TALK),
+}
+
+
+def record(recording: Recording, folder: Path) -> None:
     """The run itself is real; only who answers is not."""
-    with serving(served(script())) as server:
-        recorded.prepare(folder / "kata", Actor(), f"llm: {{base_url: {server.url}}}\n", model="scripted")
-        argv = [*TDD, "run", "--steps", str(steps), "--record", str(folder / "talk.jsonl")]
+    with serving(served(recording.script())) as server:
+        recording.prepare(folder / "kata", Actor(), f"llm: {{base_url: {server.url}}}\n", model="scripted")
+        argv = [*TDD, "run", "--steps", str(recording.steps), "--record", str(folder / "talk.jsonl")]
         subprocess.run(argv, cwd=folder / "kata", env=_apart(folder), check=True)
-    target.write_bytes((folder / "talk.jsonl").read_bytes())
+    recording.target.write_bytes((folder / "talk.jsonl").read_bytes())
 
 
 def _apart(folder: Path) -> dict[str, str]:
@@ -31,5 +57,6 @@ def _apart(folder: Path) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as made:
-        record(Path(made), Path(sys.argv[1]) if len(sys.argv) > 1 else recorded.TALK)
+    for name in sys.argv[1:] or RECORDINGS:
+        with tempfile.TemporaryDirectory() as made:
+            record(RECORDINGS[name], Path(made))

@@ -2,74 +2,89 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+import re
+import subprocess
+from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
-from verdigris.core.redness import WHY_NOT, judge_collect_error
-from verdigris.core.report import Status
+from verdigris.core.redness import VALID, WHY_NOT, judge_collect_error
 from verdigris.core.shown import typed
 from verdigris.core.value import value
-from verdigris.core.verdict import first_line
+from verdigris.core.verdict import Kind, first_line
+from verdigris.drivers.demo import scenes as s
 from verdigris.kernel.claiming import claim
-from verdigris.kernel.settle import Settlement, settle
+from verdigris.kernel.settle import settle
 from verdigris.kernel.testing import run_tests
 from verdigris.kernel.writing import write
 
 if TYPE_CHECKING:
+    from verdigris.drivers.demo.script import PlainTool
     from verdigris.kernel.project import Project
-
-
-class Stage(Protocol):
-    """Where the play is shown."""
-
-    def act(self, text: str) -> None:
-        """What the agent does."""
-
-    def answer(self, *lines: str) -> None:
-        """What the kernel says to it."""
 
 
 @value
 class Agent:
     project: Project
-    stage: Stage
+    stage: s.Stage
 
-    def writes(self, path: str, text: str, why: str) -> None:
-        self.stage.act(f"{why}: writes {path}")
-        match write(self.project, {path: text.encode()}, cwd=self.project.root):
-            case Deny() as no:
-                self.stage.answer(*no.lines())
-            case _:
-                self.stage.answer("allowed")
+    def writes(self, path: str, text: str, wish: str) -> None:
+        self.stage.show(s.Wish(wish))
+        before = (self.project.root / path).read_text("utf-8")
+        self.stage.show(s.edit(path, before, text))
+        answered = write(self.project, {path: text.encode()}, cwd=self.project.root)
+        self.stage.show(_denied(answered) if isinstance(answered, Deny) else s.Allowed("written"))
 
     def tests(self, test_id: str) -> None:
-        self.stage.act(f"runs `tdd test {typed(test_id)}`")
+        self.stage.show(s.Command(f"tdd test {typed(test_id)}"))
         tested = run_tests(self.project, [test_id], cwd=self.project.root)
         for run in tested.tests:
-            self._found(run.test_id, run.status, run.red, run.failure)
+            self.stage.show(_red(run.failure, run.red) if run.red else s.Passing("it passes"))
         for error in tested.report.errors if tested.report else ():
             failure = f"{error.kind}: {first_line(error.message)}"
-            self._found(error.path, Status.ERROR, judge_collect_error(error), failure)
-
-    def _found(self, name: str, status: Status, red: str | None, failure: str) -> None:
-        self.stage.answer(f"{name}: {status}" + (f", red: {red}" if red else ""))
-        if failure:
-            self.stage.answer(failure)
-        if red is not None and red in WHY_NOT:
-            self.stage.answer(f"next: {WHY_NOT[red][1]}")
+            self.stage.show(_red(failure, judge_collect_error(error)))
 
     def claims(self, test_id: str, path: str) -> None:
-        self.stage.act(f"runs `tdd claim {typed(test_id, path)}`")
-        match claim(self.project, [test_id], [path], cwd=self.project.root):
-            case Deny() as no:
-                self.stage.answer(*no.lines())
-            case _:
-                self.stage.answer(f"claimed; phase {self.project.state().phase}")
+        self.stage.show(s.Command(f"tdd claim {typed(test_id, path)}"))
+        answered = claim(self.project, [test_id], [path], cwd=self.project.root)
+        freed = f"claimed: {path} may be edited now, and the tests are frozen"
+        self.stage.show(_denied(answered) if isinstance(answered, Deny) else s.Allowed(freed))
 
-    def settles(self) -> None:
-        self.stage.act("runs `tdd settle`")
-        match settle(self.project):
-            case Deny() as no:
-                self.stage.answer(*no.lines())
-            case Settlement() as settlement:
-                self.stage.answer(*settlement.verdict.reasons, settlement.footer)
+    def settles(self) -> Kind | None:
+        """The verdict; None where there was none."""
+        self.stage.show(s.Command("tdd settle"))
+        found = settle(self.project)
+        if isinstance(found, Deny):
+            self.stage.show(_denied(found))
+            return None
+        verdict = found.verdict
+        named = self._line_named(verdict.reasons[0]) if verdict.kind is Kind.HOLLOW else ""
+        self.stage.show(s.Judged(verdict.kind, ", ".join(found.accepted), verdict.reasons, named))
+        return verdict.kind
+
+    def _line_named(self, reason: str) -> str:
+        """Of a reason that begins with FILE:LINE."""
+        if not (place := re.match(r"(.+?):(\d+):", reason)):
+            return ""
+        lines = (self.project.root / place[1]).read_text("utf-8").splitlines()
+        return lines[int(place[2]) - 1].strip()
+
+    def tests_plainly(self, tool: PlainTool) -> None:
+        """As without Verdigris: the tool is run in the folder, and what it prints is believed."""
+        self.stage.show(s.Command(tool.shown))
+        ran = subprocess.run(
+            tool.argv, cwd=self.project.root, capture_output=True, text=True, check=False, timeout=60
+        )
+        self.stage.show(s.PlainRun(tool.name, _told(ran.stdout + ran.stderr), ran.returncode == 0))
+
+
+def _denied(no: Deny) -> s.Denied:
+    return s.Denied(no.rule, no.reason, no.next)
+
+
+def _red(failure: str, red: str) -> s.Red:
+    wrong, following = ("", "") if red == VALID else WHY_NOT.get(red, (red, ""))
+    return s.Red(failure, wrong, following)
+
+
+def _told(output: str) -> tuple[str, ...]:
+    return tuple(line for line in output.splitlines() if line.strip("-= \t"))

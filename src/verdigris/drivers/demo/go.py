@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from verdigris.drivers.demo.script import Script
-from verdigris.kernel.tools.lookup import program
+from verdigris.drivers.demo.tool import require
 from verdigris.kernel.tools.of_go import GO
 
 _ADD = "package calc\n\nfunc Add(a, b int) int {\n\treturn a + b\n}\n"
@@ -38,9 +36,11 @@ func TestSub(t *testing.T) {
 """
 _REAL = _TESTS + _ASKED
 
+_BROKEN = "mend the installation of Go: `go version` has to work"
+
 
 def script() -> Script:
-    program("go", os.environ, GO)
+    require("go", "version", missing=GO, broken=_BROKEN)
     return Script(
         files={"go.mod": "module example.invalid/calc\n\ngo 1.21\n", "calc.go": _ADD, "calc_test.go": _TESTS},
         source="calc.go",

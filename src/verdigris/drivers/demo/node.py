@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from verdigris.drivers.demo.script import Script
-from verdigris.kernel.tools.lookup import program
+from verdigris.drivers.demo.tool import require
 from verdigris.kernel.tools.of_node import NODE
 
 _PACKAGE = """\
@@ -40,9 +38,11 @@ test("subtracts", () => {
 """
 _REAL = _TESTS.replace("{ add }", "{ add, sub }") + _ASKED
 
+_BROKEN = "mend the installation of Node.js: `node --version` has to work"
+
 
 def script() -> Script:
-    program("node", os.environ, NODE)
+    require("node", "--version", missing=NODE, broken=_BROKEN)
     return Script(
         files={"package.json": _PACKAGE, "src/calc.js": _CALC, "test/calc.test.js": _TESTS},
         source="src/calc.js",

@@ -1,32 +1,34 @@
-"""The play, once for all languages: each law is tried, and the turn ends in an acceptance."""
+"""The play, once for all languages: each law is tried, each turn ends in an acceptance."""
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Actor
-from verdigris.core.errors import ToolMissing
+from verdigris.core.verdict import Kind
 from verdigris.drivers.demo import go, node, python, rust
 from verdigris.drivers.demo.agent import Agent
+from verdigris.drivers.demo.repository import lay_out
+from verdigris.drivers.demo.scenes import Act, Moral
 from verdigris.kernel.project import open_project
 from verdigris.kernel.setup import initialise
 
 if TYPE_CHECKING:
-    from verdigris.drivers.demo.agent import Stage
-    from verdigris.drivers.demo.script import Script
+    from verdigris.drivers.demo.scenes import Stage
+    from verdigris.drivers.demo.script import Cheat, Script
     from verdigris.kernel.project import Project
 
 SCRIPTS = {"python": python.script, "node": node.script, "rust": rust.script, "go": go.script}
 """By language; where its tool is missing, to ask for one is a ToolMissing."""
+_HOLLOW = "Verdigris made the test wrong, and it still passed: it proves nothing."
 
 
 def prepare(script: Script, folder: Path | None = None) -> Project:
     """A repository with a calculator that can only add, under the law."""
     root = folder or Path(tempfile.mkdtemp(prefix="tdd-demo-"))
-    _lay_out(script, root)
+    lay_out(script.files, root, "a calculator that can only add")
     initialise(root, Actor(role="person", client="demo"))
     return open_project(root, Actor(role="agent", context="demo", client="demo"))
 
@@ -34,36 +36,39 @@ def prepare(script: Script, folder: Path | None = None) -> Project:
 def play(script: Script, project: Project, stage: Stage) -> None:
     """The repository it leaves is whole and can be looked at."""
     agent = Agent(project, stage)
+    stage.show(Act("An agent meets the law", "calc.py can add. The agent is asked for subtraction."))
+    _meet_the_law(script, agent)
+    if script.cheat is not None:
+        stage.show(Act("An agent cheats", "Now it is asked for multiplication, and wants a green soon."))
+        _cheat(script.cheat, script, agent)
+
+
+def _meet_the_law(script: Script, agent: Agent) -> None:
     source, tests = script.source, script.tests
-    agent.writes(source, script.eager, "it wants subtraction, and starts with the code")
-    agent.writes(tests, script.easy, "it writes a test that proves nothing new")
+    agent.writes(source, script.eager, "It starts with the code.")
+    agent.writes(tests, script.easy, "It writes a test that proves nothing new.")
     agent.tests(script.nothing_new)
     agent.claims(script.nothing_new, source)
-    agent.writes(tests, script.real, "it writes a test for what is missing")
+    agent.writes(tests, script.real, "It writes a test for what is missing.")
     agent.tests(script.asked)
     if script.stub is not None:
-        agent.writes(source, script.stub, "it declares what the test names, and no more")
+        agent.writes(source, script.stub, "It declares what the test names, and no more.")
         agent.tests(script.asked)
     agent.claims(script.asked, source)
-    agent.writes(tests, script.weaker, "it would rather have an easier test")
-    agent.writes(source, script.careless, "it edits the source, and breaks something else")
+    agent.writes(tests, script.weaker, "It would rather have an easier test.")
+    agent.writes(source, script.careless, "It writes the code, and breaks addition on the way.")
     agent.settles()
-    agent.writes(source, script.good, "it mends that")
+    agent.writes(source, script.good, "It mends that.")
     agent.settles()
 
 
-def _lay_out(script: Script, root: Path) -> None:
-    for path, text in script.files.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text, encoding="utf-8")
-    _git(root, "init", "-q", "-b", "main")
-    _git(root, "add", "-A")
-    _git(root, "commit", "-qm", "a calculator that can only add")
-
-
-def _git(root: Path, *arguments: str) -> None:
-    who = ["-c", "user.name=demo", "-c", "user.email=demo@example.invalid", "-c", "commit.gpgsign=false"]
-    try:
-        subprocess.run(["git", *who, *arguments], cwd=root, check=True, capture_output=True)
-    except FileNotFoundError:
-        raise ToolMissing("git is not on PATH.", hint="install git") from None
+def _cheat(cheat: Cheat, script: Script, agent: Agent) -> None:
+    agent.writes(script.tests, cheat.tests, "It writes the test, as it has learnt.")
+    agent.tests(cheat.asked)
+    agent.claims(cheat.asked, script.source)
+    agent.writes(script.source, cheat.hollow, "Then it answers with an object that equals everything.")
+    agent.tests_plainly(cheat.plain)
+    if agent.settles() is Kind.HOLLOW:
+        agent.stage.show(Moral(_HOLLOW))
+    agent.writes(script.source, cheat.honest, "It multiplies after all.")
+    agent.settles()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from verdigris.drivers.demo.script import Script
-from verdigris.kernel.tools.lookup import program
+from verdigris.drivers.demo.tool import require
 from verdigris.kernel.tools.of_rust import RUST
 
 _MANIFEST = '[package]\nname = "calc"\nversion = "0.1.0"\nedition = "2021"\n'
@@ -30,9 +28,11 @@ _REAL = _MODULE + _ASKED + "}\n"
 _WEAKER = _REAL.replace("assert_eq!(sub(5, 3), 2)", "assert!(sub(5, 3) > 0)")
 _FILE = "src/lib.rs"
 
+_BROKEN = "`rustup default stable` installs a toolchain; `cargo --version` has to work"
+
 
 def script() -> Script:
-    program("cargo", os.environ, RUST)
+    require("cargo", "--version", missing=RUST, broken=_BROKEN)
     return Script(
         files={
             "Cargo.toml": _MANIFEST,

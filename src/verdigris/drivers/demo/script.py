@@ -11,6 +11,30 @@ if TYPE_CHECKING:
 
 
 @value
+class PlainTool:
+    """The test tool as anybody runs it."""
+
+    name: str
+    shown: str
+    """As a person types it."""
+    argv: tuple[str, ...]
+
+
+@value
+class Cheat:
+    """A second wish, and code that only pleases the tests."""
+
+    tests: str
+    """Tests that ask for multiplication."""
+    asked: str
+    """The id of that test."""
+    hollow: str
+    """Source that passes without multiplying."""
+    honest: str
+    plain: PlainTool
+
+
+@value
 class Script:
     """Texts are whole files: tests and source may be the same one."""
 
@@ -36,3 +60,5 @@ class Script:
     careless: str
     """Source with subtraction in which addition is broken."""
     good: str
+    cheat: Cheat | None = None
+    """What follows the acceptance, where the play has a second act."""

@@ -1,0 +1,102 @@
+"""What is seen in the play: what the agent wants, writes and runs, and what it is answered."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from verdigris.core.verdict import Kind
+
+
+@value
+class Act:
+    title: str
+    about: str = ""
+
+
+@value
+class Wish:
+    """What the agent has in mind, in a sentence."""
+
+    text: str
+
+
+@value
+class Edit:
+    path: str
+    lines: tuple[str, ...]
+    """What is new and what is gone, with a `+` or a `-` before it."""
+
+
+@value
+class Command:
+    text: str
+
+
+@value
+class Allowed:
+    text: str
+
+
+@value
+class Denied:
+    rule: str
+    reason: str
+    next: str
+
+
+@value
+class Red:
+    """A test that fails. `wrong`: why that proves nothing; empty where the reason is the right one."""
+
+    failure: str
+    wrong: str = ""
+    next: str = ""
+
+
+@value
+class Passing:
+    text: str
+
+
+@value
+class PlainRun:
+    """What the test tool says by itself, with nobody to look behind it."""
+
+    tool: str
+    output: tuple[str, ...]
+    green: bool
+
+
+@value
+class Judged:
+    kind: Kind
+    what: str
+    reasons: tuple[str, ...] = ()
+    assertion: str = ""
+    """The line of the test that the first reason names."""
+
+
+@value
+class Moral:
+    """What is to be learnt from it."""
+
+    text: str
+
+
+Scene: TypeAlias = Act | Wish | Edit | Command | Allowed | Denied | Red | Passing | PlainRun | Judged | Moral
+
+
+class Stage(Protocol):
+    """Where the play is shown."""
+
+    def show(self, scene: Scene, /) -> None: ...
+
+
+def edit(path: str, before: str, after: str) -> Edit:
+    """The lines that differ; blank ones tell nothing."""
+    found = difflib.ndiff(before.splitlines(), after.splitlines())
+    return Edit(path, tuple(line for line in found if line[0] in "+-" and line[2:].strip()))

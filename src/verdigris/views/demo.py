@@ -1,0 +1,155 @@
+"""The play as lines of a screen: each kind of answer has its own sign and its own colour."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from typing import TYPE_CHECKING, Literal
+
+from verdigris.core.value import value
+from verdigris.core.verdict import Kind
+from verdigris.drivers.demo import scenes as s
+from verdigris.drivers.machine import watching as w
+from verdigris.views.line import counted, visible
+from verdigris.views.machine import changed_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Tone = Literal["title", "wish", "code", "command", "denied", "red", "rejected", "accepted", "quiet", "plain"]
+_SIGNS: dict[Tone, str] = {"denied": "✗", "red": "●", "rejected": "◆", "accepted": "✔"}
+MARGIN = "  "
+_DEEPER = MARGIN * 2
+_MOST_CODE = 8
+_SHORT = 9
+
+
+@value
+class Row:
+    text: str
+    tone: Tone = "plain"
+
+
+LEGEND: tuple[tuple[str, Tone], ...] = (
+    ("✗ denied", "denied"),
+    ("● red for the right reason", "red"),
+    ("◆ not accepted", "rejected"),
+    ("✔ accepted", "accepted"),
+)
+
+
+def rows(scene: s.Scene, width: int) -> list[Row]:
+    """Wrapped at words; code is cut where the screen ends."""
+    return [part for row in _rows(scene, width) for part in _fitted(row, width)]
+
+
+def _rows(scene: s.Scene, width: int) -> Iterator[Row]:
+    match scene:
+        case s.Act():
+            yield from (Row(""), Row(f"── {scene.title} ".ljust(width, "─"), "title"))
+            if scene.about:
+                yield Row(scene.about)
+        case s.Wish():
+            yield from (Row(""), Row(scene.text, "wish"))
+        case s.Edit():
+            yield Row(f"{MARGIN}{scene.path}", "quiet")
+            yield from (Row(f"{MARGIN}│ {line}", "code") for line in scene.lines[:_MOST_CODE])
+        case s.Command():
+            yield Row(f"{MARGIN}$ {scene.text}", "command")
+        case s.Allowed() | s.Passing():
+            yield Row(f"{MARGIN}· {scene.text}", "quiet")
+        case s.Denied():
+            yield _signed("denied", f"denied [{scene.rule}]")
+            yield from (Row(f"{_DEEPER}{scene.reason}"), Row(f"{_DEEPER}next: {scene.next}", "quiet"))
+        case s.Red():
+            yield from _red(scene)
+        case s.PlainRun():
+            yield from (Row(f"{_DEEPER}{line}", "quiet") for line in scene.output)
+            says = "green" if scene.green else "red"
+            yield Row(f"{MARGIN}· plain {scene.tool} says {says}", "wish")
+        case s.Moral():
+            yield Row(f"{MARGIN}→ {scene.text}", "wish")
+        case s.Judged():
+            yield from _judged(scene)
+
+
+def _red(scene: s.Red) -> Iterator[Row]:
+    if scene.wrong:
+        yield _signed("denied", "red, but not for the right reason")
+        yield from (Row(f"{_DEEPER}{text}") for text in (scene.failure, scene.wrong) if text)
+        yield Row(f"{_DEEPER}next: {scene.next}", "quiet")
+    else:
+        yield _signed("red", "red for the right reason")
+        yield Row(f"{_DEEPER}{scene.failure}")
+
+
+def _judged(scene: s.Judged) -> Iterator[Row]:
+    accepted = scene.kind is Kind.ACCEPTED
+    said = f"accepted: {scene.what}" if accepted else f"{scene.kind}"
+    yield _signed("accepted" if accepted else "rejected", said)
+    if scene.assertion:
+        yield Row(f"{_DEEPER}│ {scene.assertion}", "code")
+    more = f" (and {len(scene.reasons) - 1} more)" if len(scene.reasons) > 1 else ""
+    yield from (Row(f"{_DEEPER}{reason}{more}") for reason in scene.reasons[:1])
+
+
+def machine_rows(happening: w.Happening, width: int) -> list[Row]:
+    """What a step of the machine came to; that it is a replay is told before."""
+    return [part for row in _machine_rows(happening) for part in _fitted(row, width)]
+
+
+def _machine_rows(happening: w.Happening) -> Iterator[Row]:
+    match happening:
+        case w.StepEnded(commit=""):
+            yield from (Row(""), Row(f"The {happening.role}", "wish"))
+            yield Row(f"{MARGIN}· {happening.outcome}: {happening.why}", "quiet")
+        case w.StepEnded():
+            yield from (Row(""), Row(f"The {happening.role}", "wish"))
+            yield from _changes(happening.diff)
+            yield from _proof(happening)
+        case w.Refused():
+            yield _signed("denied", f"attempt {happening.attempt} not accepted")
+            yield Row(f"{_DEEPER}{happening.why}")
+        case w.RunEnded():
+            made = f"{counted(happening.steps, 'step')}, {counted(len(happening.commits), 'commit')}"
+            yield from (Row(""), Row(f"{made}; the log has the proof of each."))
+
+
+def _changes(diff: str) -> Iterator[Row]:
+    for line in changed_lines(diff):
+        if line.startswith("+++ "):
+            yield Row(f"{MARGIN}{line[4:].removeprefix('b/')}", "quiet")
+        else:
+            yield Row(f"{MARGIN}│ {line[0]} {line[1:]}", "code")
+
+
+def _proof(step: w.StepEnded) -> Iterator[Row]:
+    if step.tests:
+        yield _signed("red", "red for the right reason")
+        yield Row(f"{_DEEPER}{step.tests[0].splitlines()[-1].strip()}")
+    else:
+        yield _signed("accepted", f"{step.verdict}")
+    yield Row(f"{_DEEPER}commit {step.commit[:_SHORT]} {step.subject}", "quiet")
+
+
+def _signed(tone: Tone, text: str) -> Row:
+    return Row(f"{MARGIN}{_SIGNS[tone]} {text}", tone)
+
+
+def _fitted(row: Row, width: int) -> list[Row]:
+    text = visible(row.text)
+    if len(text) <= width:
+        return [Row(text, row.tone)]
+    if row.tone == "code":
+        return [Row(f"{text[: width - 1]}…", row.tone)]
+    margin = re.match(r" *", text)
+    indent = " " * (margin.end() if margin else 0)
+    parts = textwrap.wrap(
+        text.lstrip(),
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent + (MARGIN if row.tone in {"command", "quiet"} else ""),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [Row(part, row.tone) for part in parts]

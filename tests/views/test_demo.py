@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import pytest
+
+from verdigris.core.verdict import Kind
+from verdigris.drivers.demo import scenes as s
+from verdigris.drivers.machine import watching as w
+from verdigris.views.demo import LEGEND, Row, machine_rows, rows
+
+LONG = "a reason of many words that goes on " * 6
+SCENES: list[s.Scene] = [
+    s.Act("A title", LONG),
+    s.Wish(LONG),
+    s.Edit("a.py", (f"+ {'x' * 200}",)),
+    s.Command(f"tdd test {'word ' * 40}"),
+    s.Denied("red-first", LONG, LONG),
+    s.Red(LONG, LONG, LONG),
+    s.Red(LONG),
+    s.Judged(Kind.HOLLOW, "", (LONG, LONG), "assert x == 1"),
+    s.PlainRun("unittest", (LONG,), green=True),
+    s.Moral(LONG),
+]
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: type(scene).__name__)
+@pytest.mark.parametrize("width", [40, 80])
+def test_no_line_is_wider_than_the_screen_and_no_word_is_broken(scene: s.Scene, width: int) -> None:
+    found = rows(scene, width)
+    assert max(len(row.text) for row in found) <= width
+    words = {word for row in found if row.tone not in {"code", "title"} for word in row.text.split()}
+    assert words & set(LONG.split()) in (set(), set(LONG.split()))
+
+
+def test_a_denial_a_right_red_and_both_kinds_of_verdict_look_different() -> None:
+    denied = rows(s.Denied("red-first", "no", "yes"), 80)[0]
+    red = rows(s.Red("AssertionError"), 80)[0]
+    hollow = rows(s.Judged(Kind.HOLLOW, "", ("why",)), 80)[0]
+    accepted = rows(s.Judged(Kind.ACCEPTED, "test_a"), 80)[0]
+    assert denied == Row("  ✗ denied [red-first]", "denied")
+    assert red == Row("  ● red for the right reason", "red")
+    assert hollow == Row("  ◆ hollow", "rejected")
+    assert accepted == Row("  ✔ accepted: test_a", "accepted")
+    assert {tone for _, tone in LEGEND} == {row.tone for row in (denied, red, hollow, accepted)}
+
+
+def test_a_red_for_the_wrong_reason_says_so_and_what_to_do() -> None:
+    found = rows(s.Red("ImportError: x", "an import failed", "declare it"), 80)
+    assert [row.text for row in found] == [
+        "  ✗ red, but not for the right reason",
+        "    ImportError: x",
+        "    an import failed",
+        "    next: declare it",
+    ]
+
+
+def test_the_assertion_that_proves_nothing_is_quoted() -> None:
+    found = rows(s.Judged(Kind.HOLLOW, "", ("t.py:3: 1 → 2",), "assert x == 1"), 80)
+    assert [row.text for row in found[1:]] == ["    │ assert x == 1", "    t.py:3: 1 → 2"]
+
+
+def test_control_characters_of_a_failure_do_not_reach_the_terminal() -> None:
+    assert "\x1b" not in "".join(row.text for row in rows(s.Red("\x1b[2J boom"), 80))
+
+
+DIFF = "--- /dev/null\n+++ b/leap.py\n@@ -0,0 +1 @@\n+def is_leap(year):\n+\n+    return None\n"
+
+
+def test_a_step_of_the_machine_shows_its_code_and_what_proves_it() -> None:
+    tests = ("t.py::test_a\nassert is_leap(4)\nAssertionError: None",)
+    step = w.StepEnded(
+        1, "tester", "committed", commit="0123456789ab", subject="test: a", tests=tests, diff=DIFF
+    )
+    assert [row.text for row in machine_rows(step, 80)] == [
+        "",
+        "The tester",
+        "  leap.py",
+        "  │ + def is_leap(year):",
+        "  │ +     return None",
+        "  ● red for the right reason",
+        "    AssertionError: None",
+        "    commit 012345678 test: a",
+    ]
+
+
+def test_a_step_without_a_commit_says_why() -> None:
+    step = w.StepEnded(3, "refactorer", "nothing-to-do", "One line.")
+    assert [row.text for row in machine_rows(step, 80)][1:] == [
+        "The refactorer",
+        "  · nothing-to-do: One line.",
+    ]
