@@ -263,18 +263,69 @@ def test_a_held_out_test_that_failed_before_the_refactor_holds_nobody_up(world: 
 
 def test_a_changed_decision_that_no_test_notices_is_refused_with_the_way_out(world: World) -> None:
     begun(world)
-    world.write("calc.py", "def add(a, b):\n    return a + b if a else 0\n")
+    world.write("calc.py", "def add(a, b):\n    return a + b if a > -9 else 0\n")
     done = ended(world)
     assert done.verdict.kind is Kind.REGRESSED
     assert done.verdict.reasons == (
         "calc.py:2: `0` → `1`: no test notices",
-        "calc.py:2: `a` → `((a) or True)`: no test notices",
+        "calc.py:2: `9` → `10`: no test notices",
+        "calc.py:2: `a > -9` → `((a > -9) or True)`: no test notices",
     )
+    assert not any("`a >= -9`" in reason for reason in done.verdict.reasons)
     assert "--uncovered" in done.next
     abort(world.project)
     begun(world, uncovered=True)
-    world.write("calc.py", "def add(a, b):\n    return a + b if a else 0\n")
+    world.write("calc.py", "def add(a, b):\n    return a + b if a > -9 else 0\n")
     assert ended(world).verdict.accepted
+
+
+READING = """\
+def read(text):
+    if text.startswith("//"):
+        first, _, rest = text.partition("\\n")
+        text = rest.replace(first[2:], ",")
+    if not text:
+        return []
+    return [int(number) for number in text.replace("\\n", ",").split(",")]
+"""
+READING_IN_PARTS = """\
+def read(text):
+    separators, body = _parts_of(text)
+    for separator in separators:
+        body = body.replace(separator, ",")
+    return [int(number) for number in body.split(",")] if body else []
+
+
+def _parts_of(text):
+    if not text.startswith("//"):
+        return ["\\n"], text
+    first, _, body = text.partition("\\n")
+    return ["\\n", first[2:]], body
+"""
+TEST_READING = """\
+import reading
+
+
+def test_lines():
+    assert reading.read("1\\n2,3") == [1, 2, 3]
+
+
+def test_nothing():
+    assert reading.read("") == []
+
+
+def test_a_named_separator():
+    assert reading.read("//;\\n1;2") == [1, 2]
+"""
+
+
+def test_one_more_copy_of_a_known_literal_is_noted_and_not_refused(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo", **{"reading.py": READING, "tests/test_reading.py": TEST_READING})
+    begun(world)
+    world.write("reading.py", READING_IN_PARTS)
+    done = ended(world)
+    assert (done.verdict.kind, done.verdict.reasons) == (Kind.ACCEPTED, ())
+    assert any("reading.py:12: `'\\n'`" in concern for concern in done.verdict.concerns)
 
 
 def test_a_changed_decision_that_tests_hold_is_accepted(tmp_path: Path) -> None:

@@ -7,24 +7,23 @@ or always false), the parts of `and` and `or`, boundaries, new literals, and par
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from typing import TYPE_CHECKING
 
+from verdigris.core.decisions import is_decision, known, sites_of
+from verdigris.core.movedliterals import Literal, compare_literals
 from verdigris.core.parsed import parse
-from verdigris.core.renaming import matched
 from verdigris.core.stubforms import Function, constant, is_docstring, last_name
-from verdigris.core.testfile import Assertion, Name
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    Scope = tuple[str, frozenset[str]]
+    from verdigris.core.decisions import Known, Site
 
 _BOUNDARY = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
 _TELLING = ("log", "warn", "print", "debug", "info", "error", "exception", "critical")
+_DECLARING = frozenset({"TypeVar", "ParamSpec", "NewType", "cast", "dataclass", "namedtuple", "NamedTuple"})
 _WIDTH = 50
-_HEAD = "parameters"
 
 
 @value
@@ -35,6 +34,8 @@ class Mutant:
     """What it says of the tests if all of them pass with it."""
     data: bytes
     """The file with the change in it."""
+    weak: bool = False
+    """It may well be no change of behaviour: a person is told, and the refactor is not refused."""
 
 
 @value
@@ -46,17 +47,10 @@ class Mutated:
 
 
 @value
-class _Site:
-    path: str
-    node: ast.expr
-    kind: str
-    about: Assertion
-
-
-@value
 class _Change:
     node: ast.expr
     now: str
+    weak: bool = False
 
 
 def mutated(before: Mapping[str, str], after: Mapping[str, str]) -> Mutated:
@@ -64,17 +58,30 @@ def mutated(before: Mapping[str, str], after: Mapping[str, str]) -> Mutated:
     after = {path: text.removeprefix("\ufeff") for path, text in after.items()}
     old = {path: tree for path, text in before.items() if (tree := _tree(text)) is not None}
     new = {path: tree for path, text in after.items() if (tree := _tree(text)) is not None}
+    then, now = sites_of(old), sites_of(new)
+    same = known(then, now)
     mutants: list[Mutant] = []
     untried: list[str] = []
-    for path, change in _changes(old, new):
+    was = [_Literal.of(*each) for each in _literals_of(old, [then[at] for at in same.old])]
+    held = [_Literal.of(*each) for each in _literals_of(new, [now[at] for at in same.new])]
+    surplus = compare_literals([one.about for one in was], [one.about for one in held])
+    changes = [
+        *_decisions(then, now, same),
+        *(
+            (held[at].path, _Change(held[at].node, repr(_other(held[at].node.value)), weak=weak))
+            for at, weak in surplus.found.items()
+        ),
+    ]
+    for path, change in changes:
         data = _with(after[path], change)
-        line, was = change.node.lineno, _short(ast.unparse(change.node))
+        line, said = change.node.lineno, _short(ast.unparse(change.node))
         if data is None:
-            untried.append(f"{path}:{line}: `{was}`")
+            untried.append(f"{path}:{line}: `{said}`")
         else:
-            what = f"`{was}` → `{_short(change.now)}`: no test notices"
-            mutants.append(Mutant(path, line, what, data))
-    mutants += (mutant for path, tree in new.items() for mutant in _defaults(path, tree, old, after[path]))
+            what = f"`{said}` → `{_short(change.now)}`: no test notices"
+            mutants.append(Mutant(path, line, what, data, change.weak))
+    gone = {was[at].about.value for at in surplus.left}
+    mutants += (m for path, tree in new.items() for m in _defaults(path, tree, old, after[path], gone))
     return Mutated(tuple(mutants), tuple(dict.fromkeys(untried)))
 
 
@@ -85,118 +92,79 @@ def _tree(text: str) -> ast.Module | None:
         return None
 
 
-def _changes(old: Mapping[str, ast.Module], new: Mapping[str, ast.Module]) -> Iterator[tuple[str, _Change]]:
-    then = [site for path, tree in old.items() for site in _sites(path, tree)]
-    now = [site for path, tree in new.items() for site in _sites(path, tree)]
-    known = set(matched([site.about for site in then], [site.about for site in now]).values())
+def _decisions(then: Sequence[Site], now: Sequence[Site], same: Known) -> Iterator[tuple[str, _Change]]:
+    moved = {_loose(site) for at, site in enumerate(then) if at not in same.old}
     for at, site in enumerate(now):
-        if at not in known and site.kind != _HEAD:
-            yield from ((site.path, change) for change in _forced(site))
-    had = Counter(repr(node.value) for tree in old.values() for node in _literals(tree))
-    for path, tree in new.items():
-        for node in _literals(tree):
-            had[repr(node.value)] -= 1
-            if had[repr(node.value)] < 0:
-                yield path, _Change(node, repr(_other(node.value)))
+        if at not in same.new and is_decision(site):
+            # What was `<` and is `<=` now is other behaviour; a boundary that is only written anew is not.
+            weak = _loose(site) not in moved
+            yield from (
+                (site.path, change) for node in site.nodes for change in _forced(node, site.kind, weak=weak)
+            )
 
 
-def _forced(site: _Site) -> Iterator[_Change]:
-    """Each makes one decision of the condition void."""
-    match site.node:
+def _loose(site: Site) -> str:
+    return site.about.shape.replace("(LtE )", "(Lt )")
+
+
+def _forced(node: ast.expr, kind: str, *, weak: bool) -> Iterator[_Change]:
+    """Each makes one decision of the condition void; `weak`: its boundaries may be moved unnoticed."""
+    match node:
         case ast.BoolOp(op=op, values=parts):
             neutral = "True" if isinstance(op, ast.And) else "False"
             word = "or" if neutral == "True" else "and"
-            conditional = [part for part in parts if site.kind == "condition" or part is not parts[-1]]
+            conditional = [part for part in parts if kind == "condition" or part is not parts[-1]]
             yield from (_Change(part, f"(({ast.unparse(part)}) {word} {neutral})") for part in conditional)
-            if site.kind == "value":
-                yield _Change(site.node, f"({ast.unparse(parts[0])})")
-        case node:
+            if kind == "value":
+                yield _Change(node, f"({ast.unparse(parts[0])})")
+        case _:
             text = ast.unparse(node)
-            if site.kind != "loop":
+            if kind != "loop":
                 yield _Change(node, f"(({text}) or True)")
             yield _Change(node, f"(({text}) and False)")
-    for part in ast.walk(site.node):
+    for part in ast.walk(node):
         match part:
             case ast.Compare(left=left, ops=[sign], comparators=[right]) if type(sign) in _BOUNDARY:
-                yield _Change(part, f"{ast.unparse(left)} {_BOUNDARY[type(sign)]} {ast.unparse(right)}")
+                moved = f"{ast.unparse(left)} {_BOUNDARY[type(sign)]} {ast.unparse(right)}"
+                yield _Change(part, moved, weak=weak)
 
 
-def _sites(path: str, tree: ast.Module) -> Iterator[_Site]:
-    """Everything that decides between two ways, with the names by which it may be recognised."""
-    stack: list[tuple[ast.AST, Scope]] = [(node, ("", frozenset())) for node in tree.body]
-    while stack:
-        node, (scope, local) = stack.pop()
-        if isinstance(node, Function):
-            scope, local = f"{scope}::{node.name}", local | _locals(node)
-            yield _parameters(path, scope, node)
-        elif isinstance(node, ast.ClassDef):
-            scope = f"{scope}::{node.name}"
-        for test, kind in _deciding(node):
-            names: list[Name] = []
-            shape = f"{kind} {_shape(test, local, names)}"
-            about = Assertion(test.lineno, "", f"{path}{scope}", shape, tuple(names))
-            yield _Site(path, test, kind, about)
-        stack += ((child, (scope, local)) for child in reversed(list(ast.iter_child_nodes(node))))
+@value
+class _Literal:
+    path: str
+    node: ast.Constant
+    about: Literal
+
+    @classmethod
+    def of(cls, path: str, node: ast.Constant, place: str) -> _Literal:
+        return cls(path, node, Literal(repr(node.value), place))
 
 
-def _parameters(path: str, scope: str, node: Function) -> _Site:
-    """Nothing to change: it ties the names of a function to those that they were before."""
-    names = tuple(Name(part.arg, local=True) for part in ast.walk(node.args) if isinstance(part, ast.arg))
-    about = Assertion(node.lineno, "", f"{path}{scope}", f"{_HEAD} {len(names)}", names)
-    return _Site(path, ast.Constant(None), _HEAD, about)
+def _literals_of(
+    trees: Mapping[str, ast.Module], same: Iterable[Site]
+) -> Iterator[tuple[str, ast.Constant, str]]:
+    """Those of conditions that are the same are the same too, however they are written."""
+    within = {
+        id(part) for site in same for node in (*site.nodes, *site.stands_for) for part in ast.walk(node)
+    }
+    for path, tree in trees.items():
+        places = _places(tree)
+        for node in _literals(tree):
+            if id(node) not in within:
+                yield path, node, places.get(id(node), "")
 
 
-def _deciding(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
-    tests = list(_tests(node))
-    yield from tests
-    asked = [test for test, _ in tests]
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.BoolOp) and not isinstance(node, ast.BoolOp) and child not in asked:
-            yield child, "value"
-
-
-def _tests(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
-    match node:
-        case ast.If(test=test) if not _is_elsewhere(test):
-            yield test, "condition"
-        case ast.IfExp(test=test) | ast.match_case(guard=ast.expr() as test):
-            yield test, "condition"
-        case ast.While(test=test) if not isinstance(test, ast.Constant):
-            yield test, "loop"
-        case ast.comprehension(ifs=tests):
-            yield from ((test, "condition") for test in tests)
-
-
-def _is_elsewhere(test: ast.expr) -> bool:
-    """What runs only for a type checker, or where the module is the program."""
-    return "__main__" in ast.unparse(test) or last_name(test) == "TYPE_CHECKING"
-
-
-def _locals(node: Function) -> frozenset[str]:
-    found = {part.arg for part in ast.walk(node) if isinstance(part, ast.arg)}
-    stored = (part for part in ast.walk(node) if isinstance(part, ast.Name))
-    return frozenset(found | {part.id for part in stored if isinstance(part.ctx, ast.Store)})
-
-
-def _shape(node: ast.AST, local: frozenset[str], names: list[Name]) -> str:
-    """Structure, operators and literals; the names go on the list."""
-    match node:
-        case ast.Name(id=name):
-            names.append(Name(name, name in local))
-            return "_"
-        case ast.Constant(value=value):
-            return repr(value)
-    inner: list[str] = []
-    for _, part in ast.iter_fields(node):
-        if isinstance(part, str):
-            names.append(Name(part, local=False))
-        children = part if isinstance(part, list) else [part]
-        inner += [
-            _shape(child, local, names)
-            for child in children
-            if isinstance(child, ast.AST) and not isinstance(child, ast.expr_context)
-        ]
-    return f"({type(node).__name__} {' '.join(inner)})"
+def _places(tree: ast.Module) -> dict[int, str]:
+    """For every literal what stands right around it, without names and literals."""
+    found: dict[int, str] = {}
+    for node in ast.walk(tree):
+        for at, child in enumerate(ast.iter_child_nodes(node)):
+            if isinstance(child, ast.Constant):
+                parts = " ".join(type(part).__name__ for part in ast.walk(node))
+                found[id(child)] = (
+                    f"{at} {parts} {last_name(node.func) if isinstance(node, ast.Call) else ''}"
+                )
+    return found
 
 
 def _literals(tree: ast.Module) -> Iterator[ast.Constant]:
@@ -219,7 +187,7 @@ def _literals(tree: ast.Module) -> Iterator[ast.Constant]:
                 stack += reversed(body)
             case ast.Assign(targets=[ast.Name(id=name)]) if name.startswith("__"):
                 continue
-            case ast.Call(func=func) if last_name(func) in {"TypeVar", "ParamSpec", "NewType", "cast"}:
+            case ast.Call(func=func) if last_name(func) in _DECLARING:
                 continue
             case _:
                 stack += reversed(list(ast.iter_child_nodes(node)))
@@ -237,20 +205,29 @@ def _other(found: object) -> object:
             return f"{found}~"
 
 
-def _defaults(path: str, tree: ast.Module, old: Mapping[str, ast.Module], text: str) -> Iterator[Mutant]:
-    """A parameter that never has another value than its default is one that nobody needs yet."""
+def _defaults(
+    path: str, tree: ast.Module, old: Mapping[str, ast.Module], text: str, gone: Collection[str]
+) -> Iterator[Mutant]:
+    """A parameter that never has another value than its default is one that nobody needs yet.
+
+    `gone`: literals that stand nowhere else any more; a default that took one in is where it was moved to.
+    """
     nodes = (node for one in old.values() for node in ast.walk(one))
     had = {node.name: _optional(node) for node in nodes if isinstance(node, Function)}
+    renamed = had.keys() - {node.name for node in ast.walk(tree) if isinstance(node, Function)}
     for node in ast.walk(tree):
         if not isinstance(node, Function):
             continue
-        before, now = had.get(node.name, {}), _optional(node)
+        now = _optional(node)
+        before = had.get(node.name) or next(
+            (had[name] for name in renamed if had[name].keys() == now.keys()), {}
+        )
         fresh = [name for name in now if name not in before]
         for name in fresh[-(len(now) - len(before)) :] if len(now) > len(before) else ():
             told = ast.unparse(now[name])
             data = _with_statement(text, node, f"{name} = {told}")
             what = f"the parameter `{name}` of `{node.name}` is new, and no test needs more than `{told}`"
-            yield Mutant(path, node.lineno, what, data)
+            yield Mutant(path, node.lineno, what, data, weak=told in gone)
 
 
 def _optional(node: Function) -> dict[str, ast.expr]:

@@ -185,7 +185,7 @@ def _questioned(
     passing = {r.native_id for r in seen.after.results if r.status is Status.PASS}
     unnoticed = survivors(project, refactor.tree, tree, edits, passing, room)
     kind = Kind.REGRESSED if unnoticed.found else Kind.ACCEPTED
-    return Verdict(kind, unnoticed.found, (*noted, *unnoticed.untried))
+    return Verdict(kind, unnoticed.found, (*noted, *unnoticed.noted))
 
 
 def _restructured(

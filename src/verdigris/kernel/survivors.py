@@ -34,7 +34,8 @@ _NO_TIME = "time or number of tries was used up"
 class Survivors:
     found: tuple[str, ...] = ()
     """What no test notices: behaviour that came with the refactor."""
-    untried: tuple[str, ...] = ()
+    noted: tuple[str, ...] = ()
+    """What no test notices and may well be the same behaviour, and what was not tried."""
 
 
 def survivors(
@@ -44,11 +45,13 @@ def survivors(
     made = _made(project, start, tree, edits)
     mutants = list(made.mutants)
     random.SystemRandom().shuffle(mutants)
+    mutants.sort(key=lambda mutant: mutant.weak)  # those that can refuse come first
     if room is None:
         return Survivors((), (NO_SANDBOX,) if mutants else ())
     modes = {entry.path: entry.mode for entry in project.workspace.files(tree)}
     ends = time.monotonic() + SECONDS
     found: list[str] = []
+    weak: list[str] = []
     untried = list(made.untried)
     for number, mutant in enumerate(mutants):
         left = ends - time.monotonic()
@@ -60,10 +63,11 @@ def survivors(
         report = execute_suite(project, layer=layer, timeout=left, sources=())
         match _noticed(mutant, report, passing):
             case False:
-                found.append(f"{_at(mutant)}: {mutant.what}")
+                (weak if mutant.weak else found).append(f"{_at(mutant)}: {mutant.what}")
             case None:
                 untried.append(f"{_at(mutant)}: what it was changed to does not build")
-    return Survivors(tuple(sorted(found)), tuple(sorted(f"not tried: {what}" for what in untried)))
+    not_tried = (f"not tried: {what}" for what in untried)
+    return Survivors(tuple(sorted(found)), (*sorted(weak), *sorted(not_tried)))
 
 
 def _made(project: Project, start: str, tree: str, edits: Difference) -> Mutated:

@@ -10,7 +10,10 @@ from verdigris.kernel.grammar.trees import Unparsed, parsed
 
 NODE = 'test("adds", () => {\n  const n = 4;\n  assert.equal(add(1, "x"), n);\n});\n'
 RUST = "#[test]\nfn adds() {\n    let n = 4;\n    assert_eq!(add(1, 2), n);\n}\n"
-GO = "package a\n\nfunc TestAdd(t *testing.T) {\n\tn := 4\n\tif Add(1, 2) != n {\n\t\tt.Fatal()\n\t}\n}\n"
+GO = (
+    "package a\n\nfunc TestAdd(t *testing.T) {\n\tn := 4\n"
+    '\tif Add(1, 2) != n {\n\t\tt.Fatalf("no %d", n)\n\t}\n}\n'
+)
 
 
 @pytest.mark.parametrize(

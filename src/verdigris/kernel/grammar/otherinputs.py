@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.otherinputs import Replaced, other_value
 from verdigris.kernel.grammar.readings import read
-from verdigris.kernel.grammar.trees import COMMENTS, line_of, said, tree_of
+from verdigris.kernel.grammar.trees import COMMENTS, line_of, part, said, tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 _NUMBERS = frozenset({"number", "int_literal", "integer_literal"})
 _TEXTS = frozenset({"string", "interpreted_string_literal", "string_literal"})
 _GIVING = frozenset({"arguments", "argument_list", "literal_value"})
+_TELLING = re.compile(
+    r"\w+\.(Error|Errorf|Fatal|Fatalf|Log|Logf|Skip|Skipf|Run)|(describe|it|test|suite|context)(\.\w+)*"
+)
+"""Calls whose own literals are names and messages; `go vet` refuses to build a message of another form."""
 _BODIES = frozenset({"statement_block", "block"})
 
 
@@ -50,7 +55,8 @@ def _inputs(root: Node) -> Iterator[Node]:
         if node.type in _BODIES:
             depth, given = depth + 1, False
         elif node.type in _GIVING:
-            given = depth > 0
+            called = part(node.parent, "function") if node.parent is not None else None
+            given = depth > 0 and _TELLING.fullmatch(said(called)) is None
         elif node.type == "token_tree":
             given = node.parent is not None and node.parent.type == "token_tree"
         stack += ((child, depth, given) for child in reversed(node.children))

@@ -1,0 +1,124 @@
+"""Conditions in one form: `not (a == b)` as `a != b`, `0 < x` as `x > 0`, `len(x) == 0` as `not x`.
+
+Two conditions of one form decide alike; one that is the other's opposite has the same form and is `flipped`.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.GtE,
+    ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+_MIRROR: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}
+_NEGATIVE = (ast.Not, ast.NotEq, ast.NotIn, ast.IsNot)
+_EMPTY = {("Eq", 0): True, ("NotEq", 0): False, ("Lt", 1): True, ("LtE", 0): True}
+_FILLED = {("Lt", 0): False, ("LtE", 1): False}
+"""Comparisons of a length with a number, on its right and on its left: whether they say that it is empty."""
+
+
+@value
+class Canonical:
+    node: ast.expr
+    flipped: bool
+
+
+def canonical(test: ast.expr) -> Canonical:
+    """The form with fewer negations, of the condition and its opposite."""
+    plain, opposite = pushed(test), pushed(test, negated=True)
+    return (
+        Canonical(opposite, flipped=True)
+        if _weight(opposite) < _weight(plain)
+        else Canonical(plain, flipped=False)
+    )
+
+
+def _weight(node: ast.expr) -> tuple[int, str]:
+    parts = list(ast.walk(node))
+    return sum(isinstance(part, _NEGATIVE) for part in parts), " ".join(type(part).__name__ for part in parts)
+
+
+def pushed(node: ast.expr, *, negated: bool = False) -> ast.expr:
+    """With negations pushed in, comparisons turned one way, and chains of them written out."""
+    match node:
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            return pushed(inner, negated=not negated)
+        case ast.Call(func=ast.Name(id="bool"), args=[inner], keywords=[]):
+            return pushed(inner, negated=negated)
+        case ast.BoolOp(op=op, values=parts):
+            inner_parts = [pushed(part, negated=negated) for part in parts]
+            return _joined(inner_parts, every=isinstance(op, ast.And) != negated)
+        case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[held]) if (
+            members := _members(held)
+        ) and _is_pure(left):
+            equal: ast.cmpop = ast.NotEq() if isinstance(op, ast.NotIn) != negated else ast.Eq()
+            each: list[ast.expr] = [ast.Compare(left, [equal], [member]) for member in members]
+            return _joined(each, every=isinstance(equal, ast.NotEq))
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            return _compared(left, _OPPOSITE[type(op)]() if negated else op, right)
+        case ast.Compare(left=left, ops=ops, comparators=rights) if all(map(_is_pure, rights)):
+            pairs = zip([left, *rights], ops, rights, strict=False)
+            links = [pushed(ast.Compare(a, [op], [b]), negated=negated) for a, op, b in pairs]
+            return _joined(links, every=not negated)
+        case _:
+            return ast.UnaryOp(ast.Not(), node) if negated else node
+
+
+def _joined(parts: list[ast.expr], *, every: bool) -> ast.expr:
+    op: ast.boolop = ast.And() if every else ast.Or()
+    flat = [inner for part in parts for inner in _operands(part, type(op))]
+    return flat[0] if len(flat) == 1 else ast.BoolOp(op, flat)
+
+
+def _operands(node: ast.expr, op: type[ast.boolop]) -> Iterator[ast.expr]:
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, op):
+        yield from node.values
+    else:
+        yield node
+
+
+def _compared(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
+    if type(op) in _MIRROR:
+        left, op, right = right, _MIRROR[type(op)](), left
+    if isinstance(op, ast.Eq | ast.NotEq) and isinstance(left, ast.Constant):
+        left, right = right, left
+    match left, right:
+        case ast.Call(func=ast.Name(id="len"), args=[held]), ast.Constant(value=int(number)):
+            empty = _EMPTY.get((type(op).__name__, number))
+        case ast.Constant(value=int(number)), ast.Call(func=ast.Name(id="len"), args=[held]):
+            empty = _FILLED.get((type(op).__name__, number))
+        case _:
+            return ast.Compare(left, [op], [right])
+    if empty is None:
+        return ast.Compare(left, [op], [right])
+    return ast.UnaryOp(ast.Not(), held) if empty else held
+
+
+def _members(node: ast.expr) -> list[ast.expr]:
+    match node:
+        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts):
+            return parts if all(isinstance(part, ast.Constant) for part in parts) else []
+        case _:
+            return []
+
+
+def _is_pure(node: ast.expr) -> bool:
+    return all(
+        isinstance(part, ast.Name | ast.Constant | ast.Attribute | ast.expr_context)
+        for part in ast.walk(node)
+    )
