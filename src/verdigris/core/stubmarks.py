@@ -34,18 +34,19 @@ class Marks:
         return cls(marked, alone, new and top)
 
     def on(self, node: ast.stmt) -> bool:
-        """Whether a declaration is marked on its own lines, right above, or in its docstring."""
+        """Whether a declaration is marked in or right above it: a comment, a docstring, a raised message.
+
+        One marker covers a new class: its members are read one by one all the same.
+        """
         if self.whole:
             return True
         start, last = first_line(node), node.end_lineno or node.lineno
-        if isinstance(node, ast.ClassDef):
-            # A marker on one member does not cover the class.
-            last = max(node.lineno, first_line(node.body[0]) - 1)
         above = start - 1
         while above in self.standalone:
             above -= 1
-        said = _marked_docstring(node) or _marked_raise(node)
-        return said or any(above < line <= last for line in self.marked)
+        if any(above < line <= last for line in self.marked):
+            return True
+        return any(_marked_docstring(one) or _marked_raise(one) for one in ast.walk(node))
 
 
 def first_line(node: ast.stmt) -> int:
@@ -60,10 +61,9 @@ def _marked_docstring(node: ast.AST) -> bool:
     return MARK in (ast.get_docstring(node, clean=False) or "")
 
 
-def _marked_raise(node: ast.stmt) -> bool:
+def _marked_raise(node: ast.AST) -> bool:
     """A function that says it when it is called."""
-    raised = [one for one in getattr(node, "body", ()) if isinstance(one, ast.Raise)]
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+    if not isinstance(node, ast.Raise):
         return False
-    parts = (part for one in raised for part in ast.walk(one) if isinstance(part, ast.Constant))
+    parts = (part for part in ast.walk(node) if isinstance(part, ast.Constant))
     return any(isinstance(part.value, str) and MARK in part.value for part in parts)
