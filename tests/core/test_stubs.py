@@ -134,7 +134,7 @@ def test_comments_and_layout_do_not_count() -> None:
         "class Wallet:\n    def pay(self):\n        pass  # STUB:TDD",
         "class Wallet:\n    def pay(self):\n        # STUB:TDD\n        return 0",
         "class Wallet:\n    def pay(self):\n        raise NotImplementedError('STUB:TDD')",
-        "class Wallet:\n    def pay(self):\n        \"\"\"STUB:TDD\"\"\"\n        return None",
+        'class Wallet:\n    def pay(self):\n        """STUB:TDD"""\n        return None',
         "class Wallet:\n    LIMIT = 3  # STUB:TDD\n\n    def pay(self): ...",
     ],
 )

@@ -6,6 +6,7 @@ GROUPS = {
     "Daily": {
         "status": "Show the phase, open reds and claims, and the next move.",
         "test": "Run tests, record the results, find reds.",
+        "stub": "Write stubs of what a test asks of source and is not there yet.",
         "claim": "Say which red tests your edit advances; freezes the tests.",
         "settle": "End the turn with a verdict.",
         "refactor": "Restructure under the same tests: begin, end, abort.",

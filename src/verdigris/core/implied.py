@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Allow, Decision, Deny
-from verdigris.core.languages import GO, JVM, NODE, RUST, language_of
+from verdigris.core.languages import GO, JVM, NODE, PYTHON, RUST, language_of
 from verdigris.core.reds import without_parents
 from verdigris.core.sametree import same_python_tree
 from verdigris.core.shown import typed
 from verdigris.core.stubmarks import MARK
 from verdigris.core.stubs import only_stubs
+from verdigris.core.stubtext import stub_of_edit
 from verdigris.core.testids import split_id
 
 if TYPE_CHECKING:
@@ -40,13 +41,15 @@ def about_stubs(denial: Deny, file: FileWrite) -> Deny:
         reason += f" More than a stub: {beyond_stubs(file, file.after)}."
     if way := _declaring(language_of(file.path or "")):
         following += f"; {way}"
+    if language_of(file.path or "") == PYTHON and (stub := stub_of_edit(file.before or b"", file.after)):
+        following += f"; as a stub: `{stub}`"
     return Deny(denial.rule, reason, following)
 
 
 def _declaring(language: str | None) -> str:
-    """How a test comes by the names without which it does not load; in Python it fails without them."""
-    if language in {NODE, RUST, GO}:
-        return f"what it needs to load may be declared first, with a body that fails, marked {MARK}"
+    """How a test comes by the names without which it does not load."""
+    if language in {PYTHON, NODE, RUST, GO}:
+        return f"`tdd stub ID` declares what it needs to load, with bodies that fail, marked {MARK}"
     if language in {*JVM, "csharp", "swift"}:
         return (
             f"no grammar tells stubs in {language} from code, so what it needs to compile is a person's to "

@@ -36,11 +36,11 @@ WHY_NOT: Mapping[str, tuple[str, str]] = {
     ),
     "build": (
         "it does not compile, so nothing was tested",
-        "declare what is missing in source with a failing body marked STUB:TDD, or correct what is named",
+        "`tdd stub FILE` declares in source what is missing, marked STUB:TDD; or correct what is named",
     ),
     "import": (
         "an import failed, so no behaviour was tested",
-        "declare the missing name in source with a body marked STUB:TDD, or correct the import",
+        "`tdd stub FILE` declares the missing name in source, marked STUB:TDD; or correct the import",
     ),
     "collection": (
         "the test file raised an error while it was collected",
@@ -64,7 +64,7 @@ WHY_NOT: Mapping[str, tuple[str, str]] = {
     ),
     "missing-name": (
         "the test uses a name that it never defines or imports",
-        "import or define the name in the test; if source lacks it, declare it there with a STUB:TDD body",
+        "import or define the name in the test; if source lacks it then, `tdd stub FILE` declares it there",
     ),
     "timeout": (
         "it did not end in time",

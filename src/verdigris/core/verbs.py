@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.actions import Deny
 
-AGENTS = frozenset({"test", "claim", "settle", "refactor", "test-bug", "aside", "restore", "sync"})
+AGENTS = frozenset({"test", "stub", "claim", "settle", "refactor", "test-bug", "aside", "restore", "sync"})
 READING = frozenset({"status", "log", "doctor", "displaced"})
 PERSONS = frozenset({"init", "uninit", "on", "off", "revise", "holdout", "run", "step"})
 LOCAL = frozenset({"demo", "completion", "help", "shell"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UnknownTest
@@ -14,6 +14,7 @@ from verdigris.core.needs import Need, needs
 from verdigris.core.policy import next_move
 from verdigris.core.reds import LOADED_SINGLY
 from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.state import Phase
 from verdigris.core.testids import nearest, split_id
 from verdigris.core.value import value
 from verdigris.kernel.evidence import (
@@ -33,10 +34,11 @@ from verdigris.kernel.standing import standing, stirred
 from verdigris.kernel.testbug import closed_bugs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from verdigris.core.state import Turn, WorktreeState
+    from verdigris.core.wanted import Stub
     from verdigris.kernel.calling import Progress
     from verdigris.kernel.project import Project
 
@@ -54,6 +56,8 @@ class Tested:
     resumed: bool = False
     needs: tuple[Need, ...] = ()
     """What failing tests seem to need that the room does not give them."""
+    stubs: Mapping[str, tuple[Stub, ...]] = field(default_factory=dict)
+    """By test file: what it asks of source that is not declared there."""
 
     @property
     def passed(self) -> bool:
@@ -96,7 +100,16 @@ def run_tests(
         _all_known(natives and asked, report)
         after = project.state()
         lacking = needs(report, os.environ, project.settings)
-        return Tested(events, report, after.phase, next_move(after, tree), needs=lacking)
+        stubs = _stubs(project, report, events) if after.phase == Phase.RED else {}
+        return Tested(events, report, after.phase, next_move(after, tree), needs=lacking, stubs=stubs)
+
+
+def _stubs(project: Project, report: TestReport, runs: Sequence[TestRun]) -> Mapping[str, tuple[Stub, ...]]:
+    if not report.errors and all(run.red in {None, "valid"} for run in runs):
+        return {}
+    from verdigris.kernel.stubbing import stubs_of_run
+
+    return stubs_of_run(project, report, runs)
 
 
 def _without_lost_files(project: Project, state: WorktreeState, tree: str) -> WorktreeState:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from verdigris.core.redness import WHY_NOT, judge_collect_error
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.verdict import first_line, untrusted
-from verdigris.views import needed
+from verdigris.views import needed, stubbed
 from verdigris.views.line import Dot, Line, block, counted
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def lines(
         for run in tested.tests:
             found += _test(run, results.get(run.native_id), source)
         found += [*_unfinished(tested.report), *_about_the_run(tested.report)] if tested.report else []
+        found += stubbed.offered(tested.stubs)
         found += needed.lines(tested.needs)
     return [*found, Line(_summary(tested)), *([] if quiet else [Line(f"next: {tested.next}")])]
 
@@ -143,6 +144,7 @@ def document(tested: Tested) -> dict[str, Any]:
         "sandbox": report.sandbox if report else None,
         "wrote": list(report.wrote) if report else [],
         "needs": needed.data(tested.needs),
+        "stubs": [one for stubs in tested.stubs.values() for one in stubbed.data(stubs)],
         "phase": tested.phase,
         "next": tested.next,
         "resumed": tested.resumed,

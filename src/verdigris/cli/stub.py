@@ -1,0 +1,32 @@
+"""`tdd stub`: what a test asks of source and is not there yet is declared, with bodies that fail."""
+
+from __future__ import annotations
+
+import click
+
+from verdigris.cli.opening import here, project
+from verdigris.cli.output import deny, json_option, show, show_json
+from verdigris.core.actions import Deny
+
+
+@click.command("stub")
+@click.argument("test", metavar="TEST_ID|PATH")
+@json_option
+def command(test: str, *, as_json: bool) -> int:
+    """Write stubs of what a test asks of source and source does not have.
+
+    Names come from the imports of the test's file, signatures from its calls. New files are made where the
+    import looks for them; nothing that exists is changed. The stubs are marked STUB:TDD and fail when they
+    are called, so that the test is red for the right reason; an accepted turn leaves none behind.
+    """
+    from verdigris.kernel.stubbing import write_stubs
+    from verdigris.views import stubbed as view
+
+    answer = write_stubs(project(), test, cwd=here())
+    if isinstance(answer, Deny):
+        return deny(answer, as_json=as_json)
+    if as_json:
+        show_json(view.document(answer))
+    else:
+        show(view.lines(answer))
+    return 0
