@@ -19,7 +19,7 @@ $(STAMP): pyproject.toml constraints.txt
 
 install: $(STAMP) ## make .venv/ with the command at .venv/bin/tdd
 
-demo: $(STAMP) ## a scripted agent meets the law, then a replayed machine; offline, in under 30 seconds
+demo: $(STAMP) ## an agent meets the law, one cheats, a machine builds a kata; offline, in under 30 seconds
 	@$(BIN)/tdd demo
 
 test: $(STAMP) ## the whole suite, the slow end-to-end part included

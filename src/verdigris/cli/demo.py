@@ -35,8 +35,19 @@ _COLOURS: dict[Tone, str] = {
 }
 """None of the four answers shares a colour with another, nor with the code."""
 _WIDEST = 80
-_PAUSE = 0.35
-"""Long enough to see what is written before the answer comes; on a terminal only."""
+_PAUSES: dict[str, float] = {
+    "Edit": 0.25,
+    "Denied": 0.4,
+    "Red": 0.4,
+    "PlainRun": 0.6,
+    "Judged": 0.5,
+    "Moral": 1.2,
+}
+"""By kind of scene, in seconds, on a terminal only: to see what is written before the answer comes."""
+_SLOW = 18.0
+"""Seconds after which there are no more pauses: on a slow computer the tests make enough of them."""
+_REPLAY = "The roles' answers come from a script, recorded; the verdicts are made now."
+_FAREWELL = "now yours: `tdd init` in a repository of your own; `tdd help tutorial`"
 
 
 @click.command("demo")
@@ -57,11 +68,13 @@ def command(lang: str) -> int:
     show([Line(""), *events.verification_lines(found), Line(f"  its repository: {project.root}")])
     accepted = any(record.type == "accepted" for record in project.log.records(reverse=True))
     done = found.whole and accepted and (lang != "python" or _machine(screen))
+    show([Line(""), Line(_FAREWELL)])
     return 0 if done else 1
 
 
 class Screen:
     def __init__(self) -> None:
+        self._began = time.monotonic()
         self._live = sys.stdout.isatty()
         self._plain = not self._live or bool(os.environ.get("NO_COLOR") or os.environ.get("CI"))
         self._width = min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST) if self._live else _WIDEST
@@ -72,12 +85,11 @@ class Screen:
         sys.stdout.write("   ".join(self._coloured(text, tone) for text, tone in LEGEND) + "\n")
 
     def show(self, scene: Scene) -> None:
-        from verdigris.drivers.demo.scenes import Edit
         from verdigris.views.demo import rows
 
         self._write(rows(scene, self._width))
-        if self._live and isinstance(scene, Edit):
-            time.sleep(_PAUSE)
+        if self._live and time.monotonic() - self._began < _SLOW:
+            time.sleep(_PAUSES.get(type(scene).__name__, 0.0))
 
     def watch(self, happening: Happening) -> None:
         from verdigris.views.demo import machine_rows
@@ -105,7 +117,7 @@ def _machine(screen: Screen) -> bool:
     from verdigris.kernel.project import open_project
 
     root = Path(tempfile.mkdtemp(prefix="tdd-demo-machine-"))
-    screen.show(Act("The machine builds a kata", "Recorded answers of a model, verdicts of now: leap years."))
+    screen.show(Act("The machine builds a kata", _REPLAY))
     ended = build(root, PERSON, screen.watch)
     found = open_project(root, PERSON).log.verify()
     show([*events.verification_lines(found), Line(f"  its commits: git -C {root} log")])
