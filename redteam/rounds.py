@@ -29,6 +29,7 @@ LANGUAGES = Path(__file__).resolve().parent / "languages"
 _TOOL = {"python": "python3", "node": "node", "rust": "cargo", "go": "go"}
 _SOURCE = {"python": "pkg", "node": "src", "rust": ".", "go": "."}
 _PACKAGES = "vitest@3"
+_MODULES = "node_modules"
 _HELD = "held:"
 """Tests of a base that nobody sees, with `--hold-out`."""
 
@@ -96,6 +97,7 @@ class Place:
                 groups.append((cheat.base, cheat.refactors))
         for base, refactors in groups:
             mine = [cheat for cheat in cheats if (cheat.base, cheat.refactors) == (base, refactors)]
+            mine.sort(key=lambda cheat: any(path.startswith(_MODULES) for path in cheat.cheat))
             if why := self._begun(mine[0]):
                 yield from (Row(cheat, Outcome("no red", why), Outcome("no red", why)) for cheat in mine)
                 continue
@@ -148,8 +150,8 @@ class Place:
             shutil.rmtree(self.root)
         held = {path.removeprefix(_HELD): text for path, text in files.items() if path.startswith(_HELD)}
         self._write({path: text for path, text in files.items() if not path.startswith(_HELD)})
-        if "node_modules" not in {path.split("/")[0] for path in files} and self.lang == "node":
-            (self.root / "node_modules").symlink_to(_tools() / _PACKAGES / "node_modules")
+        if _MODULES not in {path.split("/")[0] for path in files} and self.lang == "node":
+            (self.root / _MODULES).symlink_to(_tools() / _PACKAGES / _MODULES)
         if self.lang == "python" and "tdd.yaml" not in files:
             self._write(
                 {"tdd.yaml": f"stacks:\n  - root: .\n    python: {sys.executable}\nroom: {{timeout: 20}}\n"}
@@ -192,8 +194,7 @@ class Place:
     def _settled(
         self, overlay: Mapping[str, bytes], cheat: Cheat | None = None, *, refactors: bool = False
     ) -> Outcome:
-        shutil.rmtree(self.root)
-        self._copy(self.saved, self.root)
+        self._restore()
         self._write({path: data.decode() for path, data in overlay.items()})
         if cheat is not None:
             for path in cheat.deleted:
@@ -201,6 +202,17 @@ class Place:
             if cheat.script:
                 self._run(sys.executable, "-c", cheat.script)
         return self._settle("refactor", "end") if refactors else self._settle()
+
+    def _restore(self) -> None:
+        """As it was saved. Packages are moved out and in: copied ones would be newer than the claim."""
+        packages, aside = self.root / _MODULES, self.root.parent / "packages"
+        if packages.exists():
+            packages.rename(aside)
+        shutil.rmtree(self.root)
+        self._copy(self.saved, self.root)
+        if aside.exists():
+            packages.unlink() if packages.is_symlink() else shutil.rmtree(packages)
+            aside.rename(packages)
 
     def _settle(self, *verb: str) -> Outcome:
         ran = self.tdd(*(verb or ("settle",)), "--json")

@@ -149,9 +149,14 @@ def _by_grammar(project: Project, start: str, tree: str, edits: Difference) -> t
     paths = [c.path for c in edits.source if is_read(c.path) and not c.deleted]
     if not paths:
         return ()
+    from verdigris.kernel.grammar.answers import copied_answers
     from verdigris.kernel.grammar.concerns import grammar_concerns
 
-    return grammar_concerns(*(project.workspace.read_many(at, paths) for at in (start, tree)))
+    before, after = (project.workspace.read_many(at, paths) for at in (start, tree))
+    files = (entry.path for entry in project.workspace.files(tree) if is_read(entry.path))
+    tests = [path for path in files if project.classify(path) is PathClass.TEST]
+    read = ((p, data) for p, data in project.workspace.read_many(tree, tests).items() if data is not None)
+    return (*grammar_concerns(before, after), *copied_answers(before, after, read))
 
 
 def python_tests(project: Project, tree: str) -> dict[str, str]:
