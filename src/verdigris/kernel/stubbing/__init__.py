@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
-from verdigris.core.languages import GO, NODE, PYTHON, RUST, language_of
+from verdigris.core.languages import NODE, PYTHON, language_of
 from verdigris.core.redness import judge_collect_error
 from verdigris.core.testids import split_id
 from verdigris.core.value import value
+from verdigris.kernel.reading import is_read
 from verdigris.kernel.selection import resolve
 from verdigris.kernel.stubbing.place import Files
 from verdigris.kernel.writing import write
@@ -56,8 +57,10 @@ def missing_stubs(project: Project, path: str) -> tuple[Stub, ...]:
                 from verdigris.kernel.stubbing.python import stubs_of
 
                 return stubs_of(project, path, files)
-            case language if language in {NODE, GO, RUST}:
-                return ()
+            case language if language == NODE and is_read(path):
+                from verdigris.kernel.stubbing import node
+
+                return node.stubs_of(path, files, raises=project.settings.red == "behaviour")
             case _:
                 return ()
     except SyntaxError:
