@@ -6,15 +6,16 @@ notices.
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
 from verdigris.core import languages, rusttests
+from verdigris.core.movedliterals import Literal, compare_literals
 from verdigris.core.mutation import Mutant, Mutated
 from verdigris.core.renaming import matched
 from verdigris.core.testfile import Assertion, Name
 from verdigris.core.value import value
+from verdigris.kernel.grammar.conditions import condition_form, shape_of, ways_of
 from verdigris.kernel.grammar.opposites import Edit, apply_edits
 from verdigris.kernel.grammar.trees import (
     COMMENTS,
@@ -29,7 +30,7 @@ from verdigris.kernel.grammar.trees import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tree_sitter import Node
 
@@ -54,8 +55,7 @@ _ARMS = frozenset(
 )
 _LOOPS = frozenset({"while_statement", "do_statement", "for_statement", "for_clause", "while_expression"})
 _CONDITIONAL = _LOOPS | {"if_statement", "ternary_expression", "if_expression", "match_pattern"}
-_IDENTIFIERS = ("identifier", "shorthand_property_identifier", "shorthand_property_identifier_pattern")
-_GLOBAL = ("property_identifier", "field_identifier", "type_identifier", "private_property_identifier")
+_ASKING = frozenset({"condition", "loop"})
 _NUMBERS = frozenset({"number", "int_literal", "float_literal", "integer_literal"})
 _TEXTS = frozenset({"string", "interpreted_string_literal", "string_literal"})
 _BOUNDARY = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
@@ -63,7 +63,7 @@ _NEUTRAL = {"&&": "|| true", "||": "&& false"}
 _SILENT = frozenset(
     {
         *("import_statement", "import_declaration", "throw_statement", "macro_invocation", "attribute_item"),
-        *("use_declaration", "type_annotation", "inner_attribute_item", "const_spec", "literal_type"),
+        *("use_declaration", "type_annotation", "inner_attribute_item", "literal_type"),
     }
 )
 _TELLING = ("console.", "log.", "fmt.", "errors.", "new Error", "Error(")
@@ -75,34 +75,78 @@ class _Site:
     node: Node
     kind: str
     about: Assertion
+    flipped: bool = False
+    ways: tuple[str, str] = ("", "")
+    """What follows if a condition holds, and if not, in the form that is compared."""
 
 
 def grammar_mutated(before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
     """Of files that a grammar reads; tests that stand among the source are no part of it."""
-    then = [s for path, data in before.items() if data is not None for s in _sites(path, _root(path, data))]
+    olds = {path: _root(path, data) for path, data in before.items() if data is not None}
     texts = {path: data for path, data in after.items() if data is not None}
     roots = {path: _root(path, data) for path, data in texts.items()}
+    then = [site for path, root in olds.items() for site in _sites(path, root)]
     now = [site for path, root in roots.items() for site in _sites(path, root)]
-    known = set(matched([site.about for site in then], [site.about for site in now]).values())
+    pairs = {
+        old: new
+        for old, new in matched([site.about for site in then], [site.about for site in now]).items()
+        if then[old].flipped == now[new].flipped or _leads_alike(then[old], now[new])
+    }
+    gone = {_loose(site) for at, site in enumerate(then) if at not in pairs}
+    known = set(pairs.values())
     mutants: list[Mutant] = []
     for at, site in enumerate(now):
         if at not in known:
             language = grammar_of(site.path) or ""
             made = partial(_mutant, site.path, texts[site.path], line_of(site.node))
             mutants += (made(edits, what) for edits, what in _changes(language, site))
-    old = (_root(path, data) for path, data in before.items() if data is not None)
-    had = Counter(said(node) for root in old for node in _literals(root))
-    for path, root in roots.items():
-        for node in _literals(root):
-            had[said(node)] -= 1
-            if had[said(node)] < 0 and (other := _other(node)) is not None:
-                what = f"`{short(said(node))}` → `{short(other.text)}`: no test notices"
-                mutants.append(_mutant(path, texts[path], line_of(node), (other,), what))
+            if site.kind in _ASKING:
+                # `<` that became `<=` is other behaviour; a boundary that is only written anew is not.
+                weak = _loose(site) not in gone
+                mutants += (made(edits, what, weak=weak) for edits, what in _boundaries(site.node))
+    was = [*_literals_of(olds, [then[at] for at in pairs])]
+    held = [*_literals_of(roots, [now[at] for at in known])]
+    surplus = compare_literals([about for _, _, about in was], [about for _, _, about in held])
+    for at, weak in surplus.found.items():
+        path, node, _ = held[at]
+        if (other := _other(node)) is not None:
+            what = f"`{short(said(node))}` → `{short(other.text)}`: no test notices"
+            mutants.append(_mutant(path, texts[path], line_of(node), (other,), what, weak=weak))
     return Mutated(tuple(mutants))
 
 
-def _mutant(path: str, data: bytes, line: int, edits: tuple[Edit, ...], what: str) -> Mutant:
-    return Mutant(path, line, what, apply_edits(data, edits))
+def _leads_alike(old: _Site, new: _Site) -> bool:
+    """A condition that became its opposite has to have its ways changed with it."""
+    return any(a == b for a, b in zip(old.ways, new.ways, strict=True))
+
+
+def _loose(site: _Site) -> str:
+    return site.about.shape.replace("<=", "<")
+
+
+def _literals_of(roots: Mapping[str, Node], same: Iterable[_Site]) -> Iterator[tuple[str, Node, Literal]]:
+    """Those of conditions that are the same are the same too, however they are written."""
+    spans = {(s.path, s.node.start_byte, s.node.end_byte) for s in same if s.kind in _ASKING}
+    for path, root in roots.items():
+        mine = [(start, end) for where, start, end in spans if where == path]
+        for node in _literals(root):
+            if not any(start <= node.start_byte and node.end_byte <= end for start, end in mine):
+                yield path, node, Literal(said(node), _place(node))
+
+
+def _place(node: Node) -> str:
+    above = node.parent
+    if above is None:
+        return ""
+    function = said(part(above.parent, "function")).rpartition(".")[2]
+    at = [child.id for child in above.children].index(node.id)
+    return f"{at} {above.type} {function} {' '.join(child.type for child in above.children)}"
+
+
+def _mutant(
+    path: str, data: bytes, line: int, edits: tuple[Edit, ...], what: str, *, weak: bool = False
+) -> Mutant:
+    return Mutant(path, line, what, apply_edits(data, edits), weak)
 
 
 def _root(path: str, data: bytes) -> Node:
@@ -120,13 +164,14 @@ def _sites(path: str, root: Node) -> Iterator[_Site]:
         kind, found = _kind(node)
         if found is not None:
             names: list[Name] = []
-            shape = f"{kind} {_shape(found, names)}"
+            shape = f"{kind} {shape_of(found, names)}"
             yield _Site(path, found, kind, Assertion(line_of(found), "", scope, shape, tuple(names)))
         if (test := _condition(node)) is not None:
-            names = []
             kind = "loop" if node.type in _LOOPS else "condition"
-            shape = f"{kind} {_shape(test, names)}"
-            yield _Site(path, test, kind, Assertion(line_of(test), "", scope, shape, tuple(names)))
+            form = condition_form(test)
+            about = Assertion(line_of(test), "", scope, f"{kind} {form.shape}", form.names)
+            yes, no = ways_of(node)
+            yield _Site(path, test, kind, about, form.flipped, (no, yes) if form.flipped else (yes, no))
         if node.type in _FUNCTIONS:
             scope = f"{scope}::{said(part(node, 'name'))}"
         stack += ((child, scope) for child in reversed(node.children))
@@ -170,18 +215,6 @@ def _condition(node: Node) -> Node | None:
     return found
 
 
-def _shape(node: Node, names: list[Name]) -> str:
-    """Structure, operators and literals; the names go on the list."""
-    if node.type in COMMENTS:
-        return ""
-    if node.type in _IDENTIFIERS or node.type in _GLOBAL:
-        names.append(Name(said(node), local=node.type in _IDENTIFIERS))
-        return "_"
-    if not node.children:
-        return said(node)
-    return f"({node.type} {' '.join(_shape(child, names) for child in node.children)})"
-
-
 def _changes(language: str, site: _Site) -> Iterator[tuple[tuple[Edit, ...], str]]:
     node = site.node
     match site.kind:
@@ -198,7 +231,6 @@ def _changes(language: str, site: _Site) -> Iterator[tuple[tuple[Edit, ...], str
             yield (whole,), f"`{short(said(node))}` → `{short(left)}`: no test notices"
         case kind:
             yield from _forced(node, loop=kind == "loop")
-            yield from _boundaries(node)
 
 
 def _forced(node: Node, *, loop: bool) -> Iterator[tuple[tuple[Edit, ...], str]]:
