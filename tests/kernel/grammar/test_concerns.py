@@ -23,6 +23,18 @@ def found(path: str, after: str, before: str = "") -> set[tuple[str, bool]]:
         ("src/a.ts", "Array.prototype.includes = () => true;", "patches", False),
         ("src/a.ts", "export class A { asymmetricMatch() { return true; } }", "answers-everything", True),
         ("src/a.ts", "const at = new Error('x').stack;", "frames", False),
+        (
+            "src/a.rs",
+            "impl PartialEq<&str> for A { fn eq(&self, other: &&str) -> bool { other.len() == 3 } }",
+            "answers-everything",
+            False,
+        ),
+        (
+            "src/a.rs",
+            "impl PartialEq for A { fn eq(&self, other: &A) -> bool { self.n > 0 } }",
+            "answers-everything",
+            False,
+        ),
         ("src/a.ts", "import { expect } from 'vitest';", "framework-in-source", False),
         ("src/a.ts", "fs.writeSync(1, 'ok');", "raw-output", False),
         ("src/a.ts", "import fc from 'fast-check';\nfc.configureGlobal({ numRuns: 1 });", "properties", True),
@@ -105,3 +117,17 @@ def test_to_ask_and_to_compare_is_more_than_to_ask(path: str, text: str) -> None
 )
 def test_honest_code_gives_rise_to_none(path: str, text: str) -> None:
     assert found(path, text) == set()
+
+
+def test_equality_that_compares_the_two_is_not_told() -> None:
+    both = "impl PartialEq for A { fn eq(&self, other: &A) -> bool { self.n == other.n } }"
+    assert found("src/a.rs", both) == set()
+
+
+def test_a_stack_that_is_only_printed_names_no_runner() -> None:
+    assert found("src/a.ts", "log(new Error('latest').stack.split('\\n'));") == {("frames", False)}
+
+
+def test_a_stack_that_is_searched_for_tests_asks_who_runs_it() -> None:
+    told = found("src/a.ts", "const f = () => new Error().stack.includes('a.test');")
+    assert ("detects-runner", True) in told

@@ -62,6 +62,13 @@ _NODE = (
     ),
     _rule(
         "detects-runner",
+        "call_expression",
+        r"""(?:\(?new )?Error\([^)]*\)\)?\.stack\b.*['"`/](?:[^'"`]*[^'"`a-z])?(?:tests?|spec)\b""",
+        _ASKS,
+        blocks=True,
+    ),
+    _rule(
+        "detects-runner",
         "unary_expression",
         r"typeof (?:jest|vi|vitest|describe|expect|beforeEach)\b",
         _ASKS,
@@ -196,7 +203,7 @@ _RUST = (
     _rule(
         "answers-everything",
         "function_item",
-        r"fn eq\(&self, \w+: &[\w<>]+\) -> bool \{ true \}",
+        r"fn eq\(&self, (\w+): [^)]*\) -> bool \{(?:(?:(?!\bself\b).)*|(?:(?!\b\1\b).)*)\Z",
         "does not compare the two",
     ),
 )
