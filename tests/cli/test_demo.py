@@ -4,6 +4,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from verdigris.cli.demo import Screen
+from verdigris.drivers.demo import scenes as s
+
 if TYPE_CHECKING:
     from support.cli import Cli
 
@@ -43,3 +46,16 @@ def test_on_a_terminal_each_answer_has_a_colour_of_its_own(bare_cli: Cli) -> Non
     for sign, colour in COLOURS.items():
         assert f"\x1b[{colour}m  {sign}" in ran.out, sign
     assert len(set(COLOURS.values())) == len(COLOURS)
+
+
+@pytest.mark.parametrize(("variable", "coloured"), [("NO_COLOR", False), ("CI", False), ("ANY", True)])
+def test_a_terminal_is_plain_where_the_user_says_so(
+    variable: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, coloured: bool
+) -> None:
+    for name in ("NO_COLOR", "CI"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, "1")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    Screen().show(s.Denied("red-first", "no", "yes"))
+    out = capsys.readouterr().out
+    assert ("\x1b[1;33m  ✗ denied [red-first]\x1b[0m" in out, "\x1b" in out) == (coloured, coloured)

@@ -103,9 +103,18 @@ def test_the_python_play_asks_for_nothing_but_an_interpreter(monkeypatch: pytest
     assert not any("pytest" in text for text in files.values())
 
 
-def test_an_edit_shows_the_lines_that_differ_and_no_blank_ones() -> None:
-    shown = s.edit("a.py", "one\n\ntwo\n", "one\n\n\nTWO\n")
-    assert (shown.path, sorted(shown.lines)) == ("a.py", ["+ TWO", "- two"])
+@pytest.mark.parametrize(
+    ("before", "after", "lines"),
+    [
+        ("one\n\ntwo\n", "one\n\n\nTWO\n", ("- two", "+ TWO")),
+        ("a {\n}\n\nz\n", "a {\n}\n\nb {\n}\n\nz\n", ("+ b {", "+ }")),
+        ("a {\n}\nz\n", "a {\n}\n\nb {\n\tc\n}\nz\n", ("+ b {", "+     c", "+ }")),
+        ("a\nb\nc\n", "a\nc\n", ("- b",)),
+    ],
+    ids=["no blank lines", "a block", "a block that ends like the one before it", "a line that goes"],
+)
+def test_an_edit_shows_the_lines_that_differ(before: str, after: str, lines: tuple[str, ...]) -> None:
+    assert s.edit("a.py", before, after) == s.Edit("a.py", lines)
 
 
 @pytest.mark.parametrize("language", SCRIPTS)

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from verdigris.core.verdict import Kind
+
+_TAB = 4
 
 
 @value
@@ -98,5 +102,19 @@ class Stage(Protocol):
 
 def edit(path: str, before: str, after: str) -> Edit:
     """The lines that differ; blank ones tell nothing."""
-    found = difflib.ndiff(before.splitlines(), after.splitlines())
-    return Edit(path, tuple(line for line in found if line[0] in "+-" and line[2:].strip()))
+    old, new = (text.expandtabs(_TAB).splitlines() for text in (before, after))
+    shown: list[str] = []
+    for a, b, c, d in _differences(old, new):
+        shown += [f"- {line}" for line in old[a:b] if line.strip()]
+        shown += [f"+ {line}" for line in new[c:d] if line.strip()]
+    return Edit(path, tuple(shown))
+
+
+def _differences(old: list[str], new: list[str]) -> Iterator[tuple[int, int, int, int]]:
+    """A new block that begins with the end of the one before it (`}`) is taken to end with its own."""
+    for tag, a, b, start, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        c, d = start, end
+        while tag == "insert" and d < len(new) and new[c] == new[d] and new[c].strip():
+            c, d = c + 1, d + 1
+        if tag != "equal":
+            yield a, b, c, d
