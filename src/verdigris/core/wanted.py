@@ -10,6 +10,8 @@ from verdigris.core.value import value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+UNTOLD = "any"
+"""The type of a result that is used in a way that does not tell it."""
 Kind = Literal["function", "class", "error", "value"]
 
 
@@ -97,13 +99,14 @@ def signature(calls: Sequence[Call]) -> Signature:
         parameters.append(Parameter(name, _common(one.type for one in place), at >= least))
     parameters += _keywords(calls, {one.name for one in parameters})
     parameters.sort(key=lambda one: one.optional)
-    results = {call.result for call in calls if call.result}
+    # What one use does not tell another may.
+    results = sorted((call.result for call in calls if call.result), key=lambda types: types.count(UNTOLD))
     return Signature(
         parameters=tuple(parameters),
         spread=any(call.spread for call in calls),
         options=any(call.options for call in calls),
         awaited=any(call.awaited for call in calls),
-        result=next(iter(results)) if len(results) == 1 else (),
+        result=results[0] if results else (),
     )
 
 
