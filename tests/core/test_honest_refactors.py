@@ -201,6 +201,14 @@ HONEST = {
         "def f(a):\n    if not a:\n        return 'none'\n    return a.name\n",
         "def f(a):\n    return a.name if a else 'none'\n",
     ),
+    "ways that are the condition itself": (
+        "def f(a):\n    if a <= 3:\n        return False\n    return True\n",
+        "def f(a):\n    return a > 3\n",
+    ),
+    "a returned comparison is mirrored": (
+        "def f(a, b):\n    return a > b\n",
+        "def f(a, b):\n    return b < a\n",
+    ),
     "a function with a default is renamed": (
         "def f(a, times=2):\n    return a * times\n",
         "def multiplied(a, times=2):\n    return a * times\n",
@@ -218,6 +226,28 @@ CHEATS = {
         "def f(a):\n    if a < 3:\n        return 'x'\n    return 'y'\n",
         "def f(a):\n    if a <= 3:\n        return 'x'\n    return 'y'\n",
         "`a <= 3` → `a < 3`",
+    ),
+    "another boundary of what is returned": (
+        "def f(a, b):\n    return a > b\n",
+        "def f(a, b):\n    return b <= a\n",
+        "`b <= a` → `b < a`",
+    ),
+    "a predicate that another one stands before": (
+        "def f(p):\n    if p.age >= 18:\n        return 'in'\n    return 'out'\n",
+        """
+        def ok(p):
+            return p.age >= 18
+
+        class Door:
+            def ok(p):
+                return p.age > 18
+
+        def f(p):
+            if Door.ok(p):
+                return 'in'
+            return 'out'
+        """,
+        "or True",
     ),
     "the same boundary mirrored and moved": (
         "def f(a):\n    if a < 3:\n        return 'x'\n    return 'y'\n",

@@ -51,7 +51,12 @@ class Known:
 
 
 def sites_of(trees: Mapping[str, ast.Module]) -> list[Site]:
-    predicates = {name: node for tree in trees.values() for name, node in _predicates(tree)}
+    defined = Counter(
+        node.name for tree in trees.values() for node in ast.walk(tree) if isinstance(node, Function)
+    )
+    found = (pair for tree in trees.values() for pair in _predicates(tree))
+    # Of two functions with one name it is not known which is called.
+    predicates = {name: node for name, node in found if defined[name] == 1}
     return [site for path, tree in trees.items() for site in _Reader(path, tree, predicates).sites()]
 
 
@@ -156,6 +161,8 @@ class _Reader:
                 return ast.dump(yes), ast.dump(no)
             case ast.ListComp(elt=found) | ast.SetComp(elt=found) | ast.GeneratorExp(elt=found):
                 return ast.dump(found), "continue"
+            case ast.Return() | ast.Assign():
+                return ast.dump(ast.Constant(value=True)), ast.dump(ast.Constant(value=False))
             case _:
                 return "", "continue"
 
@@ -317,6 +324,9 @@ def _deciding(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     tests = list(_tests(node))
     yield from tests
     asked = [test for test, _ in tests]
+    match node:
+        case ast.Return(value=ast.Compare() as told) | ast.Assign(value=ast.Compare() as told):
+            yield told, "compared"
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.BoolOp) and not isinstance(node, ast.BoolOp) and child not in asked:
             yield child, "value"

@@ -117,7 +117,7 @@ def _forced(node: ast.expr, kind: str, *, weak: bool) -> Iterator[_Change]:
             yield from (_Change(part, f"(({ast.unparse(part)}) {word} {neutral})") for part in conditional)
             if kind == "value":
                 yield _Change(node, f"({ast.unparse(parts[0])})")
-        case _:
+        case _ if kind != "compared":
             text = ast.unparse(node)
             if kind != "loop":
                 yield _Change(node, f"(({text}) or True)")
