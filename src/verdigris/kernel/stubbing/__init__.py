@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
-from verdigris.core.languages import GO, NODE, PYTHON, language_of
+from verdigris.core.languages import GO, NODE, PYTHON, RUST, language_of
 from verdigris.core.redness import judge_collect_error
 from verdigris.core.testids import split_id
 from verdigris.core.value import value
@@ -65,6 +65,10 @@ def missing_stubs(project: Project, path: str) -> tuple[Stub, ...]:
                 from verdigris.kernel.stubbing import go
 
                 return go.stubs_of(path, files)
+            case language if language == RUST:
+                from verdigris.kernel.stubbing import rust
+
+                return rust.stubs_of(path, files)
             case _:
                 return ()
     except SyntaxError:
