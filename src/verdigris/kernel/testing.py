@@ -14,6 +14,7 @@ from verdigris.core.needs import Need, needs
 from verdigris.core.policy import next_move
 from verdigris.core.reds import LOADED_SINGLY
 from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.shown import typed
 from verdigris.core.state import Phase
 from verdigris.core.testids import nearest, split_id
 from verdigris.core.value import value
@@ -101,7 +102,10 @@ def run_tests(
         after = project.state()
         lacking = needs(report, os.environ, project.settings)
         stubs = _stubs(project, report, events) if after.phase == Phase.RED else {}
-        return Tested(events, report, after.phase, next_move(after, tree), needs=lacking, stubs=stubs)
+        following = next_move(after, tree)
+        if stubs and not after.valid_reds:
+            following = f"`tdd stub {typed(next(iter(stubs)))}`"
+        return Tested(events, report, after.phase, following, needs=lacking, stubs=stubs)
 
 
 def _stubs(project: Project, report: TestReport, runs: Sequence[TestRun]) -> Mapping[str, tuple[Stub, ...]]:

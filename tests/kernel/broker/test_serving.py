@@ -139,6 +139,14 @@ def test_a_red_is_claimed_and_then_the_test_is_frozen(one: Shelled) -> None:
     assert one.world.events(TestRun)
 
 
+def test_an_agent_has_its_stubs_written(one: Shelled) -> None:
+    text = SUB_TEST.replace("import code", "import money").replace("code.sub(5, 3)", "money.total([2])")
+    (one.root / "tests" / "test_money.py").write_text(text)
+    done = one.run("tdd stub tests/test_money.py && tdd test tests/test_money.py")
+    assert "src/pkg/money.py (new):" in done.out
+    assert "fail tests/test_money.py::test_sub  red: valid" in done.out
+
+
 def test_an_interrupted_caller_interrupts_its_call(one: Shelled) -> None:
     one.world.write("tests/test_slow.py", "import time\ndef test_slow():\n    time.sleep(60)\n")
     with one.start("timeout -s KILL 3 tdd test tests/test_slow.py") as process:

@@ -82,6 +82,7 @@ def test_a_round_from_a_test_to_green(tmp_path: Path) -> None:
         "tests/test_cart.py", "from cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
     )
     told = world.test("tests/test_cart.py")
+    assert told.next == "`tdd stub tests/test_cart.py`"
     shown = "\n".join(line.text for line in view.lines(told))
     assert "`tdd stub tests/test_cart.py` writes these stubs" in shown
     assert "  cart.py (new):\n    def total(items):\n        raise NotImplementedError" in shown

@@ -112,3 +112,13 @@ def test_the_test_is_then_a_valid_red(world: World) -> None:
         "tests/money.rs::formats": "valid",
         "tests/money.rs::fails": "valid",
     }, tested.report
+
+
+@pytest.mark.slow
+def test_so_is_one_among_the_source(world: World) -> None:
+    if why := why_not("cargo", "--version"):
+        pytest.skip(why)
+    world.write("src/lib.rs", INSIDE)
+    assert "src/lib.rs" in world.test("src/lib.rs").stubs
+    assert isinstance(write_stubs(world.project, "src/lib.rs", cwd=world.root), Stubbed)
+    assert [run.red for run in world.test("src/lib.rs").tests if run.test_id.endswith("halves")] == ["valid"]
