@@ -31,10 +31,11 @@ def python_stub(wanted: Wanted, *, raises: bool = True) -> str:
 
 
 def extended(before: str, stubs: Iterable[str]) -> str:
-    """A module with the stubs behind what it holds."""
-    kept = before.rstrip("\n")
-    blocks = [*([f"{kept}\n"] if kept else []), *stubs]
-    return "\n\n".join(blocks)
+    """A module with the stubs behind what it holds, with its line ends."""
+    end = "\r\n" if "\r\n" in before else "\n"
+    kept = before.rstrip("\r\n")
+    blocks = [*([f"{kept}{end}"] if kept else []), *(stub.replace("\n", end) for stub in stubs)]
+    return (end * 2).join(blocks)
 
 
 def _body(*, raises: bool) -> str:

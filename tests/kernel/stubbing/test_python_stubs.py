@@ -11,7 +11,7 @@ from support.turns import CALC, CONFIG, QUICK, World
 from verdigris.core.actions import Actor, Deny
 from verdigris.core.verdict import Kind
 from verdigris.kernel.setup import initialise
-from verdigris.kernel.stubbing import Stubbed, write_stubs
+from verdigris.kernel.stubbing import Stubbed, missing_stubs, write_stubs
 from verdigris.views import tested as view
 
 if TYPE_CHECKING:
@@ -111,6 +111,15 @@ def test_a_name_of_a_module_is_added_behind_what_is_there(tmp_path: Path) -> Non
     assert world.read("calc.py").startswith(CALC)
     assert "def sub(number, number2):" in world.read("calc.py")
     assert reds(world, "tests/test_sub.py") == {"tests/test_sub.py::test_sub": "valid"}
+
+
+def test_line_ends_of_what_is_there_stay(tmp_path: Path) -> None:
+    world = made(tmp_path / "w", {"calc.py": CALC})
+    before = CALC.replace("\n", "\r\n")
+    world.write("calc.py", before.encode())
+    world.write("tests/test_sub.py", "from calc import sub\n\n\ndef test_sub():\n    assert sub(5, 3) == 2\n")
+    (stub,) = missing_stubs(world.project, "tests/test_sub.py")
+    assert stub.whole.startswith(before)
 
 
 def test_only_assertions_count_and_the_stub_returns(tmp_path: Path) -> None:

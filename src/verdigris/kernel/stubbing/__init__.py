@@ -44,7 +44,8 @@ def write_stubs(project: Project, word: str, *, cwd: Path) -> Stubbed | Deny:
     stubs = missing_stubs(project, path)
     if not stubs:
         return Stubbed(path, ())
-    decision = write(project, {one.path: one.whole.encode() for one in stubs}, cwd=project.root)
+    files = {one.path: one.whole.encode("utf-8", "surrogateescape") for one in stubs}
+    decision = write(project, files, cwd=project.root)
     return decision if isinstance(decision, Deny) else Stubbed(path, stubs)
 
 
@@ -71,7 +72,7 @@ def missing_stubs(project: Project, path: str) -> tuple[Stub, ...]:
                 return rust.stubs_of(path, files)
             case _:
                 return ()
-    except SyntaxError:
+    except (SyntaxError, RecursionError):
         return ()
 
 

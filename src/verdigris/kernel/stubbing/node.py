@@ -7,7 +7,6 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.stubmarks import MARK
-from verdigris.core.stubtext import extended
 from verdigris.core.wanted import Stub, Wanted
 from verdigris.kernel.grammar.node_wanted import DEFAULT, asked, exported
 from verdigris.kernel.grammar.trees import grammar_of
@@ -48,8 +47,9 @@ def _stub(at: str, wanted: list[Wanted], files: Files, *, common: bool, raises: 
         for one in wanted
         if one.name and one.name not in known
     ]
-    whole = extended(before, texts).replace("\n\n\n", "\n\n")
-    return Stub(at, "\n".join(texts), whole, new=new) if texts or new else None
+    text = "\n".join(texts)
+    kept = f"{before.rstrip()}\n\n" if before.strip() else ""
+    return Stub(at, text, kept + text, new=new) if texts or new else None
 
 
 def _file(test: str, module: str, files: Files) -> str | None:

@@ -36,7 +36,8 @@ class Files:
     def text(self, path: str) -> str:
         if path not in self.paths:
             return ""
-        return (self.project.root / path).read_text(encoding="utf-8", errors="surrogateescape")
+        # As bytes: line ends stay as they are.
+        return (self.project.root / path).read_bytes().decode("utf-8", "surrogateescape")
 
     def stack_of(self, path: str) -> Stack:
         """The innermost stack of the file's language around it, or the first of all."""
