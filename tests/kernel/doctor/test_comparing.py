@@ -109,7 +109,7 @@ def test_a_plugin_left_out_is_named_if_the_interpreter_has_it(
 ) -> None:
     monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
     world.write("tdd.yaml", CONFIG + "    test_command: [--timeout=9]\nroom: {plugins: []}\n")
-    assert "`room.plugins: [timeout]`" in _compared(world).fix
+    assert "`room: {plugins: [timeout]}`" in _compared(world).fix
 
 
 def test_a_suite_that_does_not_start_at_all(world: World) -> None:
