@@ -24,7 +24,7 @@ def found(world: World) -> Finding:
 
 def test_without_a_gate_nothing_is_wrong(world: World, tmp_path: Path) -> None:
     assert found(world).level == "ok"
-    assert "there is no gate" in found(world).what
+    assert "not connected" in found(world).what
     assert check(tmp_path) is None, "no repository"
 
 

@@ -232,7 +232,11 @@ def test_claim_that_brings_edits_back(world: World, tmp_path: Path) -> None:
     world.write("tests/test_sub.py", TEST_SUB)
     world.red_by_record(SUB_ID)
     done = rehearse(
-        world, tmp_path, lambda w: claim(w.project, SUB_ID, ["calc.py"], cwd=w.root), again=True, keeps=False
+        world,
+        tmp_path,
+        lambda w: claim(w.project, [SUB_ID], ["calc.py"], cwd=w.root),
+        again=True,
+        keeps=False,
     )
     old, claimed, new = done.resting
     assert (list(claimed.state.aside), claimed.files) == (["a1"], old.files)

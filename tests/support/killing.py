@@ -53,6 +53,10 @@ class Standing:
 def standing(world: World) -> Standing:
     # A run that was seen before the kill is a fact of its own, whatever became of the operation.
     state = replace(world.state, reds={}, baseline=None)
+    # When the foundation was looked at is a moment: two runs of one command differ in it.
+    turn = state.turn and replace(state.turn, founded=0)
+    refactor = state.refactor and replace(state.refactor, founded=0)
+    state = replace(state, turn=turn, refactor=refactor)
     return Standing((world.root / ".git/HEAD").read_bytes(), listing(world.root), state)
 
 
