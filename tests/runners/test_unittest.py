@@ -141,7 +141,7 @@ def test_what_is_asked_for_goes_behind_the_users_options() -> None:
     assert (
         made.command == "python -m unittest -b t/test_a.py::T::test_x t/test_a.py::T::test_y ../lib/test_b.py"
     )
-    assert json.loads(made.hello)["select"][2] == "lib/test_b.py"
+    assert json.loads(made.hello[8:])["select"][2] == "lib/test_b.py"
 
 
 def told(result: TestResult) -> object:
