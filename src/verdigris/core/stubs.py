@@ -233,10 +233,10 @@ def _declared(node: ast.stmt, scope: _Scope) -> tuple[str, ...]:
 
 
 def _bound(*nodes: ast.AST) -> frozenset[str]:
-    return frozenset(name for node in nodes for name in _binds(node))
+    return frozenset(name for node in nodes for name in bound_names(node))
 
 
-def _binds(node: ast.AST) -> Iterator[str]:
+def bound_names(node: ast.AST) -> Iterator[str]:
     """Names that a statement binds in its own scope."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
@@ -247,7 +247,7 @@ def _binds(node: ast.AST) -> Iterator[str]:
             yield name
         case _:
             for child in ast.iter_child_nodes(node):
-                yield from _binds(child)
+                yield from bound_names(child)
 
 
 def _modules(tree: ast.AST) -> frozenset[str]:

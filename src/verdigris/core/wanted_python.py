@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.parsed import parse
 from verdigris.core.stubforms import last_name
+from verdigris.core.stubs import bound_names
 from verdigris.core.value import value
 from verdigris.core.wanted import Argument, Call, Kind, Wanted, merged
 
@@ -76,21 +77,8 @@ def declared(text: str) -> frozenset[str] | None:
         tree = parse(text)
     except SyntaxError:
         return None
-    names = frozenset(_binds(tree))
+    names = frozenset(bound_names(tree))
     return None if names & {"*", "__getattr__"} else names
-
-
-def _binds(node: ast.AST) -> Iterator[str]:
-    match node:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            yield name
-        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-            yield from (alias.asname or alias.name.partition(".")[0] for alias in aliases)
-        case ast.Name(id=name, ctx=ast.Store()):
-            yield name
-        case _:
-            for child in ast.iter_child_nodes(node):
-                yield from _binds(child)
 
 
 def _bound(tree: ast.Module, parents: Mapping[ast.AST, ast.AST], is_module: Callable[[str], bool]) -> _Bound:
