@@ -34,7 +34,7 @@ def command(*, force: bool) -> int:
 
 def _remove_leftovers() -> None:
     """Shown before anything is done; nothing goes that is nowhere else."""
-    from verdigris.drivers.machine.removing import leftovers, remove
+    from verdigris.drivers.machine.leftovers import leftovers, remove
     from verdigris.kernel.repository import find_repository
     from verdigris.views.setup import leftover_lines
 

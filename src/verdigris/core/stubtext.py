@@ -11,7 +11,7 @@ from verdigris.core.stubmarks import MARK
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from verdigris.core.wanted import Parameter, Signature, Wanted
+    from verdigris.core.missing_names import Parameter, Signature, Wanted
 
 _RAISE = f'raise NotImplementedError("{MARK}")'
 _RETURN = f"return None  # {MARK}"

@@ -108,4 +108,4 @@ SIGNS = {
 }
 """What tools print when the sandbox stands in their way, and what to make of it."""
 EXPLAINED = b"is read-only in an agent's shell; a person may allow it"
-"""The shell said more already (kernel/shell/explaining.py)."""
+"""The shell said more already (kernel/shell/write_failure.py)."""

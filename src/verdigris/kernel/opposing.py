@@ -121,7 +121,7 @@ def affected_tests(
     goals = [path for path in changed if language_of(path) == stack.language]
     if not goals or not passing:
         return ()
-    from verdigris.kernel.grammar.reaching import reaching
+    from verdigris.kernel.grammar.import_reach import reaching
 
     files = [entry.path for entry in project.workspace.files(tree)]
     read = partial(project.workspace.read_many, tree)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
-from verdigris.core.affected import affected
+from verdigris.core.affected_tests import affected
 from verdigris.core.concerns import concerns
 from verdigris.core.languages import PYTHON, language_of
 from verdigris.core.liveness import Liveness

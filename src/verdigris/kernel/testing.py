@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from verdigris.core.missing_names import Stub
     from verdigris.core.state import Turn, WorktreeState
-    from verdigris.core.wanted import Stub
     from verdigris.kernel.calling import Progress
     from verdigris.kernel.project import Project
 

@@ -10,7 +10,7 @@ from verdigris.views.line import Line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.core.wanted import Stub
+    from verdigris.core.missing_names import Stub
     from verdigris.kernel.stubbing import Stubbed
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn
 
 import msgspec
 
-from verdigris.agents.roles import mending
+from verdigris.agents.roles import answer_repair
 from verdigris.agents.roles.role import COMMIT_TYPES
 from verdigris.core.value import value
 
@@ -123,9 +123,9 @@ def read_answer(text: str, *, finish: str = "") -> Answer | Refused:
     bare = bared(text)
     if not bare:
         return Refused((f"The answer is empty: {_ONLY}.",))
-    found = mending.parsed(bare)
+    found = answer_repair.parsed(bare)
     if found is not None:
-        return _shaped(mending.shaped(found))
+        return _shaped(answer_repair.shaped(found))
     if prose := _around(bare):
         return Refused((prose,))
     try:
@@ -134,7 +134,7 @@ def read_answer(text: str, *, finish: str = "") -> Answer | Refused:
         return Refused((_broken(bare, error, cut=finish == "length"),))
     except (_Unsound, RecursionError) as error:
         return Refused((f"The answer is no sound JSON: {error}.",))
-    return _shaped(mending.shaped(found))
+    return _shaped(answer_repair.shaped(found))
 
 
 def bared(text: str) -> str:

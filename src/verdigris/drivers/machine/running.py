@@ -15,6 +15,7 @@ from verdigris.core.value import value
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.committing import Committed
 from verdigris.drivers.machine.coverage import unmeasured, unshown
+from verdigris.drivers.machine.cycle_commit import in_a_cycle, squash_cycle
 from verdigris.drivers.machine.forwarding import forward, hindrance
 from verdigris.drivers.machine.human import HumanStep, Waiting
 from verdigris.drivers.machine.implementor import open_reds
@@ -31,7 +32,6 @@ from verdigris.drivers.machine.position import (
     Position,
     position,
 )
-from verdigris.drivers.machine.squashing import in_a_cycle, squash_cycle
 from verdigris.drivers.machine.stepping import Exhausted, Outcome, Step
 from verdigris.drivers.machine.watching import Noted, RunBegan, RunEnded, StepBegan, StepEnded
 from verdigris.drivers.machine.worktree import ancestor, ref

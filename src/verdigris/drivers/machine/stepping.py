@@ -22,8 +22,8 @@ from verdigris.drivers.machine.implementor import judge_implementation, open_red
 from verdigris.drivers.machine.judging import Bad, joined
 from verdigris.drivers.machine.message import Proposal, Verified, told_red
 from verdigris.drivers.machine.refactorer import judge_refactoring, mending
-from verdigris.drivers.machine.standing import standing
 from verdigris.drivers.machine.steplog import StepLog
+from verdigris.drivers.machine.suite_state import standing
 from verdigris.drivers.machine.tester import judge_tests
 from verdigris.drivers.machine.watching import Attempted, Refused
 from verdigris.kernel.resetting import lay_back

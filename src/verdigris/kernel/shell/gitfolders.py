@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.kernel.shell.leaving import GitFolder
+from verdigris.kernel.shell.git_leftovers import GitFolder
 from verdigris.kernel.workspace.git import program
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import sys
 from verdigris.kernel import opencall
 from verdigris.kernel.shell import guests
 from verdigris.kernel.shell.card import READONLY, Card, read, surroundings
-from verdigris.kernel.shell.explaining import Hearing
-from verdigris.kernel.shell.leaving import GitFolder, Namespaces
+from verdigris.kernel.shell.git_leftovers import GitFolder, Namespaces
+from verdigris.kernel.shell.write_failure import Hearing
 
 TYPE_CHECKING = False  # see card.py
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _close_git(left: Namespaces, git: GitFolder, namespace: str) -> None:
 
 def _explain(heard: Hearing, card: Card) -> None:
     if said := heard.said():
-        from verdigris.kernel.shell.explaining import explanation
+        from verdigris.kernel.shell.write_failure import explanation
 
         os.write(2, explanation(said, card.mounts, card.root, os.environ))
 

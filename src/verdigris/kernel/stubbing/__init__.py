@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.events import TestRun
+    from verdigris.core.missing_names import Stub
     from verdigris.core.report import TestReport
-    from verdigris.core.wanted import Stub
     from verdigris.kernel.project import Project
 
 UNDECLARED = frozenset({"import", "build", "missing-name"})

@@ -6,14 +6,14 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
+from verdigris.core.missing_names import UNTOLD, Stub, Wanted
 from verdigris.core.stubmarks import MARK
-from verdigris.core.wanted import UNTOLD, Stub, Wanted
-from verdigris.kernel.grammar.go_wanted import asked, declared, imports, package_of
+from verdigris.kernel.grammar.go_missing_names import asked, declared, imports, package_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.core.wanted import Signature
+    from verdigris.core.missing_names import Signature
     from verdigris.kernel.stubbing.place import Files
 
 _MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)

@@ -6,15 +6,15 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
+from verdigris.core.missing_names import Stub, Wanted
 from verdigris.core.stubmarks import MARK
-from verdigris.core.wanted import Stub, Wanted
-from verdigris.kernel.grammar.node_wanted import DEFAULT, asked, exported
+from verdigris.kernel.grammar.node_missing_names import DEFAULT, asked, exported
 from verdigris.kernel.grammar.trees import grammar_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.core.wanted import Parameter, Signature
+    from verdigris.core.missing_names import Parameter, Signature
     from verdigris.kernel.stubbing.place import Files
 
 _ENDINGS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")

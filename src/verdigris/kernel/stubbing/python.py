@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ConfigError, ToolMissing
 from verdigris.core.loading import import_roots
+from verdigris.core.missing_names import Stub, Wanted
+from verdigris.core.missing_names_python import asked, declared
 from verdigris.core.stubtext import extended, python_stub
-from verdigris.core.wanted import Stub, Wanted
-from verdigris.core.wanted_python import asked, declared
 from verdigris.kernel.interpreter import find_interpreter
 
 if TYPE_CHECKING:

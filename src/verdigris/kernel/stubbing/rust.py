@@ -6,15 +6,15 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
+from verdigris.core.missing_names import UNTOLD, Stub, Wanted
 from verdigris.core.stubmarks import MARK
-from verdigris.core.wanted import UNTOLD, Stub, Wanted
-from verdigris.kernel.grammar.rust_wanted import asked, declared
+from verdigris.kernel.grammar.rust_missing_names import asked, declared
 from verdigris.kernel.grammar.trees import part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.core.wanted import Signature
+    from verdigris.core.missing_names import Signature
     from verdigris.kernel.stubbing.place import Files
 
 _NAME = re.compile(r"^name\s*=\s*\"([^\"]+)\"", re.MULTILINE)

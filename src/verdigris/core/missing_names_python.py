@@ -6,11 +6,11 @@ import ast
 import keyword
 from typing import TYPE_CHECKING
 
+from verdigris.core.missing_names import Argument, Call, Kind, Wanted, merged
 from verdigris.core.parsed import parse
 from verdigris.core.stubforms import last_name
 from verdigris.core.stubs import bound_names
 from verdigris.core.value import value
-from verdigris.core.wanted import Argument, Call, Kind, Wanted, merged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

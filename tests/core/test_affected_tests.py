@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from random import Random
 
-from verdigris.core.affected import affected, changed_names
+from verdigris.core.affected_tests import affected, changed_names
 
 BEFORE = "A = 1\n\n\ndef one():\n    return 1\n\n\nclass Box:\n    def open(self):\n        return 1\n"
 

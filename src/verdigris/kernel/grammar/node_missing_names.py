@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verdigris.core.missing_names import Argument, Call, Kind, Wanted, merged
 from verdigris.core.value import value
-from verdigris.core.wanted import Argument, Call, Kind, Wanted, merged
 from verdigris.kernel.grammar.trees import first, part, parts, said, tree_of, walk
 
 if TYPE_CHECKING:

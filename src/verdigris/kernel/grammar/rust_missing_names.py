@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.core.wanted import UNTOLD, Argument, Call, Kind, Wanted, merged
+from verdigris.core.missing_names import UNTOLD, Argument, Call, Kind, Wanted, merged
 from verdigris.kernel.grammar.trees import part, parts, said, tree_of, walk
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from support.machines import make_kata, stop
 from verdigris.agents.roles.role import Role
 from verdigris.drivers.machine import history
+from verdigris.drivers.machine.cycle_commit import cycle_message
 from verdigris.drivers.machine.opening import open_machine
 from verdigris.drivers.machine.running import where
-from verdigris.drivers.machine.squashing import cycle_message
 from verdigris.drivers.machine.watching import unwatched
 
 if TYPE_CHECKING:

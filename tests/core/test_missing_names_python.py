@@ -6,9 +6,9 @@ from textwrap import dedent
 
 import pytest
 
+from verdigris.core.missing_names_python import asked, declared
 from verdigris.core.stubs import only_stubs
 from verdigris.core.stubtext import extended, python_stub, stub_of_edit
-from verdigris.core.wanted_python import asked, declared
 
 
 def stubs(text: str, *, raises: bool = True) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from support.shelled import SOURCE
 from verdigris.kernel.shell.card import HOLE, READONLY
-from verdigris.kernel.shell.explaining import explanation
+from verdigris.kernel.shell.write_failure import explanation
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.kernel.grammar.reaching import reaching
+from verdigris.kernel.grammar.import_reach import reaching
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
