@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdigris.core.assertions import Finding, assertions, kept
+from verdigris.core.assertions import assertions, kept
+from verdigris.core.refactoring import Finding
 
 PATH = "tests/test_calc.py"
 OLD = """\

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdigris.core.classify import Classes, Detected, Where, classify, compile_classes
+from verdigris.core.classify import Classes, Detected, Where, classify
 from verdigris.core.errors import ConfigError
 from verdigris.core.pathclass import PathClass
 from verdigris.core.settings import Settings, Stack
+from verdigris.core.usual.classes import compile_classes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.core.classify import Classes, classify
+from verdigris.core.classify import FEW, Classes, classify, with_frozen
 from verdigris.core.fileuse import (
     EXPECTED,
-    FEW,
     UNSEEN,
     Objections,
     mentioned,
     objections,
     read_by_tests,
-    with_frozen,
     without,
 )
 from verdigris.core.pathclass import PathClass

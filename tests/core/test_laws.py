@@ -18,6 +18,7 @@ from verdigris.core.settings import Settings
 from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.turns import accepted_events, claim_events, laying_aside, settled_event, struck_out
 from verdigris.core.verdict import Before, Kind, judge
+from verdigris.kernel.reading import with_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,7 +82,7 @@ class Laws(RuleBasedStateMachine):
 
     @rule(path=st.sampled_from(sorted(CLASS)))
     def write_through_the_gate(self, path: str) -> None:
-        write = Write((FileWrite(path, CLASS[path], b"x = 1\n", b"x = 2\n"),))
+        write = Write((with_facts(FileWrite(path, CLASS[path], b"x = 1\n", b"x = 2\n")),))
         match decide(self.state, write, self.settings):
             case Deny():
                 return
@@ -150,7 +151,7 @@ class Laws(RuleBasedStateMachine):
     @precondition(lambda self: self.state.phase is Phase.RED)
     @rule()
     def write_a_stub(self) -> None:
-        write = Write((FileWrite("src/new.py", PathClass.SOURCE, None, STUB),))
+        write = Write((with_facts(FileWrite("src/new.py", PathClass.SOURCE, None, STUB)),))
         assert isinstance(decide(self.state, write, self.settings), Allow)
 
     # -- pieces ------------------------------------------------------------------------------------------

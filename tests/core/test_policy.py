@@ -11,6 +11,7 @@ from verdigris.core.redness import WHY_NOT
 from verdigris.core.report import Status
 from verdigris.core.settings import Settings
 from verdigris.core.state import Claim, OpenTestBug, Phase, Red, Refactor, Turn, WorktreeState
+from verdigris.kernel.reading import with_facts
 
 STRICT = Settings(claims="strict")
 SRC, TST, SPEC, OTHER, SWITCH = (
@@ -53,7 +54,9 @@ def written(
     after: bytes | None = b"x = 2\n",
     settings: Settings | None = None,
 ) -> Decision:
-    return decide(state, Write((FileWrite(path, cls, before, after, path),)), settings or Settings())
+    return decide(
+        state, Write((with_facts(FileWrite(path, cls, before, after, path)),)), settings or Settings()
+    )
 
 
 def rule(decision: Decision) -> str:

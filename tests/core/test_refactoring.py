@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from verdigris.core.assertions import Finding
-from verdigris.core.refactoring import Restructured, judge_refactor
+from verdigris.core.refactoring import Finding, Restructured, judge_refactor
 from verdigris.core.report import Ended, RunPhase, Status, TestReport, TestResult
 from verdigris.core.verdict import Kind, Tool
 

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.core.classify import Classes, classify, compile_classes
+from verdigris.core.classify import Classes, classify
 from verdigris.core.pathclass import PathClass
 from verdigris.core.settings import Settings, Stack
+from verdigris.core.usual.classes import compile_classes
 
 SWITCH, TEST, SPEC, SOURCE, OTHER = PathClass
 

@@ -18,7 +18,8 @@ from verdigris.core.actions import Actor
 from verdigris.core.errors import ToolMissing
 from verdigris.drivers.demo import kata
 from verdigris.drivers.demo import scenes as s
-from verdigris.drivers.demo.play import SCRIPTS, play, prepare
+from verdigris.drivers.demo.play import LANGUAGES as SPOKEN
+from verdigris.drivers.demo.play import play, prepare, script_of
 from verdigris.drivers.machine.watching import Noted
 from verdigris.kernel.testing import run_tests
 
@@ -66,7 +67,7 @@ TURN = ["claimed", "frozen-oracle", "regressed", "accepted"]
 
 
 def test_the_command_offers_every_language() -> None:
-    assert tuple(SCRIPTS) == LANGUAGES
+    assert SPOKEN == LANGUAGES
 
 
 @pytest.mark.slow
@@ -74,7 +75,7 @@ def test_the_command_offers_every_language() -> None:
 def test_each_law_is_met_and_the_turn_ends_in_an_acceptance(tmp_path: Path, language: str) -> None:
     if why := why_not(*TOOLS[language]):
         pytest.skip(why)
-    script, stage = SCRIPTS[language](), Listening()
+    script, stage = script_of(language), Listening()
     project = prepare(script, tmp_path / "demo")
     if language == "go":
         lend_go(project, lambda: run_tests(project, [], cwd=project.root))
@@ -86,7 +87,7 @@ def test_each_law_is_met_and_the_turn_ends_in_an_acceptance(tmp_path: Path, lang
 
 @pytest.mark.slow
 def test_a_cheat_is_green_for_unittest_and_hollow_for_verdigris(tmp_path: Path) -> None:
-    script, stage = SCRIPTS["python"](), Listening()
+    script, stage = script_of("python"), Listening()
     project = prepare(script, tmp_path / "demo")
     play(script, project, stage)
     cheat = ["right red", "claimed", "plain green", "hollow", "accepted"]
@@ -98,7 +99,7 @@ def test_a_cheat_is_green_for_unittest_and_hollow_for_verdigris(tmp_path: Path) 
 
 def test_the_python_play_asks_for_nothing_but_an_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pytest", None)
-    files = SCRIPTS["python"]().files
+    files = script_of("python").files
     assert "runner: unittest" in files["tdd.yaml"]
     assert not any("pytest" in text for text in files.values())
 
@@ -117,11 +118,11 @@ def test_an_edit_shows_the_lines_that_differ(before: str, after: str, lines: tup
     assert s.edit("a.py", before, after) == s.Edit("a.py", lines)
 
 
-@pytest.mark.parametrize("language", SCRIPTS)
+@pytest.mark.parametrize("language", SPOKEN)
 def test_what_the_agent_writes_is_small(language: str) -> None:
     if language in TOOLS and (why := why_not(*TOOLS[language])):
         pytest.skip(why)
-    script = SCRIPTS[language]()
+    script = script_of(language)
     before = script.files[script.source]
     assert 2 <= len(s.edit(script.source, before, script.eager).lines) <= 6
 
@@ -135,7 +136,7 @@ def test_a_missing_tool_is_said_before_anything_is_made(
     (tmp_path / "git").symlink_to(git)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ToolMissing) as missing:
-        SCRIPTS[language]()
+        script_of(language)
     assert f"`{TOOLS[language][0]}` on PATH" in (missing.value.hint or "")
 
 
@@ -149,7 +150,7 @@ def test_a_program_that_rustup_left_without_a_toolchain_is_told_from_a_missing_o
     shim.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ToolMissing) as broken:
-        SCRIPTS["rust"]()
+        script_of("rust")
     assert "`cargo` is on PATH, but `cargo --version` fails: error: rustup could not choose" in str(
         broken.value
     )

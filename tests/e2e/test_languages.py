@@ -16,8 +16,8 @@ from verdigris.core.verdict import Kind
 from verdigris.kernel.aside import lay_unclaimed_aside
 from verdigris.kernel.claiming import Claimed
 from verdigris.kernel.refactor import Begun, Ended, begin, end
+from verdigris.kernel.revision import revise
 from verdigris.kernel.testbug import report_bug
-from verdigris.kernel.weakening import revise
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,8 +13,8 @@ from verdigris.core.state import Phase
 from verdigris.gates.claude.settings import PREFIX
 from verdigris.kernel import opencall
 from verdigris.kernel.refactor import begin
+from verdigris.kernel.revision import revise
 from verdigris.kernel.testbug import report_bug
-from verdigris.kernel.weakening import revise
 
 if TYPE_CHECKING:
     from support.turns import World

@@ -21,6 +21,7 @@ from verdigris.kernel import card
 from verdigris.kernel.log import light
 from verdigris.kernel.operation import operation
 from verdigris.kernel.paths import class_of
+from verdigris.kernel.reading import with_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,7 +114,7 @@ def phase(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def by_policy(world: World, path: str) -> bool:
     """Allowed with nothing to record but the edit, whatever the content."""
     cls, name = class_of(world.root, path, world.project.classes, cwd=world.root)
-    file = FileWrite(name, cls, b"[pytest]\n", None, path)
+    file = with_facts(FileWrite(name, cls, b"[pytest]\n", None, path))
     return decide(world.state, Write((file,)), world.project.settings) == Allow()
 
 

@@ -4,9 +4,10 @@ import pytest
 
 from verdigris.core.errors import ConfigError
 from verdigris.core.machine import MachineSettings
+from verdigris.kernel.config import load_machine
 from verdigris.kernel.configfile import parse
 from verdigris.kernel.configkeys import document
-from verdigris.kernel.configmachine import load_machine, machine_settings
+from verdigris.kernel.configmachine import machine_settings
 
 SECRET = "sk-proj-abcdefgh12345678"
 

@@ -12,7 +12,7 @@ from support.killing import rehearse
 from support.turns import CALC, MUL, SUB, TEST_ADD, World, make_world
 from verdigris.core.actions import Actor
 from verdigris.core.events import Ground, MovingBack, SwitchedOff
-from verdigris.kernel import gitwhole
+from verdigris.kernel import agentgit, gitwhole
 from verdigris.kernel.operation import operation
 from verdigris.kernel.project import open_project
 from verdigris.kernel.sync import sync
@@ -209,7 +209,7 @@ def test_in_red_source_of_another_branch_needs_a_sync(red: World) -> None:
     assert tripped.moved_back == ("calc.py",)
     assert stands(red) == before
     before_call(agent(red))
-    sync(agent(red), ("switch", "--quiet", "side"))
+    sync(agent(red), ("switch", "--quiet", "side"), agents_git=agentgit)
     assert not after_call(agent(red))
     assert red.read("calc.py") == CALC + MUL
     assert not call(red, "true")

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.growing import grow
-from verdigris.core.classify import Detected, classify, compile_classes
+from verdigris.core.classify import Detected, classify
 from verdigris.core.pathclass import PathClass
 from verdigris.core.settings import Settings, Stack
+from verdigris.core.usual.classes import compile_classes
 from verdigris.kernel.layout import layout, layouts
 
 if TYPE_CHECKING:

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdigris.core.classify import Detected, compile_classes
+from verdigris.core.classify import Detected
 from verdigris.core.errors import UserError
 from verdigris.core.pathclass import PathClass
 from verdigris.core.settings import Settings
+from verdigris.core.usual.classes import compile_classes
 from verdigris.kernel.paths import Canonical, Disk, Identity, canonical, class_of
 
 CLASSES = compile_classes(Settings(), {(".", "python"): Detected(source=("src",))})

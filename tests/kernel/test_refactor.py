@@ -12,7 +12,7 @@ from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
 from verdigris.kernel.holdout import hold_out
 from verdigris.kernel.refactor import Aborted, Begun, Ended, abort, begin, end
-from verdigris.kernel.weakening import revise
+from verdigris.kernel.revision import revise
 
 if TYPE_CHECKING:
     from pathlib import Path

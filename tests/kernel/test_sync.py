@@ -12,7 +12,7 @@ from verdigris.core.actions import Actor, Deny
 from verdigris.core.errors import ToolMissing, UserError
 from verdigris.core.events import Synced, Syncing
 from verdigris.core.state import Phase
-from verdigris.kernel import opencall, sandbox
+from verdigris.kernel import agentgit, opencall, sandbox
 from verdigris.kernel.observe import unclaimed
 from verdigris.kernel.project import open_project
 from verdigris.kernel.settle import settle
@@ -207,7 +207,11 @@ def test_an_agents_move_that_would_change_a_switch_goes_back_whole(forked: World
     repo.commit("looser")
     repo.git("switch", "--quiet", "main")
     before = repo.read("tdd.yaml")
-    done = sync(open_project(forked.root, Actor("agent", client="claude")), ["switch", "--quiet", "side"])
+    done = sync(
+        open_project(forked.root, Actor("agent", client="claude")),
+        ["switch", "--quiet", "side"],
+        agents_git=agentgit,
+    )
     assert isinstance(done, Deny)
     assert done.rule == "switch"
     assert "tdd.yaml" in done.reason
@@ -227,7 +231,11 @@ def test_what_git_runs_in_an_agents_sync_cannot_write_what_is_the_kernels(forked
     forked.repo.write(".git/info/attributes", "theirs.py filter=x\n")
     forked.repo.git("update-ref", "refs/remotes/origin/side", "side")
     config = forked.read("tdd.yaml")
-    done = sync(open_project(forked.root, Actor("agent", client="claude")), ["switch", "--quiet", "side"])
+    done = sync(
+        open_project(forked.root, Actor("agent", client="claude")),
+        ["switch", "--quiet", "side"],
+        agents_git=agentgit,
+    )
     assert isinstance(done, Moved)
     assert forked.read("seen.txt") == "hi\n"
     assert forked.read("tdd.yaml") == config
@@ -235,7 +243,7 @@ def test_what_git_runs_in_an_agents_sync_cannot_write_what_is_the_kernels(forked
 
 
 def agents(world: World, *argv: str) -> Moved | Deny:
-    return sync(open_project(world.root, Actor("agent", client="claude")), argv)
+    return sync(open_project(world.root, Actor("agent", client="claude")), argv, agents_git=agentgit)
 
 
 def test_source_in_commits_that_only_this_repository_has_is_no_agents_to_bring(forked: World) -> None:
@@ -344,3 +352,10 @@ def test_what_cannot_be_ended_is_a_known_call(forked: World, monkeypatch: pytest
     os.kill(int(forked.read("pid")), signal.SIGKILL)
     os.waitpid(int(forked.read("pid")), 0)
     assert not opencall.alive(private)
+
+
+def test_an_agent_without_the_gates_git_moves_nothing(forked: World) -> None:
+    denied = sync(open_project(forked.root, Actor("agent", client="claude")), ["switch", "--quiet", "side"])
+
+    assert isinstance(denied, Deny)
+    assert denied.rule == "sync"

@@ -10,7 +10,8 @@ from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import Revised
 from verdigris.kernel.claiming import Claimed
-from verdigris.kernel.weakening import lost, revise
+from verdigris.kernel.revision import revise
+from verdigris.kernel.weakening import lost
 
 if TYPE_CHECKING:
     from pathlib import Path

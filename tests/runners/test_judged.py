@@ -12,11 +12,12 @@ from runners.test_junit import recorded as junit_recorded
 from support import node_recording
 from support.recordings import asked, replayed
 from support.tool_projects import CARGO
-from verdigris.core.classify import Classes, classify, compile_classes
+from verdigris.core.classify import Classes, classify
 from verdigris.core.pathclass import PathClass
 from verdigris.core.redness import WHY_NOT, judge_collect_error, judge_red
 from verdigris.core.rusttests import is_test_line
 from verdigris.core.settings import Settings, Stack
+from verdigris.core.usual.classes import compile_classes
 from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.gotest import GoRunner
 from verdigris.runners.jest import Jest

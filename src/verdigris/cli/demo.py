@@ -57,9 +57,9 @@ def command(lang: str) -> int:
 
     With --lang the play is in JavaScript (node), Rust or Go, by the tool that is on PATH.
     """
-    from verdigris.drivers.demo.play import SCRIPTS, play, prepare
+    from verdigris.drivers.demo.play import play, prepare, script_of
 
-    script = SCRIPTS[lang]()
+    script = script_of(lang)
     screen = Screen()
     screen.legend()
     project = prepare(script)

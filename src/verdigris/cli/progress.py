@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.status import Status as Spinner
 
-    from verdigris.kernel.calling import Progress
+    from verdigris.runners.protocol import Progress
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from verdigris.views.line import Line, visible
 @click.option("--why", required=True, metavar="WHY", help="The reason; it stays in the log.")
 def command(names: tuple[str, ...], *, why: str) -> int:
     """Let tests be deleted, skipped or weakened, with a reason (a person's word)."""
-    from verdigris.kernel.weakening import revise
+    from verdigris.kernel.revision import revise
 
     if denial := persons_only("revise"):
         return deny(denial)

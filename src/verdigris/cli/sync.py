@@ -16,10 +16,11 @@ def command(argv: tuple[str, ...]) -> int:
 
     Exit code: 0 git did it, 1 git did not, 3 denied.
     """
+    from verdigris.kernel import agentgit
     from verdigris.kernel.sync import sync
     from verdigris.views import moved as view
 
-    answer = sync(project(), argv)
+    answer = sync(project(), argv, agents_git=agentgit)
     if isinstance(answer, Deny):
         return deny(answer)
     show(view.lines(answer))

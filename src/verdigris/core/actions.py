@@ -28,7 +28,11 @@ class FileWrite:
     spelling: str = ""
     """As the actor named it."""
     beyond_stubs: str | None = None
-    """Of source that a grammar reads: what makes the change more than stubs; None where none was asked."""
+    """Of source: what makes the change more than stubs, empty where nothing does; None: nobody looked."""
+    stub: str = ""
+    """Of what the change adds: a stub that would be allowed, ready to paste."""
+    changes_oracle: bool = False
+    """Whether it changes the oracle's part of a mixed file: the runner's keys, or tests among source."""
     only_tests: bool = False
     """A file of source that nothing but tests loads, so that it is a test as a whole."""
 

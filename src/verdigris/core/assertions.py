@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Protocol
 
+from verdigris.core.refactoring import Finding
 from verdigris.core.renaming import unmatched
 from verdigris.core.testfile import Assertion, TestFile, read
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-
-@value
-class Finding:
-    path: str
-    line: int
-    what: str
 
 
 @value

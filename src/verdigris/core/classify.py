@@ -7,18 +7,18 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ConfigError
-from verdigris.core.globs import compile_glob
-from verdigris.core.languages import SUFFIXES, suffixes_of
+from verdigris.core.languages import SUFFIXES
 from verdigris.core.pathclass import PathClass
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Sequence
 
-    from verdigris.core.settings import Settings, Stack
-    from verdigris.core.usual.forms import Usual
+    from verdigris.core.settings import Stack
 
 _ORDER = tuple(PathClass)
+FEW = 40
+"""Frozen files that are named one by one; of more, the folders are."""
 Where = tuple[str, str]
 """Root and language: what tells a stack from the others."""
 
@@ -62,34 +62,6 @@ class Classes:
         return classes
 
 
-def compile_classes(settings: Settings, detected: Mapping[Where, Detected]) -> Classes:
-    # Not above: what only classifies, as a gate does, needs none of it.
-    from verdigris.core.usual import SWITCHES, TRANSIENT, usual
-
-    transient = [TRANSIENT]
-    tests = [usual(stack).runner for stack in settings.stacks]
-    tests += map(compile_glob, settings.oracle_include)
-    source = []
-    for stack in settings.stacks:
-        found, prefix, places = (
-            detected.get(where(stack), Detected(flat=True)),
-            _prefix(stack.root),
-            usual(stack),
-        )
-        transient += [prefix + regex for regex in (*map(compile_glob, found.environments), places.transient)]
-        transient += [prefix + compile_glob(glob) for glob in stack.generated]
-        tests += [prefix + regex for regex in (places.tests, *map(compile_glob, (*stack.test, *found.tests)))]
-        source += [_not_inner(stack, settings) + prefix + regex for regex in _source(stack, found, places)]
-    rules = (
-        (PathClass.SWITCH, SWITCHES),
-        (PathClass.OTHER, _any(transient)),
-        (PathClass.TEST, _any(tests)),
-        (PathClass.SPEC, _any(map(compile_glob, settings.spec))),
-        (PathClass.SOURCE, _any(source)),
-    )
-    return Classes(tuple((cls, regex) for cls, regex in rules if regex))
-
-
 def classify(path: str, classes: Classes, *, fold_case: bool = False) -> PathClass:
     """Classify a canonical path, relative to the worktree's root.
 
@@ -115,6 +87,24 @@ def is_transient(path: str, classes: Classes) -> bool:
     )
 
 
+def with_frozen(classes: Classes, paths: Sequence[str]) -> Classes:
+    """The same, and files of no other class are test data where they are among `paths`."""
+    if not paths:
+        return classes
+    return Classes((*classes.rules, (PathClass.TEST, _regex(paths))))
+
+
+def _regex(paths: Sequence[str]) -> str:
+    folders: dict[str, list[str]] = {}
+    for path in paths:
+        folders.setdefault(path.rpartition("/")[0], []).append(path)
+    parts: list[str] = []
+    for folder, inside in folders.items():
+        whole = folder and len(paths) > FEW and len(inside) > 1
+        parts += [rf"{re.escape(folder)}/[^/]*\Z"] if whole else [rf"{re.escape(path)}\Z" for path in inside]
+    return "|".join(parts)
+
+
 def _first(path: str, patterns: tuple[tuple[PathClass, re.Pattern[str]], ...]) -> PathClass:
     return next((cls for cls, pattern in patterns if pattern.fullmatch(path)), PathClass.OTHER)
 
@@ -131,38 +121,6 @@ def _spellings(path: str) -> frozenset[str]:
 
     forms = {path, unicodedata.normalize("NFC", path), unicodedata.normalize("NFD", path)}
     return frozenset(forms | {unicodedata.normalize("NFC", path.casefold())})
-
-
-def _source(stack: Stack, found: Detected, places: Usual) -> list[str]:
-    of_language = rf"(?=.*(?:{'|'.join(map(re.escape, suffixes_of(stack.language)))})\Z)"
-    if stack.source:
-        return [_source_glob(glob, of_language) for glob in stack.source]
-    roots = [_source_glob(root + "/", of_language) for root in found.source]
-    # Also modules and packages that do not exist yet.
-    flat = rf"{of_language}(?!{places.not_source}).*\Z"
-    return [*roots, flat] if found.flat else roots
-
-
-def _source_glob(glob: str, of_language: str) -> str:
-    """A folder holds the files of its language; a glob that ends in a suffix means just that."""
-    names_files = re.search(r"\.\w+\Z", glob) is not None
-    return compile_glob(glob) if names_files else of_language + compile_glob(glob)
-
-
-def _not_inner(outer: Stack, settings: Settings) -> str:
-    """A stack inside another of the same language decides for itself what its source is."""
-    same = (s for s in settings.stacks if suffixes_of(s.language) == suffixes_of(outer.language))
-    inner = [_prefix(stack.root) for stack in same if stack.root not in {outer.root, "."}]
-    within = [prefix for prefix in inner if prefix.startswith(_prefix(outer.root))]
-    return f"(?!{'|'.join(within)})" if within else ""
-
-
-def _prefix(root: str) -> str:
-    return "" if root == "." else re.escape(root) + "/"
-
-
-def _any(regexes: Iterable[str]) -> str:
-    return "|".join(dict.fromkeys(regexes))
 
 
 def _text(value: Any) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.core.classify import Classes, is_transient
+from verdigris.core.classify import FEW, Classes, is_transient
 from verdigris.core.globs import compile_glob
 from verdigris.core.pathclass import PathClass
 from verdigris.core.runnerkeys import MIXED
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from verdigris.core.report import FileUse
 
 _CODE = frozenset({PathClass.SOURCE, PathClass.TEST})
-FEW = 40
-"""Frozen files that are named one by one; of more, the folders are."""
 _IN_TURN = "changed in this turn, and"
 EXPECTED = "changed in this turn, and the tests read it: write it before the claim, or put it back"
 UNSEEN = "is executed by the tests, and no snapshot holds it: nobody can tell what it was"
@@ -73,24 +71,6 @@ def _is_named(name: str, words: bytes) -> bool:
     )
     named = rb"(?<![\w-])" + whole + rb"(?![\w-])"
     return re.search(named + rb"|[\"'`/]" + stem + rb"[\"'`]" if stem else named, words) is not None
-
-
-def with_frozen(classes: Classes, paths: Sequence[str]) -> Classes:
-    """The same, and files of no other class are test data where they are among `paths`."""
-    if not paths:
-        return classes
-    return Classes((*classes.rules, (PathClass.TEST, _regex(paths))))
-
-
-def _regex(paths: Sequence[str]) -> str:
-    folders: dict[str, list[str]] = {}
-    for path in paths:
-        folders.setdefault(path.rpartition("/")[0], []).append(path)
-    parts: list[str] = []
-    for folder, inside in folders.items():
-        whole = folder and len(paths) > FEW and len(inside) > 1
-        parts += [rf"{re.escape(folder)}/[^/]*\Z"] if whole else [rf"{re.escape(path)}\Z" for path in inside]
-    return "|".join(parts)
 
 
 def without(paths: Iterable[str], globs: Iterable[str]) -> tuple[str, ...]:

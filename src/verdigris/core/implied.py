@@ -5,13 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Allow, Decision, Deny
-from verdigris.core.languages import GO, JVM, NODE, PYTHON, RUST, language_of
+from verdigris.core.languages import STUB_MARK, declaring
 from verdigris.core.reds import without_parents
-from verdigris.core.sametree import same_python_tree
 from verdigris.core.shown import typed
-from verdigris.core.stubmarks import MARK
-from verdigris.core.stubs import only_stubs
-from verdigris.core.stubtext import stub_of_edit
 from verdigris.core.testids import split_id
 
 if TYPE_CHECKING:
@@ -21,41 +17,19 @@ if TYPE_CHECKING:
 RED_FIRST = "red-first"
 
 
-def beyond_stubs(file: FileWrite, after: bytes) -> str:
-    if file.beyond_stubs is not None:
-        return file.beyond_stubs
-    before = None if file.before is None else file.before.decode("utf-8", "surrogateescape")
-    text = after.decode("utf-8", "surrogateescape")
-    if before is not None and same_python_tree(before, text):
-        return ""
-    found = only_stubs(before, text)
-    return "" if found is None else f"line {found.line}: {found.why}"
-
-
 def about_stubs(denial: Deny, file: FileWrite) -> Deny:
     """Said to who tried one, and where a test may not run before all that it names is declared."""
     if denial.rule != RED_FIRST or file.after is None:
         return denial
     reason, following = denial.reason, denial.next
-    if MARK.encode() in file.after and MARK.encode() not in (file.before or b""):
-        reason += f" More than a stub: {beyond_stubs(file, file.after)}."
-    if way := _declaring(language_of(file.path or "")):
+    mark = STUB_MARK.encode()
+    if file.beyond_stubs and mark in file.after and mark not in (file.before or b""):
+        reason += f" More than a stub: {file.beyond_stubs}."
+    if way := declaring(file.path or ""):
         following += f"; {way}"
-    if language_of(file.path or "") == PYTHON and (stub := stub_of_edit(file.before or b"", file.after)):
-        following += f"; as a stub: `{stub}`"
+    if file.stub:
+        following += f"; as a stub: `{file.stub}`"
     return Deny(denial.rule, reason, following)
-
-
-def _declaring(language: str | None) -> str:
-    """How a test comes by the names without which it does not load."""
-    if language in {PYTHON, NODE, RUST, GO}:
-        return f"`tdd stub ID` declares what it needs to load, with bodies that fail, marked {MARK}"
-    if language in {*JVM, "csharp", "swift"}:
-        return (
-            f"no grammar tells stubs in {language} from code, so what it needs to compile is a person's to "
-            "declare: `tdd off --why WHY`, then `tdd on`"
-        )
-    return ""
 
 
 def implied_claim(state: WorktreeState, edited: str = "") -> Decision:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from verdigris.core.actions import Action, Allow, ClaimTest, Decision, Deny, Do, FileWrite, Write
-from verdigris.core.implied import about_stubs, beyond_stubs, implied_claim
+from verdigris.core.implied import about_stubs, implied_claim
 from verdigris.core.languages import language_of
-from verdigris.core.oraclepart import holds_tests, is_mixed, same_oracle_part
 from verdigris.core.pathclass import PathClass
 from verdigris.core.redness import WHY_NOT
 from verdigris.core.reds import newest
@@ -107,7 +106,7 @@ def _frozen(name: str) -> Deny:
 
 
 def _mixed(file: FileWrite, name: str) -> Deny | str:
-    if not is_mixed(name, file.cls) or same_oracle_part(name, file.before, file.after):
+    if not file.changes_oracle:
         return "ok"
     return Deny(
         "frozen-oracle",
@@ -120,7 +119,7 @@ def _source_in_green(state: WorktreeState, file: FileWrite, settings: Settings) 
     if state.turn is not None and state.turn.suspended:
         return _suspended(state, state.turn)
     name = file.path or file.spelling
-    if holds_tests(name, file.cls) and not same_oracle_part(name, file.before, file.after):
+    if file.changes_oracle:
         return _tests_among_source(name)
     if file.path is None or owners(state.claims.values(), file.path):
         return "ok"
@@ -150,7 +149,7 @@ def _suspended(state: WorktreeState, turn: Turn) -> Deny:
 
 
 def _source_in_red(file: FileWrite) -> str:
-    return "ok" if file.after is not None and not beyond_stubs(file, file.after) else "claim"
+    return "ok" if file.after is not None and file.beyond_stubs == "" else "claim"
 
 
 # -- claims -----------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.core.languages import NODE, PYTHON, language_of
+from verdigris.core.languages import is_loaded_singly
 from verdigris.core.report import Ended, Status
 from verdigris.core.testids import named_tests, split_id
 
@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
     from verdigris.core.report import TestReport
     from verdigris.core.state import Red
-
-LOADED_SINGLY = frozenset({PYTHON, NODE, None})
-"""Elsewhere one file that does not compile keeps every test of its package from being found."""
 
 
 def ended_reds(
@@ -41,7 +38,7 @@ def _was_looked_for(native: str, report: TestReport, asked: Sequence[str]) -> bo
     """Whether the run would have found this test if it still existed."""
     path = split_id(native).path
     broken = {error.path for error in report.errors}
-    unloaded = path in broken or (broken and language_of(path) not in LOADED_SINGLY)
+    unloaded = path in broken or (broken and not is_loaded_singly(path))
     if report.ended is not Ended.FINISHED or unloaded:
         return False
     return not asked or any(_covers(name.rstrip("/"), native, path) for name in asked)

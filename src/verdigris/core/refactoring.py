@@ -12,7 +12,12 @@ from verdigris.core.verdict import Before, Kind, Tool, Verdict, reason_for, regr
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from verdigris.core.assertions import Finding
+
+@value
+class Finding:
+    path: str
+    line: int
+    what: str
 
 
 @value

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import tokenize
 
+from verdigris.core.languages import STUB_MARK
 from verdigris.core.value import value
 
-MARK = "STUB:TDD"
+MARK = STUB_MARK
 
 Declaration = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 

@@ -7,7 +7,7 @@ import re
 import tokenize
 from typing import TYPE_CHECKING, NamedTuple
 
-from verdigris.core.languages import GO, PYTHON, file_end, language_of
+from verdigris.core.languages import case_mark, file_end
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 REACH = 3
 """Lines above a test within which its annotation stands."""
 MARK = "@tdd-id"
-_CASES = {PYTHON: "[", GO: "/"}
 _COMMENT = re.compile(r"#\s*@tdd-id:\s*([A-Za-z0-9][\w.-]*)\s*$")
 
 
@@ -41,7 +40,7 @@ def split_id(test_id: str) -> NativeId:
     if end < 0:
         return NativeId(test_id, "", "")
     path, name = test_id[:end], test_id[end + 2 :]
-    opens = _CASES.get(language_of(path) or PYTHON)
+    opens = case_mark(path)
     function, between, case = name.partition(opens) if opens else (name, "", "")
     return NativeId(path, function, between + case)
 

@@ -71,7 +71,7 @@ def _on(project: Project, _: Sequence[str]) -> str | Deny:
 
 
 def _revise(project: Project, rest: Sequence[str]) -> str | Deny:
-    from verdigris.kernel.weakening import revise
+    from verdigris.kernel.revision import revise
 
     names, why = _with_why(rest)
     if not names or not why:

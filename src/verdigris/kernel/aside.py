@@ -15,28 +15,22 @@ from verdigris.core.turns import laying_aside
 from verdigris.kernel.observe import difference, unclaimed
 from verdigris.kernel.operation import operation
 from verdigris.kernel.reading import beyond_stubs
+from verdigris.kernel.workspace.laying import list_displaced
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from verdigris.core.state import LaidAside, WorktreeState
     from verdigris.kernel.project import Project
-    from verdigris.kernel.workspace import Displaced
 
 
 def carry_out(project: Project, intent: LayingAside) -> None:
     """The effect of an intent that is in the log, and its outcome. Safe to repeat."""
     displaced = project.workspace.lay(intent.start, intent.paths, expect=intent.edited)
-    project.record(Reverted(aside=intent.aside, displaced=shown(displaced)), sync=True)
+    project.record(Reverted(aside=intent.aside, displaced=list_displaced(displaced)), sync=True)
 
 
 def carry_out_restore(project: Project, intent: Restoring) -> None:
     displaced = project.workspace.lay(intent.after, intent.paths, expect=intent.before)
-    project.record(Restored(aside=intent.aside, displaced=shown(displaced)), sync=True)
-
-
-def shown(displaced: Sequence[Displaced]) -> tuple[str, ...]:
-    return tuple(f"{d.path} {d.blob}" for d in displaced)
+    project.record(Restored(aside=intent.aside, displaced=list_displaced(displaced)), sync=True)
 
 
 def lay_unclaimed_aside(project: Project) -> LaidAside | Deny | None:

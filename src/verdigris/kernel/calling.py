@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from verdigris.core.commands import IN_PYTHON, filled, reports
 from verdigris.core.errors import HarnessError
@@ -33,18 +33,11 @@ if TYPE_CHECKING:
     from verdigris.kernel.room.layers import Layer
     from verdigris.kernel.starting import Started
     from verdigris.runners.invocation import Invocation
+    from verdigris.runners.protocol import Progress
     from verdigris.runners.python import PythonTool
 
 LATE = 4
 """Messages at the end of a run among which those about the run itself are."""
-
-
-class Progress(Protocol):
-    """Who watches a run."""
-
-    def collected(self, total: int) -> None: ...
-
-    def finished(self, test_id: str, status: Status) -> None: ...
 
 
 @value

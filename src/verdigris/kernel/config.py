@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ConfigError, NotConfigured
 from verdigris.core.languages import suffixes_of
+from verdigris.core.machine import MachineSettings
 from verdigris.core.settings import Settings
 from verdigris.core.value import value
 from verdigris.kernel.configfile import NAME, Places, parse, wrong
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from verdigris.core.settings import Stack
     from verdigris.kernel.configkeys import Document
 
-__all__ = ["Loaded", "decode", "load", "render"]
+__all__ = ["Loaded", "decode", "load", "load_machine", "render"]
 
 
 @value
@@ -143,3 +144,20 @@ def _check_folder(root: Path, stack: Stack, places: Places, at: str) -> None:
         raise wrong(places, at, f"there is no folder {stack.root!r}", "make it, or correct the path")
     if not folder.resolve().is_relative_to(root.resolve()):
         raise wrong(places, at, f"{stack.root!r} is outside the worktree", "name a folder below it")
+
+
+def load_machine(root: Path) -> MachineSettings:
+    """What the `tdd.yaml` of a worktree says of the machine; the defaults where there is none."""
+    from verdigris.kernel.configkeys import document
+    from verdigris.kernel.configmachine import machine_settings
+
+    try:
+        data = (root / NAME).read_bytes()
+    except FileNotFoundError:
+        return MachineSettings()
+    except OSError as error:
+        raise ConfigError(
+            f"{NAME}: cannot be read: {error.strerror}", hint="make it a readable file"
+        ) from None
+    value, places = parse(data)
+    return machine_settings(document(value, places), places)

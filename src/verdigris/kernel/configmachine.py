@@ -8,14 +8,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from verdigris.core.errors import ConfigError
 from verdigris.core.machine import HUMAN, REPLAY, ROLES, MachineSettings, Player, Served, Squash
 from verdigris.core.settings import ConcernRule, UncoveredRule  # noqa: TC001 - read when keys are checked
 from verdigris.kernel.configfile import wrong
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from verdigris.kernel.configfile import Places
     from verdigris.kernel.configkeys import Document
@@ -102,23 +100,6 @@ SECTIONS: tuple[tuple[str, type[msgspec.Struct]], ...] = (
 def elsewhere(key: str) -> str | None:
     """Where a word that people try is to be written."""
     return _ELSEWHERE.get(key)
-
-
-def load_machine(root: Path) -> MachineSettings:
-    """What the `tdd.yaml` of a worktree says of the machine; the defaults where there is none."""
-    from verdigris.kernel.configfile import NAME, parse
-    from verdigris.kernel.configkeys import document
-
-    try:
-        data = (root / NAME).read_bytes()
-    except FileNotFoundError:
-        return _DEFAULT
-    except OSError as error:
-        raise ConfigError(
-            f"{NAME}: cannot be read: {error.strerror}", hint="make it a readable file"
-        ) from None
-    value, places = parse(data)
-    return machine_settings(document(value, places), places)
 
 
 def machine_settings(found: Document, places: Places) -> MachineSettings:

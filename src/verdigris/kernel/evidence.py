@@ -188,13 +188,3 @@ def suite_event(project: Project, report: TestReport, tree: str) -> SuiteRun | N
         skipped=counts[Status.SKIP],
         duration_ms=report.duration_ms,
     )
-
-
-def baseline_ids(project: Project, state: WorktreeState) -> frozenset[str] | None:
-    """Ids that passed in the last whole run; None when there has been none."""
-    if state.baseline is None:
-        return None
-    data = project.workspace.blob_bytes(state.baseline.record)
-    if data is None:
-        return None
-    return frozenset(i for i, status in json.loads(data).items() if status == Status.PASS)

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
     from verdigris.core.state import WorktreeState
-    from verdigris.kernel.calling import Progress
     from verdigris.kernel.project import Project
     from verdigris.kernel.room.layers import Layer
+    from verdigris.runners.protocol import Progress
 
 
 def execute(

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.change import EXECUTABLE, FILE
 from verdigris.core.events import Formatted, Formatting
-from verdigris.kernel.aside import shown
 from verdigris.kernel.commands import run_tool_in
 from verdigris.kernel.observe import difference
 from verdigris.kernel.room.layers import Layer
 from verdigris.kernel.room.opening import possible, room
+from verdigris.kernel.workspace.laying import list_displaced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ def format_edits(project: Project, tree: str, paths: tuple[str, ...]) -> tuple[s
     if changed:
         project.record(Formatting(paths=paths, tree=tree), sync=True)
         displaced = project.workspace.lay(after, changed, expect=tree)
-        project.record(Formatted(tree=after, displaced=shown(displaced)))
+        project.record(Formatted(tree=after, displaced=list_displaced(displaced)))
     return after, tools
 
 
@@ -78,7 +78,7 @@ def _in_place(
     strayed = [p for p in difference(project, tree, after).protected if p not in paths]
     displaced = project.workspace.lay(tree, strayed, expect=tree) if strayed else ()
     after = project.workspace.snapshot() if strayed else after
-    project.record(Formatted(tree=after, displaced=shown(displaced)))
+    project.record(Formatted(tree=after, displaced=list_displaced(displaced)))
     return after, tuple(tools)
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from verdigris.core.codec import from_json, to_json
 from verdigris.core.events import MovedBack, MovingBack
 from verdigris.core.value import value
-from verdigris.kernel.aside import shown
 from verdigris.kernel.repository import head, read_plain, resolve
 from verdigris.kernel.workspace.git import users_git
+from verdigris.kernel.workspace.laying import list_displaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -116,7 +116,7 @@ def carry_out(project: Project, intent: MovingBack) -> None:
     if to.index:
         _put(project, project.repo.git_dir / "index", to.index)
     _move_stash(project.repo, git, to.stash)
-    project.record(MovedBack(displaced=shown(displaced)), sync=True)
+    project.record(MovedBack(displaced=list_displaced(displaced)), sync=True)
 
 
 def stashes(git: Git) -> list[str]:

@@ -15,7 +15,6 @@ from verdigris.core.merging import merged
 from verdigris.core.report import Ended, Status
 from verdigris.kernel.calling import call
 from verdigris.kernel.execution import execute, time_limit
-from verdigris.kernel.holdout import with_held_out
 from verdigris.kernel.liveruns import Asked, LiveRuns
 from verdigris.kernel.opposing import Held, oppose
 from verdigris.kernel.proving import on_start_tree
@@ -24,7 +23,7 @@ from verdigris.kernel.room.layers import Layer
 from verdigris.kernel.room.opening import possible
 from verdigris.kernel.scrutiny import python_tests
 from verdigris.kernel.selection import stack_of
-from verdigris.kernel.withholding import dressed, parcels
+from verdigris.kernel.withholding import dressed, parcels, with_held_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

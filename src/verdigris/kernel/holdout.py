@@ -11,13 +11,13 @@ from verdigris.core.pathclass import PathClass
 from verdigris.core.policy import decide
 from verdigris.kernel.operation import operation
 from verdigris.kernel.paths import canonical
+from verdigris.kernel.withholding import with_held_out
 from verdigris.kernel.workspace.committed import listing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from verdigris.core.state import WorktreeState
     from verdigris.kernel.project import Project
 
 
@@ -68,15 +68,6 @@ def release(project: Project, spellings: Sequence[str], *, cwd: Path) -> tuple[s
 def carry_out_release(project: Project, intent: Releasing) -> None:
     project.workspace.lay(intent.after, intent.paths, expect=intent.before)
     project.record(Released(paths=intent.paths), sync=True)
-
-
-def with_held_out(project: Project, state: WorktreeState, tree: str, paths: Sequence[str]) -> str:
-    """The tree with these held-out files in it."""
-    contents: dict[str, tuple[str, bytes] | None] = {}
-    for path in paths:
-        mode, _, blob = state.held_out[path].partition(" ")
-        contents[path] = (mode, project.workspace.blob_bytes(blob) or b"")
-    return project.workspace.compose(tree, contents)
 
 
 def _named(project: Project, spellings: Sequence[str], cwd: Path) -> tuple[str, ...]:

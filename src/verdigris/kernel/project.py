@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from verdigris.core.classify import Classes, classify
+from verdigris.core.classify import Classes, classify, with_frozen
 from verdigris.core.codec import from_json, to_json
 from verdigris.core.errors import NotConfigured, StorageError
 from verdigris.core.events import Configured, Event, encode
-from verdigris.core.fileuse import with_frozen
 from verdigris.core.fold import StateFolding
 from verdigris.core.settings import Settings
 from verdigris.core.state import Configuration
@@ -112,7 +111,7 @@ def open_project(start: Path, actor: Actor) -> Project:
 
 
 def configured_event(root: Path) -> Configured:
-    from verdigris.core.classify import compile_classes
+    from verdigris.core.usual.classes import compile_classes
     from verdigris.kernel.config import load
     from verdigris.kernel.layout import layouts
 

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from verdigris.core.events import Proved, Proving
-from verdigris.kernel.aside import shown
 from verdigris.kernel.room.layers import Layer
 from verdigris.kernel.room.opening import possible
+from verdigris.kernel.workspace.laying import list_displaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,4 +43,4 @@ def _in_place(project: Project, start: str, edited: str, paths: Sequence[str]) -
         yield
     finally:
         back = project.workspace.lay(edited, paths, expect=start)
-        project.record(Proved(displaced=shown((*away, *back))), sync=True)
+        project.record(Proved(displaced=list_displaced((*away, *back))), sync=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.events import PutBack, PuttingBack, Violation
-from verdigris.kernel.aside import shown
+from verdigris.kernel.workspace.laying import list_displaced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +40,6 @@ def carry_out(project: Project, intent: PuttingBack) -> tuple[Displaced, ...]:
         Violation(path=path, what=intent.why, displaced=blobs.get(path, ""))
         for path in dict.fromkeys((*intent.paths, *blobs))
     )
-    outcome = PutBack(paths=intent.paths, displaced=shown(displaced))
+    outcome = PutBack(paths=intent.paths, displaced=list_displaced(displaced))
     project.record(outcome, *violations, sync=True)
     return displaced

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 from verdigris.core import rusttests
 from verdigris.core.languages import PYTHON, RUST, language_of
+from verdigris.core.oraclepart import is_mixed, same_oracle_part
+from verdigris.core.pathclass import PathClass
 from verdigris.core.sametree import same_python_tree
 from verdigris.core.stubs import StubFinding
 from verdigris.core.stubs import only_stubs as only_python_stubs
+from verdigris.core.stubtext import stub_of_edit
+
+if TYPE_CHECKING:
+    from verdigris.core.actions import FileWrite
+    from verdigris.kernel.grammar.stubs import Forms
 
 
 def beyond_stubs(path: str, before: bytes | None, after: bytes) -> StubFinding | None:
@@ -31,7 +41,25 @@ def beyond_stubs(path: str, before: bytes | None, after: bytes) -> StubFinding |
         )
     if before is not None and same_tree(path, before, after):
         return None
-    return only_stubs(path, before, after)
+    return only_stubs(_forms(path), path, before, after)
+
+
+def _forms(path: str) -> Forms:
+    from verdigris.kernel.grammar.trees import grammar_of
+
+    match grammar_of(path):
+        case "rust":
+            from verdigris.kernel.grammar.rust_stubs import RustForms
+
+            return RustForms()
+        case "go":
+            from verdigris.kernel.grammar.go_stubs import GoForms
+
+            return GoForms()
+        case _:
+            from verdigris.kernel.grammar.node_stubs import NodeForms
+
+            return NodeForms()
 
 
 def is_read(path: str) -> bool:
@@ -45,3 +73,22 @@ def is_read(path: str) -> bool:
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
+
+
+def with_facts(file: FileWrite) -> FileWrite:
+    """The write with what its language tells of it: more than stubs? a change of the oracle's part?"""
+    path = file.path or file.spelling
+    mixed = is_mixed(path, file.cls) and not same_oracle_part(path, file.before, file.after)
+    file = replace(file, changes_oracle=mixed)
+    if file.cls is not PathClass.SOURCE or file.after is None:
+        return file
+    found = beyond_stubs(path, file.before, file.after)
+    return with_stub_facts(file, found)
+
+
+def with_stub_facts(file: FileWrite, found: StubFinding | None) -> FileWrite:
+    """`found`: where the change is more than stubs."""
+    why = "" if found is None else f"line {found.line}: {found.why}"
+    is_python = language_of(file.path or "") == PYTHON
+    stub = stub_of_edit(file.before or b"", file.after or b"") if is_python else ""
+    return replace(file, beyond_stubs=why, stub=stub)

@@ -32,6 +32,7 @@ def recover(project: Project) -> str | None:
         return None
     from verdigris.kernel import aside, committing, gitwhole, holdout, putback, sync
     from verdigris.kernel.observe import difference
+    from verdigris.kernel.workspace.laying import list_displaced
 
     intent = from_json(Event.kinds[pending.kind], pending.data)
     match intent:
@@ -45,12 +46,12 @@ def recover(project: Project) -> str | None:
             # First all the way out: that call may have displaced bytes, and knows its own half-written files.
             away = project.workspace.lay(intent.start, intent.paths, expect=intent.edited)
             back = project.workspace.lay(intent.edited, intent.paths, expect=intent.start)
-            project.record(Proved(displaced=aside.shown((*away, *back))), sync=True)
+            project.record(Proved(displaced=list_displaced((*away, *back))), sync=True)
             return "brought the turn's edits back"
         case Formatting():
             touched = difference(project, intent.tree, project.workspace.snapshot()).protected
             displaced = project.workspace.lay(intent.tree, {*intent.paths, *touched}, expect=intent.tree)
-            undone = Formatted(tree=intent.tree, undone=True, displaced=aside.shown(displaced))
+            undone = Formatted(tree=intent.tree, undone=True, displaced=list_displaced(displaced))
             project.record(undone, sync=True)
             return "undid an interrupted format"
         case HoldingOut():

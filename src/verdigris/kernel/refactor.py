@@ -51,10 +51,10 @@ from verdigris.kernel.texts import texts_at
 if TYPE_CHECKING:
     from verdigris.core.events import SuiteRun
     from verdigris.core.state import Refactor, WorktreeState
-    from verdigris.kernel.calling import Progress
     from verdigris.kernel.observe import Difference
     from verdigris.kernel.project import Project
     from verdigris.kernel.room.layers import Layer
+    from verdigris.runners.protocol import Progress
 
 _PUT_BACK = "put it back as it was; or `tdd refactor abort`, begin again, and `tdd restore` the edits"
 _TEST_FIRST = "`tdd refactor abort` and test it first; or a person: `tdd refactor begin --uncovered`"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UnknownTest, UserError
 from verdigris.core.languages import RUST, SUFFIXES, language_of, suffixes_of
 from verdigris.core.pathclass import PathClass
+from verdigris.core.report import Status
 from verdigris.core.testids import MARK, named_tests, nearest, split_id
 from verdigris.kernel.paths import canonical
 from verdigris.kernel.texts import text_of
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.settings import Stack
+    from verdigris.core.state import WorktreeState
     from verdigris.kernel.project import Project
 
 _GO_BELOW = "/..."
@@ -57,8 +60,6 @@ def _existing(project: Project, path: str, cwd: Path) -> str | None:
 
 def _from_bare_name(project: Project, word: str) -> str | None:
     """Among the tests that were seen last: nobody waits for a collection to have a name looked up."""
-    from verdigris.kernel.evidence import baseline_ids
-
     state = project.state()
     known = {*(red.native_id for red in state.reds.values()), *(baseline_ids(project, state) or ())}
     functions = {i.removesuffix(split_id(i).case) if word not in i else i for i in named_tests(word, known)}
@@ -143,3 +144,13 @@ def _below(stacks: Sequence[Stack], folder: str) -> Iterator[tuple[Stack, str]]:
 
 def _holds(stack: Stack, path: str) -> bool:
     return stack.root in {".", "", path} or path.startswith(stack.root.rstrip("/") + "/")
+
+
+def baseline_ids(project: Project, state: WorktreeState) -> frozenset[str] | None:
+    """Ids that passed in the last whole run; None when there has been none."""
+    if state.baseline is None:
+        return None
+    data = project.workspace.blob_bytes(state.baseline.record)
+    if data is None:
+        return None
+    return frozenset(i for i, status in json.loads(data).items() if status == Status.PASS)

@@ -31,10 +31,10 @@ from verdigris.kernel.trial import Trial, try_candidate
 if TYPE_CHECKING:
     from verdigris.core.report import TestReport
     from verdigris.core.state import Turn, WorktreeState
-    from verdigris.kernel.calling import Progress
     from verdigris.kernel.links import LinkOut
     from verdigris.kernel.observe import Difference
     from verdigris.kernel.project import Project
+    from verdigris.runners.protocol import Progress
 
 
 @value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import UserError
@@ -14,7 +14,6 @@ from verdigris.core.pathclass import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.state import Phase
 from verdigris.core.value import value
-from verdigris.kernel import agentgit
 from verdigris.kernel.gitwhole import move_back, place
 from verdigris.kernel.observe import look
 from verdigris.kernel.operation import operation
@@ -22,6 +21,7 @@ from verdigris.kernel.putback import AGENT
 from verdigris.kernel.repository import in_progress
 from verdigris.kernel.tripwire.memory import moved_rightly
 from verdigris.kernel.unearned import unearned
+from verdigris.kernel.usersgit import REDIRECTING
 from verdigris.kernel.workspace import trees
 from verdigris.kernel.workspace.git import not_started, program, users_git
 
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
     from verdigris.kernel.gitwhole import Place
     from verdigris.kernel.project import Project
 
-REDIRECTING = frozenset(
-    {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"}
-)
-"""Variables that would move another repository than the one that is looked at afterwards."""
 BACK = "HEAD, index and files are as before."
 MOVES = ("switch", "checkout", "pull", "merge", "rebase", "stash", "revert", "cherry-pick", "reset", "fetch")
 
@@ -50,8 +46,18 @@ class Moved:
     """What git and its hooks printed, where it was not shown."""
 
 
-def sync(project: Project, argv: Sequence[str], *, quiet: bool = False) -> Moved | Deny:
-    """`quiet`: what git and its hooks print is not shown."""
+class AgentGit(Protocol):
+    """Runs git for an agent: the gate's sandbox, which stands above this."""
+
+    def refusal(self, project: Project, argv: Sequence[str], /) -> Deny | None: ...
+
+    def run(self, project: Project, argv: Sequence[str], /, *, quiet: bool) -> tuple[int, str]: ...
+
+
+def sync(
+    project: Project, argv: Sequence[str], *, quiet: bool = False, agents_git: AgentGit | None = None
+) -> Moved | Deny:
+    """`quiet`: what git and its hooks print is not shown. `agents_git`: no agent moves without it."""
     if not argv or argv[0] not in MOVES:
         raise UserError(
             f"`tdd sync` runs git's moves ({', '.join(MOVES)}), not {argv[0] if argv else 'nothing'!r}.",
@@ -61,18 +67,25 @@ def sync(project: Project, argv: Sequence[str], *, quiet: bool = False) -> Moved
         decision = decide(state, Do("sync"), project.settings)
         if isinstance(decision, Deny):
             return decision
-        if project.actor.role == AGENT and (denial := agentgit.refusal(project, argv)):
+        is_agent = project.actor.role == AGENT
+        if is_agent and (denial := _refusal(project, argv, agents_git)):
             return denial
         intent = Syncing(argv=tuple(argv), tree=project.workspace.snapshot())
-        agents = place(project) if project.actor.role == AGENT else None
+        agents = place(project) if is_agent else None
         project.record(intent, sync=True)
-        if agents is not None:
-            code, said = agentgit.run(project, argv, quiet=quiet)
+        if agents_git is not None and is_agent:
+            code, said = agents_git.run(project, argv, quiet=quiet)
         else:
             code, said = _git(project, argv, quiet=quiet)
         if agents is not None and (why := _not_an_agents(project, state, intent, agents)):
             return _moved_back(project, intent, agents, why)
         return replace(finish(project, intent, exit_code=code), said=said)
+
+
+def _refusal(project: Project, argv: Sequence[str], agents_git: AgentGit | None) -> Deny | None:
+    if agents_git is None:
+        return Deny("sync", "An agent's git runs in the gate's sandbox, and none is given.", "run `tdd sync`")
+    return agents_git.refusal(project, argv)
 
 
 def _not_an_agents(project: Project, state: WorktreeState, intent: Syncing, before: Place) -> Deny | None:

@@ -16,10 +16,10 @@ from verdigris.core.testids import split_id
 from verdigris.core.turns import laying_aside
 from verdigris.core.value import value
 from verdigris.kernel import aside
-from verdigris.kernel.evidence import baseline_ids
 from verdigris.kernel.observe import difference
 from verdigris.kernel.operation import operation
 from verdigris.kernel.paths import canonical
+from verdigris.kernel.selection import baseline_ids
 from verdigris.kernel.sourcetests import on_disk, only_for_tests
 from verdigris.kernel.testlines import find_test_at, is_made_by, text_of_test, written_tests
 from verdigris.kernel.texts import text_of, texts_at

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UnknownTest
 from verdigris.core.events import Event, RedsEnded, Resumed, TestRun
-from verdigris.core.languages import language_of
+from verdigris.core.languages import is_loaded_singly
 from verdigris.core.needs import Need, needs
 from verdigris.core.policy import next_move
-from verdigris.core.reds import LOADED_SINGLY
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.shown import typed
 from verdigris.core.state import Phase
 from verdigris.core.testids import nearest, split_id
 from verdigris.core.value import value
 from verdigris.kernel.evidence import (
-    baseline_ids,
     run_events,
     suite_event,
     suite_names,
@@ -30,7 +28,7 @@ from verdigris.kernel.execution import execute, execute_suite
 from verdigris.kernel.fileuse import out_of_sight
 from verdigris.kernel.observe import difference
 from verdigris.kernel.operation import operation
-from verdigris.kernel.selection import resolve
+from verdigris.kernel.selection import baseline_ids, resolve
 from verdigris.kernel.standing import standing, stirred
 from verdigris.kernel.testbug import closed_bugs
 
@@ -40,8 +38,8 @@ if TYPE_CHECKING:
 
     from verdigris.core.missing_names import Stub
     from verdigris.core.state import Turn, WorktreeState
-    from verdigris.kernel.calling import Progress
     from verdigris.kernel.project import Project
+    from verdigris.runners.protocol import Progress
 
 MOVED = "moved"
 """Why a red does not count when source or tests changed while it ran."""
@@ -208,7 +206,7 @@ def _all_known(natives: Sequence[str], report: TestReport) -> None:
     broken = {error.path for error in report.errors}
     for native in natives:
         test = split_id(native)
-        unloaded = test.path in broken or (broken and language_of(test.path) not in LOADED_SINGLY)
+        unloaded = test.path in broken or (broken and not is_loaded_singly(test.path))
         if not test.function or unloaded or any(_names(native, c) for c in report.collected):
             continue
         close = nearest(native, report.others)

@@ -13,7 +13,6 @@ from verdigris.core.verdict import Before, Tool, regressions
 from verdigris.kernel.acceptance import Answers, question_turn
 from verdigris.kernel.commands import run_tool
 from verdigris.kernel.evidence import (
-    baseline_ids,
     rewritten_oracle,
     run_events,
     suite_event,
@@ -25,6 +24,7 @@ from verdigris.kernel.observe import difference, source_roots
 from verdigris.kernel.project import CONFIG
 from verdigris.kernel.proving import on_start_tree
 from verdigris.kernel.room.held import beside, held
+from verdigris.kernel.selection import baseline_ids
 from verdigris.kernel.standing import standing, stirred
 from verdigris.kernel.testreading import still_written
 from verdigris.kernel.texts import texts_at
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
     from verdigris.core.events import SuiteRun
     from verdigris.core.state import WorktreeState
-    from verdigris.kernel.calling import Progress
     from verdigris.kernel.observe import Difference
     from verdigris.kernel.project import Project
     from verdigris.kernel.room.layers import Layer
+    from verdigris.runners.protocol import Progress
 
 
 @value

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError
 from verdigris.core.value import value
-from verdigris.kernel.sync import REDIRECTING
 from verdigris.kernel.workspace.git import not_started, program
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
+REDIRECTING = frozenset(
+    {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"}
+)
+"""Variables that would move another repository than the one that is looked at afterwards."""
 _REDIRECTING = REDIRECTING | {"GIT_REFLOG_ACTION", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_PREFIX"}
 
 

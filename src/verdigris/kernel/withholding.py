@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from verdigris.core.settings import Stack
+    from verdigris.core.state import WorktreeState
+    from verdigris.kernel.project import Project
 
 _MODULE = re.compile(rb"^[ \t]*(?:import|export)\b(?!\s*\()", re.MULTILINE)
 _STRICT = re.compile(rb"""\s*(?:"use strict"|'use strict');?""")
@@ -121,3 +123,12 @@ def _closure(root: str, leads: Mapping[str, Sequence[str]]) -> list[str]:
     for path in seen:
         seen += [one for one in leads.get(path, ()) if one not in seen]
     return seen
+
+
+def with_held_out(project: Project, state: WorktreeState, tree: str, paths: Sequence[str]) -> str:
+    """The tree with these held-out files in it."""
+    contents: dict[str, tuple[str, bytes] | None] = {}
+    for path in paths:
+        mode, _, blob = state.held_out[path].partition(" ")
+        contents[path] = (mode, project.workspace.blob_bytes(blob) or b"")
+    return project.workspace.compose(tree, contents)

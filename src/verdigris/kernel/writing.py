@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.core.actions import Allow, Decision, Deny, FileWrite, Target, Write
 from verdigris.core.events import Edit
-from verdigris.core.oraclepart import holds_tests
+from verdigris.core.oraclepart import holds_tests, is_mixed, same_oracle_part
 from verdigris.core.pathclass import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.state import Phase
@@ -18,6 +18,7 @@ from verdigris.kernel.claiming import claim_within, denied
 from verdigris.kernel.links import LinkOut, refuse
 from verdigris.kernel.operation import operation
 from verdigris.kernel.paths import class_of
+from verdigris.kernel.reading import with_stub_facts
 from verdigris.kernel.sourcetests import on_disk, only_for_tests
 from verdigris.kernel.stubimports import more_than_stubs
 
@@ -122,14 +123,17 @@ def _observed(project: Project, spelling: str, after: bytes | None, cwd: Path) -
 
 def _read(project: Project, phase: Phase, file: FileWrite) -> FileWrite:
     """With what its language tells, where that decides."""
+    name = file.path or file.spelling
+    if phase in {Phase.GREEN, Phase.REFACTOR} and is_mixed(name, file.cls):
+        same = same_oracle_part(name, file.before, file.after)
+        file = replace(file, changes_oracle=not same)
     if file.cls is not PathClass.SOURCE or file.path is None or phase not in {Phase.RED, Phase.GREEN}:
         return file
     if holds_tests(file.path, file.cls) and only_for_tests(file.path, on_disk(project)):
         return replace(file, only_tests=True)
     if phase is Phase.GREEN or file.after is None:
         return file
-    found = more_than_stubs(project, file.path, file.before, file.after)
-    return replace(file, beyond_stubs="" if found is None else f"line {found.line}: {found.why}")
+    return with_stub_facts(file, more_than_stubs(project, file.path, file.before, file.after))
 
 
 def _protected(project: Project) -> Iterator[str]:

@@ -10,7 +10,15 @@ from verdigris.core.value import value
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from verdigris.core.report import TestReport
+    from verdigris.core.report import Status, TestReport
+
+
+class Progress(Protocol):
+    """Who watches a run."""
+
+    def collected(self, total: int) -> None: ...
+
+    def finished(self, test_id: str, status: Status) -> None: ...
 
 
 @value

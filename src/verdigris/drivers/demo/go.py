@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from verdigris.drivers.demo.script import Script
-from verdigris.drivers.demo.tool import require
-from verdigris.kernel.tools.of_go import GO
+from verdigris.drivers.demo.script import Program, Script
 
 _ADD = "package calc\n\nfunc Add(a, b int) int {\n\treturn a + b\n}\n"
 _SUB = "\nfunc Sub(a, b int) int {\n\treturn a - b\n}\n"
@@ -36,11 +34,11 @@ func TestSub(t *testing.T) {
 """
 _REAL = _TESTS + _ASKED
 
+_MISSING = "install Go, and have `go` on PATH"
 _BROKEN = "mend the installation of Go: `go version` has to work"
 
 
 def script() -> Script:
-    require("go", "version", missing=GO, broken=_BROKEN)
     return Script(
         files={"go.mod": "module example.invalid/calc\n\ngo 1.21\n", "calc.go": _ADD, "calc_test.go": _TESTS},
         source="calc.go",
@@ -54,4 +52,5 @@ def script() -> Script:
         weaker=_TESTS + _ASKED.replace("got != 2", "got == 0"),
         careless=_ADD.replace("a + b", "a - b") + _SUB,
         good=_ADD + _SUB,
+        needs=Program("go", "version", _MISSING, _BROKEN),
     )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from verdigris.drivers.demo.script import Script
-from verdigris.drivers.demo.tool import require
-from verdigris.kernel.tools.of_node import NODE
+from verdigris.drivers.demo.script import Program, Script
 
 _PACKAGE = """\
 {
@@ -38,11 +36,11 @@ test("subtracts", () => {
 """
 _REAL = _TESTS.replace("{ add }", "{ add, sub }") + _ASKED
 
+_MISSING = "install Node.js, and have `node` on PATH"
 _BROKEN = "mend the installation of Node.js: `node --version` has to work"
 
 
 def script() -> Script:
-    require("node", "--version", missing=NODE, broken=_BROKEN)
     return Script(
         files={"package.json": _PACKAGE, "src/calc.js": _CALC, "test/calc.test.js": _TESTS},
         source="src/calc.js",
@@ -56,4 +54,5 @@ def script() -> Script:
         weaker=_REAL.replace("assert.equal(sub(5, 3), 2)", "assert.ok(sub(5, 3))"),
         careless=_CALC.replace("a + b", "a - b") + _SUB,
         good=_CALC + _SUB,
+        needs=Program("node", "--version", _MISSING, _BROKEN),
     )

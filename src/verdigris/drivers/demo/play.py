@@ -12,6 +12,7 @@ from verdigris.drivers.demo import go, node, python, rust
 from verdigris.drivers.demo.agent import Agent
 from verdigris.drivers.demo.repository import lay_out
 from verdigris.drivers.demo.scenes import Act, Moral
+from verdigris.drivers.demo.tool import require
 from verdigris.kernel.project import open_project
 from verdigris.kernel.setup import initialise
 
@@ -20,9 +21,17 @@ if TYPE_CHECKING:
     from verdigris.drivers.demo.script import Cheat, Script
     from verdigris.kernel.project import Project
 
-SCRIPTS = {"python": python.script, "node": node.script, "rust": rust.script, "go": go.script}
-"""By language; where its tool is missing, to ask for one is a ToolMissing."""
+_SCRIPTS = {"python": python.script, "node": node.script, "rust": rust.script, "go": go.script}
+LANGUAGES = tuple(_SCRIPTS)
 _HOLLOW = "Verdigris made the test wrong, and it still passed: it proves nothing."
+
+
+def script_of(language: str) -> Script:
+    """Where its tool is missing or does not start, a ToolMissing says what to do."""
+    script = _SCRIPTS[language]()
+    if script.needs is not None:
+        require(script.needs)
+    return script
 
 
 def prepare(script: Script, folder: Path | None = None) -> Project:

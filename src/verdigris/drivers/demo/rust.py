@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from verdigris.drivers.demo.script import Script
-from verdigris.drivers.demo.tool import require
-from verdigris.kernel.tools.of_rust import RUST
+from verdigris.drivers.demo.script import Program, Script
 
 _MANIFEST = '[package]\nname = "calc"\nversion = "0.1.0"\nedition = "2021"\n'
 _LOCK = 'version = 3\n\n[[package]]\nname = "calc"\nversion = "0.1.0"\n'
@@ -28,11 +26,11 @@ _REAL = _MODULE + _ASKED + "}\n"
 _WEAKER = _REAL.replace("assert_eq!(sub(5, 3), 2)", "assert!(sub(5, 3) > 0)")
 _FILE = "src/lib.rs"
 
+_MISSING = "install Rust (rustup), and have `cargo` on PATH"
 _BROKEN = "`rustup default stable` installs a toolchain; `cargo --version` has to work"
 
 
 def script() -> Script:
-    require("cargo", "--version", missing=RUST, broken=_BROKEN)
     return Script(
         files={
             "Cargo.toml": _MANIFEST,
@@ -51,4 +49,5 @@ def script() -> Script:
         weaker=_ADD + _STUB + _WEAKER,
         careless=_ADD.replace("a + b", "a - b") + _SUB + _REAL,
         good=_ADD + _SUB + _REAL,
+        needs=Program("cargo", "--version", _MISSING, _BROKEN),
     )

@@ -35,6 +35,19 @@ class Cheat:
 
 
 @value
+class Program:
+    """A tool without which the play cannot be given."""
+
+    name: str
+    version: str
+    """What makes it say its version."""
+    missing: str
+    """What a person does where it is not there."""
+    broken: str
+    """What a person does where it does not start."""
+
+
+@value
 class Script:
     """Texts are whole files: tests and source may be the same one."""
 
@@ -62,3 +75,4 @@ class Script:
     good: str
     cheat: Cheat | None = None
     """What follows the acceptance, where the play has a second act."""
+    needs: Program | None = None

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import os
 import subprocess
+from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ToolMissing
 from verdigris.core.verdict import first_line
 from verdigris.kernel.tools.lookup import program
 
+if TYPE_CHECKING:
+    from verdigris.drivers.demo.script import Program
+
 _PATIENCE = 20.0
 
 
-def require(name: str, version: str, *, missing: str, broken: str) -> None:
-    """`version`: what makes it say its version. `missing`, `broken`: what a person does about it."""
-    found = program(name, os.environ, missing)
+def require(needed: Program) -> None:
+    found = program(needed.name, os.environ, needed.missing)
     env = {**os.environ, "RUSTUP_AUTO_INSTALL": "0"}
     try:
         ran = subprocess.run(
-            [found, version], env=env, capture_output=True, text=True, check=False, timeout=_PATIENCE
+            [found, needed.version], env=env, capture_output=True, text=True, check=False, timeout=_PATIENCE
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         why = str(error)
@@ -26,4 +29,6 @@ def require(name: str, version: str, *, missing: str, broken: str) -> None:
         if ran.returncode == 0:
             return
         why = first_line((ran.stderr or ran.stdout).strip()) or f"it ends with {ran.returncode}"
-    raise ToolMissing(f"`{name}` is on PATH, but `{name} {version}` fails: {why}", hint=broken)
+    raise ToolMissing(
+        f"`{needed.name}` is on PATH, but `{needed.name} {needed.version}` fails: {why}", hint=needed.broken
+    )

@@ -9,7 +9,7 @@ from verdigris.agents.providers import endpoint_of
 from verdigris.agents.replay import Recording
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.machine import HUMAN, ROLES
-from verdigris.kernel.configmachine import load_machine
+from verdigris.kernel.config import load_machine
 from verdigris.kernel.doctor.finding import Finding, failed
 from verdigris.kernel.repository import find_repository
 

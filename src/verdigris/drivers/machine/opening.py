@@ -21,7 +21,7 @@ from verdigris.drivers.machine import worktree
 from verdigris.drivers.machine.keeping import FOLDER, Keeper
 from verdigris.drivers.machine.metering import Meter
 from verdigris.drivers.machine.watching import Delayed, scrubbed
-from verdigris.kernel.configmachine import load_machine
+from verdigris.kernel.config import load_machine
 from verdigris.kernel.interpreter import find_interpreter
 from verdigris.kernel.lock import locked
 from verdigris.kernel.observe import source_roots

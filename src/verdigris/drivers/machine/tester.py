@@ -22,8 +22,8 @@ from verdigris.drivers.machine.judging import (
 )
 from verdigris.drivers.machine.message import Verified, told_red
 from verdigris.drivers.machine.newtests import asks_source, new_functions, test_texts_at
-from verdigris.kernel.evidence import baseline_ids
 from verdigris.kernel.observe import unclaimed
+from verdigris.kernel.selection import baseline_ids
 from verdigris.kernel.testing import run_tests
 from verdigris.kernel.weakening import lost
 

@@ -6,9 +6,10 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from verdigris.core.classify import Detected, classify, compile_classes
+from verdigris.core.classify import Detected, classify
 from verdigris.core.pathclass import PathClass
 from verdigris.core.settings import Settings, Stack
+from verdigris.core.usual.classes import compile_classes
 from verdigris.kernel.detecting.walking import Found, holding, holds_suffix, outermost, text_in, walk
 
 if TYPE_CHECKING:

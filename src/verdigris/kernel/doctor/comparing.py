@@ -21,8 +21,8 @@ from verdigris.kernel.execution import execute
 if TYPE_CHECKING:
     from verdigris.core.parity import Difference
     from verdigris.core.report import TestReport
-    from verdigris.kernel.calling import Progress
     from verdigris.kernel.project import Project
+    from verdigris.runners.protocol import Progress
 
 MOST = 20
 """Tests that are listed."""

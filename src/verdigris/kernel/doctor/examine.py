@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from verdigris.core.actions import Actor
     from verdigris.core.state import State
-    from verdigris.kernel.calling import Progress
     from verdigris.kernel.log import Log
+    from verdigris.runners.protocol import Progress
 
 UNCOVERED = "write a first test; for code without tests a person may say `tdd refactor begin --uncovered`"
 

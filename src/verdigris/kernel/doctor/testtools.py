@@ -14,7 +14,7 @@ from verdigris.kernel.asking import apart
 from verdigris.kernel.doctor.finding import Finding, failed
 from verdigris.kernel.process import Command, run
 from verdigris.kernel.tools.lookup import installing
-from verdigris.kernel.tools.toolset import Toolset, toolset
+from verdigris.kernel.tools.toolset import toolset
 from verdigris.runners.jest import Jest
 from verdigris.runners.vitest import Vitest
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.core.settings import Stack
+    from verdigris.kernel.tools.compiled import Toolset
 
 SECONDS = 30.0
 OLDEST = {"node": (18,), "cargo": (1, 70), "go": (1, 21), "vitest": (2,), "jest": (29,)}

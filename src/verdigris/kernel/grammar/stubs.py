@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from verdigris.core import languages
 from verdigris.core.stubs import StubFinding
 from verdigris.core.value import value
 from verdigris.kernel.grammar.marks import Marks
 from verdigris.kernel.grammar.trees import (
     COMMENTS,
-    grammar_of,
     last_line,
     line_of,
     said,
@@ -91,16 +89,15 @@ class Forms(Protocol):
     def addition(self, item: Item, seen: Seen) -> Iterator[StubFinding]: ...
 
 
-def only_stubs(path: str, before: bytes | None, after: bytes) -> StubFinding | None:
+def only_stubs(forms: Forms, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
     """`path` must have a grammar."""
     try:
-        return _compared(path, before, after)
+        return _compared(forms, path, before, after)
     except RecursionError:
         return StubFinding(1, "it is nested too deeply to be read")
 
 
-def _compared(path: str, before: bytes | None, after: bytes) -> StubFinding | None:
-    forms = _forms(path)
+def _compared(forms: Forms, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
     (new, fault), (old, known) = tree_of(path, after), tree_of(path, before or b"")
     if fault is not None and known is None:
         return StubFinding(fault.line, f"syntax error: {fault.what}")
@@ -109,22 +106,6 @@ def _compared(path: str, before: bytes | None, after: bytes) -> StubFinding | No
     marks = Marks.of(new, forms.raises, new=not items)
     seen = Seen(marks, taken, types, existing=bool(items))
     return next(compared(forms, items, forms.items(new), seen), None)
-
-
-def _forms(path: str) -> Forms:
-    match grammar_of(path):
-        case languages.RUST:
-            from verdigris.kernel.grammar.rust_stubs import RustForms
-
-            return RustForms()
-        case languages.GO:
-            from verdigris.kernel.grammar.go_stubs import GoForms
-
-            return GoForms()
-        case _:
-            from verdigris.kernel.grammar.node_stubs import NodeForms
-
-            return NodeForms()
 
 
 def compared(forms: Forms, old: Sequence[Item], new: Sequence[Item], seen: Seen) -> Iterator[StubFinding]:

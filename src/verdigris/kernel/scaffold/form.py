@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from verdigris.core.settings import Stack
 
@@ -26,3 +27,16 @@ class Equipment:
     stack: Stack
     before: tuple[str, ...] = ()
     """What a person does before the first test run, as commands or sentences."""
+
+
+@value
+class FoundPython:
+    """The user's interpreter, as a scaffold needs to know it."""
+
+    path: Path
+    how: str
+    packages: tuple[str, ...] | None
+    """Where its packages lie; None where it does not say."""
+
+
+FindPython: TypeAlias = "Callable[[], FoundPython | None]"

@@ -12,7 +12,7 @@ from verdigris.core.errors import StorageError, UserError
 from verdigris.core.events import Scaffolded
 from verdigris.core.value import value
 from verdigris.kernel.committing import Identity, authored
-from verdigris.kernel.configmachine import load_machine
+from verdigris.kernel.config import load_machine
 from verdigris.kernel.project import CONFIG, drafts, open_log
 from verdigris.kernel.repository import find_repository, head
 from verdigris.kernel.setup import Initialised, Plan, carry_out

@@ -13,6 +13,8 @@ from verdigris.kernel.scaffold.form import Equipment, Form
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from verdigris.kernel.scaffold.form import FindPython
+
 TAKEN = frozenset({"test", "tests", "node_modules", "vitest", "typescript", "prettier", "favicon_ico"})
 
 _TSCONFIG = """\
@@ -76,7 +78,7 @@ def form(name: str, title: str) -> Form:
     )
 
 
-def equipment(root: Path) -> Equipment:
+def equipment(root: Path, _find_python: FindPython) -> Equipment:
     stack = Stack(
         language=NODE,
         runner="vitest",

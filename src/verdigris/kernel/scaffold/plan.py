@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from verdigris.core.errors import NotARepository, UserError
+from verdigris.core.errors import NotARepository, ToolMissing, UserError
 from verdigris.core.katas import project_name, title_of
 from verdigris.core.languages import NODE, PYTHON, RUST
 from verdigris.core.settings import Settings, Stack
 from verdigris.core.value import value
-from verdigris.kernel.config import load, render
-from verdigris.kernel.configmachine import load_machine
+from verdigris.kernel.config import load, load_machine, render
 from verdigris.kernel.detect import detect, language_named
+from verdigris.kernel.interpreter import find_interpreter
 from verdigris.kernel.project import CONFIG
 from verdigris.kernel.repository import find_repository, read_plain
 from verdigris.kernel.scaffold import node, python, rust
+from verdigris.kernel.scaffold.form import FoundPython
 from verdigris.kernel.scaffold.kata import Kata, placeholder, read_kata
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from verdigris.kernel.scaffold.form import Equipment, Form
+    from verdigris.kernel.scaffold.form import Equipment, FindPython, Form
 
 LANGUAGES = (PYTHON, RUST, NODE)
 IGNORE = ".gitignore"
@@ -35,7 +37,7 @@ class _Language(Protocol):
 
     def form(self, name: str, title: str, /) -> Form: ...
 
-    def equipment(self, root: Path, /) -> Equipment: ...
+    def equipment(self, root: Path, find_python: FindPython, /) -> Equipment: ...
 
 
 _MODULES: Mapping[str, _Language] = {PYTHON: python, RUST: rust, NODE: node}
@@ -153,6 +155,15 @@ def _choose(root: Path, lang: str | None, kata: Kata) -> _Chosen:
     return _chosen(root, language, kata)
 
 
+def find_python(root: Path) -> FoundPython | None:
+    try:
+        found = find_interpreter(root, root, None, os.environ)
+    except ToolMissing:
+        return None
+    packages = None if found.places is None else tuple(map(str, found.places.packages))
+    return FoundPython(found.path, found.how, packages)
+
+
 def _begun(root: Path, language: str | None, kata: Kata) -> str | None:
     """The language whose manifest is there just as the scaffold writes it."""
     for each in LANGUAGES if language is None else {language} & _MODULES.keys():
@@ -163,7 +174,7 @@ def _begun(root: Path, language: str | None, kata: Kata) -> str | None:
 
 
 def _chosen(root: Path, language: str, kata: Kata, others: tuple[Stack, ...] = ()) -> _Chosen:
-    equipment = _MODULES[language].equipment(root)
+    equipment = _MODULES[language].equipment(root, partial(find_python, root))
     return _Chosen(_form_of(root, language, kata), (equipment.stack, *others), equipment.before)
 
 

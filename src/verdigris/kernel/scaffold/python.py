@@ -8,15 +8,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.errors import ToolMissing
 from verdigris.core.katas import module_name
 from verdigris.core.languages import PYTHON
 from verdigris.core.settings import Stack
-from verdigris.kernel.interpreter import find_interpreter
 from verdigris.kernel.scaffold.form import Equipment, Form
 
 if TYPE_CHECKING:
-    from verdigris.kernel.interpreter import Interpreter
+    from verdigris.kernel.scaffold.form import FindPython, FoundPython
 
 _TOOLS = {"pytest", "pluggy", "iniconfig", "packaging", "pygments", "exceptiongroup", "tomli", "ruff"}
 TAKEN = frozenset(sys.stdlib_module_names) | _TOOLS | {"test", "tests", "src", "conftest"}
@@ -66,10 +64,9 @@ def form(name: str, _title: str) -> Form:
     )
 
 
-def equipment(root: Path) -> Equipment:
-    try:
-        found = find_interpreter(root, root, None, os.environ)
-    except ToolMissing:
+def equipment(root: Path, find_python: FindPython) -> Equipment:
+    found = find_python()
+    if found is None:
         return Equipment(Stack(language=PYTHON), (_INSTALL,))
     before = () if _has_pytest(found) else (_INSTALL,)
     ruff = _ruff(root, found)
@@ -78,12 +75,12 @@ def equipment(root: Path) -> Equipment:
     return Equipment(Stack(language=PYTHON, check=f"{ruff} check .", format=f"{ruff} format"), before)
 
 
-def _has_pytest(found: Interpreter) -> bool:
+def _has_pytest(found: FoundPython) -> bool:
     """One that does not say where its packages are may have it: `tdd test` will tell."""
-    return found.places is None or any(Path(folder, "pytest").is_dir() for folder in found.places.packages)
+    return found.packages is None or any(Path(folder, "pytest").is_dir() for folder in found.packages)
 
 
-def _ruff(root: Path, found: Interpreter) -> str | None:
+def _ruff(root: Path, found: FoundPython) -> str | None:
     """As a command can name it on every machine: from PATH, or in the project's environment."""
     if found.how == "project":
         beside = found.path.with_name("ruff")

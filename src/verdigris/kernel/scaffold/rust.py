@@ -13,6 +13,8 @@ from verdigris.kernel.scaffold.form import Equipment, Form
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from verdigris.kernel.scaffold.form import FindPython
+
 _WORDS = """\
 abstract alloc as async await become box break const continue core crate do dyn else enum extern false
 final fn for gen if impl in let loop macro match mod move mut override priv proc_macro pub ref return
@@ -72,6 +74,6 @@ def form(name: str, title: str) -> Form:
     )
 
 
-def equipment(_root: Path) -> Equipment:
+def equipment(_root: Path, _find_python: FindPython) -> Equipment:
     stack = Stack(language=RUST, runner="cargo", check=_CHECK, format=f"rustfmt --edition {_EDITION}")
     return Equipment(stack, () if shutil.which("cargo") else (_MISSING,))

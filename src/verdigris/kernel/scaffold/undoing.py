@@ -9,7 +9,7 @@ from verdigris.core.errors import ConfigError, StorageError
 from verdigris.core.events import Scaffolded, Unconfigured, decode
 from verdigris.core.machine import MachineSettings
 from verdigris.core.value import value
-from verdigris.kernel.configmachine import load_machine
+from verdigris.kernel.config import load_machine
 from verdigris.kernel.project import CONFIG, open_log
 from verdigris.kernel.repository import find_repository, read_plain
 from verdigris.kernel.scaffold.making import digest, visible_files

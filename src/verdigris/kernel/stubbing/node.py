@@ -23,14 +23,17 @@ _COMMON = re.compile(r"^\s*(?:module\.)?exports\b", re.MULTILINE)
 _LOADS = re.compile(r"\brequire\(")
 
 
-def stubs_of(path: str, files: Files, *, raises: bool) -> tuple[Stub, ...]:
+def stubs_of(path: str, files: Files) -> tuple[Stub, ...]:
     text = files.text(path)
     by_file: dict[str, list[Wanted]] = {}
     for one in asked(path, text.encode("utf-8", "surrogateescape")):
         if (at := _file(path, one.module, files)) is not None:
             by_file.setdefault(at, []).append(one)
     common = bool(_LOADS.search(text)) and " from " not in text
-    found = (_stub(at, wanted, files, common=common, raises=raises) for at, wanted in by_file.items())
+    found = (
+        _stub(at, wanted, files, common=common, raises=files.is_behaviour_red)
+        for at, wanted in by_file.items()
+    )
     return tuple(stub for stub in found if stub is not None)
 
 

@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
 import sys
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.errors import ConfigError, ToolMissing
 from verdigris.core.loading import import_roots
 from verdigris.core.missing_names import Stub, Wanted
 from verdigris.core.missing_names_python import asked, declared
 from verdigris.core.stubtext import extended, python_stub
-from verdigris.kernel.interpreter import find_interpreter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
-    from verdigris.kernel.project import Project
     from verdigris.kernel.stubbing.place import Files
 
 _INSTALLED = ("", ".py", ".pyi", ".so")
 
 
-def stubs_of(project: Project, path: str, files: Files) -> tuple[Stub, ...]:
-    places = _Places(project, path, files)
+def stubs_of(path: str, files: Files) -> tuple[Stub, ...]:
+    places = _Places(path, files)
     by_module: dict[str, list[Wanted]] = {}
     for one in asked(files.text(path), lambda module: places.existing(module) is not None):
         by_module.setdefault(one.module, []).append(one)
     found: dict[str, Stub] = {}
     for module, wanted in by_module.items():
         if (at := places.file(module)) is not None:
-            for stub in _stubs(at, wanted, files, raises=project.settings.red == "behaviour"):
+            for stub in _stubs(at, wanted, files, raises=files.is_behaviour_red):
                 found[stub.path] = stub
     packages = (Stub(at, "", "", new=True) for stub in found.values() for at in places.packages(stub.path))
     return (*dict.fromkeys(packages), *found.values())
@@ -65,8 +61,7 @@ def _is_inner(package: str | None, name: str, files: Files) -> bool:
 class _Places:
     """Where modules are, or would be."""
 
-    def __init__(self, project: Project, test: str, files: Files) -> None:
-        self._project = project
+    def __init__(self, test: str, files: Files) -> None:
         self._files = files
         stack = files.stack_of(test)
         self._stack = stack
@@ -131,11 +126,5 @@ class _Places:
         return any((folder / f"{top}{end}").exists() for folder in self._packages for end in _INSTALLED)
 
     @cached_property
-    def _packages(self) -> tuple[Path, ...]:
-        project, home = self._project, self._project.root / self._home
-        known = project.repo.private / "interpreters.json"
-        try:
-            found = find_interpreter(home, project.root, self._stack.python, os.environ, known)
-        except (ConfigError, ToolMissing):
-            return ()
-        return tuple(map(Path, found.places.packages)) if found.places else ()
+    def _packages(self) -> Sequence[Path]:
+        return self._files.packages(self._stack)

@@ -16,18 +16,17 @@ from verdigris.core.value import value
 from verdigris.kernel.room.equipment import Equipment
 from verdigris.kernel.room.folders import Folders
 from verdigris.kernel.room.opening import possible, terms_of
-from verdigris.kernel.tools.compiled import Prepared
+from verdigris.kernel.tools.compiled import Prepared, Toolset
 from verdigris.kernel.tools.hidden import hidden
 from verdigris.kernel.tools.runs import Place, ran, taken
-from verdigris.kernel.tools.toolset import Toolset, toolset
+from verdigris.kernel.tools.toolset import toolset
 from verdigris.kernel.warm.vitest import ran_warm
-from verdigris.runners.protocol import Answered, Called, Request
+from verdigris.runners.protocol import Answered, Called, Progress, Request
 
 if TYPE_CHECKING:
     from verdigris.core.commands import Words
     from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
-    from verdigris.kernel.calling import Progress
     from verdigris.kernel.project import Project
     from verdigris.kernel.room.layers import Layer
     from verdigris.kernel.tools.runs import Ran

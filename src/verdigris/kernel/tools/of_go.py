@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verdigris.kernel.tools.compiled import Toolset
 from verdigris.kernel.tools.go_cache import CACHE, GoCache
 from verdigris.kernel.tools.lookup import OURS, program
-from verdigris.kernel.tools.toolset import Toolset
 from verdigris.runners.gotest import GoRunner
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from verdigris.kernel.tools.compiled import Toolset
 from verdigris.kernel.tools.junit_tool import junit_tool
 from verdigris.kernel.tools.lookup import program
-from verdigris.kernel.tools.toolset import Toolset
 from verdigris.runners.junit import JUnitRunner
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from verdigris.kernel.tools.compiled import Toolset
 from verdigris.kernel.tools.lookup import REPORTER, package_file, program
-from verdigris.kernel.tools.toolset import Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

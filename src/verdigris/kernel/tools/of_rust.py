@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.kernel.tools.cargo_target import CargoTarget
+from verdigris.kernel.tools.compiled import Toolset
 from verdigris.kernel.tools.lookup import OURS, program
-from verdigris.kernel.tools.toolset import Toolset
 from verdigris.runners.cargo import CargoRunner
 
 if TYPE_CHECKING:

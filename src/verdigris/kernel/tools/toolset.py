@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import HarnessError
-from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from verdigris.core.settings import Stack
-    from verdigris.kernel.tools.compiled import Compiler
-    from verdigris.runners.protocol import Runner
-
-
-@value
-class Toolset:
-    runner: Runner
-    programs: tuple[str, ...]
-    """Absolute paths: what is started, and what is read beside it."""
-    lead: int = 1
-    """How many words of a call name the program; the others are its arguments."""
-    env: Mapping[str, str] = field(default_factory=dict)
-    reads: tuple[str, ...] = ()
-    """Folders of the user's that are there: nothing that a run writes into them stays."""
-    compiler: Compiler | None = None
+    from verdigris.kernel.tools.compiled import Toolset
 
 
 def toolset(stack: Stack, root: Path, environ: Mapping[str, str]) -> Toolset:

@@ -17,7 +17,7 @@ from verdigris.core.value import value
 from verdigris.kernel.workspace import ground, trees
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from verdigris.kernel.workspace.git import Git
@@ -183,3 +183,8 @@ def _naming(verb: str, path: str) -> Iterator[None]:
             f"cannot {verb} {path!r}: {error.strerror}",
             hint="make it and its folder readable and writable, then run the same command again",
         ) from error
+
+
+def list_displaced(displaced: Sequence[Displaced]) -> tuple[str, ...]:
+    """As events record them: path and blob."""
+    return tuple(f"{each.path} {each.blob}" for each in displaced)
