@@ -180,5 +180,26 @@ def test_a_callback_that_is_called_is_seen() -> None:
     assert tried(function("for n in [1]: assert twice(n) == 2"), "test_it", **HONEST).seen
 
 
+SHARED = """
+def check(found, expected):
+    if not found:
+        return
+    assert found[0] == expected
+
+def test_none():
+    check(twice([]), 1)
+
+def test_some():
+    check(twice([1]), 1)
+"""
+
+
+def test_of_an_assertion_that_two_tests_share_one_may_end_before_it() -> None:
+    """That one passes rightly; the other is seen to fail, and is not blamed for it."""
+    live = tried(SHARED, "test_none", "test_some", twice=lambda found: found)
+    assert live.hollow == ()
+    assert f"{PATH}::test_some" in live.seen
+
+
 def test_nothing_made_is_nothing_judged() -> None:
     assert judge_runs(RunSet((), 0), [], []) == Judged()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.report import VariantOutcome
@@ -41,7 +41,7 @@ class Judged:
     lines: frozenset[tuple[str, int]] = frozenset()
     """The assertions that were seen to run, as they stand in the true text."""
     suspects: tuple[Probe, ...] = ()
-    """Passed, and perhaps rightly: not reached, or caught."""
+    """Passed, and perhaps rightly: not reached, or caught; each with the one test that did."""
     unlike: tuple[str, ...] = ()
     """Of the asked tests: those that do not pass with the true text."""
     unreached: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class _Book:
             self.hollow.setdefault(function, {})[f"{told}: {named} passes all the same"] = None
             return
         if passed:
-            self.suspects[probe] = None
+            self.suspects[replace(probe, functions=(function,))] = None
         if why is not None:
             self.unreached.setdefault(function, {})[f"{told}: {why}"] = None
 
