@@ -38,6 +38,10 @@ SOURCE = """
 
     def deep(n): return deep(n + 1)
     def none(): return None
+    def wrapped(call):
+        space = {"call": call}
+        exec(compile("def outer(*args): return call(*args)", "<a wrapper>", "exec"), space)
+        return space["outer"]
     def test_pulled_in(): assert False
 """
 
@@ -58,7 +62,7 @@ TESTS = {
         def call(cart): return cart.checkout()
     """,
     "test_valid": """
-        import pytest, unittest
+        import json, pytest, unittest
         import shop
         from shop import Cart, Colour
         from helpers import assert_total, call
@@ -91,6 +95,12 @@ TESTS = {
         def test_missing_length():
             cart = Cart()
             assert len(cart) == 0
+        def test_generated_code_that_calls_back():
+            def own(n): return n
+            assert shop.wrapped(own)(1, 2) == 1
+        def test_none_given_to_a_library():
+            answer = shop.none()
+            assert json.loads(answer) == {}
         def test_multi_line_call():
             cart = Cart()
             cart.add(
@@ -134,6 +144,9 @@ TESTS = {
         def test_own_error(): assert {}["key"]
         def test_attribute_of_none(): assert shop.none().value == 1
         def test_attribute_of_nobodys_none(): assert None.value == 1
+        def test_own_none_given_to_a_library(): assert int(None) == 1
+        def test_own_generated_code():
+            exec(compile("len(5)", "<own>", "exec"))
         def test_attribute_of_a_builtin(): assert [].size == 1
         def test_keyword_of_a_builtin(): assert int(base="x", no=1) == 1
         def test_exit_in_test():
@@ -170,6 +183,8 @@ INVALID = {
     "test_own_error": "not-behaviour",
     "test_attribute_of_none": VALID,
     "test_attribute_of_nobodys_none": "not-behaviour",
+    "test_own_none_given_to_a_library": "not-behaviour",
+    "test_own_generated_code": "not-behaviour",
     "test_attribute_of_a_builtin": "not-behaviour",
     "test_keyword_of_a_builtin": "not-behaviour",
     "test_exit_in_test": "not-behaviour",

@@ -9,7 +9,8 @@ import sys
 import unittest
 from typing import TYPE_CHECKING, Any
 
-from .subject import subject_file  # noqa: TID252 - the package has another name when injected
+from .files import maker_of  # noqa: TID252 - the package has another name when injected
+from .subject import subject_file  # noqa: TID252 - same
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -55,11 +56,16 @@ def _ours(filename: str) -> bool:
 
 
 def failure(error: BaseException, frames: list[Frame], names: Names) -> dict[str, Any]:
-    places = [[names.path(f.filename), f.line] for f in frames if not f.filename.startswith("<")]
+    places = [[names.path(file), line] for file, line in filter(None, map(_place, frames))]
     if len(places) > 2 * FRAMES:
         places = places[:FRAMES] + places[-FRAMES:]
-    subject = subject_file(error, frames[-1] if frames else None, names)
+    subject = subject_file(error, frames, names)
     return {**describe(error), "frames": places, "subject": subject}
+
+
+def _place(frame: Frame) -> tuple[str, int] | None:
+    """Of generated code the line that made it; nowhere, if nobody knows that."""
+    return maker_of(frame.filename) if frame.filename.startswith("<") else (frame.filename, frame.line)
 
 
 def describe(error: BaseException) -> dict[str, Any]:

@@ -22,6 +22,8 @@ _MOST = 20_000
 _RUNS_CODE = frozenset(("exec", "eval", "compile", "__import__", "setattr", "delattr"))
 _RUNNERS = ("runpy", "importlib", "imp", "os", "posix", "subprocess", "sys", "code", "ctypes", "marshal")
 _FRAMEWORK = ("_pytest", "pytest", "unittest", "gc", "types")
+_MAKERS: dict[str, set[tuple[str, int]]] = {}
+"""By the name of code that stands in no file: the files and lines that ran it first."""
 _HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - start-up time
 
 
@@ -85,7 +87,10 @@ class Files:
     def _executed(self, args: Any) -> None:
         name = getattr(args[0], "co_filename", "<")
         path = "" if name.startswith("<") else _absolute(name)
-        caller = _file_of(sys._getframe(2))  # noqa: SLF001 - as `inspect` would, without its loading
+        frame = sys._getframe(2)  # noqa: SLF001 - as `inspect` would, without its loading
+        caller = _file_of(frame)
+        if not path and len(_MAKERS) < _MOST:
+            _MAKERS.setdefault(name, set()).add((caller, frame.f_lineno))
         if self._is_inside(caller):
             self._tell("made", caller, self._asker()[1])
         elif path and not self._is_inside(path):
@@ -159,6 +164,12 @@ class Files:
     def _relative(self, path: str) -> str:
         path = os.path.normpath(path)
         return next((path[len(root) :] for root in self._roots if path.startswith(root)), "")
+
+
+def maker_of(name: str) -> tuple[str, int] | None:
+    """The file and line that made the code of this name, where only one file made code of that name."""
+    makers = sorted(_MAKERS.get(name, ()))
+    return makers[0] if len({file for file, _ in makers}) == 1 else None
 
 
 def _absolute(name: Any) -> str:

@@ -23,12 +23,19 @@ _LACKS = re.compile(
     r"not supported between instances of|unsupported operand type|^object of type|bad operand type|"
     r"argument of type|context manager protocol|asynchronous"
 )
+_NONE = "NoneType"
 _CHAIN = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
-def subject_file(error: BaseException, frame: Any, names: Names) -> str | None:
+def subject_file(error: BaseException, frames: list[Any], names: Names) -> str | None:
+    """`frames`: from the test's own down to the one that raised."""
     if not isinstance(error, (AttributeError, TypeError)):
         return None
+    frame = frames[-1] if frames else None
+    if _NONE in str(error):
+        # A library that was given None says so: who gave it stands in the project's deepest frame.
+        own = [each for each in frames if not names.path(each.filename).startswith(("/", "<"))]
+        frame = own[-1] if own else frame
     try:
         found = _files(error, frame)
         return next((names.path(path) for path in found if not names.path(path).startswith("/")), None)
@@ -43,7 +50,7 @@ def _files(error: BaseException, frame: Any) -> Iterator[str]:
         yield from _file(owner)
         return
     message = str(error)
-    if "'NoneType'" in message and frame is not None:
+    if _NONE in message and frame is not None:
         # Source gave None where the test needed something: whose answer it was stands near.
         for thing in [*_on_line(frame), *_in_function(frame)]:
             yield from (path for path in _file(thing) if path != frame.filename)
