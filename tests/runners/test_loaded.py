@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+import shutil
 import sys
-from typing import TYPE_CHECKING
+import venv
+from pathlib import Path
 
+import iniconfig
 import pytest
 
 from support.pyproject import PyProject
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from verdigris.core.probes import Runs
+from verdigris.core.report import Status
 
 TEST = "import calc\n\n\ndef test_add():\n    assert calc.add(2, 3) == 5\n"
 ADD = "def add(a, b):\n    return a + b\n"
@@ -76,3 +78,43 @@ def test_a_runner_that_is_the_projects_own_is_told(project: PyProject) -> None:
     project.write("pytest.ini", "[pytest]\n")
     report = project.test(sources=[""])
     assert report.outside == ("iniconfig.py instead of the installed iniconfig",)
+
+
+def environment_without(folder: Path, package: str, link: Path) -> str:
+    """An interpreter that has pytest, and instead of one package that it needs a link to a project."""
+    venv.create(folder, with_pip=False)
+    packages = next(folder.glob("lib/python*/site-packages"))
+    for there in next(Path(entry) for entry in sys.path if entry.endswith("site-packages")).iterdir():
+        if there.name != package and there.suffix != ".pth":
+            (packages / there.name).symlink_to(there)
+    (packages / "editable.pth").write_text(f"{link}\n", encoding="utf-8")
+    return str(folder / "bin/python")
+
+
+def test_a_project_that_the_runner_itself_stands_on_is_what_is_tested(tmp_path: Path) -> None:
+    """As pluggy and iniconfig are: the environment has a link to the worktree and no other copy."""
+    root = tmp_path / "p"
+    made = PyProject(root, environment_without(tmp_path / "env", "iniconfig", root / "src"))
+    shutil.copytree(Path(iniconfig.__file__).parent, root / "src/iniconfig")
+    body = f"assert iniconfig.__file__.startswith({str(root)!r})"
+    made.write("tests/test_it.py", f"import iniconfig\n\ndef test_it():\n    {body}\n")
+    report = made.test(sources=["", "src"])
+    assert [result.status for result in report.results] == [Status.PASS]
+    assert "src/iniconfig/__init__.py" in report.loaded
+    assert report.outside == ()
+
+
+def test_in_a_set_of_runs_each_loads_a_runner_that_stands_on_the_project(tmp_path: Path) -> None:
+    root = tmp_path / "p"
+    made = PyProject(root, environment_without(tmp_path / "env", "iniconfig", root / "src"))
+    shutil.copytree(Path(iniconfig.__file__).parent, root / "src/iniconfig")
+    made.write("tests/test_it.py", "from iniconfig import MARK\n\ndef test_it():\n    assert MARK == 1\n")
+    with (root / "src/iniconfig/__init__.py").open("a", encoding="utf-8") as package:
+        package.write("import os\nMARK = os.getppid()\n")
+    head = "from iniconfig import MARK\nimport os\n\ndef test_it():\n    assert MARK == os.getppid()\n"
+    texts = tuple({"tests/test_it.py": f"{head}    assert {number}\n"} for number in (0, 1))
+    report = made.test("tests/test_it.py::test_it", runs=Runs(texts), disposable=True)
+    assert [dict(run.outcomes) for run in report.variants] == [
+        {"tests/test_it.py::test_it": "failed"},
+        {"tests/test_it.py::test_it": "passed"},
+    ]

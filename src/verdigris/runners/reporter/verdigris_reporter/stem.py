@@ -140,6 +140,8 @@ class Stem:
             load()
             if self._tool == "pytest":
                 load_plugins()
+                # Not there, or standing on the project itself: then each run must load it for itself.
+                __import__("pytest")
         __import__(_REPORTERS[self._tool])
         preload(known)
         if self._tool == "pytest":
