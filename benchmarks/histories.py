@@ -1,0 +1,220 @@
+"""How many honest commits of real projects the laws accept, and why not the rest.
+
+For each commit that changed tests and source together: its parent is checked out, `tdd init --yes`, the tests
+of the commit are laid in, reds are found, stubbed and claimed as the messages say, the rest of the commit is
+laid in, and `tdd settle` judges. A commit whose tests were green before is tried as a refactor.
+
+    python benchmarks/histories.py REPOSITORY --python VENV/bin/python [--commits 10] [--only COMMIT …]
+
+REPOSITORY is a git folder, the interpreter one in which its own suite runs. Releases become a history when
+each is committed over the one before. The checkout stands in WORK, where an editable install may point to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_TEST = re.compile(
+    r"(^|/)(tests?|testing|python_testcases)/|(^|/)test_[^/]*\.py$|_test\.py$|(^|/)conftest\.py$"
+)
+_PATIENCE = 1200
+_REASON = "the tests of this commit, as upstream has them"
+_ACCEPTED = "accepted"
+_LEFT_OUT = "left out"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    commit: str
+    result: str
+    """`accepted`, `left out`, or the word of the refusal."""
+    way: str = ""
+    """What was needed besides a claim: stub, revise, refactor."""
+    detail: str = ""
+
+
+class History:
+    def __init__(self, repository: Path, work: Path, python: Path) -> None:
+        self.work = work
+        self.python = python
+        self.env = {
+            **os.environ,
+            "PATH": f"{python.parent}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "VIRTUAL_ENV": str(python.parent.parent),
+        }
+        if not work.exists():
+            subprocess.run(["git", "clone", "-q", "--no-checkout", repository, work], check=True)
+
+    def commits(self, count: int) -> list[str]:
+        """The newest first, without merges."""
+        found = []
+        for commit in self.git("rev-list", "--no-merges", "origin/HEAD").split():
+            changed = self.changed(commit)
+            if any(_TEST.search(path) for path in changed) and any(_is_source(path) for path in changed):
+                found.append(commit)
+            if len(found) == count:
+                break
+        return found
+
+    def attempt(self, commit: str) -> Outcome:
+        changed = self.changed(commit)
+        tests = [path for path in changed if _TEST.search(path)]
+        rest = [path for path in changed if path not in tests]
+        self.check_out(f"{commit}^")
+        begun = self.tdd("init", "--yes")
+        if begun.get("code"):
+            return Outcome(commit, "init", detail=begun["text"])
+        self.take(commit, tests)
+        outcome = self.turn(commit, tests, rest)
+        if outcome.result == "no red":
+            self.check_out(f"{commit}^")
+            self.tdd("init", "--yes")
+            outcome = self.refactor(commit, tests, rest)
+        if outcome.result not in {_ACCEPTED, _LEFT_OUT} and not self.is_green(commit, tests):
+            return Outcome(commit, _LEFT_OUT, detail=f"its own suite fails here; {outcome.result}")
+        return outcome
+
+    def turn(self, commit: str, tests: list[str], rest: list[str]) -> Outcome:
+        here = [path for path in tests if path.endswith(".py") and (self.work / path).exists()]
+        way = []
+        told = self.tdd("test", *_runnable(here))
+        for path in sorted({each.split("::")[0] for each in _reds(told, "import", "missing-name")}):
+            if self.tdd("stub", path)["code"] == 0 and "stub" not in way:
+                way.append("stub")
+        if way:
+            told = self.tdd("test", *_runnable(here))
+        valid = _reds(told, "valid")
+        if not valid:
+            wrong = sorted({test["red"] for test in told.get("tests", ()) if test.get("red") not in _QUIET})
+            detail = json.dumps(told.get("errors") or told.get("tests", [told])[:3])
+            return Outcome(commit, f"red: {', '.join(wrong)}" if wrong else "no red", " ".join(way), detail)
+        claimed = self.tdd("claim", *valid)
+        if claimed["code"] and claimed.get("rule") in {"weakened", "weakening"}:
+            way.append("revise")
+            self.tdd("revise", *[path for path in tests if path.endswith(".py")], "--why", _REASON)
+            told = self.tdd("test", *_runnable(here))
+            claimed = self.tdd("claim", *_reds(told, "valid"))
+        if claimed["code"]:
+            return Outcome(commit, f"claim: {claimed.get('rule')}", " ".join(way), claimed["text"])
+        self.take(commit, rest)
+        settled = self.tdd("settle")
+        result = str(settled.get("verdict") or settled.get("rule") or settled["text"][:200])
+        return Outcome(commit, result, " ".join(way), "" if result == _ACCEPTED else settled["text"])
+
+    def refactor(self, commit: str, tests: list[str], rest: list[str]) -> Outcome:
+        begun = self.tdd("refactor", "begin")
+        if begun["code"]:
+            return Outcome(commit, f"refactor begin: {begun.get('rule')}", "refactor", begun["text"])
+        self.take(commit, tests + rest)
+        ended = self.tdd("refactor", "end")
+        result = str(ended.get("verdict") or ended.get("rule") or ended["text"][:200])
+        return Outcome(
+            commit, result if not ended["code"] else f"refactor: {result}", "refactor", ended["text"]
+        )
+
+    def is_green(self, commit: str, tests: list[str]) -> bool:
+        """Whether the commit's own tests pass under the plain runner."""
+        self.check_out(commit)
+        here = [path for path in tests if path.endswith(".py") and (self.work / path).exists()]
+        done = self._run(
+            [str(self.python), "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *_runnable(here)]
+        )
+        return done.returncode == 0
+
+    def changed(self, commit: str) -> list[str]:
+        return self.git("diff", "--name-only", "--no-renames", "-z", f"{commit}^", commit).split("\0")[:-1]
+
+    def take(self, commit: str, paths: list[str]) -> None:
+        for path in paths:
+            there = self.git("ls-tree", "-r", commit, "--", path)
+            if there:
+                self.git("checkout", "-q", commit, "--", path)
+            else:
+                (self.work / path).unlink(missing_ok=True)
+
+    def check_out(self, commit: str) -> None:
+        shutil.rmtree(self.work / ".git" / "tdd", ignore_errors=True)
+        self.git("checkout", "-qf", "--detach", commit)
+        self.git("reset", "-q", "--hard")
+        self.git("clean", "-fdq")
+
+    def tdd(self, *words: str) -> dict[str, Any]:
+        asks = [] if words[0] in {"init", "revise"} else ["--json"]
+        done = self._run([sys.executable, "-m", "verdigris", *words, *asks])
+        text = done.stdout + done.stderr
+        try:
+            told = json.loads(done.stdout)
+        except ValueError:
+            told = {}
+        return {**told, "code": done.returncode, "text": text}
+
+    def git(self, *words: str) -> str:
+        return self._run(["git", *words]).stdout
+
+    def _run(self, argv: list[str]) -> subprocess.CompletedProcess[str]:
+        try:
+            return subprocess.run(
+                argv,
+                cwd=self.work,
+                env=self.env,
+                capture_output=True,
+                text=True,
+                timeout=_PATIENCE,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return subprocess.CompletedProcess(argv, 124, "", f"not done after {_PATIENCE} s")
+
+
+_QUIET = {None, "", "passing", "skipped"}
+
+
+def _reds(told: dict[str, Any], *kinds: str) -> list[str]:
+    return [test["id"] for test in told.get("tests", ()) if test.get("red") in kinds]
+
+
+def _runnable(paths: list[str]) -> list[str]:
+    """A conftest or a helper holds no tests of its own: what changed there shows in the whole suite."""
+    named = [path for path in paths if re.search(r"(^|/)test_[^/]*\.py$|_test\.py$", path)]
+    return named if len(named) == len(paths) else []
+
+
+def _is_source(path: str) -> bool:
+    return path.endswith(".py") and not _TEST.search(path) and not path.startswith(("docs/", "setup.py"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("repository", type=Path)
+    parser.add_argument("--python", type=Path, default=Path(sys.executable))
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--commits", type=int, default=10)
+    parser.add_argument("--only", nargs="*", default=[])
+    asked = parser.parse_args()
+    history = History(asked.repository.absolute(), asked.work.absolute(), asked.python.absolute())
+    counts: Counter[str] = Counter()
+    only = [history.git("rev-parse", commit).strip() for commit in asked.only]
+    for commit in only or history.commits(asked.commits):
+        outcome = history.attempt(commit)
+        counts[outcome.result] += 1
+        print(outcome.commit[:10], outcome.result, outcome.way, flush=True)
+        if outcome.result != _ACCEPTED:
+            print("   ", outcome.detail[:1500].replace("\n", "\n    "), flush=True)
+    tried = sum(counts.values()) - counts[_LEFT_OUT]
+    print(f"{counts[_ACCEPTED]} of {tried} accepted; {dict(counts)}")
+
+
+if __name__ == "__main__":
+    main()
