@@ -40,32 +40,6 @@ REMEMBERED_GROUNDS = 100
 GROUNDS_OF_ONE = 4
 REMEMBERED_VIOLATIONS = 20
 
-_INTENTS = (
-    e.LayingAside,
-    e.Restoring,
-    e.Formatting,
-    e.Proving,
-    e.PuttingBack,
-    e.MovingBack,
-    e.Syncing,
-    e.HoldingOut,
-    e.Releasing,
-    e.Committing,
-)
-_OUTCOMES = (
-    e.Reverted,
-    e.Restored,
-    e.Formatted,
-    e.Proved,
-    e.PutBack,
-    e.MovedBack,
-    e.Synced,
-    e.HeldOut,
-    e.Released,
-    e.Committed,
-    e.NotCommitted,
-)
-
 
 def fold(records: Iterable[Record], state: State | None = None) -> State:
     state = State() if state is None else state
@@ -288,9 +262,9 @@ def _closed(w: WorktreeState, phase: Phase | None = None) -> WorktreeState:
 
 
 def _intents(w: WorktreeState, event: Event) -> WorktreeState:
-    if isinstance(event, _OUTCOMES):
+    if isinstance(event, e.Outcome):
         return replace(w, intent=None)
-    if not isinstance(event, _INTENTS):
+    if not isinstance(event, e.Announcement):
         return w
     w = replace(w, intent=Intent(event.kind(), to_json(event)))
     if not isinstance(event, e.LayingAside):

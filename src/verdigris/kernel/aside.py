@@ -12,6 +12,7 @@ from verdigris.core.pathclass import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.state import Phase
 from verdigris.core.turns import laying_aside
+from verdigris.kernel.intents import finishes
 from verdigris.kernel.observe import difference, unclaimed
 from verdigris.kernel.operation import operation
 from verdigris.kernel.reading import beyond_stubs
@@ -132,3 +133,15 @@ def _known(state: WorktreeState, aside: str) -> LaidAside:
         known = ", ".join(state.aside) or "nothing is set aside"
         raise UserError(f"nothing is set aside as {aside!r}.", hint=f"known: {known}")
     return laid
+
+
+@finishes(LayingAside)
+def finish_laying_aside(project: Project, intent: LayingAside) -> str:
+    carry_out(project, intent)
+    return f"finished laying {intent.aside} aside"
+
+
+@finishes(Restoring)
+def finish_restoring(project: Project, intent: Restoring) -> str:
+    carry_out_restore(project, intent)
+    return f"finished restoring {intent.aside}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.events import Committed, Committing, NotCommitted
 from verdigris.core.pathclass import PathClass
 from verdigris.core.value import value
+from verdigris.kernel.intents import finishes
 from verdigris.kernel.lock import locked
 from verdigris.kernel.observe import look
 from verdigris.kernel.operation import operation
@@ -64,6 +65,7 @@ def commit(
         return made
 
 
+@finishes(Committing)
 def finish(project: Project, intent: Committing) -> str:
     """After a kill: either the commit was made, or what was staged for it is only in the files again."""
     with locked(project.repo.lock("commit"), wait=ORPHAN_WAIT):

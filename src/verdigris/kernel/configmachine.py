@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.kernel.configfile import Places
-    from verdigris.kernel.configkeys import Document
 
 _DEFAULT = MachineSettings()
 _KEY_OUTSIDE = (
@@ -102,7 +101,17 @@ def elsewhere(key: str) -> str | None:
     return _ELSEWHERE.get(key)
 
 
-def machine_settings(found: Document, places: Places) -> MachineSettings:
+class Sections(Protocol):
+    """The sections of the document that are the machine's."""
+
+    machine: MachineKeys
+    roles: RolesKeys
+    llm: ServedKeys
+    commit: CommitKeys
+    budget: BudgetKeys
+
+
+def machine_settings(found: Sections, places: Places) -> MachineSettings:
     players = {role: _player(getattr(found.roles, role), f"roles.{role}", places) for role in ROLES}
     human = next((role for role, player in players.items() if player.human), None)
     said = found.machine

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.change import EXECUTABLE, FILE
 from verdigris.core.events import Formatted, Formatting
 from verdigris.kernel.commands import run_tool_in
+from verdigris.kernel.intents import finishes
 from verdigris.kernel.observe import difference
 from verdigris.kernel.room.layers import Layer
 from verdigris.kernel.room.opening import possible, room
@@ -88,3 +89,12 @@ def _inside(stack: Stack, paths: tuple[str, ...]) -> tuple[str, ...]:
         return paths
     prefix = stack.root.rstrip("/") + "/"
     return tuple(p.removeprefix(prefix) for p in paths if p.startswith(prefix))
+
+
+@finishes(Formatting)
+def undo_formatting(project: Project, intent: Formatting) -> str:
+    touched = difference(project, intent.tree, project.workspace.snapshot()).protected
+    displaced = project.workspace.lay(intent.tree, {*intent.paths, *touched}, expect=intent.tree)
+    undone = Formatted(tree=intent.tree, undone=True, displaced=list_displaced(displaced))
+    project.record(undone, sync=True)
+    return "undid an interrupted format"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.codec import from_json, to_json
 from verdigris.core.events import MovedBack, MovingBack
 from verdigris.core.value import value
+from verdigris.kernel.intents import finishes
 from verdigris.kernel.repository import head, read_plain, resolve
 from verdigris.kernel.workspace.git import users_git
 from verdigris.kernel.workspace.laying import list_displaced
@@ -201,3 +202,9 @@ def _put(project: Project, path: Path, blob: str) -> None:
     draft = project.repo.private / "moves-draft"
     draft.write_bytes(project.workspace.blob_bytes(blob) or b"")
     draft.replace(path)
+
+
+@finishes(MovingBack)
+def finish_moving_back(project: Project, intent: MovingBack) -> str:
+    carry_out(project, intent)
+    return "finished moving HEAD, index and files back"

@@ -9,6 +9,7 @@ from verdigris.core.errors import UserError
 from verdigris.core.events import HeldOut, HoldingOut, Released, Releasing
 from verdigris.core.pathclass import PathClass
 from verdigris.core.policy import decide
+from verdigris.kernel.intents import finishes
 from verdigris.kernel.operation import operation
 from verdigris.kernel.paths import canonical
 from verdigris.kernel.withholding import with_held_out
@@ -88,3 +89,15 @@ def _named(project: Project, spellings: Sequence[str], cwd: Path) -> tuple[str, 
             raise UserError(f"{path} is committed, so everyone can read it.", hint="hold out a new test")
         paths.append(path)
     return tuple(dict.fromkeys(paths))
+
+
+@finishes(HoldingOut)
+def finish_holding_out(project: Project, intent: HoldingOut) -> str:
+    carry_out(project, intent)
+    return "finished holding tests out"
+
+
+@finishes(Releasing)
+def finish_releasing(project: Project, intent: Releasing) -> str:
+    carry_out_release(project, intent)
+    return "finished releasing held-out tests"

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from verdigris.core.events import Proved, Proving
+from verdigris.kernel.intents import finishes
 from verdigris.kernel.room.layers import Layer
 from verdigris.kernel.room.opening import possible
 from verdigris.kernel.workspace.laying import list_displaced
@@ -44,3 +45,12 @@ def _in_place(project: Project, start: str, edited: str, paths: Sequence[str]) -
     finally:
         back = project.workspace.lay(edited, paths, expect=start)
         project.record(Proved(displaced=list_displaced((*away, *back))), sync=True)
+
+
+@finishes(Proving)
+def finish_proving(project: Project, intent: Proving) -> str:
+    # First all the way out: that call may have displaced bytes, and knows its own half-written files.
+    away = project.workspace.lay(intent.start, intent.paths, expect=intent.edited)
+    back = project.workspace.lay(intent.edited, intent.paths, expect=intent.start)
+    project.record(Proved(displaced=list_displaced((*away, *back))), sync=True)
+    return "brought the turn's edits back"

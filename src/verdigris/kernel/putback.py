@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.events import PutBack, PuttingBack, Violation
+from verdigris.kernel.intents import finishes
 from verdigris.kernel.workspace.laying import list_displaced
 
 if TYPE_CHECKING:
@@ -43,3 +44,9 @@ def carry_out(project: Project, intent: PuttingBack) -> tuple[Displaced, ...]:
     outcome = PutBack(paths=intent.paths, displaced=list_displaced(displaced))
     project.record(outcome, *violations, sync=True)
     return displaced
+
+
+@finishes(PuttingBack)
+def finish_putting_back(project: Project, intent: PuttingBack) -> str:
+    carry_out(project, intent)
+    return "finished putting protected paths back"

@@ -15,6 +15,7 @@ from verdigris.core.policy import decide
 from verdigris.core.state import Phase
 from verdigris.core.value import value
 from verdigris.kernel.gitwhole import move_back, place
+from verdigris.kernel.intents import finishes
 from verdigris.kernel.observe import look
 from verdigris.kernel.operation import operation
 from verdigris.kernel.putback import AGENT
@@ -143,3 +144,9 @@ def _git(project: Project, argv: Sequence[str], *, quiet: bool = False) -> tuple
     except FileNotFoundError:
         raise not_started(project.root) from None
     return done.returncode, os.fsdecode(done.stdout or b"").strip()
+
+
+@finishes(Syncing)
+def finish_syncing(project: Project, intent: Syncing) -> str:
+    finish(project, intent, exit_code=None)
+    return "took in an interrupted sync"

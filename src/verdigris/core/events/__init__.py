@@ -23,7 +23,9 @@ from verdigris.core.events.effects import (
     Syncing,
 )
 from verdigris.core.events.event import (
+    Announcement,
     Event,
+    Outcome,
     decode,
     encode,
 )
@@ -83,6 +85,7 @@ from verdigris.core.events.turns import (
 
 __all__ = [
     "Accepted",
+    "Announcement",
     "Call",
     "Committed",
     "Committing",
@@ -108,6 +111,7 @@ __all__ = [
     "MovingBack",
     "NotCommitted",
     "OracleFrozen",
+    "Outcome",
     "Proved",
     "Proving",
     "PutBack",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from verdigris.core.events.event import Event
+from verdigris.core.events.event import Announcement, Outcome
 from verdigris.core.value import value
 
 
 @value
-class LayingAside(Event):
+class LayingAside(Announcement):
     aside: str
     paths: tuple[str, ...]
     edited: str
@@ -24,14 +24,14 @@ class LayingAside(Event):
 
 
 @value
-class Reverted(Event):
+class Reverted(Outcome):
     aside: str
     displaced: tuple[str, ...] = ()
     """`path blob` of bytes that nobody had recorded and that had to make way."""
 
 
 @value
-class Restoring(Event):
+class Restoring(Announcement):
     aside: str
     paths: tuple[str, ...]
     before: str
@@ -41,26 +41,26 @@ class Restoring(Event):
 
 
 @value
-class Restored(Event):
+class Restored(Outcome):
     aside: str
     displaced: tuple[str, ...] = ()
 
 
 @value
-class Formatting(Event):
+class Formatting(Announcement):
     paths: tuple[str, ...]
     tree: str
 
 
 @value
-class Formatted(Event):
+class Formatted(Outcome):
     tree: str
     undone: bool = False
     displaced: tuple[str, ...] = ()
 
 
 @value
-class Proving(Event):
+class Proving(Announcement):
     """The turn's edits step aside for one run on the start tree, and come back."""
 
     paths: tuple[str, ...]
@@ -69,12 +69,12 @@ class Proving(Event):
 
 
 @value
-class Proved(Event):
+class Proved(Outcome):
     displaced: tuple[str, ...] = ()
 
 
 @value
-class PuttingBack(Event):
+class PuttingBack(Announcement):
     """Protected paths are about to become again what they are in `tree`."""
 
     tree: str
@@ -83,13 +83,13 @@ class PuttingBack(Event):
 
 
 @value
-class PutBack(Event):
+class PutBack(Outcome):
     paths: tuple[str, ...]
     displaced: tuple[str, ...] = ()
 
 
 @value
-class MovingBack(Event):
+class MovingBack(Announcement):
     """HEAD, index and files are about to go back together to where they were before an agent's call."""
 
     place: Mapping[str, Any]
@@ -102,25 +102,25 @@ class MovingBack(Event):
 
 
 @value
-class MovedBack(Event):
+class MovedBack(Outcome):
     displaced: tuple[str, ...] = ()
 
 
 @value
-class Syncing(Event):
+class Syncing(Announcement):
     argv: tuple[str, ...]
     tree: str
 
 
 @value
-class Synced(Event):
+class Synced(Outcome):
     argv: tuple[str, ...]
     exit_code: int | None
     """None when git was killed with us."""
 
 
 @value
-class HoldingOut(Event):
+class HoldingOut(Announcement):
     """Tests are about to leave the tree for the control area."""
 
     files: Mapping[str, str]
@@ -130,12 +130,12 @@ class HoldingOut(Event):
 
 
 @value
-class HeldOut(Event):
+class HeldOut(Outcome):
     files: Mapping[str, str]
 
 
 @value
-class Releasing(Event):
+class Releasing(Announcement):
     """Held-out tests are about to come back into the tree."""
 
     paths: tuple[str, ...]
@@ -144,5 +144,5 @@ class Releasing(Event):
 
 
 @value
-class Released(Event):
+class Released(Outcome):
     paths: tuple[str, ...]

@@ -10,6 +10,10 @@ from verdigris.core.codec import from_json, to_json
 from verdigris.core.value import value
 
 
+def _snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
 @value
 class Event:
     """One fact. Its name in the log is its class name in snake case."""
@@ -24,8 +28,14 @@ class Event:
         return _snake(cls.__name__)
 
 
-def _snake(name: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+@value
+class Announcement(Event):
+    """An intent: an effect on the tree follows it, and then its outcome, also after a kill."""
+
+
+@value
+class Outcome(Event):
+    """The effect that an announcement stood for is done, or undone."""
 
 
 def encode(event: Event) -> tuple[str, dict[str, Any]]:

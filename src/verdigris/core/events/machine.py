@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verdigris.core.events.event import Event
+from verdigris.core.events.event import Announcement, Event, Outcome
 from verdigris.core.value import value
 
 
@@ -73,7 +73,7 @@ class StepStopped(Event):
 
 
 @value
-class Committing(Event):
+class Committing(Announcement):
     """A judged tree is about to be committed by the user's own git."""
 
     step: int
@@ -86,13 +86,13 @@ class Committing(Event):
 
 
 @value
-class Committed(Event):
+class Committed(Outcome):
     step: int
     role: str
     commit: str
 
 
 @value
-class NotCommitted(Event):
+class NotCommitted(Outcome):
     step: int
     why: str

@@ -8,7 +8,8 @@ from __future__ import annotations
 import fcntl
 import os
 
-from verdigris.kernel.sandbox import clear, temporary
+from verdigris.kernel.sandbox.discarding import clear
+from verdigris.kernel.sandbox.places import temporary
 
 PREFIX = "tdd-room."
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
