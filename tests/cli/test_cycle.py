@@ -43,7 +43,7 @@ def test_the_same_in_words(cli: Cli) -> None:
     cli.repo.write("tests/test_sub.py", RED)
     ran = cli.tdd("test", SUB)
     assert f"● fail {SUB}  red: valid" in ran.out
-    assert f"next: `tdd claim {SUB} PATH`" in ran.out
+    assert f"next: `tdd claim {SUB}`" in ran.out
     assert "(cached" in cli.tdd("test", SUB).out
     assert f"● red {SUB}" in cli.ok("status").out
     assert "phase green" in cli.ok("claim", SUB, "calc.py").out

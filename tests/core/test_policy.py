@@ -285,7 +285,9 @@ def test_every_denial_fits_three_lines_and_names_a_move() -> None:
 def test_the_next_move_follows_the_state() -> None:
     bug = OpenTestBug("b1", ("tests/t.py:3",), "wrong", "g")
     assert "write one failing test" in next_move(reds())
-    assert "tdd claim t.py::a" in next_move(reds(red()))
+    assert next_move(reds(red())) == "`tdd test t.py::a`"
+    assert next_move(reds(red()), claimable=red()) == "`tdd claim t.py::a`"
+    assert next_move(reds(red()), claimable=Deny("weakened", "lost", "put it back")) == "put it back"
     assert "tdd settle" in next_move(GREEN)
     assert "revise the test at tests/t.py" in next_move(replace(reds(), test_bugs={"b1": bug}))
     assert "tdd refactor end" in next_move(STATES["refactor"])

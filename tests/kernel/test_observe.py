@@ -9,13 +9,13 @@ from support import canned
 from support.gitrepo import GitRepo, make_repo
 from support.turns import CALC, CONFIG, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, make_world
 from verdigris.core.actions import Actor, Deny, FileWrite, Write
-from verdigris.core.errors import UnknownTest
 from verdigris.core.events import Ground, HeadSeen, Resumed, Suspended
 from verdigris.core.pathclass import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.state import LaidAside, Phase
 from verdigris.kernel import refactor
-from verdigris.kernel.aside import lay_unclaimed_aside
+from verdigris.kernel.aside import lay_unclaimed_aside, restore
+from verdigris.kernel.claiming import Claimed
 from verdigris.kernel.observe import difference, unclaimed
 from verdigris.kernel.operation import operation
 from verdigris.kernel.project import open_project
@@ -395,7 +395,7 @@ def test_where_every_claim_is_green_on_the_new_ground_the_edits_are_laid_aside(
     assert forked.read("calc.py") == CALC + MUL
 
 
-def test_a_claimed_test_that_went_with_the_branch_suspends_until_it_is_back(
+def test_a_turn_whose_test_went_with_the_branch_ends_and_nothing_is_lost(
     forked: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     canned.can(monkeypatch)
@@ -409,12 +409,26 @@ def test_a_claimed_test_that_went_with_the_branch_suspends_until_it_is_back(
     state = looked(forked)
     assert state.turn is not None
     assert state.turn.suspended
-    with pytest.raises(UnknownTest):
-        forked.test(SUB_ID)
-    assert not forked.test().resumed
+    tested = forked.test(SUB_ID)
+    assert (tested.given_up, forked.state.phase, forked.read("calc.py")) == ("a1", Phase.RED, CALC)
     forked.repo.git("switch", "--quiet", "feature")
-    assert forked.test(SUB_ID).resumed
+    forked.test(SUB_ID)
+    assert isinstance(forked.claim(SUB_ID), Claimed)
+    assert restore(forked.project, "a1") == ("calc.py",)
     assert forked.settle().accepted == (SUB_ID,)
+
+
+def test_in_a_suspended_turn_another_test_is_run_by_its_name(
+    turn: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    canned.can(monkeypatch)
+    turn.repo.git("switch", "--quiet", "side")
+    turn.write("tests/test_mul.py", TEST_SUB.replace("sub", "mul"))
+    tested = turn.test("tests/test_mul.py")
+    assert {run.test_id for run in tested.tests} == {"tests/test_mul.py::test_mul"}
+    assert not tested.resumed
+    assert tested.next == f"`tdd test {SUB_ID}` on the new baseline"
+    assert turn.test("tests").resumed
 
 
 def test_a_turns_own_edits_are_no_ground_on_the_way_back(

@@ -10,6 +10,8 @@ from verdigris.core.actions import Deny
 from verdigris.core.errors import UnknownTest, UserError
 from verdigris.core.events import SuiteRun, TestRun
 from verdigris.core.report import Ended, Status
+from verdigris.kernel.settle import settle
+from verdigris.kernel.survey import survey
 from verdigris.kernel.testing import MOVED
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ def test_a_valid_red_is_recorded_against_the_tree(world: World) -> None:
     assert (run.status, run.red, tested.passed) == (Status.FAIL, "valid", False)
     red = world.state.reds[SUB_ID]
     assert red.tree == world.project.workspace.snapshot()
-    assert tested.next == f"`tdd claim {SUB_ID} PATH`"
+    assert tested.next == f"`tdd claim {SUB_ID}`"
 
 
 def test_all_passed(world: World) -> None:
@@ -180,14 +182,20 @@ def test_assertion_rule_takes_assertions_only(tmp_path: Path) -> None:
 TWO = TEST_SUB + "\n\ndef test_mul():\n    assert calc.mul(5, 3) == 15\n"
 
 
-def test_a_red_that_is_deleted_ends_at_the_next_run_of_its_file(world: World) -> None:
+def test_a_red_whose_text_is_deleted_ends_whatever_is_run(world: World) -> None:
     world.write("tests/test_sub.py", TWO)
     world.test()
     assert len(world.state.reds) == 2
     world.write("tests/test_sub.py", TEST_SUB)
     world.test("tests/test_add.py")
-    assert len(world.state.reds) == 2
-    world.test("tests/test_sub.py")
+    assert list(world.state.reds) == [SUB_ID]
+
+
+def test_a_red_lives_on_while_its_file_does_not_parse(world: World) -> None:
+    world.write("tests/test_sub.py", TEST_SUB)
+    world.red_by_record(SUB_ID)
+    world.write("tests/test_sub.py", TEST_SUB + "def (\n")
+    world.test("tests/test_add.py")
     assert list(world.state.reds) == [SUB_ID]
 
 
@@ -211,9 +219,35 @@ def test_asking_for_a_test_that_is_gone_ends_its_red(world: World) -> None:
 def test_the_next_move_names_the_red_seen_last_and_runs_one_of_another_tree_again(world: World) -> None:
     world.write("tests/test_sub.py", TWO)
     world.test("tests/test_sub.py::test_mul")
-    assert world.test(SUB_ID).next == f"`tdd claim {SUB_ID} PATH`"
+    assert world.test(SUB_ID).next == f"`tdd claim {SUB_ID}`"
     world.write("calc.py", CALC + "# a comment\n")
-    assert world.test("tests/test_add.py").next == f"`tdd test {SUB_ID}`"
+    assert world.test("tests/test_add.py").next == f"run `tdd test {SUB_ID}` again"
+
+
+def test_edits_before_the_red_and_losses_of_the_suite_come_before_its_claim(world: World) -> None:
+    world.write("tests/test_sub.py", TEST_SUB)
+    world.write("calc.py", CALC + MUL)
+    world.red_by_record(SUB_ID)
+    assert survey(world.project).next.startswith("`tdd aside` sets the edit of calc.py aside")
+    world.write("calc.py", CALC)
+    world.write("tests/test_add.py", "")
+    world.red_by_record(SUB_ID)
+    assert survey(world.project).next.startswith("put back what tests/test_add.py:")
+
+
+def test_an_unfinished_merge_comes_first_and_under_a_turn_it_is_a_persons_to_end(world: World) -> None:
+    world.write("tests/test_sub.py", TEST_SUB)
+    world.red_by_record(SUB_ID)
+    merging = world.root / ".git" / "MERGE_HEAD"
+    merging.write_text("")
+    assert "`tdd sync -- merge --abort`" in survey(world.project).next
+    merging.unlink()
+    world.green_by_record()
+    merging.write_text("")
+    assert "`git merge --abort`" in survey(world.project).next
+    denied = settle(world.project)
+    assert isinstance(denied, Deny)
+    assert "`git merge --abort`" in denied.next
 
 
 def test_a_settlement_ends_every_red_that_it_sees_pass(world: World) -> None:

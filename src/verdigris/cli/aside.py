@@ -1,4 +1,4 @@
-"""`tdd aside`: source edits made before any red step aside."""
+"""`tdd aside`: source edits that were made before any red are set aside."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from verdigris.core.actions import Deny
 @click.command("aside")
 @json_option
 def command(*, as_json: bool) -> int:
-    """Lay source edits aside that were made before a red; the next claim lays them on again."""
+    """Set source edits aside that were made before a red; the next claim brings them back."""
     from verdigris.kernel.aside import lay_unclaimed_aside
+    from verdigris.kernel.claiming import following
     from verdigris.views import laid as view
 
-    answer = lay_unclaimed_aside(project())
+    opened = project()
+    answer = lay_unclaimed_aside(opened)
     if isinstance(answer, Deny):
         return deny(answer, as_json=as_json)
     if as_json:
-        show_json(view.aside_document(answer))
+        show_json(view.aside_document(answer, following(opened, opened.state())))
     else:
-        show(view.aside_lines(answer))
+        show(view.aside_lines(answer, following(opened, opened.state())))
     return 0

@@ -72,6 +72,8 @@ class ClaimTest:
     """Open reds that look like it, where it is not one."""
     passing: bool = False
     """Its last run passed."""
+    written: bool = True
+    """Its file exists, so that it can be run."""
     weakened: tuple[str, ...] = ()
     """What the suite lost since the last acceptance without a recorded reason."""
     noted: tuple[str, ...] = ()
@@ -84,6 +86,7 @@ Verb: TypeAlias = Literal[
     "refactor end",
     "refactor abort",
     "test-bug",
+    "aside",
     "restore",
     "sync",
     "holdout",

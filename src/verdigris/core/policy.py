@@ -11,7 +11,7 @@ from verdigris.core.pathclass import PathClass
 from verdigris.core.redness import WHY_NOT
 from verdigris.core.reds import newest
 from verdigris.core.shown import typed
-from verdigris.core.state import Phase, Turn, WorktreeState
+from verdigris.core.state import Phase, Red, Turn, WorktreeState
 from verdigris.core.targets import owners
 
 if TYPE_CHECKING:
@@ -26,22 +26,37 @@ def decide(
         case Write():
             return _write(state, action, settings)
         case ClaimTest():
-            return _unfinished(in_progress) or _claim(state, action)
-        case Do(verb="on" | "off" | "test-bug" | "sync"):
+            return _unfinished(state, in_progress) or _claim(state, action)
+        case Do(verb="on" | "off" | "test-bug" | "aside" | "restore" | "sync"):
             return _verb(state, action)
         case Do():
-            return _unfinished(in_progress) or _verb(state, action)
+            return _unfinished(state, in_progress) or _verb(state, action)
         case _:
             assert_never(action)
 
 
-def _unfinished(in_progress: str | None) -> Deny | None:
+def _unfinished(state: WorktreeState, in_progress: str | None) -> Deny | None:
     if in_progress is None:
         return None
     return Deny(
         "git-in-progress",
         f"A {in_progress} is in progress: the tree is between two states and proves nothing.",
-        f"finish or abort it (`tdd sync -- {in_progress} --continue` or `--abort`)",
+        _finish(state, in_progress),
+    )
+
+
+def _finish(state: WorktreeState, in_progress: str) -> str:
+    """`tdd sync` moves nothing under an open turn, and knows no bisect: then it is a person's own git."""
+    if in_progress == "bisect":
+        return "end it with `git bisect reset` (a person's command)"
+    if state.phase not in _NEEDS["sync"]:
+        return (
+            f"drop it with `git {in_progress} --abort`, or resolve it and finish it with "
+            f"`git {in_progress} --continue` (a person's command)"
+        )
+    return (
+        f"drop it with `tdd sync -- {in_progress} --abort`, "
+        f"or resolve it and finish it with `tdd sync -- {in_progress} --continue`"
     )
 
 
@@ -197,20 +212,20 @@ def _claim_targets(action: ClaimTest) -> Deny | None:
 
 def _claim_red(state: WorktreeState, action: ClaimTest) -> Deny | None:
     red = state.reds.get(action.test_id)
-    if red is None and action.passing:
-        return _wrong_red(action.test_id, "passing")
-    if red is None:
-        close = f" Did you mean {action.nearest[0]}?" if action.nearest else ""
-        following = f"`tdd test {typed(action.test_id)}`"
-        return Deny("no-red", f"{action.test_id} is not red now.{close}", following)
-    if not red.valid:
-        return _wrong_red(action.test_id, red.why)
     if action.drift:
         return Deny(
             "oracle-drift",
             f"{action.drift[0]} changed since the open turn froze it.",
-            "put it back, or settle first",
+            f"put {action.drift[0]} back as it was, then claim again",
         )
+    if action.test_id in state.claims:
+        return None
+    if red is None and action.passing:
+        return _wrong_red(action.test_id, "passing")
+    if red is None:
+        return _no_red(action)
+    if not red.valid:
+        return _wrong_red(action.test_id, red.why)
     if action.moved:
         return Deny(
             "stale-red",
@@ -221,16 +236,29 @@ def _claim_red(state: WorktreeState, action: ClaimTest) -> Deny | None:
         return Deny(
             "weakened",
             f"The suite lost something: {action.weakened[0]}",
-            'put it back, or a person says `tdd revise ID|PATH --why "WHY"`',
+            f"put back what {action.weakened[0].partition(': ')[0]} lost, or a person gives it up: "
+            '`tdd revise ID|PATH --why "WHY"`',
         )
     if action.unclaimed:
         first = action.unclaimed[0]
         return Deny(
             "source-before-red",
             f"{first.path}:{first.line} was edited before any red: {first.why}.",
-            "`tdd aside`, then `tdd test` and claim: the claim brings the edits back",
+            f"`tdd aside` sets the edit of {first.path} aside, which was made before a red; "
+            "then `tdd test` and claim: the claim brings it back",
         )
     return None
+
+
+def _no_red(action: ClaimTest) -> Deny:
+    """A name that is nearly that of a red is a typing error: repeating it would lead nowhere."""
+    what = f"{action.test_id} is not red now."
+    if action.nearest:
+        close = action.nearest[0]
+        return Deny("no-red", f"{what} Did you mean {close}?", f"`tdd test {typed(close)}`, then claim it")
+    if not action.written:
+        return Deny("no-red", what, "`tdd test` runs all tests and names those that are red")
+    return Deny("no-red", what, f"`tdd test {typed(action.test_id)}`")
 
 
 def _wrong_red(test_id: str, why: str) -> Deny:
@@ -246,6 +274,7 @@ _NEEDS: dict[str, tuple[Phase, ...]] = {
     "refactor end": (Phase.REFACTOR,),
     "refactor abort": (Phase.REFACTOR,),
     "test-bug": (Phase.RED, Phase.GREEN),
+    "aside": (Phase.RED,),
     "restore": (Phase.GREEN, Phase.REFACTOR, Phase.OFF),
     "sync": (Phase.RED, Phase.OFF),
     "holdout": (Phase.RED,),
@@ -261,6 +290,9 @@ _MISPLACED = {
     ("refactor begin", Phase.REFACTOR): "A refactor is open already",
     ("refactor end", Phase.RED): "No refactor is open",
     ("refactor abort", Phase.RED): "No refactor is open",
+    ("aside", Phase.GREEN): "A turn is open, so its edits stay until the verdict",
+    ("aside", Phase.REFACTOR): "A refactor is open: `tdd refactor abort` sets its edits aside",
+    ("aside", Phase.OFF): "Verdigris is off here, so nothing has to wait for a red",
     ("restore", Phase.RED): "Source edits come back in green: claim a red first",
     ("sync", Phase.GREEN): "A turn is open: settle it before git moves the tree",
     ("sync", Phase.REFACTOR): "A refactor is open: end it before git moves the tree",
@@ -281,13 +313,21 @@ def _verb(state: WorktreeState, action: Do) -> Decision:
         return Deny(
             "source-before-red",
             f"{first.path}:{first.line} was edited outside any turn: {first.why}.",
-            "`tdd aside`, then begin",
+            "`tdd aside`, then `tdd refactor begin`",
         )
     return Allow()
 
 
-def next_move(state: WorktreeState, tree: str | None = None) -> str:
-    """The move that leads on from here, in one line; `tree`: as it is now, where the caller knows it."""
+def next_move(
+    state: WorktreeState, *, claimable: Red | Deny | None = None, in_progress: str | None = None
+) -> str:
+    """The move that leads on from here, in one line.
+
+    `claimable`: the red that this policy lets anyone claim now, or its denial; where nobody asked it, the red
+    that was seen last is run again first, which is always allowed.
+    """
+    if in_progress is not None and state.phase is not Phase.OFF:
+        return _finish(state, in_progress)
     match state.phase:
         case Phase.OFF:
             return "run `tdd on` to resume (a person's command)"
@@ -299,17 +339,26 @@ def next_move(state: WorktreeState, tree: str | None = None) -> str:
             return "edit the claimed source, then `tdd settle`"
         case Phase.RED if state.test_bugs:
             bug = next(iter(state.test_bugs.values()))
+            test = next(iter(bug.tests), bug.places[0].rpartition(":")[0])
             return (
-                f"revise the test at {bug.places[0]}, then `tdd test` it (or `tdd test-bug close {bug.id}`)"
+                f"revise the test at {bug.places[0]}, then `tdd test {typed(test)}` "
+                f"(or, if it is right, `tdd test-bug close {bug.id}`)"
             )
         case _:
-            return _next_claim(state, tree)
+            return _next_claim(state, claimable)
 
 
-def _next_claim(state: WorktreeState, tree: str | None) -> str:
-    """A red that was seen on another tree may have ended: it is run again before it is claimed."""
-    if red := newest(state.valid_reds, tree):
-        return f"`tdd claim {typed(red.test_id)} PATH`"
-    if red := newest(state.valid_reds):
-        return f"`tdd test {typed(red.test_id)}`"
-    return "write one failing test, then `tdd test ID`"
+def next_red(state: WorktreeState, tree: str) -> Red | None:
+    """The red that the next claim cites: seen last, and on this tree where there is one."""
+    return newest(state.valid_reds, tree) or newest(state.valid_reds)
+
+
+def _next_claim(state: WorktreeState, claimable: Red | Deny | None) -> str:
+    match claimable:
+        case Red(test_id=test_id):
+            return f"`tdd claim {typed(test_id)}`"
+        case Deny(next=following):
+            return following
+        case None:
+            red = newest(state.valid_reds)
+            return f"`tdd test {typed(red.test_id)}`" if red else "write one failing test, then `tdd test ID`"

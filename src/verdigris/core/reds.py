@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from verdigris.core.report import TestReport
-    from verdigris.core.state import Red
+    from verdigris.core.state import Claim, Red
 
 
 def ended_reds(
-    reds: Mapping[str, Red],
+    reds: Mapping[str, Red] | Mapping[str, Claim],
     report: TestReport,
     asked: Sequence[str],
 ) -> tuple[str, ...]:
@@ -41,11 +41,12 @@ def _was_looked_for(native: str, report: TestReport, asked: Sequence[str]) -> bo
     unloaded = path in broken or (broken and not is_loaded_singly(path))
     if report.ended is not Ended.FINISHED or unloaded:
         return False
-    return not asked or any(_covers(name.rstrip("/"), native, path) for name in asked)
+    return not asked or any(covers_test(name.rstrip("/"), native) for name in asked)
 
 
-def _covers(name: str, native: str, path: str) -> bool:
+def covers_test(name: str, native: str) -> bool:
     """`name`: an id, a group of tests, a file or a folder."""
+    path = split_id(native).path
     inside = (f"{name}::", f"{name}[", f"{name}/", f"{name} › ")
     return name in {".", "", native, path} or native.startswith(inside) or path.startswith(f"{name}/")
 
@@ -56,7 +57,7 @@ def named_reds(reds: Mapping[str, Red], word: str) -> tuple[str, ...]:
     if word in reds:
         return (word,)
     name = word.rstrip("/")
-    below = [red for red in reds.values() if _covers(name, red.native_id, split_id(red.native_id).path)]
+    below = [red for red in reds.values() if covers_test(name, red.native_id)]
     if below:
         return tuple(red.test_id for red in below if red.valid) or (below[0].test_id,)
     meant = set(named_tests(word, [red.native_id for red in reds.values()]))

@@ -33,7 +33,7 @@ def claim_events(
     `reads`, what the claimed tests read besides, is frozen by each.
     """
     claims = tuple(
-        EditClaim(test_id=name, edit_target=path, red=state.reds[name].seq, implied=implied, by=by)
+        EditClaim(test_id=name, edit_target=path, red=_cited(state, name), implied=implied, by=by)
         for name in test_ids
         for path in paths
     )
@@ -43,6 +43,12 @@ def claim_events(
     turn = f"t{state.turns + 1}"
     frozen = OracleFrozen(turn=turn, tree=tree, findings=findings, foundation=foundation, founded=founded)
     return (TurnOpened(turn=turn, tree=tree), frozen, *claims)
+
+
+def _cited(state: WorktreeState, test_id: str) -> int:
+    """The red that an open claim cites stands for it, also where its test passes by now."""
+    claim = state.claims.get(test_id)
+    return state.reds[test_id].seq if claim is None else claim.red
 
 
 def joining_events(state: WorktreeState, paths: Sequence[str]) -> tuple[EditClaim, ...]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
-from verdigris.core.policy import next_move
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,8 +45,10 @@ def carry_out(project: Project, words: Sequence[str]) -> str:
     done = _VERBS[verb](project, rest)
     if isinstance(done, Deny):
         return "\n".join(done.lines())
+    from verdigris.kernel.claiming import following
+
     state = project.state()
-    return f"{done}; phase {state.phase}; next: {next_move(state)}"
+    return f"{done}; phase {state.phase}; next: {following(project, state)}"
 
 
 def _usage(verb: str) -> UserError:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Actor
 from verdigris.core.errors import VerdigrisError
-from verdigris.core.policy import next_move
 from verdigris.gates.calls import Reply
 from verdigris.gates.prompts import carry_out, words_of
+from verdigris.kernel.claiming import following
 from verdigris.kernel.opencall import alive, open_call
 from verdigris.kernel.tripwire import before_call
 
@@ -41,15 +41,16 @@ def start(project: Project, call: Call) -> Reply:
     before_call(project, agent_alive=alive(str(project.repo.private)))
     state = project.state()
     left = _left_open(state)
-    lines = [LAWS, *([] if call.confinable else [UNCONFINED]), *left, standing(state)]
+    lines = [LAWS, *([] if call.confinable else [UNCONFINED]), *left, standing(project)]
     return Reply(text="\n".join(lines), note="\n".join(left))
 
 
-def standing(state: WorktreeState) -> str:
-    """The same bytes for the same state."""
+def standing(project: Project) -> str:
+    """The same bytes for the same state and tree."""
+    state = project.state()
     reds = f"; red: {', '.join(red.test_id for red in state.valid_reds)}" if state.valid_reds else ""
     claims = f"; claimed: {', '.join(state.claims)}" if state.claims else ""
-    return f"[tdd] phase {state.phase}{reds}{claims}; next: {next_move(state)}"
+    return f"[tdd] phase {state.phase}{reds}{claims}; next: {following(project, state)}"
 
 
 def _left_open(state: WorktreeState) -> list[str]:
@@ -62,7 +63,7 @@ def prompt(project: Project, call: Call) -> Reply:
     """Words that speak to the kernel are answered by it; more lines than that go on to the model."""
     words = words_of(call.prompt)
     if words is None:
-        return Reply(text=standing(project.state()))
+        return Reply(text=standing(project))
     if call.nested:
         return Reply("answered", "[tdd] not done: only a person says that, and an agent started this client.")
     if not call.confinable and open_call(str(project.repo.private)) is not None:

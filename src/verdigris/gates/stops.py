@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.events import LeftOpen, SentBack
-from verdigris.core.policy import next_move
 from verdigris.core.state import Phase
 from verdigris.core.targets import owners
 from verdigris.core.verdict import Kind
 from verdigris.gates.calls import PASS, Reply
 from verdigris.kernel.callers import ended
+from verdigris.kernel.claiming import following
 from verdigris.kernel.observe import difference, unclaimed
 from verdigris.kernel.opencall import alive
 from verdigris.kernel.refactor import end
@@ -92,7 +92,7 @@ def _left_open(project: Project, call: Call, state: WorktreeState) -> Reply:
     what = tuple(_unfinished(project, state))
     if not what:
         return PASS
-    text = "\n".join(("Left at this stop:", *what, f"next: {next_move(state)}"))
+    text = "\n".join(("Left at this stop:", *what, f"next: {following(project, state)}"))
     if what == state.left_open:
         return Reply(note=text)
     project.record(LeftOpen(what=what))

@@ -37,12 +37,9 @@ def carry_out_restore(project: Project, intent: Restoring) -> None:
 def lay_unclaimed_aside(project: Project) -> LaidAside | Deny | None:
     """`tdd aside`: source edits made before any red step aside, and come back with the next claim."""
     with operation(project) as state:
-        if state.phase is not Phase.RED:
-            return Deny(
-                "not-in-phase",
-                "`tdd aside` is for edits made before a red; a turn is open.",
-                'settle it, or `tdd test-bug FILE:LINE "WHY"`',
-            )
+        decision = decide(state, Do("aside"), project.settings)
+        if isinstance(decision, Deny):
+            return decision
         tree = project.workspace.snapshot()
         ground = state.ground or tree
         edits = unclaimed(project, ground, tree)

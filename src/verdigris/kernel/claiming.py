@@ -11,9 +11,10 @@ from verdigris.core.actions import ClaimTest, Deny, Target
 from verdigris.core.events import Denied
 from verdigris.core.implied import implied_claim
 from verdigris.core.pathclass import PathClass
-from verdigris.core.policy import decide
+from verdigris.core.policy import decide, next_move, next_red
 from verdigris.core.reds import named_reds
 from verdigris.core.report import Status
+from verdigris.core.state import Phase
 from verdigris.core.targets import covers
 from verdigris.core.testids import nearest, split_id
 from verdigris.core.turns import claim_events
@@ -33,10 +34,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from verdigris.core.actions import Decision
     from verdigris.core.state import Red, WorktreeState
     from verdigris.kernel.project import Project
 
 _GLOB = frozenset("*?[")
+ALL_SOURCE = Target(".", frozenset({PathClass.SOURCE}), ".")
 
 
 @value
@@ -65,7 +68,7 @@ def claim(project: Project, tests: Sequence[str], targets: Sequence[str], *, cwd
         if isinstance(ids, Deny):
             project.record(denied(ids, "claim"))
             return ids
-        named = tuple(_target(project, spelling, cwd) for spelling in targets or [str(project.root)])
+        named = tuple(_target(project, spelling, cwd) for spelling in targets) or (ALL_SOURCE,)
         decision = claim_within(project, state, ids, named)
         if isinstance(decision, Deny):
             return decision
@@ -148,7 +151,8 @@ def claim_within(
             project.record(denied(decision, f"claim {test_id}"))
             return decision
         noted |= dict.fromkeys(action.noted)
-    natives = [state.reds[test_id].native_id for test_id in test_ids]
+    reds = [red for test_id in test_ids if (red := state.reds.get(test_id))]
+    natives = [red.native_id for red in reds]
     shared = tuple(str(one) for one in shared_by(project, tree, natives))
     paths = tuple(t.path for t in targets if t.path is not None)
     foundation = prepare(project) if state.turn is None else ""
@@ -162,19 +166,46 @@ def claim_within(
         findings=(*noted, *shared),
         foundation=foundation,
         founded=time.time_ns() if foundation else 0,
-        reads=reads_of(project, (state.reds[name] for name in test_ids)),
+        reads=reads_of(project, reds),
     )
     project.record(*events, sync=True)
     return Claimed(tuple(test_ids), paths, concerns=shared)
 
 
+def claimable(project: Project, state: WorktreeState, tree: str) -> Red | Deny | None:
+    """The red that a claim of all source may cite now, or what such a claim would be refused with."""
+    red = next_red(state, tree)
+    if red is None or state.phase is not Phase.RED:
+        return None
+    decision: Decision | None = refuse(links_out(project, tree))
+    if decision is None:
+        action = _observed(project, state, red.test_id, (ALL_SOURCE,), tree)
+        decision = decide(state, action, project.settings, in_progress=in_progress(project.repo))
+    return decision if isinstance(decision, Deny) else red
+
+
+def following(project: Project, state: WorktreeState, tree: str | None = None) -> str:
+    """The next move, by the state and by what the tree shows: none that would be refused."""
+    unfinished = in_progress(project.repo)
+    if unfinished or state.test_bugs or not state.valid_reds or state.phase is not Phase.RED:
+        return next_move(state, in_progress=unfinished)
+    return next_move(state, claimable=claimable(project, state, tree or project.workspace.snapshot()))
+
+
 def _observed(
     project: Project, state: WorktreeState, test_id: str, targets: tuple[Target, ...], tree: str
 ) -> ClaimTest:
+    if state.turn is not None and test_id in state.claims:
+        return ClaimTest(test_id, targets, drift=difference(project, state.turn.tree, tree).oracle)
     red = state.reds.get(test_id)
     if red is None:
-        passing = _last_status(project, test_id) == Status.PASS
-        return ClaimTest(test_id, targets, nearest=nearest(test_id, state.reds), passing=passing)
+        return ClaimTest(
+            test_id,
+            targets,
+            nearest=nearest(test_id, state.reds),
+            passing=_last_status(project, test_id) == Status.PASS,
+            written=_exists(project, split_id(test_id).path),
+        )
     since_red = difference(project, red.tree, tree)
     read = set(reads_of(project, [red])) if since_red.other else set()
     data = tuple(change.path for change in since_red.other if change.path in read)

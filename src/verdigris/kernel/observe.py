@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.core.events import Event, Ground, HeadSeen, RefactorBegun, Suspended
+from verdigris.core.events import Event, Ground, HeadSeen, RedsEnded, RefactorBegun, Suspended
 from verdigris.core.loading import import_roots
 from verdigris.core.pathclass import PathClass
 from verdigris.core.state import Phase
+from verdigris.core.testids import split_id
 from verdigris.core.value import value
 from verdigris.kernel.repository import Head, head
 from verdigris.kernel.sourceedits import find_edits
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.actions import Unclaimed
     from verdigris.core.change import Change, Entry
-    from verdigris.core.state import WorktreeState
+    from verdigris.core.state import Red, WorktreeState
     from verdigris.kernel.project import Project
 
 ORACLE = frozenset({PathClass.TEST, PathClass.SPEC, PathClass.SWITCH})
@@ -82,6 +83,37 @@ def look(project: Project, state: WorktreeState) -> WorktreeState:
         project.record(HeadSeen(commit=now.commit, on=now.branch))
         return project.state()
     return take_ground(project, state, brought_by(project, state, move), now, why="HEAD moved")
+
+
+def end_lost_reds(project: Project, state: WorktreeState) -> WorktreeState:
+    """A red ends with its test: nobody can run it any more."""
+    gone = lost_reds(project, state, project.workspace.snapshot()) if state.reds else ()
+    if not gone:
+        return state
+    project.record(RedsEnded(test_ids=gone))
+    return project.state()
+
+
+def lost_reds(project: Project, state: WorktreeState, tree: str) -> tuple[str, ...]:
+    """Ids of the reds whose file, or whose text in it, is there no more; those of open claims stay."""
+    old = {i: red for i, red in state.reds.items() if i not in state.claims and red.tree != tree}
+    files = {entry.path for entry in project.workspace.files(tree)} if old else set()
+    return tuple(
+        test_id
+        for test_id, red in old.items()
+        if (path := split_id(red.native_id).path) not in files or _is_cut_out(project, red, path, tree)
+    )
+
+
+def _is_cut_out(project: Project, red: Red, path: str, tree: str) -> bool:
+    """What no reader found in the text when it was red may be made at run time: only a run tells of it."""
+    before, after = project.workspace.read(red.tree, path), project.workspace.read(tree, path)
+    if before == after:
+        return False
+    from verdigris.kernel.testlines import is_written
+
+    then, now = ((text or b"").decode("utf-8", "surrogateescape") for text in (before, after))
+    return is_written(path, then, red.native_id) and not is_written(path, now, red.native_id)
 
 
 def brought_by(project: Project, state: WorktreeState, move: moves.Move) -> frozenset[str]:

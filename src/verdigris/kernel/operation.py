@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from verdigris.kernel.observe import look
+from verdigris.kernel.observe import end_lost_reds, look
 from verdigris.kernel.recovery import recover
 
 if TYPE_CHECKING:
@@ -24,4 +24,4 @@ def operation(project: Project) -> Iterator[WorktreeState]:
             from verdigris.kernel.tripwire.moving import undo_moves
 
             undo_moves(project)
-        yield look(project, project.state())
+        yield end_lost_reds(project, look(project, project.state()))

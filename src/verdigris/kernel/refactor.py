@@ -15,7 +15,7 @@ from verdigris.core.events import RefactorBegun, RefactorEnded, Repair, Violatio
 from verdigris.core.footer import footer
 from verdigris.core.lines import added_lines
 from verdigris.core.pathclass import PathClass
-from verdigris.core.policy import decide, next_move
+from verdigris.core.policy import decide
 from verdigris.core.refactoring import Restructured, judge_refactor
 from verdigris.core.report import Status, TestReport
 from verdigris.core.revising import given_up, without
@@ -24,6 +24,7 @@ from verdigris.core.value import value
 from verdigris.core.verdict import STRIKES, Kind, Verdict, judge_answers
 from verdigris.kernel import aside
 from verdigris.kernel.acceptance import question_refactor
+from verdigris.kernel.claiming import following as next_here
 from verdigris.kernel.commands import run_tool
 from verdigris.kernel.equivalence import behaviour_changes
 from verdigris.kernel.evidence import (
@@ -264,7 +265,7 @@ def _result(
     project: Project, verdict: Verdict, seen: Restructured, paths: tuple[str, ...], laid: str | None
 ) -> Ended:
     after = project.state()
-    following = next_move(after)
+    following = next_here(project, after)
     if laid is None and seen.undermined:
         following = _PUT_BACK
     elif laid is None and verdict.kind is Kind.REGRESSED and judge_refactor(replace(seen, added={})).accepted:
@@ -294,7 +295,7 @@ def abort(project: Project) -> Aborted | Deny:
         intent = laying_aside(state, paths=paths, edited=tree, start=refactor.tree, why="refactor aborted")
         project.record(RefactorEnded(verdict="aborted", tree=refactor.tree), intent, sync=True)
         aside.carry_out(project, intent)
-        return Aborted(intent.aside if paths else None, paths, next_move(project.state()))
+        return Aborted(intent.aside if paths else None, paths, next_here(project, project.state()))
 
 
 def _open(state: WorktreeState) -> Refactor:

@@ -10,12 +10,13 @@ from verdigris.core.errors import HarnessError
 from verdigris.core.events import Repair, Settled, Violation
 from verdigris.core.footer import footer
 from verdigris.core.pathclass import PathClass
-from verdigris.core.policy import decide, next_move
+from verdigris.core.policy import decide
 from verdigris.core.targets import apart
 from verdigris.core.turns import accepted_events, joining_events, laying_aside, settled_event, struck_out
 from verdigris.core.value import value
 from verdigris.core.verdict import Kind, Verdict, judge
 from verdigris.kernel import aside
+from verdigris.kernel.claiming import following as next_here
 from verdigris.kernel.evidence import about_the_run
 from verdigris.kernel.fileuse import objections_of
 from verdigris.kernel.formatting import format_edits
@@ -229,7 +230,9 @@ def _settlement(
     following: str | None = None,
 ) -> Settlement:
     after = project.state()
-    following = following or (f"`tdd test`, claim again, `tdd restore {laid}`" if laid else next_move(after))
+    following = following or (
+        f"`tdd test`, claim again, `tdd restore {laid}`" if laid else next_here(project, after)
+    )
     claimed = tuple(state.claims)
     return Settlement(
         verdict,

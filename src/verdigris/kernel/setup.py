@@ -13,10 +13,10 @@ from verdigris.core.errors import StorageError, UserError
 from verdigris.core.events import Event, Ground, SwitchedOff, SwitchedOn, Unconfigured
 from verdigris.core.languages import RUST, language_of
 from verdigris.core.pathclass import PathClass
-from verdigris.core.policy import next_move
 from verdigris.core.settings import Settings, Stack
 from verdigris.core.state import Phase
 from verdigris.core.value import value
+from verdigris.kernel.claiming import following
 from verdigris.kernel.config import load, render
 from verdigris.kernel.detect import detect
 from verdigris.kernel.project import CONFIG, Project, configured_event, drafts, open_log, open_project
@@ -131,7 +131,7 @@ def _record(plan: Plan, log: Log[State], actor: Actor) -> Project:
 
 def _initialised(project: Project, *, already: bool) -> Initialised:
     state = project.state()
-    return Initialised(state.phase, next_move(state), has_tests(project), already)
+    return Initialised(state.phase, following(project, state), has_tests(project), already)
 
 
 def has_tests(project: Project) -> bool:

@@ -5,14 +5,17 @@ Nothing is written, except that an operation which a kill interrupted is finishe
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import NotARepository, StorageError, ToolMissing, UserError
+from verdigris.core.policy import next_move
 from verdigris.core.state import Phase
 from verdigris.core.value import value
 from verdigris.kernel import foundation
+from verdigris.kernel.claiming import following
 from verdigris.kernel.lock import locked
-from verdigris.kernel.observe import brought_by, difference, unclaimed
+from verdigris.kernel.observe import brought_by, difference, lost_reds, unclaimed
 from verdigris.kernel.recovery import recover
 from verdigris.kernel.repository import Head, head, in_progress
 from verdigris.kernel.tripwire.memory import recall
@@ -39,6 +42,8 @@ class Survey:
     """Oracle paths that differ from the frozen ones, in the green phase."""
     notes: tuple[str, ...] = ()
     """What was finished, and what could not be looked at."""
+    next: str = ""
+    """The move that leads on, by the state and the tree."""
 
 
 def survey(project: Project) -> Survey:
@@ -54,9 +59,17 @@ def survey(project: Project) -> Survey:
         edits, drift = _tree(project, state, notes)
         memory = recall(project)
         notes += describe(memory.unproven) if memory else ()
+        state = _without_lost_reds(project, state)
+        move = following(project, state)
     except (StorageError, ToolMissing, NotARepository) as error:
         notes.append(f"the tree was not looked at: {error.message}")
-    return Survey(project.repo.worktree, branch, state, edits, drift, tuple(notes))
+        move = next_move(state)
+    return Survey(project.repo.worktree, branch, state, edits, drift, tuple(notes), move)
+
+
+def _without_lost_reds(project: Project, state: WorktreeState) -> WorktreeState:
+    gone = lost_reds(project, state, project.workspace.snapshot()) if state.reds else ()
+    return replace(state, reds={i: red for i, red in state.reds.items() if i not in gone})
 
 
 def _finished(project: Project) -> list[str]:

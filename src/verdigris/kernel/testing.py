@@ -8,15 +8,16 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UnknownTest
-from verdigris.core.events import Event, RedsEnded, Resumed, TestRun
+from verdigris.core.events import Event, Resumed, TestRun
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.needs import Need, needs
-from verdigris.core.policy import next_move
+from verdigris.core.reds import covers_test, ended_reds
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.shown import typed
 from verdigris.core.state import Phase
 from verdigris.core.testids import nearest, split_id
 from verdigris.core.value import value
+from verdigris.kernel.claiming import following
 from verdigris.kernel.evidence import (
     run_events,
     suite_event,
@@ -57,6 +58,8 @@ class Tested:
     """What failing tests seem to need that the room does not give them."""
     stubs: Mapping[str, tuple[Stub, ...]] = field(default_factory=dict)
     """By test file: what it asks of source that is not declared there."""
+    given_up: str = ""
+    """Where a suspended turn ended because no claimed test is red any more: its edits, by id."""
 
     @property
     def passed(self) -> bool:
@@ -75,15 +78,14 @@ def run_tests(
     again: bool = False,
 ) -> Tested:
     """`again`: also those whose red was seen on this very tree."""
-    with operation(project) as found:
+    with operation(project) as state:
         tree = project.workspace.snapshot()
-        state = _without_lost_files(project, found, tree)
-        natives = resolve(project, words, cwd=cwd)
-        if state.turn is not None and state.turn.suspended:
+        if state.turn is not None and state.turn.suspended and _names_claims(project, state, words, cwd):
             return _resume(project, state, state.turn, tree, progress)
+        natives = resolve(project, words, cwd=cwd)
         seen = () if again else _already_seen(state, natives, tree)
         if seen:
-            return Tested(seen, None, state.phase, next_move(state, tree))
+            return Tested(seen, None, state.phase, following(project, state, tree))
         before = standing(project, tree)
         if natives:
             report = execute(project, natives, progress=progress)
@@ -100,10 +102,10 @@ def run_tests(
         after = project.state()
         lacking = needs(report, os.environ, project.settings)
         stubs = _stubs(project, report, events) if after.phase == Phase.RED else {}
-        following = next_move(after, tree)
+        after_this = following(project, after, tree)
         if stubs and not after.valid_reds:
-            following = f"`tdd stub {typed(next(iter(stubs)))}`"
-        return Tested(events, report, after.phase, following, needs=lacking, stubs=stubs)
+            after_this = f"`tdd stub {typed(next(iter(stubs)))}`"
+        return Tested(events, report, after.phase, after_this, needs=lacking, stubs=stubs)
 
 
 def _stubs(project: Project, report: TestReport, runs: Sequence[TestRun]) -> Mapping[str, tuple[Stub, ...]]:
@@ -112,19 +114,6 @@ def _stubs(project: Project, report: TestReport, runs: Sequence[TestRun]) -> Map
     from verdigris.kernel.stubbing import stubs_of_run
 
     return stubs_of_run(project, report, runs)
-
-
-def _without_lost_files(project: Project, state: WorktreeState, tree: str) -> WorktreeState:
-    """A red ends with its file: nobody can run it any more."""
-    reds = {i: red for i, red in state.reds.items() if i not in state.claims}
-    if not reds:
-        return state
-    files = {entry.path for entry in project.workspace.files(tree)}
-    gone = tuple(i for i, red in reds.items() if split_id(red.native_id).path not in files)
-    if not gone:
-        return state
-    project.record(RedsEnded(test_ids=gone))
-    return project.state()
 
 
 def _already_seen(state: WorktreeState, natives: Sequence[str], tree: str) -> tuple[TestRun, ...]:
@@ -221,6 +210,15 @@ def _names(asked: str, collected: str) -> bool:
     return collected == asked or collected.startswith((f"{asked}::", f"{asked}["))
 
 
+def _names_claims(project: Project, state: WorktreeState, words: Sequence[str], cwd: Path) -> bool:
+    """Whether a run is asked for that proves a suspended turn again; no word asks for all tests."""
+    claims = state.claims.values()
+    if not words or {*words} & {name for claim in claims for name in (claim.test_id, claim.native_id)}:
+        return True
+    natives = resolve(project, words, cwd=cwd)
+    return any(covers_test(native, claim.native_id) for native in natives for claim in claims)
+
+
 def _resume(
     project: Project, state: WorktreeState, turn: Turn, tree: str, progress: Progress | None
 ) -> Tested:
@@ -229,26 +227,35 @@ def _resume(
 
     edits = difference(project, turn.tree, tree)
     paths = tuple(c.path for c in (*edits.source, *edits.other))
-    natives = tuple(claim.native_id for claim in state.claims.values())
-    with on_start_tree(project, start=turn.tree, edited=tree, paths=paths) as layer:
-        report = execute(project, natives, progress=progress, layer=layer)
-        runs = test_events(project, report, turn.tree)
+    files = {entry.path for entry in project.workspace.files(turn.tree)}
+    natives = tuple(c.native_id for c in state.claims.values() if split_id(c.native_id).path in files)
+    report = TestReport("", Ended.FINISHED, 0, 0)
+    runs: tuple[TestRun, ...] = ()
+    if natives:
+        with on_start_tree(project, start=turn.tree, edited=tree, paths=paths) as layer:
+            report = execute(project, natives, progress=progress, layer=layer)
+            runs = test_events(project, report, turn.tree)
     recorded = project.record(*runs, *violations(project, report))
     seqs = {record.data["test_id"]: record.seq for record in recorded if record.type == "test_run"}
     reds = {
         run.test_id: seqs[run.test_id] for run in runs if run.red == "valid" and run.test_id in state.claims
     }
-    passing = {run.test_id for run in runs if run.status is Status.PASS}
-    if reds.keys() | passing >= state.claims.keys():
-        _go_on(project, state, turn, tree, reds, report.below)
+    ended = ended_reds(state.claims, report, ())
+    given_up = ""
+    if reds.keys() | set(ended) >= state.claims.keys():
+        given_up = _go_on(project, state, turn, tree, reds, report.below)
     after = project.state()
-    return Tested(runs, report, after.phase, next_move(after), resumed=bool(reds) and after.turn is not None)
+    resumed = bool(reds) and after.turn is not None
+    return Tested(runs, report, after.phase, following(project, after), resumed=resumed, given_up=given_up)
 
 
 def _go_on(
     project: Project, state: WorktreeState, turn: Turn, tree: str, reds: dict[str, int], below: Sequence[str]
-) -> None:
-    """Claims that the move made green are given up; when none is left, the edits have nothing to advance."""
+) -> str:
+    """Claims that pass on the new start, or are not there, are given up; with the last of them the turn ends.
+
+    Then its edits have nothing to advance: the id that they are set aside as.
+    """
     from verdigris.core.turns import laying_aside
     from verdigris.kernel.aside import carry_out
     from verdigris.kernel.foundation import prepare
@@ -258,11 +265,12 @@ def _go_on(
             Resumed(turn=turn.id, reds=reds, foundation=prepare(project, below), founded=time.time_ns()),
             sync=True,
         )
-        return
+        return ""
     paths = tuple(c.path for c in difference(project, turn.tree, tree).source)
-    why = "every claimed test passes on the new ground"
+    why = "no claimed test is red on the new baseline"
     intent = laying_aside(
         state, paths=paths, edited=tree, start=turn.tree, why=why, test_ids=tuple(state.claims)
     )
     project.record(intent, sync=True)
     carry_out(project, intent)
+    return intent.aside

@@ -43,6 +43,23 @@ def text_of_test(path: str, text: str, name: str) -> str | None:
     return None if found is None else "\n".join(text.splitlines()[found.first - 1 : found.last])
 
 
+def is_written(path: str, text: str, native: str) -> bool:
+    """Whether the text holds the test of that id; of a text that does not parse nobody can tell otherwise."""
+    if not _parses(path, text):
+        return True
+    return any(is_made_by(path, test.name, native) for test in written_tests(path, text, (native,)))
+
+
+def _parses(path: str, text: str) -> bool:
+    if language_of(path) != PYTHON:
+        return not is_read(path) or read_tests({path: text})[path].whole
+    try:
+        parse(text)
+    except SyntaxError:
+        return False
+    return True
+
+
 def is_made_by(path: str, name: str, native: str) -> bool:
     """Whether a reported test is the written one, or one of its cases."""
     where = split_id(native)

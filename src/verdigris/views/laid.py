@@ -12,17 +12,19 @@ if TYPE_CHECKING:
     from verdigris.core.state import LaidAside
 
 
-def aside_lines(laid: LaidAside | None) -> list[Line]:
+def aside_lines(laid: LaidAside | None, following: str) -> list[Line]:
     if laid is None:
-        return [Line("nothing to set aside: no source was edited before a red")]
+        return [Line("nothing to set aside: no source was edited before a red"), Line(f"next: {following}")]
     return [
         Line(f"set aside as {laid.id}, comes back with the next claim: {', '.join(laid.paths)}"),
-        Line("next: `tdd test ID` proves the red without them, then `tdd claim ID PATH`"),
+        Line(f"next: {following}"),
     ]
 
 
-def aside_document(laid: LaidAside | None) -> dict[str, Any]:
-    return {"aside": None if laid is None else laid.id, "paths": [] if laid is None else list(laid.paths)}
+def aside_document(laid: LaidAside | None, following: str) -> dict[str, Any]:
+    if laid is None:
+        return {"aside": None, "paths": [], "next": following}
+    return {"aside": laid.id, "paths": list(laid.paths), "next": following}
 
 
 def restored_lines(aside: str, paths: Sequence[str]) -> list[Line]:

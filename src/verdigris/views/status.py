@@ -89,7 +89,7 @@ def following(survey: Survey) -> str:
         return f'put {survey.drift[0]} back, or `tdd test-bug {survey.drift[0]}:LINE "WHY"`'
     if survey.unclaimed:
         return "`tdd aside` sets edits aside that were made before a red; the next claim brings them back"
-    return next_move(survey.state)
+    return survey.next or next_move(survey.state)
 
 
 def document(survey: Survey) -> dict[str, Any]:

@@ -37,7 +37,19 @@ def lines(
         found += [*_unfinished(tested.report), *_about_the_run(tested.report)] if tested.report else []
         found += stubbed.offered(tested.stubs)
         found += needed.lines(tested.needs)
+        found += _given_up(tested.given_up)
     return [*found, Line(_summary(tested)), *([] if quiet else [Line(f"next: {tested.next}")])]
+
+
+def _given_up(aside: str) -> list[Line]:
+    if not aside:
+        return []
+    return [
+        Line("the turn ended: no claimed test is red on the new baseline"),
+        Line(
+            f"  its edits are set aside as {aside}; claim a red, then `tdd restore {aside}` brings them back"
+        ),
+    ]
 
 
 def _test(run: TestRun, result: TestResult | None, source: Source) -> list[Line]:

@@ -1,0 +1,480 @@
+"""`next:` never names a move that would be refused: every reachable state of a turn is walked, and what it
+says is carried out until the turn is accepted or begins anew.
+
+The world is small and finite: one source file, two tests that can be written and deleted, one older test that
+can be weakened, and git, which can move HEAD or stand in the middle of a merge.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from verdigris.core.actions import Allow, ClaimTest, Decision, Deny, Do, Target, Unclaimed
+from verdigris.core.events import (
+    Event,
+    Ground,
+    RedsEnded,
+    RefactorBegun,
+    RefactorEnded,
+    Restored,
+    Resumed,
+    Reverted,
+    Suspended,
+    SwitchedOff,
+    SwitchedOn,
+    TestBug,
+    TestBugClosed,
+    TestRun,
+)
+from verdigris.core.fold import advance
+from verdigris.core.pathclass import PathClass
+from verdigris.core.policy import decide, next_move, next_red
+from verdigris.core.report import Status
+from verdigris.core.settings import Settings
+from verdigris.core.state import Phase, Red, WorktreeState
+from verdigris.core.turns import accepted_events, claim_events, laying_aside, settled_event, struck_out
+from verdigris.core.verdict import Kind, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SOURCE, OLD = "src/a.py", "tests/test_old.py"
+TESTS = {"tests/test_a.py::test_a": "tests/test_a.py", "tests/test_b.py::test_b": "tests/test_b.py"}
+A, B = TESTS
+BASE, RIGHT, WRONG, ABSENT, WRITTEN, REVISED, WEAK = (
+    "base",
+    "right",
+    "wrong",
+    "absent",
+    "written",
+    "revised",
+    "weak",
+)
+ORACLE = (OLD, *TESTS.values())
+MOST_MOVES = 12
+SETTINGS = Settings()
+START = WorktreeState(ground="base written absent absent")
+
+Files = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class World:
+    files: Files = ((SOURCE, BASE), (OLD, WRITTEN), (TESTS[A], ABSENT), (TESTS[B], ABSENT))
+    state: WorktreeState = START
+    merging: bool = False
+    seq: int = 0
+
+    @property
+    def tree(self) -> str:
+        return " ".join(text for _, text in self.files)
+
+    def text(self, path: str) -> str:
+        return dict(self.files)[path]
+
+    def wrote(self, path: str, text: str) -> World:
+        return replace(self, files=tuple((p, text if p == path else t) for p, t in self.files))
+
+    def laid(self, tree: str, paths: tuple[str, ...]) -> World:
+        there = dict(zip(dict(self.files), tree.split(), strict=True))
+        return replace(self, files=tuple((p, there[p] if p in paths else t) for p, t in self.files))
+
+    def differing(self, old: str, *paths: str) -> tuple[str, ...]:
+        there = dict(zip(dict(self.files), old.split(), strict=True))
+        return tuple(p for p, t in self.files if p in paths and there[p] != t)
+
+    def told(self, *events: Event) -> World:
+        world = self
+        for event in events:
+            seq = world.seq + 1
+            world = replace(world, state=advance(world.state, event, seq), seq=seq)
+        return world
+
+    @property
+    def git(self) -> str | None:
+        return "merge" if self.merging else None
+
+    def key(self) -> object:
+        """What a decision can depend on: worlds that agree in it are walked once."""
+        s = self.state
+        order = sorted(s.reds.values(), key=lambda red: red.seq)
+        return (
+            self.files,
+            self.merging,
+            s.phase,
+            s.ground and s.ground.split()[0],
+            tuple((red.test_id, self.differing(red.tree, SOURCE, *ORACLE) != ()) for red in order),
+            tuple(s.claims),
+            s.turn and (s.turn.tree, s.turn.suspended, s.turn.judged == self.tree),
+            tuple(sorted(s.strikes.items())),
+            tuple((a.edited.split()[0], a.back_at_claim) for a in s.aside.values()),
+            tuple((bug.tests, bug.tree == self.tree) for bug in s.test_bugs.values()),
+            s.refactor and (self.differing(s.refactor.tree, SOURCE, *ORACLE) != (), s.refactor.strikes),
+        )
+
+
+class Refused(Exception):
+    """A move that the policy, or the world, does not allow."""
+
+
+def operation(world: World) -> World:
+    """As every command begins: reds whose test is gone end."""
+    gone = tuple(
+        i for i in world.state.reds if world.text(TESTS[i]) == ABSENT and i not in world.state.claims
+    )
+    return world.told(RedsEnded(test_ids=gone)) if gone else world
+
+
+# -- what can be done, through the policy ---------------------------------------------------------------
+
+
+def permitted(decision: Decision) -> None:
+    if isinstance(decision, Deny):
+        raise Refused(f"{decision.rule}: {decision.reason} next: {decision.next}")
+
+
+def verb(world: World, name: str, unclaimed: tuple[Unclaimed, ...] = ()) -> None:
+    permitted(decide(world.state, Do(name, unclaimed=unclaimed), SETTINGS, in_progress=world.git))  # type: ignore[arg-type]
+
+
+def unclaimed(world: World) -> tuple[Unclaimed, ...]:
+    edited = world.differing(world.state.ground or world.tree, SOURCE)
+    return tuple(Unclaimed(path, 1, "more than a stub") for path in edited)
+
+
+def observed(world: World, test_id: str) -> ClaimTest:
+    state, target = world.state, (Target(".", frozenset({PathClass.SOURCE})),)
+    turn, red = state.turn, state.reds.get(test_id)
+    if turn is not None and test_id in state.claims:
+        return ClaimTest(test_id, target, drift=world.differing(turn.tree, *ORACLE))
+    if red is None:
+        return ClaimTest(test_id, target, written=world.text(TESTS[test_id]) != ABSENT)
+    if turn is not None:
+        moved, drift = world.differing(red.tree, *ORACLE), world.differing(turn.tree, *ORACLE)
+        return ClaimTest(test_id, target, moved=moved, drift=drift)
+    lost = world.text(OLD) == WEAK and OLD not in state.revised
+    return ClaimTest(
+        test_id,
+        target,
+        moved=world.differing(red.tree, SOURCE, *ORACLE),
+        unclaimed=unclaimed(world),
+        weakened=(f"{OLD}:1: weaker: was `x == 1`",) if lost else (),
+    )
+
+
+def run(world: World, *names: str) -> World:
+    """`tdd test`: right source passes every test, any other fails it validly."""
+    world = operation(world)
+    turn = world.state.turn
+    if turn is not None and turn.suspended and set(names) & set(world.state.claims):
+        return resume(world)
+    for name in names:
+        if world.text(TESTS[name]) == ABSENT:
+            raise Refused(f"there is no test {name}")
+        world = ran(world, name, passed=world.text(SOURCE) == RIGHT, tree=world.tree)
+    return world
+
+
+def ran(world: World, name: str, *, passed: bool, tree: str) -> World:
+    status, red = (Status.PASS, None) if passed else (Status.FAIL, "valid")
+    event = TestRun(
+        test_id=name,
+        test_id_source="native",
+        status=status,
+        command="pytest",
+        duration_ms=1,
+        tree=tree,
+        native_id=name,
+        red=red,
+    )
+    bugs = [b.id for b in world.state.test_bugs.values() if name in b.tests and world.tree != b.tree]
+    closing = [TestBugClosed(bug=bug, test_id=name) for bug in bugs if not passed]
+    return world.told(event, *closing)
+
+
+def resume(world: World) -> World:
+    """Each claim is proven on the turn's start."""
+    turn = world.state.turn
+    reds: dict[str, int] = {}
+    assert turn is not None
+    start = world.laid(turn.tree, tuple(p for p, _ in world.files))
+    for name in world.state.claims:
+        if start.text(TESTS[name]) != ABSENT:
+            passed = start.text(SOURCE) == RIGHT
+            world = ran(world, name, passed=passed, tree=turn.tree)
+            reds |= {} if passed else {name: world.seq}
+    if reds:
+        return world.told(Resumed(turn=turn.id, reds=reds))
+    return aside(world, turn.tree, tuple(world.state.claims))
+
+
+def aside(world: World, start: str, ids: tuple[str, ...] = (), *, back: bool = False) -> World:
+    paths = world.differing(start, SOURCE)
+    laid = laying_aside(
+        world.state, paths=paths, edited=world.tree, start=start, why="why", test_ids=ids, back_at_claim=back
+    )
+    return world.told(laid).laid(start, paths).told(Reverted(aside=laid.aside))
+
+
+def claim(world: World, test_id: str) -> World:
+    world = operation(world)
+    permitted(decide(world.state, observed(world, test_id), SETTINGS, in_progress=world.git))
+    world = world.told(*claim_events(world.state, (test_id,), (".",), world.tree))
+    for laid in world.state.aside.values():
+        if laid.back_at_claim:
+            world = world.laid(laid.edited, laid.paths).told(Restored(aside=laid.id))
+    return world
+
+
+def settle(world: World) -> World:
+    world = operation(world)
+    verb(world, "settle")
+    turn = world.state.turn
+    assert turn is not None
+    if drift := world.differing(turn.tree, *ORACLE):
+        verdict = Verdict(Kind.TAMPERED, drift)
+        return world.told(settled_event(world.state, turn, verdict, world.tree, edited=True))
+    passed = world.text(SOURCE) == RIGHT
+    for name in world.state.claims:
+        world = ran(world, name, passed=passed, tree=world.tree)
+    edited = world.differing(turn.judged or turn.tree, SOURCE) != ()
+    if passed and world.differing(turn.tree, SOURCE):
+        done = settled_event(world.state, turn, Verdict(Kind.ACCEPTED), world.tree, edited=True)
+        green = {claim.native_id: world.seq for claim in world.state.claims.values()}
+        return world.told(done, *accepted_events(world.state, turn, world.tree, (SOURCE,), green))
+    verdict = Verdict(Kind.STILL_RED, ("it fails",))
+    done = settled_event(world.state, turn, verdict, world.tree, edited=edited)
+    struck = struck_out(world.state, done, SETTINGS.strikes)
+    world = world.told(done)
+    return aside(world, turn.tree, tuple(world.state.claims)) if struck else world
+
+
+def report_bug(world: World, test_id: str) -> World:
+    world = operation(world)
+    verb(world, "test-bug")
+    if world.text(TESTS[test_id]) == ABSENT:
+        raise Refused("in no file of this repository")
+    turn = world.state.turn
+    name = f"b{world.state.bugs + 1}"
+    place = f"{TESTS[test_id]}:1"
+    bug = TestBug(bug=name, places=(place,), why="wrong", tree=world.tree, tests=(test_id,))
+    world = world.told(bug)
+    return world if turn is None else aside(world, turn.tree, tuple(world.state.claims), back=True)
+
+
+def close_bug(world: World, bug: str) -> World:
+    if bug not in world.state.test_bugs:
+        raise Refused(f"no test-bug {bug}")
+    return operation(world).told(TestBugClosed(bug=bug, test_id=""))
+
+
+def lay_unclaimed_aside(world: World) -> World:
+    world = operation(world)
+    verb(world, "aside")
+    ground = world.state.ground or world.tree
+    return aside(world, ground, back=True) if unclaimed(world) else world
+
+
+def restore(world: World, name: str) -> World:
+    world = operation(world)
+    verb(world, "restore")
+    if name not in world.state.aside:
+        raise Refused(f"nothing is set aside as {name}")
+    laid = world.state.aside[name]
+    return world.laid(laid.edited, laid.paths).told(Restored(aside=name))
+
+
+def refactor(world: World, what: str) -> World:
+    world = operation(world)
+    verb(world, f"refactor {what}", unclaimed(world) if what == "begin" else ())
+    begun = world.state.refactor
+    if begun is None:
+        return world.told(RefactorBegun(tree=world.tree, record="r"))
+    if what == "abort":
+        return aside(world.told(RefactorEnded(verdict="aborted", tree=begun.tree)), begun.tree)
+    kept = not world.differing(begun.tree, *ORACLE) and world.text(SOURCE) != WRONG
+    counts = not kept and world.tree not in {begun.judged, begun.tree}
+    ended = world.told(RefactorEnded(verdict="accepted" if kept else "regressed", tree=world.tree))
+    return aside(ended, begun.tree) if counts and begun.strikes + 1 >= SETTINGS.strikes else ended
+
+
+def switch(world: World, what: str) -> World:
+    verb(world, what)
+    tree = world.tree
+    return world.told(SwitchedOff(why="spike") if what == "off" else SwitchedOn(tree=tree))
+
+
+def git(world: World, words: tuple[str, ...]) -> World:
+    """A merge that ends leaves the files as they are."""
+    if words[1] == "sync":
+        verb(world, "sync")
+    return replace(world, merging=False)
+
+
+def head_moves(world: World, *, without: str = "") -> World:
+    """By a person: it brings nothing, or takes a test file away."""
+    after = world.wrote(TESTS[without], ABSENT) if without else world
+    brought = (TESTS[without],) if without else ()
+    moved = after.told(
+        Ground(tree=after.laid(world.state.ground or "", (SOURCE, OLD)).tree, commit="c", on="m", why="moved")
+    )
+    turn = world.state.turn
+    if turn is None:
+        return moved
+    start = after.laid(turn.tree, tuple(p for p, _ in world.files if p not in brought)).tree
+    return moved.told(Suspended(turn=turn.id, tree=start, commit="c", on="m"))
+
+
+# -- the walk -----------------------------------------------------------------------------------------
+
+
+def moves(world: World, tests: tuple[str, ...]) -> Iterator[Callable[[], World]]:
+    """All that an agent or a person can do, through the commands or around them."""
+    s = world.state
+    if s.phase is Phase.OFF:
+        yield partial(switch, world, "on")
+        return
+    for text in (BASE, RIGHT, WRONG):
+        yield partial(world.wrote, SOURCE, text)
+    yield partial(world.wrote, OLD, WEAK)
+    yield partial(settle, world)
+    yield partial(lay_unclaimed_aside, world)
+    for test_id in tests:
+        yield partial(world.wrote, TESTS[test_id], WRITTEN)
+        yield partial(world.wrote, TESTS[test_id], ABSENT)
+        yield partial(run, world, test_id)
+        yield partial(claim, world, test_id)
+        if not s.test_bugs:
+            yield partial(report_bug, world, test_id)
+        if s.turn is not None:
+            yield partial(head_moves, world, without=test_id)
+    for what in ("begin", "end", "abort"):
+        yield partial(refactor, world, what)
+    yield partial(switch, world, "off")
+    for name in s.aside:
+        yield partial(restore, world, name)
+    if s.turn is not None:
+        yield partial(head_moves, world)
+
+
+MOST_ASIDE = 1
+
+
+def reachable(tests: tuple[str, ...], deep: int) -> dict[object, World]:
+    first = World()
+    found, edge = {first.key(): first}, [first]
+    for _ in range(deep):
+        if not edge:
+            break
+        following: list[World] = []
+        for world in edge:
+            for move in moves(world, tests):
+                try:
+                    after = move()
+                except Refused:
+                    continue
+                if after.key() not in found and len(after.state.aside) <= MOST_ASIDE:
+                    found[after.key()] = after
+                    following.append(after)
+        edge = following
+    return found
+
+
+def advice(world: World) -> str:
+    """As `kernel.claiming.following` asks: the policy itself says whether the claim would be allowed."""
+    world = operation(world)
+    red = next_red(world.state, world.tree) if world.state.phase is Phase.RED else None
+    answer: Red | Deny | None = None
+    if red is not None:
+        decision = decide(world.state, observed(world, red.test_id), SETTINGS, in_progress=world.git)
+        answer = red if isinstance(decision, Allow) else decision
+    turn = world.state.turn
+    if turn is not None and (drift := world.differing(turn.tree, *ORACLE)) and not turn.suspended:
+        return f"put {drift[0]} back"
+    return next_move(world.state, claimable=answer, in_progress=world.git)
+
+
+def carried_out(world: World, text: str) -> World:
+    """The first command that it names, after the edit that it asks for."""
+    if place := re.match(r"put (?:back what )?(\S+?)(?::\d+)? (?:back|lost)", text):
+        frozen = world.state.turn.tree if world.state.turn else ""
+        return world.laid(frozen, (place[1],)) if frozen else world.wrote(place[1], WRITTEN)
+    if text.startswith("edit the claimed source"):
+        world = world.wrote(SOURCE, RIGHT)
+    if text.startswith("revise the test"):
+        return revised(world, text)
+    if text.startswith("restructure"):
+        end, abort = re.findall(r"`([^`]+)`", text)
+        after = typed(world, end)
+        return typed(after, abort) if after.state.phase is Phase.REFACTOR else after
+    return typed(world, re.findall(r"`([^`]+)`", text)[0])
+
+
+def revised(world: World, text: str) -> World:
+    """A test that passes as revised says nothing, so its report is closed by hand."""
+    first, second = re.findall(r"`([^`]+)`", text)
+    path = TESTS[first.split()[-1]]
+    world = typed(world.wrote(path, REVISED if world.text(path) == WRITTEN else WRITTEN), first)
+    return typed(world, second) if world.state.test_bugs else world
+
+
+def typed(world: World, command: str) -> World:
+    words = tuple(shlex.split(command))
+    match words:
+        case ("tdd", "test", *names):
+            return run(world, *names)
+        case ("tdd", "claim", name):
+            return claim(world, name)
+        case ("tdd", "settle"):
+            return settle(world)
+        case ("tdd", "aside"):
+            return lay_unclaimed_aside(world)
+        case ("tdd", "refactor", what):
+            return refactor(world, what)
+        case ("tdd", "on"):
+            return switch(world, "on")
+        case ("tdd", "test-bug", "close", bug):
+            return close_bug(world, bug)
+        case ("tdd", "sync", *_) | ("git", *_):
+            return git(world, words)
+        case _:
+            raise AssertionError(f"no command that can be typed: {command}")
+
+
+FRESH = "write one failing test"
+
+
+@pytest.mark.parametrize(
+    ("tests", "deep", "most"), [((A,), 100, 7_000), ((A, B), 6, 3_000)], ids=["all-of-one-test", "two-tests"]
+)
+def test_what_next_says_is_allowed_in_every_state_and_leads_to_an_acceptance_or_a_new_beginning(
+    tests: tuple[str, ...], deep: int, most: int
+) -> None:
+    worlds = reachable(tests, deep)
+    assert len(worlds) > most
+    leads_on: set[object] = set()
+    for start in worlds.values():
+        for world in (start, replace(start, merging=True)):
+            leads_on |= walked(world, leads_on)
+
+
+def walked(world: World, leads_on: set[object]) -> set[object]:
+    """Where following `next` came by, until a new beginning or a world from which it is known to lead on."""
+    told: list[str] = []
+    seen: set[object] = set()
+    while (key := world.key()) not in leads_on:
+        assert key not in seen, f"it leads in a circle: {told}"
+        assert len(told) < MOST_MOVES, f"it leads nowhere: {told}"
+        seen.add(key)
+        text = advice(world)
+        if text.startswith(FRESH):
+            break
+        told.append(text)
+        world = carried_out(world, text)
+    return seen
