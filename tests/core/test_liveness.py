@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from random import Random
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -199,6 +200,30 @@ def test_of_an_assertion_that_two_tests_share_one_may_end_before_it() -> None:
     live = tried(SHARED, "test_none", "test_some", twice=lambda found: found)
     assert live.hollow == ()
     assert f"{PATH}::test_some" in live.seen
+
+
+CASES = """
+@pytest.mark.parametrize("loud", [True, False])
+def test_it(loud):
+    if loud:
+        assert twice(2) == 4
+    else:
+        assert twice("a") == "aa"
+"""
+
+
+def test_of_two_cases_each_may_end_before_the_assertions_of_the_other() -> None:
+    live = tried(CASES, "test_it", **HONEST)
+    assert (live.hollow, set(live.seen)) == ((), {f"{PATH}::test_it"})
+    assert {probe.functions for probe in live.judged.suspects} == {
+        (f"{PATH}::test_it[1]",),
+        (f"{PATH}::test_it[0]",),
+    }
+
+
+def test_a_case_that_passes_what_it_reaches_is_hollow_whatever_the_other_one_does() -> None:
+    live = tried(CASES, "test_it", twice=lambda value: 4 if value == 2 else ANY)
+    assert [text.rpartition(": ")[2] for text in live.hollow] == [f"{PATH}::test_it[1] passes all the same"]
 
 
 def test_nothing_made_is_nothing_judged() -> None:

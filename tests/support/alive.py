@@ -17,7 +17,7 @@ from unittest.mock import ANY, AsyncMock, Mock
 
 import pytest
 
-from verdigris.core.liveness import Judged, deaf, judge_runs, reached
+from verdigris.core.liveness import Judged, deaf, function_of, judge_runs, reached
 from verdigris.core.probes import RunSet, plan, reaching, shuffled
 from verdigris.core.report import Place, VariantOutcome
 
@@ -75,7 +75,7 @@ def tried(text: str, *functions: str, seed: int = 1, **names: Any) -> Tried:
     hollow = [text for texts in judged.hollow.values() for text in texts]
     hollow += [text for texts in deaf(judged.suspects, heard).values() for text in texts]
     unreached = [*made.unreached, *(text for texts in judged.unreached.values() for text in texts)]
-    seen = judged.seen | {function for _, _, function in heard}
+    seen = judged.seen | {function_of(case) for _, _, case in heard}
     return Tried(tuple(hollow), tuple(dict.fromkeys(unreached)), seen, judged)
 
 

@@ -6,6 +6,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.report import VariantOutcome
+from verdigris.core.testids import split_id
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Judged:
     lines: frozenset[tuple[str, int]] = frozenset()
     """The assertions that were seen to run, as they stand in the true text."""
     suspects: tuple[Probe, ...] = ()
-    """Passed, and perhaps rightly: not reached, or caught; each with the one test that did."""
+    """Passed, and perhaps rightly: not reached, or caught; each with the cases of tests that did."""
     unlike: tuple[str, ...] = ()
     """Of the asked tests: those that do not pass with the true text."""
     unreached: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -63,6 +64,7 @@ class _Book:
         self.unreached: dict[str, dict[str, None]] = {}
         self.whys: dict[str, list[str]] = {}
         self.tried: dict[str, int] = {}
+        self.named: dict[str, tuple[str, ...]] = {}
         self.joint: dict[tuple[int, str], list[tuple[Probe, frozenset[int], str | None]]] = {}
 
     def take(self, probe: Probe, function: str, outcome: VariantOutcome, right: tuple[str, ...]) -> None:
@@ -71,6 +73,7 @@ class _Book:
         passing = _passing(tuple(status for _, status in cases), right)
         why = _why_unreached(probe, cases, outcome)
         self.whys.setdefault(function, []).append("" if cases else why or "")
+        self.named.setdefault(function, tuple(case for case, _ in cases))
         self.tried[function] = self.tried.get(function, 0) + bool(cases)
         if why is None:
             self.seen.add(function)
@@ -78,16 +81,16 @@ class _Book:
         if probe.group:
             self.joint.setdefault((probe.group, function), []).append((probe, passing, why))
         else:
-            named = cases[min(passing)][0] if passing else function
-            self.judge(probe, function, named, why, passed=bool(passing))
+            self.judge(probe, function, why, tuple(cases[number][0] for number in sorted(passing)))
 
-    def judge(self, probe: Probe, function: str, named: str, why: str | None, *, passed: bool) -> None:
+    def judge(self, probe: Probe, function: str, why: str | None, passed: tuple[str, ...]) -> None:
+        """`passed`: the cases of the function that did."""
         told = f"{probe.path}:{probe.line}: {probe.what}"
         if passed and function not in probe.guarded:
-            self.hollow.setdefault(function, {})[f"{told}: {named} passes all the same"] = None
+            self.hollow.setdefault(function, {})[f"{told}: {passed[0]} passes all the same"] = None
             return
         if passed:
-            self.suspects[replace(probe, functions=(function,))] = None
+            self.suspects[replace(probe, functions=passed)] = None
         if why is not None:
             self.unreached.setdefault(function, {})[f"{told}: {why}"] = None
 
@@ -97,7 +100,9 @@ class _Book:
             passed = frozenset.intersection(*(passing for _, passing, _ in parts))
             unseen = all(why is not None for *_, why in parts)
             probe, _, why = parts[-1]
-            self.judge(probe, function, function, why if unseen else None, passed=bool(passed))
+            named = self.named.get(function, ())
+            cases = tuple(named[number] for number in sorted(passed) if number < len(named))
+            self.judge(probe, function, why if unseen else None, cases)
 
 
 def judge_runs(made: RunSet, outcomes: Iterable[VariantOutcome], asked: Iterable[str]) -> Judged:
@@ -131,14 +136,15 @@ def judge_runs(made: RunSet, outcomes: Iterable[VariantOutcome], asked: Iterable
 
 
 def reached(made: RunSet, outcomes: Iterable[VariantOutcome]) -> frozenset[tuple[str, int, str]]:
-    """Of a set with failures behind assertions: path, line and test, where one was heard."""
+    """Of a set with failures behind assertions: path, line and case of a test, where one was heard."""
     known = {outcome.index: outcome for outcome in outcomes}
     return frozenset(
-        (probe.path, probe.line, function)
+        (probe.path, probe.line, case[0])
         for index, member in enumerate(made.members)
         for probe in member.probes
         for function in probe.functions
-        if index in known and _why_unreached(probe, _cases(function, known[index]), known[index]) is None
+        for case in (_cases(function, known[index]) if index in known else ())
+        if _why_unreached(probe, [case], known[index]) is None
     )
 
 
@@ -146,11 +152,16 @@ def deaf(suspects: Iterable[Probe], heard: frozenset[tuple[str, int, str]]) -> d
     """By test: what was passed although it is reached, and a failure there is heard."""
     found: dict[str, list[str]] = {}
     for probe in suspects:
-        for function in probe.functions:
-            if (probe.path, probe.line, function) in heard:
-                told = f"{probe.path}:{probe.line}: {probe.what}: {function} passes all the same"
-                found.setdefault(function, []).append(told)
+        for case in probe.functions:
+            if (probe.path, probe.line, case) in heard:
+                told = f"{probe.path}:{probe.line}: {probe.what}: {case} passes all the same"
+                found.setdefault(function_of(case), []).append(told)
     return {function: tuple(texts) for function, texts in found.items()}
+
+
+def function_of(case: str) -> str:
+    """Of a native id: the test that it is a case of."""
+    return case.removesuffix(split_id(case).case)
 
 
 def unseen(function: str) -> str:

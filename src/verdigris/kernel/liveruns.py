@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
-from verdigris.core.liveness import SPENT, Judged, Liveness, deaf, judge_runs, reached, unseen
+from verdigris.core.liveness import SPENT, Judged, Liveness, deaf, function_of, judge_runs, reached, unseen
 from verdigris.core.probes import Plan, Runs, RunSet, plan, reaching, shuffled
 from verdigris.core.suite import suite_of
 from verdigris.core.testids import split_id
@@ -111,7 +111,7 @@ class LiveRuns:
         self._judge_others({name: hollow[name] for name in others if name in hollow}, runs)
         late = self._late(judged, runs, claimed)
         self._judge_seen(judged, heard, [name for name in claimed if name not in late and name not in hollow])
-        unlike = [i for i in judged.unlike if _function(i) not in late]
+        unlike = [i for i in judged.unlike if function_of(i) not in late]
         if unlike and not self._found.hollow:
             self._widen(unlike)
 
@@ -140,7 +140,7 @@ class LiveRuns:
         self, judged: Judged, heard: frozenset[tuple[str, int, str]], claimed: Sequence[str]
     ) -> None:
         """An assertion that never ran has proven nothing."""
-        ran = judged.seen | {function for _, _, function in heard}
+        ran = judged.seen | {function_of(case) for _, _, case in heard}
         guarded = {name for probe in judged.suspects for name in probe.guarded}
         lines = {f"{path}:{line}" for path, line in judged.lines} | {f"{p}:{n}" for p, n, _ in heard}
         unheard = {f"{probe.path}:{probe.line}" for probe in judged.suspects} - lines
@@ -242,18 +242,14 @@ class LiveRuns:
         )
 
 
-def _function(native: str) -> str:
-    return native.removesuffix(split_id(native).case)
-
-
 def _functions(natives: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(_function, natives)))
+    return tuple(dict.fromkeys(map(function_of, natives)))
 
 
 def _durations(report: TestReport | None) -> dict[str, float]:
     """Seconds by function."""
     found: dict[str, float] = {}
     for result in () if report is None else report.results:
-        name = _function(result.native_id)
+        name = function_of(result.native_id)
         found[name] = found.get(name, 0.0) + result.duration_ms / 1000
     return found
