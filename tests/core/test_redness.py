@@ -131,6 +131,25 @@ def test_ends_of_the_run() -> None:
     assert judge(None, status=Status.ERROR) == "crash"
 
 
+@pytest.mark.parametrize(
+    ("frames", "why"),
+    [
+        ((TEST, SOURCE), VALID),
+        ((TEST, SOURCE, LIBRARY), VALID),
+        ((TEST, SOURCE, TEST), "timeout"),
+        ((TEST, LIBRARY), "timeout"),
+        ((TEST,), "timeout"),
+        ((), "timeout"),
+    ],
+)
+def test_a_hang_is_red_where_it_was_stopped_inside_source(frames: tuple[Place, ...], why: str) -> None:
+    stopped = Failure("Timeout", assertion=False, message="", frames=frames)
+    assert judge(stopped) == why
+    assert judge(stopped, status=Status.ERROR, phase=RunPhase.SETUP) == why
+    assert judge(stopped, status=Status.ERROR, phase=RunPhase.TEARDOWN) == "teardown"
+    assert judge(stopped, rule="assertion") == ("assertion-only" if why == VALID else why)
+
+
 def test_what_did_not_fail() -> None:
     assert judge(None, status=Status.PASS) == "passing"
     assert judge(None, status=Status.SKIP, note="no database") == "skipped"

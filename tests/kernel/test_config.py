@@ -33,7 +33,9 @@ claims: strict
 strikes: 3
 spec: [specs/]
 oracle: {include: [data/*.json], exclude: ["docs/**"]}
-room: {timeout: 30, env: [DATABASE_URL, "MODE=test"], network: host, plugins: [xdist, no:randomly], git: true}
+room:
+  {timeout: 30, test_timeout: 9, env: [DATABASE_URL, "MODE=test"], network: host, git: true,
+   plugins: [xdist, no:randomly]}
 liveness: {enabled: false, seconds: 9}
 concerns: block
 uncovered: block
@@ -77,6 +79,7 @@ def test_every_key(tmp_path: Path) -> None:
         oracle_include=("data/*.json",),
         oracle_exclude=("docs/**",),
         timeout=30,
+        test_timeout=9,
         room_env=("DATABASE_URL", "MODE=test"),
         room_network="host",
         room_plugins=("xdist", "no:randomly"),
@@ -344,6 +347,7 @@ elsewhere = st.builds(
         oracle_include=globs.map(tuple),
         oracle_exclude=globs.map(tuple),
         timeout=st.integers(1, 10**6),
+        test_timeout=st.integers(1, 10**6),
         concerns=st.sampled_from(["record", "block"]),
         liveness=st.booleans(),
         liveness_seconds=st.integers(1, 10**6),

@@ -112,6 +112,22 @@ def test_strikes_can_be_configured(tmp_path: Path) -> None:
     assert world.settle().aside is not None
 
 
+HANGING = "\n\ndef sub(a, b):\n    while a > b:\n        pass\n    return a - b\n"
+
+
+def test_a_bug_that_hangs_is_red_and_is_fixed_when_the_test_is_seen_to_end(tmp_path: Path) -> None:
+    """On the way a fix that hangs still is no green, and the wait for it is short."""
+    world = make_world(tmp_path / "repo", "room: {test_timeout: 2}\n", **{"calc.py": CALC + HANGING})
+    world.green()
+    red = world.events(TestRun)[-1]
+    assert isinstance(red, TestRun)
+    assert "stopped after 2 s, while it ran in calc.py" in red.failure
+    world.write("calc.py", CALC + HANGING.replace("pass", "a = a"))
+    assert world.settle().verdict.kind is Kind.STILL_RED
+    world.write("calc.py", CALC + SUB)
+    assert world.settle().accepted == (SUB_ID,)
+
+
 def test_breaking_another_test_is_a_regression(world: World) -> None:
     world.green()
     world.write("calc.py", CALC.replace("+", "-") + SUB)

@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.pyproject import PyProject
-from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.report import Ended, Place, RunPhase, Status, TestReport
+from verdigris.runners.pytest import PYTEST
+from verdigris.runners.unittest import UNITTEST
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from verdigris.runners.python import PythonTool
 
 PASSING = "def test_first(): pass\n"
 
@@ -63,6 +67,77 @@ def test_timeout_plugin_fails_a_test_as_a_timeout(project: PyProject) -> None:
     report = run(project, "time.sleep(60)", extra=["-p", "pytest_timeout", "--timeout=0.2"])
     assert report.ended is Ended.FINISHED
     assert outline(report)[1] == ("test_bad", "fail", "Timeout")
+
+
+LOOPS = """
+    import time
+
+    def spin():
+        while True:
+            pass
+
+    def deaf():
+        while True:
+            try:
+                time.sleep(60)
+            except Exception:
+                pass
+
+    def swallow():
+        try:
+            spin()
+        except BaseException:
+            time.sleep(60)
+"""
+HANGS = """
+    import signal, time, unittest, loops
+
+    class TestHangs(unittest.TestCase):
+        def test_spin(self): loops.spin()
+        def test_deaf(self): loops.deaf()
+        def test_swallow(self): loops.swallow()
+        def test_own(self): time.sleep(60)
+        def test_quick(self): self.assertEqual(1, 1)
+        def test_own_alarm(self):
+            signal.signal(signal.SIGALRM, lambda *_: self.fail("mine"))
+            signal.setitimer(signal.ITIMER_REAL, 1.2)
+            time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("tool", [PYTEST, UNITTEST])
+def test_a_test_that_does_not_end_is_stopped_where_it_is_and_the_run_goes_on(
+    tmp_path: Path, tool: PythonTool
+) -> None:
+    project = PyProject(tmp_path / "p", tool=tool)
+    project.write("loops.py", LOOPS)
+    project.write("test_a.py", HANGS)
+    report = project.test(limit=0.5, timeout=60)
+    assert report.ended is Ended.FINISHED
+    ends = {
+        r.id.rpartition("::")[2]: (r.failure.kind, r.failure.message, r.failure.own_place)
+        for r in report.results
+        if r.failure
+    }
+    assert ends["test_spin"][:2] == ("Timeout", "stopped after 0.5 s, while it ran in loops.py:5")
+    assert ends["test_deaf"][2] == Place("loops.py", 11)
+    assert ends["test_swallow"][2] == Place("loops.py", 19)
+    assert ends["test_own"][:2] == ("Timeout", "stopped after 0.5 s, while it ran in test_a.py:8")
+    assert ends["test_own_alarm"][:2] == ("AssertionError", "mine")
+    assert "test_quick" not in ends
+    assert len(report.results) == 6
+
+
+def test_a_hang_in_a_fixture_is_stopped_too(project: PyProject) -> None:
+    project.write("loops.py", LOOPS)
+    project.write(
+        "test_a.py",
+        "import loops, pytest\n@pytest.fixture\ndef made(): loops.spin()\ndef test_it(made): pass\n",
+    )
+    (result,) = project.test(limit=0.5).results
+    assert (result.status, result.phase) == (Status.ERROR, RunPhase.SETUP)
+    assert result.failure is not None
+    assert result.failure.own_place == Place("loops.py", 5)
 
 
 def test_flood(project: PyProject) -> None:

@@ -67,8 +67,8 @@ WHY_NOT: Mapping[str, tuple[str, str]] = {
         "import or define the name in the test; if source lacks it then, `tdd stub FILE` declares it there",
     ),
     "timeout": (
-        "it did not end in time",
-        "make it fail quickly, e.g. bound the loop or wait that hangs",
+        "it did not end in time, and was not stopped inside source",
+        "bound the loop or wait that hangs, or give a test more time: `room.test_timeout` in tdd.yaml",
     ),
     "crash": (
         "the test process ended in it (exit, signal or interrupt)",
@@ -161,11 +161,21 @@ def judge_red(
     failure = result.failure
     if failure is None:
         return _BY_PHASE.get(result.phase, "crash")
-    if failure.kind in {"Timeout", "Crash"} and not failure.bases:
-        return failure.kind.lower()
+    if failure.kind == "Crash" and not failure.bases:
+        return "crash"
     look = at or (lambda place: classify(place.path))
     frames = [PathClass.OTHER if f.path.startswith("/") else look(f) for f in failure.frames]
+    if failure.kind == "Timeout" and not failure.bases and result.phase is not RunPhase.TEARDOWN:
+        return _judge_stopped(frames, rule)
     return _judge_raised(result, failure, frames, classify) or _judge_failure(failure, frames, classify, rule)
+
+
+def _judge_stopped(frames: Sequence[PathClass], rule: RedRule) -> str:
+    """A bug that hangs: the test was stopped, and what ran then was source, or what source had called."""
+    own = [cls for cls in frames if cls is not PathClass.OTHER]
+    if not own or own[-1] is not PathClass.SOURCE:
+        return "timeout"
+    return VALID if rule == "behaviour" else "assertion-only"
 
 
 def judge_collect_error(error: CollectError) -> str:

@@ -96,6 +96,8 @@ class _Job:
             sources=self.sources,
             learn=self.feedback or self.sources is not None,
             withheld=self.withheld,
+            # What is traced or tried in many texts takes longer, and has limits of its own.
+            limit=None if self.trace or self.runs else self.project.settings.test_timeout,
         )
 
 

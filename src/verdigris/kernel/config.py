@@ -75,6 +75,7 @@ def _decode(data: bytes) -> tuple[Settings, Places]:
         oracle_include=tuple(found.oracle.include),
         oracle_exclude=tuple(found.oracle.exclude),
         timeout=found.room.timeout,
+        test_timeout=found.room.test_timeout,
         room_env=entries(found.room.env, places),
         room_network=found.room.network,
         room_git=found.room.git,

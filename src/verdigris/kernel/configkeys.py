@@ -80,6 +80,7 @@ class OracleKeys(msgspec.Struct, forbid_unknown_fields=True):
 
 class RoomKeys(msgspec.Struct, forbid_unknown_fields=True):
     timeout: Annotated[int, msgspec.Meta(ge=1)] = _DEFAULT.timeout
+    test_timeout: Annotated[int, msgspec.Meta(ge=1)] = _DEFAULT.test_timeout
     env: list[Any] | dict[Any, Any] = []
     """Looked at by `configenv`, which knows the place of each entry."""
     network: Network = _DEFAULT.room_network

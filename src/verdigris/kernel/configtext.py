@@ -24,6 +24,7 @@ _HEAD = """\
 _WIDE = 10**9
 _ROOM_EXAMPLE: Mapping[str, Value] = {
     "timeout": 600,
+    "test_timeout": 60,
     "env": ("DATABASE_URL", "MODE=test"),
     "network": "loopback",
 }
@@ -164,6 +165,8 @@ def _room(settings: Settings) -> _Raw | None:
     said: dict[str, Value] = {}
     if settings.timeout != default.timeout:
         said["timeout"] = settings.timeout
+    if settings.test_timeout != default.test_timeout:
+        said["test_timeout"] = settings.test_timeout
     if settings.room_env:
         said["env"] = settings.room_env
     if settings.room_network != default.room_network:

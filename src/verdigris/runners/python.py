@@ -60,6 +60,7 @@ def invocation(
     sources: Sequence[str] | None = None,
     learn: bool = False,
     withheld: Sequence[str] = (),
+    limit: float | None = None,
 ) -> Invocation:
     """Ids and paths are relative to the worktree, `stack_root` too; no selection means all.
 
@@ -73,6 +74,7 @@ def invocation(
     `learn`: the report tells what was loaded of the environment, for a process that loads it beforehand.
     `withheld`: files of a `disposable` tree that code of the project is not to read: emptied before any of it
     is loaded.
+    `limit`: seconds after which a test that has not ended is stopped, and fails where it is.
     """
     paths = _paths(selection, stack_root)
     arguments = tool.arguments(Asked(paths, tuple(extra), collect_only, cache_dir))
@@ -85,6 +87,8 @@ def invocation(
     }
     if sources is not None:
         settings |= {"fresh": True, "sources": list(sources)}
+    if limit is not None:
+        settings["limit"] = limit
     if learn:
         settings["learn"] = True
     if withheld and disposable:

@@ -9,7 +9,9 @@ import sys
 import unittest
 from typing import TYPE_CHECKING, Any
 
-from .files import maker_of  # noqa: TID252 - the package has another name when injected
+from . import limit  # noqa: TID252 - the package has another name when injected
+from .files import maker_of  # noqa: TID252 - same
+from .limit import Stopped  # noqa: TID252 - same
 from .subject import subject_file  # noqa: TID252 - same
 
 if TYPE_CHECKING:
@@ -56,11 +58,16 @@ def _ours(filename: str) -> bool:
 
 
 def failure(error: BaseException, frames: list[Frame], names: Names) -> dict[str, Any]:
-    places = [[names.path(file), line] for file, line in filter(None, map(_place, frames))]
+    if isinstance(error, Stopped):
+        frames = [frame for frame in frames if frame.filename != limit.__file__]
+    places = [(names.path(file), line) for file, line in filter(None, map(_place, frames))]
     if len(places) > 2 * FRAMES:
         places = places[:FRAMES] + places[-FRAMES:]
-    subject = subject_file(error, frames, names)
-    return {**describe(error), "frames": places, "subject": subject}
+    told = describe(error)
+    if isinstance(error, Stopped):
+        own = [f"{path}:{line}" for path, line in places if not path.startswith("/")]
+        told["message"] += f", while it ran in {own[-1]}" if own else ", while nothing of the project ran"
+    return {**told, "frames": places, "subject": subject_file(error, frames, names)}
 
 
 def _place(frame: Frame) -> tuple[str, int] | None:
@@ -71,7 +78,7 @@ def _place(frame: Frame) -> tuple[str, int] | None:
 def describe(error: BaseException) -> dict[str, Any]:
     message = _text(error)
     kind = type(error).__name__
-    if isinstance(error, _failed()) and _TIMEOUT.match(message):
+    if isinstance(error, Stopped) or (isinstance(error, _failed()) and _TIMEOUT.match(message)):
         return {"error": "Timeout", "bases": [], "assertion": False, "message": message}
     bases = [c.__name__ for c in type(error).__mro__ if getattr(builtins, c.__name__, None) is c]
     return {

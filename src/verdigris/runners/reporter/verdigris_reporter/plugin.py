@@ -15,6 +15,7 @@ from .capped import OUTPUT, capped  # noqa: TID252 - same
 from .channel import CHANNEL  # noqa: TID252 - same
 from .facts import Facts, collect_error  # noqa: TID252 - same
 from .files import Files  # noqa: TID252 - same
+from .limit import Limit  # noqa: TID252 - same
 from .loaded import loaded  # noqa: TID252 - same
 from .names import Names  # noqa: TID252 - same
 from .preload import compare_environment  # noqa: TID252 - same
@@ -70,6 +71,7 @@ class Reporter:
         self.names = Names(settings["worktree"], str(config.rootpath))
         self.facts = Facts(self.names)
         self.selection = Selection(settings.get("select") or [])
+        self.limit = Limit(settings.get("limit"))
         self.worker = worker
         self.tracer = tracing.start(settings) if worker else None
         self.ids: dict[str, str] = {}
@@ -152,10 +154,21 @@ class Reporter:
         CHANNEL.send("started", id=self._id(nodeid))
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self) -> Generator[None, Any, None]:
+        with self.limit.watch():
+            yield
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, None]:
         watch = Watch(item, self.names)
-        yield
+        with self.limit.watch():
+            yield
         watch.close()
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self) -> Generator[None, Any, None]:
+        with self.limit.watch():
+            yield
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import sys
 import time
@@ -14,6 +15,7 @@ from ..failures import UNITTEST, Frame, failure, frames_of, own_frames  # noqa: 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..limit import Limit  # noqa: TID252 - same
     from ..names import Names  # noqa: TID252 - same
     from .naming import Case  # noqa: TID252 - same
     from .printed import Printed  # noqa: TID252 - same
@@ -43,12 +45,14 @@ class Book:
         name: Callable[[Any], Case],
         printed: Printed,
         send: Callable[..., None],
+        limit: Limit,
     ) -> None:
         self.names = names
         self.cases = cases
         self.name = name
         self.printed = printed
         self.send = send
+        self.limit = limit
 
 
 class _Going:
@@ -73,6 +77,7 @@ class Result(unittest.TextTestResult):
         super().__init__(stream, descriptions, verbosity, **more)
         self._book = book
         self._going: _Going | None = None
+        self._watch = contextlib.ExitStack()
         self._begun: set[str] = set()
         self._last: dict[str, Any] | None = None
         """The end of the test before: its class may yet fail to be torn down."""
@@ -92,8 +97,10 @@ class Result(unittest.TextTestResult):
         self._book.printed.mark()
         self._going = _Going(self._case(test))
         super().startTest(test)
+        self._watch.enter_context(self._book.limit.watch())
 
     def stopTest(self, test: Any) -> None:  # noqa: N802
+        self._watch.close()
         super().stopTest(test)
         going, self._going = self._going, None
         if going is not None and (going.came_to_something or sys.exc_info()[0] is None):

@@ -9,6 +9,7 @@ import unittest
 from typing import TYPE_CHECKING, Any
 
 from ..channel import CHANNEL  # noqa: TID252 - the package has another name when injected
+from ..limit import Limit  # noqa: TID252 - same
 from ..names import Names  # noqa: TID252 - same
 from ..preload import compare_environment  # noqa: TID252 - same
 from ..selection import Selection  # noqa: TID252 - same
@@ -54,9 +55,9 @@ def _run(options: Any, settings: dict[str, Any], names: Names) -> int:
         return PASSED
     if not loading.cases:
         return FAILED if loading.errors else NOTHING
-    passed = _run_tests(
-        options, loading, Book(names, loading.cases, _nameless(naming), Printed(), CHANNEL.send)
-    )
+    limit = Limit(settings.get("limit"))
+    book = Book(names, loading.cases, _nameless(naming), Printed(), CHANNEL.send, limit)
+    passed = _run_tests(options, loading, book)
     return PASSED if passed and not loading.errors else FAILED
 
 
