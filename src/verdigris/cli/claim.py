@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from verdigris.cli.completing import open_reds
+from verdigris.cli.completing import tests_and_paths
 from verdigris.cli.opening import here, project
 from verdigris.cli.output import deny, json_option, show, show_json
 from verdigris.core.actions import Deny
 
 
 @click.command("claim")
-@click.argument("words", nargs=-1, metavar="[TEST...] [PATH...]", shell_complete=open_reds)
+@click.argument("words", nargs=-1, metavar="[TEST...] [PATH...]", shell_complete=tests_and_paths)
 @json_option
 def command(words: tuple[str, ...], *, as_json: bool) -> int:
     """Claim that editing PATH... advances the red tests TEST...

@@ -1,4 +1,4 @@
-"""What a shell is offered for an argument: open reds for a claim, laid-aside ids for a restore."""
+"""What a shell is offered for an argument: paths as always, test ids, and edits that are set aside."""
 
 from __future__ import annotations
 
@@ -8,16 +8,43 @@ from verdigris.core.errors import VerdigrisError
 
 if TYPE_CHECKING:
     import click
+    from click.shell_completion import CompletionItem
 
     from verdigris.core.state import WorktreeState
 
 
-def open_reds(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001 - click's signature
-    return [red.test_id for red in _state().valid_reds if red.test_id.startswith(incomplete)]
+def tests_and_paths(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
+    """Before `::` open reds and paths, behind it the tests of that file."""
+    from click.shell_completion import CompletionItem
+
+    reds = [red.test_id for red in _state().valid_reds]
+    if "::" in incomplete:
+        ids = dict.fromkeys((*_written_in(incomplete.partition("::")[0]), *reds))
+        return [CompletionItem(test_id) for test_id in ids if test_id.startswith(incomplete)]
+    found = [CompletionItem(test_id) for test_id in reds if incomplete and test_id.startswith(incomplete)]
+    return [CompletionItem(incomplete, type="file"), *found]
 
 
-def laid_aside(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001 - click's signature
+def paths(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
+
+
+def edits_set_aside(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001 - click's signature
     return [aside for aside in _state().aside if aside.startswith(incomplete)]
+
+
+def _written_in(path: str) -> list[str]:
+    """By the text of the file: a shell does not wait for a collection."""
+    from verdigris.cli.opening import here
+    from verdigris.kernel.testlines import written_tests
+
+    try:
+        text = (here() / path).read_text("utf-8", "surrogateescape")
+        return [f"{path}::{test.name}" for test in written_tests(path, text, ())]
+    except (OSError, VerdigrisError):
+        return []
 
 
 def _state() -> WorktreeState:

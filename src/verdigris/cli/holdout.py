@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from verdigris.cli.completing import paths as complete_paths
 from verdigris.cli.opening import here, persons_only, project
 from verdigris.cli.output import deny, json_option, show, show_json
 from verdigris.core.actions import Deny
@@ -21,7 +22,7 @@ def command() -> None:
 
 
 @command.command("add")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=complete_paths)
 def add(paths: tuple[str, ...]) -> int:
     """Take uncommitted test files out of the tree; settlements run them.
 
@@ -36,7 +37,7 @@ def add(paths: tuple[str, ...]) -> int:
 
 
 @command.command("release")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=complete_paths)
 def release(paths: tuple[str, ...]) -> int:
     """Bring held-out tests back into the tree. Exit code: 0, or 3 denied."""
     from verdigris.kernel.holdout import release

@@ -1,21 +1,21 @@
-"""`tdd restore`: edits that were laid aside come back."""
+"""`tdd restore`: edits that were set aside come back."""
 
 from __future__ import annotations
 
 import click
 
-from verdigris.cli.completing import laid_aside
+from verdigris.cli.completing import edits_set_aside
 from verdigris.cli.opening import project
 from verdigris.cli.output import deny, json_option, show, show_json
 from verdigris.core.actions import Deny
 
 
 @click.command("restore")
-@click.argument("aside", metavar="ID", shell_complete=laid_aside)
+@click.argument("aside", metavar="ID", shell_complete=edits_set_aside)
 @click.option("--show", "only_show", is_flag=True, help="Only print the edits, as a diff.")
 @json_option
 def command(aside: str, *, only_show: bool, as_json: bool) -> int:
-    """Lay the edits on again that were laid aside as ID (`tdd status` lists them)."""
+    """Bring back the edits that were set aside as ID (`tdd status` lists them)."""
     from verdigris.kernel.aside import restore
     from verdigris.kernel.aside import show as diff_of
     from verdigris.views import laid as view

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import click
 
+from verdigris.cli.completing import tests_and_paths
 from verdigris.cli.opening import persons_only, project
 from verdigris.cli.output import deny, show
 from verdigris.views.line import Line, visible
 
 
 @click.command("revise")
-@click.argument("names", nargs=-1, required=True, metavar="TEST_ID|PATH...")
+@click.argument("names", nargs=-1, required=True, metavar="TEST_ID|PATH...", shell_complete=tests_and_paths)
 @click.option("--why", required=True, metavar="WHY", help="The reason; it stays in the log.")
 def command(names: tuple[str, ...], *, why: str) -> int:
     """Let tests be deleted, skipped or weakened, with a reason (a person's word)."""

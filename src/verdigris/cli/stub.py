@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import click
 
+from verdigris.cli.completing import tests_and_paths
 from verdigris.cli.opening import here, project
 from verdigris.cli.output import deny, json_option, show, show_json
 from verdigris.core.actions import Deny
 
 
 @click.command("stub")
-@click.argument("test", metavar="TEST_ID|PATH")
+@click.argument("test", metavar="TEST_ID|PATH", shell_complete=tests_and_paths)
 @json_option
 def command(test: str, *, as_json: bool) -> int:
     """Write stubs of what a test asks of source and source does not have.

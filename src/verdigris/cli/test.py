@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from verdigris.cli.completing import tests_and_paths
 from verdigris.cli.output import json_option
 from verdigris.cli.testing import run
 
 
 @click.command("test")
-@click.argument("words", nargs=-1, metavar="[ID|PATH]...")
+@click.argument("words", nargs=-1, metavar="[ID|PATH]...", shell_complete=tests_and_paths)
 @json_option
 @click.option("--quiet", "-q", is_flag=True, help="Only the summary.")
 @click.option("--verbose", "-v", is_flag=True, help="Tracebacks, whole messages and output of every failure.")

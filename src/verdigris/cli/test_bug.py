@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import click
 
+from verdigris.cli.completing import tests_and_paths
 from verdigris.cli.opening import here, project
 from verdigris.cli.output import deny, show
 from verdigris.core.actions import Deny
 
 
 @click.command("test-bug", options_metavar="")
-@click.argument("words", nargs=-1, metavar="FILE:LINE... WHY | close ID")
+@click.argument("words", nargs=-1, metavar="FILE:LINE... WHY | close ID", shell_complete=tests_and_paths)
 def command(words: tuple[str, ...]) -> int:
-    """Report a wrong test instead of editing it: back to red, with the source edits laid aside.
+    """Report a wrong test instead of editing it: back to red, with the source edits set aside.
 
     The next claim, whose red is proven without them, brings them back. The report excuses a revision
     of the one test at that line; it closes when that test is revised and red, or by `close ID`.
