@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test check format bench redteam clean
@@ -14,6 +15,10 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Verdigris needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+$(TOOLS): $(STAMP) pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
@@ -22,23 +27,23 @@ install: $(STAMP) ## make .venv/ with the command at .venv/bin/tdd
 demo: $(STAMP) ## an agent meets the law, one cheats, a machine builds a kata; offline, in under 30 seconds
 	@$(BIN)/tdd demo
 
-test: $(STAMP) ## the whole suite, the slow end-to-end part included
+test: $(TOOLS) ## the whole suite, the slow end-to-end part included
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-check: $(STAMP) ## format, lint, types, import rules
+check: $(TOOLS) ## format, lint, types, import rules
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-format: $(STAMP) ## put the code into the house format
+format: $(TOOLS) ## put the code into the house format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(STAMP) ## ratios against the floors, interleaved in one run
+bench: $(TOOLS) ## ratios against the floors, interleaved in one run
 	$(BIN)/python benchmarks/run.py
 
-redteam: $(STAMP) ## cheats, honest work and attacks on the gate (CHEATS=folder BYPASS=folder SCRIPTS=folder)
+redteam: $(TOOLS) ## cheats, honest work and attacks on the gate (CHEATS=folder BYPASS=folder SCRIPTS=folder)
 	$(BIN)/python -m redteam.cheats $(if $(CHEATS),--cheats $(CHEATS))
 	$(BIN)/python -m redteam.rounds
 	$(BIN)/python -m redteam.scripts $(if $(SCRIPTS),--cases $(SCRIPTS))

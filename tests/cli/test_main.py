@@ -259,3 +259,15 @@ def test_a_folder_that_is_gone_is_said(bare_cli: Cli, tmp_path: Path) -> None:
     done = _python(bare_cli, code)
     assert done.returncode == 2, done.stderr
     assert "does not exist any more" in done.stderr
+
+
+def test_make_install_brings_the_product_and_make_test_what_it_needs(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    words = ("make", "--dry-run", "--directory", str(root), f"VENV={tmp_path / 'venv'}")
+    install, test = (
+        subprocess.run([*words, target], capture_output=True, text=True, check=True).stdout
+        for target in ("install", "test")
+    )
+    assert "-e .\n" in install
+    assert "[dev]" not in install
+    assert "-e '.[dev]'" in test

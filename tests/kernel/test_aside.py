@@ -115,7 +115,7 @@ def test_what_was_restored_is_not_laid_aside_any_more(world: World) -> None:
 
 @pytest.fixture
 def moving(tmp_path: Path) -> World:
-    """A module with an edit of its last line laid aside, and green again."""
+    """A module with an edit of its last line set aside, and green again."""
     world = make_world(tmp_path / "repo", **{"many.py": LINES})
     world.green_by_record("many.py")
     world.write("many.py", LINES + "last = 1\n")

@@ -99,7 +99,7 @@ def test_settle_that_strikes_out(tmp_path: Path, canned_runs: None) -> None:
 
 
 def repaired(world: World) -> None:
-    """Whoever finished the laying aside, the log says why, once."""
+    """Whoever finished the setting aside, the log says why, once."""
     assert len(world.events(Repair)) == len(world.state.aside)
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,10 +12,16 @@ from verdigris.core.events import Accepted, EditClaim, Repair, SuiteRun, TestRun
 from verdigris.core.report import Status
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
+from verdigris.kernel import trial
+from verdigris.kernel.execution import execute
 from verdigris.kernel.settle import settle
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from verdigris.core.report import TestReport
+    from verdigris.kernel.project import Project
 
 WRONG = CALC + "\n\ndef sub(a, b):\n    return 0\n"
 MUL_ID = "tests/test_mul.py::test_mul"
@@ -191,6 +197,24 @@ def test_an_unstable_test_is_a_concern(world: World, monkeypatch: pytest.MonkeyP
     done = world.settle()
     assert done.verdict.accepted
     assert "tests/test_flaky.py::test_flaky" in done.verdict.concerns[0]
+
+
+def test_a_test_that_failed_before_is_run_once_on_each_tree(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may take long, and it cannot be lost: nobody needs to know whether it would pass this time."""
+    world.write("tests/test_old.py", "def test_old():\n    assert False\n")
+    world.green()
+    world.write("calc.py", CALC + SUB)
+    again: list[Sequence[str]] = []
+
+    def counted(project: Project, natives: Sequence[str], **how: Any) -> TestReport:
+        again.append(natives)
+        return execute(project, natives, **how)
+
+    monkeypatch.setattr(trial, "execute", counted)
+    assert world.settle().verdict.accepted
+    assert again == [["tests/test_old.py"]]
 
 
 def test_a_changed_test_is_tampered_and_kept(world: World) -> None:

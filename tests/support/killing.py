@@ -81,7 +81,7 @@ def rehearse(
     """Kill `operate` at each step, on a copy each; the next command leads to a place of rest.
 
     `again`: the same command, given once more after the kill, ends where the undisturbed one did.
-    `keeps`: every file that was in the tree is there, or laid aside. `check` looks at each recovered copy.
+    `keeps`: every file that was in the tree is there, or set aside. `check` looks at each recovered copy.
     """
     resting = _undisturbed(_copy(world, stage / "undisturbed"), operate)
     after: list[Standing] = []

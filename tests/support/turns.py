@@ -117,7 +117,7 @@ class World:
         return self.project.log.verify().whole
 
     def aside(self) -> str:
-        """The newest thing laid aside."""
+        """The newest thing set aside."""
         return list(self.state.aside)[-1]
 
 

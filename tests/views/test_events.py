@@ -21,14 +21,24 @@ RECORD = Record(
 
 
 def test_one_line_per_event_with_the_facts_that_tell_most() -> None:
-    line = view.line(RECORD)
-    assert line.text == "     7  1970-01-01 00:00:00  main  person  denied  red-first"
+    (line,) = view.lines([RECORD])
+    assert line.text == "7  1970-01-01 00:00:00  main  person  denied  red-first"
     assert line.dot == "red"
+
+
+def test_columns_line_up_whatever_the_words_and_dots() -> None:
+    seen = replace(RECORD, seq=1234, actor={"role": "agent"}, type="test_run", data={"test_id": "t::a"})
+    shown = [f"{'' if line.dot is None else '● '}{line.text}" for line in view.lines([RECORD, seen])]
+    assert shown == [
+        "●    7  1970-01-01 00:00:00  main  person  denied    red-first",
+        "  1234  1970-01-01 00:00:00  main  agent   test_run  t::a",
+    ]
+    assert view.lines([]) == []
 
 
 def test_a_number_without_its_name_is_left_out() -> None:
     claim = replace(RECORD, type="edit_claim", data={"test_id": "t::a", "edit_target": "calc.py", "red": 7})
-    assert view.line(claim).text.endswith("edit_claim  t::a  calc.py")
+    assert view.lines([claim])[0].text.endswith("edit_claim  t::a  calc.py")
 
 
 def test_data_is_the_whole_event() -> None:

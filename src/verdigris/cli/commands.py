@@ -15,8 +15,8 @@ GROUPS = {
     "When stuck": {
         "test-bug": "Report a wrong test instead of editing it.",
         "revise": "Give a reason for deleting or weakening a test.",
-        "aside": "Put source edits aside that were made before a red.",
-        "restore": "Bring edits back that were put aside.",
+        "aside": "Set source edits aside that were made before a red.",
+        "restore": "Bring edits back that were set aside.",
         "displaced": "Recover files that Verdigris overwrote.",
         "off": "Switch the laws off, with a reason.",
         "on": "Switch the laws on again.",

@@ -37,7 +37,7 @@ def command(ctx: click.Context, number: int | None, *, as_json: bool) -> int:
     if as_json:
         _show_events(_last(log, number))
     else:
-        show(view.line(record) for record in _last(log, number or SHOWN))
+        show(view.lines(_last(log, number or SHOWN)))
     return 0
 
 

@@ -16,7 +16,7 @@ ACCEPTED, REPAIRED = "accepted", "repaired"
 
 
 def machine_after(m: MachineState, event: Event, asides: int = 0) -> MachineState:
-    """`asides`: how many things were laid aside in the worktree so far."""
+    """`asides`: how many things were set aside in the worktree so far."""
     match event:
         case e.MachineStarted():
             return replace(m, runs=m.runs + 1, first=event.first, last=event.last, stopped=None)

@@ -59,7 +59,7 @@ class Claim:
 class Turn:
     id: str
     tree: str
-    """The start: what laying aside goes back to, and the frozen oracle."""
+    """The start: what setting aside goes back to, and the frozen oracle."""
     suspended: bool = False
     judged: str | None = None
     """The tree of the last settlement within this turn."""
@@ -154,7 +154,7 @@ class OpenStep:
     concerns: tuple[str, ...] = ()
     """What the accepting verdict noticed."""
     asides: int = 0
-    """How many things were laid aside before it began."""
+    """How many things were set aside before it began."""
 
 
 @value

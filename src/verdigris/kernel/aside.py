@@ -35,7 +35,7 @@ def carry_out_restore(project: Project, intent: Restoring) -> None:
 
 
 def lay_unclaimed_aside(project: Project) -> LaidAside | Deny | None:
-    """`tdd aside`: source edits made before any red step aside, and come back with the next claim."""
+    """`tdd aside`: source edits made before any red are set aside, and come back with the next claim."""
     with operation(project) as state:
         decision = decide(state, Do("aside"), project.settings)
         if isinstance(decision, Deny):
@@ -59,7 +59,7 @@ def lay_unclaimed_aside(project: Project) -> LaidAside | Deny | None:
 
 
 def restore(project: Project, aside: str) -> tuple[str, ...] | Deny:
-    """`tdd restore ID`: the paths that were laid on again."""
+    """`tdd restore ID`: the paths that were brought back."""
     with operation(project) as state:
         decision = decide(state, Do("restore", aside), project.settings)
         if isinstance(decision, Deny):
@@ -119,7 +119,7 @@ def _frozen(laid: LaidAside, path: str) -> Deny:
 
 
 def show(project: Project, aside: str) -> str:
-    """What was laid aside, as a diff to read."""
+    """What was set aside, as a diff to read."""
     laid = _known(project.state(), aside)
     return project.workspace.diff(laid.start, laid.edited, laid.paths)
 

@@ -47,9 +47,9 @@ class Claimed:
     test_ids: tuple[str, ...]
     targets: tuple[str, ...]
     restored: tuple[str, ...] = ()
-    """Paths whose laid-aside edits came back with this claim."""
+    """Paths whose set-aside edits came back with this claim."""
     held_back: tuple[str, ...] = ()
-    """Laid-aside ids that would not go on again without a conflict."""
+    """Set-aside ids that would not go on again without a conflict."""
     new: tuple[str, ...] = ()
     """Targets that do not exist yet."""
     alike: Mapping[str, str] = field(default_factory=dict)

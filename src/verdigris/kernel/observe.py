@@ -205,7 +205,7 @@ def take_ground(
     if state.refactor is not None:
         start, under = _moved_along(project, state.refactor.tree, current, paths)
         if under:
-            # Otherwise an abort would lay aside what others committed.
+            # Otherwise an abort would set aside what others committed.
             begun = state.refactor
             events.append(
                 RefactorBegun(

@@ -282,7 +282,7 @@ def _result(
 
 
 def abort(project: Project) -> Aborted | Deny:
-    """Everything that the refactor changed in source and tests is laid aside."""
+    """Everything that the refactor changed in source and tests is set aside."""
     with operation(project) as state:
         decision = decide(
             state, Do("refactor abort"), project.settings, in_progress=in_progress(project.repo)

@@ -1,4 +1,4 @@
-"""Back to a tree that is known: what differs from it is laid aside, and whatever is open ends with that."""
+"""Back to a tree that is known: what differs from it is set aside, and whatever is open ends with that."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def lay_back(project: Project, tree: str, why: str) -> tuple[str, ...]:
-    """The paths that were laid aside; nobody's verdict, so nobody's strike."""
+    """The paths that were set aside; nobody's verdict, so nobody's strike."""
     with operation(project) as state:
         now = project.workspace.snapshot()
         paths = tuple(change.path for change in project.workspace.changes(tree, now)) if tree != now else ()

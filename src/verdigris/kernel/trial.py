@@ -118,17 +118,19 @@ def _before(
         with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
             known = collect(project, layer=beside(layer, room))
     missing = known - {r.native_id for r in report.results} - claimed
-    unstable = _pass_this_time(project, state, failing, room)
-    suspects = (failing - unstable) | missing
+    suspects = failing | missing
     if not suspects:
-        return Before({}, frozenset(unstable))
+        return Before({})
     with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
         names = _existing(project, suspects)
         there = execute(project, names, layer=beside(layer, room), timeout=time_limit(project, state))
+    was = {r.native_id: r.status for r in there.results if r.native_id in suspects}
+    # What failed at the start is no loss: only what passed there is worth a second run here.
+    doubtful = [native for native in failing if was.get(native) is Status.PASS]
     seen = {r.native_id for r in (*report.results, *there.results)}
     return Before(
-        {r.native_id: r.status for r in there.results if r.native_id in suspects},
-        frozenset(unstable),
+        was,
+        frozenset(_pass_this_time(project, state, doubtful, room)),
         _uncollected(project, state, tree, missing, seen),
     )
 

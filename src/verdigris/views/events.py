@@ -9,6 +9,8 @@ from verdigris.core.record import flatten
 from verdigris.views.line import Dot, Line, counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from verdigris.core.record import Record
     from verdigris.kernel.log.finding import Verification
     from verdigris.kernel.log.repair import Repaired
@@ -31,12 +33,26 @@ _TELLING = (
 _DOTS: dict[str, Dot] = {"accepted": "green", "denied": "red", "violation": "red", "repair": "red"}
 
 
-def line(record: Record) -> Line:
-    when = datetime.fromtimestamp(record.ts / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+def lines(records: Iterable[Record]) -> list[Line]:
+    """One line an event, in columns as wide as the widest of what is shown."""
+    found = list(records)
+    texts = [(f"{r.seq}", _when(r), r.worktree, r.actor.get("role", ""), r.type) for r in found]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    return [_line(record, text, widths) for record, text in zip(found, texts, strict=True)]
+
+
+def _line(record: Record, text: tuple[str, ...], widths: Sequence[int]) -> Line:
+    seq, *rest = text
     facts = [fact for name in _TELLING if (fact := _fact(record.data.get(name)))]
-    who = record.actor.get("role", "")
-    text = f"{record.seq:>6}  {when}  {record.worktree}  {who}  {record.type}  {'  '.join(facts)}"
-    return Line(text.rstrip(), _DOTS.get(record.type))
+    columns = (cell.ljust(width) for cell, width in zip(rest, widths[1:], strict=True))
+    # A dot takes two columns of its own.
+    indent = "" if record.type in _DOTS else "  "
+    text_of_line = "  ".join((f"{indent}{seq.rjust(widths[0])}", *columns, *facts))
+    return Line(text_of_line.rstrip(), _DOTS.get(record.type))
+
+
+def _when(record: Record) -> str:
+    return datetime.fromtimestamp(record.ts / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _fact(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""A verdict: what was judged, why, what was laid aside and how to get it back; the footer comes last."""
+"""A verdict: what was judged, why, what was set aside and how to get it back; the footer comes last."""
 
 from __future__ import annotations
 

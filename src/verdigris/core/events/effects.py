@@ -37,7 +37,7 @@ class Restoring(Announcement):
     before: str
     """The tree as it stood."""
     after: str
-    """The tree with the edits laid on again."""
+    """The tree with the edits brought back."""
 
 
 @value

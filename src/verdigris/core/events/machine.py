@@ -23,7 +23,7 @@ class MachineEnded(Event):
 
 @value
 class StepBegun(Event):
-    """One role's step, on a clean tree; what is not committed of it is laid aside before another try."""
+    """One role's step, on a clean tree; what is not committed of it is set aside before another try."""
 
     step: int
     role: str

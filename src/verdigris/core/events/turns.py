@@ -121,7 +121,7 @@ class Repair(Event):
     why: str
     test_ids: tuple[str, ...]
     aside: str
-    """What was laid aside."""
+    """What was set aside."""
 
 
 @value

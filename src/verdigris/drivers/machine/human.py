@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from verdigris.drivers.machine.stepping import Outcome
 
 PATIENT = 1_000_000
-"""Strikes: a person's edits are not laid aside, they go on with them."""
+"""Strikes: a person's edits are not set aside, they go on with them."""
 _WORDS = {
     "!nothing": (Say.NOTHING_TO_DO, (Role.REFACTORER,)),
     "!wrong": (Say.TEST_IS_WRONG, tuple(Role)),
@@ -121,11 +121,11 @@ class HumanStep:
     # -- before and after the edits -----------------------------------------------------------
 
     def _prepare(self) -> None:
-        """Into the phase of the role; edits that are there already are laid on again in it."""
+        """Into the phase of the role; edits that are there already are brought back in it."""
         project, state = self._project, self._project.state()
         if self._role is Role.TESTER or state.phase is not Phase.RED:
             return
-        lay_back(project, open_step(project).tree, "laid on again when the step has begun")
+        lay_back(project, open_step(project).tree, "brought back when the step has begun")
         laid = list(project.state().aside)[-1] if project.state().asides > state.asides else None
         if self._role is Role.REFACTORER:
             _done(refactor.begin(project, uncovered=False))

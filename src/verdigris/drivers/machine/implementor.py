@@ -47,7 +47,7 @@ def _current(project: Project, tree: str) -> tuple[Red, ...]:
 def judge_implementation(
     machine: Machine, project: Project, plan: EditPlan, left: Collection[str], seen: Seen
 ) -> Bad | None:
-    """None: accepted. One strike, so that what is not accepted has been laid aside already."""
+    """None: accepted. One strike, so that what is not accepted has been set aside already."""
     reds = open_reds(project, left)
     if not reds:
         return forbidden("no test is red any more, so nothing may be implemented")

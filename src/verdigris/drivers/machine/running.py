@@ -163,7 +163,7 @@ class Run:
             )
 
     def _as_committed(self) -> None:
-        """What lies in the private worktree and belongs to no step is laid aside."""
+        """What lies in the private worktree and belongs to no step is set aside."""
         lay_back(self._machine.project, self._start_tree(), "it belonged to no step")
 
     def _start_tree(self) -> str:

@@ -70,7 +70,7 @@ class Step:
         try:
             return self._taken()
         except BaseException:
-            # Ctrl-C too: what is not accepted is laid aside, and the step can be taken again.
+            # Ctrl-C too: what is not accepted is set aside, and the step can be taken again.
             with suppress(VerdigrisError):
                 self._back("the step was interrupted")
             raise
