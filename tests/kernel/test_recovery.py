@@ -33,6 +33,8 @@ from verdigris.kernel.testbug import report_bug
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.usefixtures("remembered_runs")
+
 MUL_ID = "tests/test_mul.py::test_mul"
 TEST_MUL = "import calc\n\n\ndef test_mul():\n    assert calc.mul(2, 3) == 6\n"
 WRONG = CALC + "\n\ndef sub(a, b):\n    return 0\n"

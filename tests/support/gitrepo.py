@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 IDENTITY = {
     "GIT_AUTHOR_NAME": "Ada",
@@ -86,3 +90,29 @@ def make_repo(root: Path, *, object_format: str = "sha1", branch: str = "main") 
     repo = GitRepo(root, home)
     repo.git("init", "--quiet", "--template=", f"--object-format={object_format}", "--initial-branch", branch)
     return repo
+
+
+def copied(root: Path, make: Callable[[Path], object], *key: object) -> GitRepo:
+    """What `make` makes of the same key is made once for all tests of this process; `root` is a copy."""
+    pattern = _patterns() / hashlib.sha256(repr((os.geteuid(), key)).encode()).hexdigest()[:16] / "repo"
+    if not pattern.exists():
+        unfinished = pattern.with_name("unfinished")
+        shutil.rmtree(unfinished.parent, ignore_errors=True)
+        make(unfinished)
+        unfinished.rename(pattern)
+    home = root.with_name(f"{root.name}.home")
+    home.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(pattern, root, symlinks=True, dirs_exist_ok=True)
+    return GitRepo(root, home)
+
+
+def forget_patterns() -> None:
+    if _patterns.cache_info().currsize:
+        shutil.rmtree(_patterns())
+
+
+@cache
+def _patterns() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="tdd-patterns."))
+    folder.chmod(0o755)
+    return folder

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from support.gitrepo import GitRepo, make_repo
+from support.gitrepo import GitRepo, copied, make_repo
 from verdigris.core.actions import Actor, Deny
 from verdigris.core.events import Event, TestRun, decode
 from verdigris.core.report import Status
 from verdigris.kernel.claiming import Claimed, claim
+from verdigris.kernel.interpreter import find_interpreter
 from verdigris.kernel.project import Project, open_project
 from verdigris.kernel.settle import Settlement, settle
 from verdigris.kernel.setup import initialise
@@ -132,6 +134,10 @@ def make_live_world(root: Path, config: str = "", **files: str) -> World:
 
 
 def _made(root: Path, config: str, files: Mapping[str, str]) -> World:
+    return World(copied(root, lambda place: _make(place, config, files), config, *files.items()))
+
+
+def _make(root: Path, config: str, files: Mapping[str, str]) -> None:
     repo = make_repo(root)
     repo.write("tdd.yaml", config)
     repo.write("conftest.py", "")
@@ -141,4 +147,5 @@ def _made(root: Path, config: str, files: Mapping[str, str]) -> World:
         repo.write(path, text)
     repo.commit("a calculator")
     initialise(root, Actor(client="test"))
-    return World(repo)
+    known = open_project(root, Actor(client="test")).repo.private / "interpreters.json"
+    find_interpreter(root, root, sys.executable, os.environ, known)

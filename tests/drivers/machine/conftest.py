@@ -35,7 +35,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def apart(home: Path) -> Iterator[None]:
+def apart(home: Path, remembered_runs: None) -> Iterator[None]:
     with _apart(home):
         yield
 

@@ -1,0 +1,147 @@
+"""The same tests on the same files are run once a session: for all that is not about the running itself."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from support.killing import listing
+from verdigris.core.report import Ended, Status
+from verdigris.kernel import calling
+from verdigris.kernel.room.opening import possible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from verdigris.core.report import TestReport
+
+_NOT_SEEN = frozenset({"tdd.yaml", "talk.jsonl"})
+"""What lies in our projects, and no test of theirs reads."""
+_OF_RUNS = (
+    "stacks",
+    "spec",
+    "oracle_include",
+    "oracle_exclude",
+    "room_env",
+    "room_network",
+    "room_git",
+    "room_plugins",
+)
+"""The settings that a run, or the report of what it wrote, depends on."""
+_TOOL = ("PYTEST_ADDOPTS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+_LASTING = (Ended.FINISHED, Ended.NO_START, Ended.EARLY_EXIT)
+"""Not a matter of time or of who killed it."""
+_ROOT = "\0root\0"
+
+
+@contextmanager
+def same_runs(folder: Path) -> Iterator[None]:
+    """Reports are kept in `folder`: forked commands and other workers find them too."""
+    folder.mkdir(exist_ok=True)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(calling, "_in_a_room", _Memory(folder, calling._in_a_room))
+        yield
+
+
+@dataclass(frozen=True)
+class _Memory:
+    folder: Path
+    run: Any
+
+    def __call__(self, job: Any, layer: Any) -> TestReport:
+        root = str(job.project.root)
+        kept = self.folder / _key(job, layer, root)
+        if kept.exists():
+            report: TestReport = _read(pickle.loads(kept.read_bytes()), root)
+            _tell(job.progress, report)
+            return report
+        report = self.run(job, layer)
+        if report.ended not in _LASTING:
+            return report
+        fresh = kept.with_name(f"{kept.name}.{os.getpid()}")
+        fresh.write_bytes(pickle.dumps(_told(report, root)))
+        fresh.replace(kept)
+        return report
+
+
+def _key(job: Any, layer: Any, root: str) -> str:
+    """All that a run's report may depend on: the files, what is asked, how, and the environment."""
+    asked = replace(job, project=None, progress=None, timeout=0)
+    surroundings = sorted(
+        (name, value)
+        for name, value in os.environ.items()
+        if name.startswith("PYTHON") or name in {*_TOOL, *job.project.settings.room_env}
+    )
+    settings = job.project.settings
+    room = [getattr(settings, name) for name in _OF_RUNS]
+    facts = (
+        asked,
+        _laid(job.project, layer),
+        room,
+        possible(job.project),
+        surroundings,
+        _files(job.project.root),
+    )
+    return hashlib.sha256(repr(facts).replace(root, _ROOT).encode(errors="surrogateescape")).hexdigest()
+
+
+def _laid(project: Any, layer: Any) -> object:
+    """The files that the run sees instead of the worktree's, and what it does not see."""
+    if layer is None:
+        return None
+    files = [entry for entry in project.workspace.files(layer.wanted) if entry.path not in _NOT_SEEN]
+    return files, layer.firm, layer.cacheless, layer.hidden, layer.dates
+
+
+def _files(root: Path) -> list[tuple[str, object]]:
+    return [(path, about) for path, about in listing(root).items() if path not in _NOT_SEEN]
+
+
+def _told(one: Any, root: str) -> Any:
+    """As pickle takes it; without the project's root, wherever a text names it."""
+    match one:
+        case str() if type(one) is str:
+            return one.replace(root, _ROOT)
+        case tuple() | frozenset():
+            return type(one)(_told(part, root) for part in one)
+        case dict():
+            return {_told(key, root): _told(part, root) for key, part in one.items()}
+        case _ if is_dataclass(one):
+            return _Value(type(one), {f.name: _told(getattr(one, f.name), root) for f in fields(one)})
+        case _:
+            return one
+
+
+def _read(one: Any, root: str) -> Any:
+    match one:
+        case str() if type(one) is str:
+            return one.replace(_ROOT, root)
+        case tuple() | frozenset():
+            return type(one)(_read(part, root) for part in one)
+        case dict():
+            return {_read(key, root): _read(part, root) for key, part in one.items()}
+        case _Value(made, parts):
+            return made(**_read(parts, root))
+        case _:
+            return one
+
+
+@dataclass(frozen=True)
+class _Value:
+    made: Any
+    parts: dict[str, Any]
+
+
+def _tell(progress: Any, report: TestReport) -> None:
+    if progress is None:
+        return
+    progress.collected(len(report.collected))
+    for result in report.results:
+        progress.finished(result.native_id, Status(result.status))
