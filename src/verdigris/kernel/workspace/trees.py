@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.change import Change, Entry
 from verdigris.core.errors import StorageError
 from verdigris.kernel.workspace.git import null_split
+from verdigris.kernel.workspace.objects import Elsewhere, Objects
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -24,7 +25,10 @@ RAW = ("-r", "-z", "--raw", "--no-abbrev", "--no-renames")
 
 
 def changes(git: Git, old: str, new: str) -> tuple[Change, ...]:
-    return _raw(git.run("diff-tree", *RAW, old, new))
+    try:
+        return _sorted(Objects(git.git_dir).changes(old, new))
+    except Elsewhere:
+        return _raw(git.run("diff-tree", *RAW, old, new))
 
 
 def staged(git: Git, tree: str) -> tuple[Change, ...]:
@@ -40,6 +44,10 @@ def _raw(output: bytes) -> tuple[Change, ...]:
         before = (None, None) if old_mode == ABSENT else (old_mode, old_blob)
         after = (None, None) if new_mode == ABSENT else (new_mode, new_blob)
         found.append(Change(path, *before, *after))
+    return _sorted(found)
+
+
+def _sorted(found: Iterable[Change]) -> tuple[Change, ...]:
     return tuple(sorted(found, key=lambda change: change.path))
 
 
@@ -52,13 +60,25 @@ def diff(git: Git, old: str, new: str, paths: Sequence[str]) -> str:
 
 
 def files(git: Git, tree: str) -> tuple[Entry, ...]:
-    return _listed(git.run("ls-tree", "-r", "-z", "--full-tree", tree))
+    try:
+        return tuple(Objects(git.git_dir).files(tree))
+    except Elsewhere:
+        return _listed(git.run("ls-tree", "-r", "-z", "--full-tree", tree))
 
 
 def entries(git: Git, tree: str, paths: Collection[str]) -> dict[str, Entry]:
     """Those of `paths` that are files or links in `tree`."""
     if not paths:
         return {}
+    store = Objects(git.git_dir)
+    try:
+        known = {path: store.entry_at(tree, path) for path in paths}
+        return {path: entry for path, entry in known.items() if entry is not None}
+    except Elsewhere:
+        return _entries(git, tree, paths)
+
+
+def _entries(git: Git, tree: str, paths: Collection[str]) -> dict[str, Entry]:
     if len(paths) > ASK_BY_PATH:
         wanted = frozenset(paths)
         listed = tuple(entry for entry in files(git, tree) if entry.path in wanted)
@@ -69,15 +89,33 @@ def entries(git: Git, tree: str, paths: Collection[str]) -> dict[str, Entry]:
 
 def read_many(git: Git, tree: str, paths: Iterable[str]) -> dict[str, bytes | None]:
     asked = list(dict.fromkeys(paths))
+    store = Objects(git.git_dir)
+    try:
+        return {path: store.blob_at(tree, path) for path in asked}
+    except Elsewhere:
+        return _read_many(git, tree, asked)
+
+
+def _read_many(git: Git, tree: str, asked: Sequence[str]) -> dict[str, bytes | None]:
     # A line of the batch cannot hold a line break, so such names are asked for by their blob.
     odd = entries(git, tree, [path for path in asked if "\n" in path or "\r" in path])
     names = {path: f"{tree}:{path}" for path in asked if "\n" not in path and "\r" not in path}
     names |= {path: entry.blob for path, entry in odd.items()}
-    found = dict(zip(names, blobs(git, names.values(), within=tree), strict=True))
+    found = dict(zip(names, _blobs(git, names.values(), within=tree), strict=True))
     return {path: found.get(path) for path in asked}
 
 
-def blobs(git: Git, names: Iterable[str], *, within: str | None = None) -> list[bytes | None]:
+def blobs(git: Git, names: Iterable[str]) -> list[bytes | None]:
+    """The bytes of each named blob; None for what is absent or no blob."""
+    asked = list(names)
+    store = Objects(git.git_dir)
+    try:
+        return [store.blob(name) for name in asked]
+    except Elsewhere:
+        return _blobs(git, asked)
+
+
+def _blobs(git: Git, names: Iterable[str], *, within: str | None = None) -> list[bytes | None]:
     """The bytes of each named blob in one process; None for what is absent or no blob.
 
     `within` is a tree that must be there, since what a lost tree holds is not "absent".
