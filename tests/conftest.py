@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import compileall
 import os
+import pwd
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +19,20 @@ from support.sameruns import same_runs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from _pytest.terminal import TerminalReporter
+
+
+def _tell_where_tools_live() -> None:
+    """With a HOME that is empty: where the user's own has the toolchains of rustup and what npm fetched."""
+    home = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    places = {"RUSTUP_HOME": ".rustup", "npm_config_cache": ".npm", "npm_config_userconfig": ".npmrc"}
+    for name, place in places.items():
+        if (home / place).exists() and not Path.home().joinpath(place).exists():
+            os.environ.setdefault(name, str(home / place))
+
+
 os.environ["VERDIGRIS_WARM"] = "0"
+_tell_where_tools_live()
 # The suite's own modules are rewritten once, not once a worker and a run.
 sys.dont_write_bytecode = False
 
@@ -26,6 +41,19 @@ def pytest_configure(config: pytest.Config) -> None:
     """Half of a short run compiled our own modules: what a room's process compiles goes with the room."""
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(Path(verdigris.__file__).parent, quiet=2)
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    """One line for each reason: what was not tried on this machine, and why."""
+    skipped = terminalreporter.getreports("skipped")
+    reasons = Counter(_reason(report) for report in skipped)
+    for reason, count in sorted(reasons.items()):
+        terminalreporter.write_line(f"not tried: {count} {'test' if count == 1 else 'tests'}: {reason}")
+
+
+def _reason(report: pytest.TestReport) -> str:
+    said = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return " ".join(said.removeprefix("Skipped: ").split())
 
 
 def pytest_unconfigure() -> None:

@@ -8,6 +8,8 @@ import subprocess
 import time
 from typing import TYPE_CHECKING
 
+import pytest
+
 from verdigris.runners.protocol import Answered, Called, Request
 
 if TYPE_CHECKING:
@@ -106,6 +108,17 @@ def answered(
     )
     calls = runner.called(request)
     return request, tuple(execute(called, folder, timeout=timeout, env=env) for called in calls)
+
+
+def skip_where_maven_cannot(cwd: Path) -> None:
+    """Where Maven cannot do its work, though nobody but this test asks it: skipped, with its own words."""
+    argv = ["mvn", "-o", "-B", "-q", "test", "-Dmaven.test.failure.ignore=true"]
+    done = subprocess.run(
+        argv, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    words = [line for line in f"{done.stdout}\n{done.stderr}".splitlines() if "[ERROR]" in line]
+    if done.returncode and words:
+        pytest.skip(f"Maven cannot do its work on this machine: {words[0].strip()[:300]}")
 
 
 def why_not(tool: str, version: str) -> str:
