@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.usual import go, node, others, python, rust
-from verdigris.core.usual.everywhere import SWITCHES, TRANSIENT
 
 if TYPE_CHECKING:
     from verdigris.core.settings import Stack
     from verdigris.core.usual.forms import Usual
-
-__all__ = ["SWITCHES", "TRANSIENT", "usual"]
 
 
 def usual(stack: Stack) -> Usual:

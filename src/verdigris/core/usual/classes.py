@@ -9,7 +9,8 @@ from verdigris.core.classify import Classes, Detected, where
 from verdigris.core.globs import compile_glob
 from verdigris.core.languages import suffixes_of
 from verdigris.core.pathclass import PathClass
-from verdigris.core.usual import SWITCHES, TRANSIENT, usual
+from verdigris.core.usual import usual
+from verdigris.core.usual.everywhere import SWITCHES, TRANSIENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
