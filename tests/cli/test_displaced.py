@@ -13,7 +13,7 @@ TEST = "tests/test_add.py"
 
 
 def test_what_had_to_make_way_is_listed_and_printed(cli: Cli) -> None:
-    assert "nothing had to make way" in cli.ok("displaced").out
+    assert "Verdigris has overwritten nothing" in cli.ok("displaced").out
     project = open_project(cli.repo.root, Actor())
     tree = project.workspace.snapshot()
     for text in ("# first\n", "# second\n"):

@@ -87,7 +87,8 @@ def test_the_gate_before_an_agent_goes_in_and_out(empty: Cli) -> None:
     done = empty.ok("init", "--agent", "claude")
     assert ".claude/settings.json" in done.err
     assert (empty.root / ".claude/settings.local.json").is_file()
-    assert "in place already" in empty.ok("init", "--agent", "claude").out
+    assert "settings.local.json" not in empty.repo.git("status", "--porcelain", "--untracked-files=all")
+    assert "Claude Code is connected already" in empty.ok("init", "--agent", "claude").out
     junk = empty.tdd("hook", "claude")
     assert (junk.code, junk.out) == (2, "")
     assert ".claude/settings.json" in empty.ok("uninit").out

@@ -90,7 +90,7 @@ def test_a_longer_wait_says_for_whom(
     told = capfd.readouterr().err
     assert told.count("\n") == 1
     assert told.startswith(f"tdd: waiting for process {other.pid} (flock {path}")
-    assert told.endswith("which holds the lock `operation`\n")
+    assert told.endswith("to end (it holds the lock `operation`)\n")
 
 
 def test_a_hook_waits_no_longer_than_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +99,9 @@ def test_a_hook_waits_no_longer_than_its_time(tmp_path: Path, monkeypatch: pytes
     lock.answer_within(0.05)
     with (
         locked(path),
-        pytest.raises(UserError, match=f"process {os.getpid()} .* is using operation"),
+        pytest.raises(
+            UserError, match=f"process {os.getpid()} .* is at work here \\(it holds the lock `operation`\\)"
+        ),
         locked(path, wait=60),
     ):
         pass

@@ -20,14 +20,14 @@ AGENTS = ("claude",)
 
 
 @click.command("init")
-@click.option("--agent", "agents", multiple=True, metavar="NAME", help="Put a gate before a coding agent.")
+@click.option("--agent", "agents", multiple=True, metavar="NAME", help="Connect a coding agent (claude).")
 @click.option("--lang", metavar="NAME", help="Only the stacks of this language: python, node, rust, go, …")
 @click.option(
     "--kata", metavar="PATH", help="The text that says what is to be built; scaffolds a project for it."
 )
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def command(agents: tuple[str, ...], lang: str | None, kata: str | None, *, yes: bool) -> int:
-    """Set Verdigris up in this repository, and with --agent a gate before that coding agent (claude).
+    """Set Verdigris up in this repository, and with --agent connect that coding agent (claude).
 
     Writes tdd.yaml, and records it with the tree as it stands in the log inside the git folder. With --kata,
     or with --lang python, rust or node in an empty folder, it makes what is missing of a project too: a git
@@ -101,6 +101,6 @@ def _installed(agents: tuple[str, ...]) -> list[Line]:
 def _refuse_later(agents: tuple[str, ...]) -> None:
     if later := [agent for agent in agents if agent not in AGENTS]:
         raise UserError(
-            f"a gate before {', '.join(later)} is not in this version yet.",
+            f"this version cannot connect {', '.join(later)} yet.",
             hint="`tdd init --agent claude`, or without --agent: `tdd test` and `tdd settle` serve any agent",
         )

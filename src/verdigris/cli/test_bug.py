@@ -41,5 +41,5 @@ def _close(bugs: tuple[str, ...]) -> int:
     if len(bugs) != 1:
         raise click.UsageError("name one open test-bug: tdd test-bug close b1")
     places = close_bug(project(), bugs[0])
-    show([Line(f"test-bug {bugs[0]} closed: {', '.join(places)} stands as it is")])
+    show([Line(f"test-bug {bugs[0]} closed: the test at {', '.join(places)} stays as it is")])
     return 0

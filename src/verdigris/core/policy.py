@@ -85,7 +85,7 @@ def _write_one(state: WorktreeState, file: FileWrite, settings: Settings) -> Den
     match file.cls, state.phase:
         case PathClass.SWITCH, _:
             return Deny(
-                "switch", f"{name} belongs to the gate: it is never an agent's to write.", "leave it as it is"
+                "switch", f"{name} switches Verdigris itself, so no agent may write it.", "leave it as it is"
             )
         case _, Phase.OFF:
             return "ok"
@@ -115,7 +115,7 @@ def _frozen(name: str) -> Deny:
     )
     return Deny(
         "frozen-oracle",
-        f"{name} is part of the oracle, frozen from claim to verdict.",
+        f"{name} decides the verdict, so it is frozen from claim to verdict.",
         f"make the source pass it; {wrong}",
     )
 
@@ -125,7 +125,7 @@ def _mixed(file: FileWrite, name: str) -> Deny | str:
         return "ok"
     return Deny(
         "frozen-oracle",
-        f"the test runner's keys in {name} are part of the oracle, frozen until the verdict.",
+        f"the test runner's keys in {name} decide the verdict, so they are frozen until it is given.",
         "change its other keys only, or settle first",
     )
 
@@ -151,7 +151,7 @@ def _source_in_green(state: WorktreeState, file: FileWrite, settings: Settings) 
 def _tests_among_source(name: str) -> Deny:
     return Deny(
         "frozen-oracle",
-        f"the tests in {name} are part of the oracle, frozen from claim to verdict; where they cannot be told"
+        f"the tests in {name} are frozen from claim to verdict; where they cannot be told"
         " from the rest (a string without an end), all of it is.",
         f'edit the code around them; if a test is wrong: `tdd test-bug {name}:LINE "WHY"`; new tests come '
         "after the verdict",

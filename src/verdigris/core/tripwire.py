@@ -115,17 +115,17 @@ def moved_back_text(paths: Sequence[str], phase: Phase) -> str:
 def _why(path: str, cls: PathClass) -> tuple[str, str]:
     match cls:
         case PathClass.SWITCH:
-            return "It belongs to the gate and is never an agent's to write.", "leave it as it is"
+            return "It switches Verdigris itself, so no agent may write it.", "leave it as it is"
         case PathClass.SOURCE:
             return "No source edit without a claim.", "write one failing test, run `tdd test ID`, then claim"
         case PathClass.TEST | PathClass.SPEC:
             return (
-                "It is part of the oracle, frozen from claim to verdict.",
+                "It decides the verdict, so it is frozen from claim to verdict.",
                 f'make the source pass it; if the test is wrong: `tdd test-bug {path}:LINE "WHY"`',
             )
         case PathClass.OTHER:
             return (
-                "The test runner's keys in it are part of the oracle.",
+                "The test runner's keys in it decide the verdict, so they are frozen.",
                 "change its other keys only, or settle first",
             )
 

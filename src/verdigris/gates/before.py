@@ -77,9 +77,7 @@ def _decided(project: Project, call: Call, writes: Mapping[str, Rewrite | None])
 
 
 def _switch(name: str) -> Deny:
-    return Deny(
-        "switch", f"{name} belongs to the gate: it is never an agent's to write.", "leave it as it is"
-    )
+    return Deny("switch", f"{name} switches Verdigris itself, so no agent may write it.", "leave it as it is")
 
 
 def _claimed(test_id: str) -> str:
@@ -94,7 +92,9 @@ def _reads(project: Project, call: Call) -> Reply:
     for text in call.strings or ():
         if any(is_control(project, name, cwd) for name in readings(text)):
             denial = Deny(
-                "control", f"{text} is the kernel's own.", "`tdd status`, `tdd log` say what is in it"
+                "control",
+                f"{text} holds what Verdigris recorded, so no agent may touch it.",
+                "`tdd status`, `tdd log` say what is in it",
             )
             return _no(project, call, denial)
     return PASS
@@ -143,7 +143,7 @@ def _foreign(project: Project, call: Call) -> Reply:
 def _unknown(call: Call) -> Deny:
     return Deny(
         "unknown-tool",
-        f"nobody knows what {call.tool} writes, and nobody is here to be asked.",
+        f"{call.tool} is a tool that Verdigris does not know, and no person is here to allow it.",
         "use the file tools or Bash; a person may allow it once in an attended session",
     )
 

@@ -36,7 +36,8 @@ def run_tool_in(
     if made.confine and (why := refusal(finished.exit_code, finished.output)) is not None:
         forget(project)
         raise HarnessError(
-            f"{name} could not be confined, so it was not run: {why}", hint="once more; then `tdd doctor`"
+            f"{name} could not be confined, so it was not run: {why}",
+            hint="run the command again; if it fails again, `tdd doctor`",
         )
     output = finished.output.decode("utf-8", "replace")
     return Tool(name, command, ok=finished.exit_code == 0 and not finished.timed_out, output=output)

@@ -61,7 +61,9 @@ def acquire(descriptor: int, name: str, wait: float | None = None, operation: in
             raise _busy(descriptor, name)
         if not told and now - started >= SILENT_SECONDS:
             told = True
-            os.write(2, f"tdd: waiting for {holder(descriptor)}, which holds the lock `{name}`\n".encode())
+            os.write(
+                2, f"tdd: waiting for {holder(descriptor)} to end (it holds the lock `{name}`)\n".encode()
+            )
         time.sleep(POLL_SECONDS)
 
 
@@ -104,4 +106,6 @@ def _taken(descriptor: int, operation: int) -> bool:
 
 def _busy(descriptor: int, name: str) -> UserError:
     who = holder(descriptor)
-    return UserError(f"{who} is using {name}", hint=f"wait for {who} to end, then try again")
+    return UserError(
+        f"{who} is at work here (it holds the lock `{name}`)", hint=f"wait for {who} to end, then try again"
+    )

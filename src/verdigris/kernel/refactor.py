@@ -125,7 +125,9 @@ def _known(project: Project, state: WorktreeState, tree: str) -> str | None:
 def _nothing_to_hold_on_to(report: TestReport) -> Deny:
     if report.results or report.errors:
         return Deny(
-            "suite-broken", "The suite did not run to its end, so it cannot hold a refactor.", "`tdd test`"
+            "suite-broken",
+            "The suite did not run to its end, so it cannot show that a refactor keeps behaviour.",
+            "`tdd test`",
         )
     return Deny(
         "no-tests",

@@ -91,7 +91,9 @@ def _tree(
 ) -> tuple[tuple[Unclaimed, ...], tuple[str, ...]]:
     brought = _brought(project, state)
     if brought is not None:
-        notes.append("HEAD moved since the last command; the next one takes that in")
+        notes.append(
+            "HEAD moved since the last command; the next command takes its files as the new baseline"
+        )
     if state.phase is Phase.RED and state.ground is not None:
         edits = unclaimed(project, state.ground, project.workspace.snapshot(), limit=SHOWN)
         return tuple(u for u in edits if u.path not in (brought or ())), ()

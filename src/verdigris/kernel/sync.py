@@ -94,10 +94,10 @@ def _not_an_agents(project: Project, state: WorktreeState, intent: Syncing, befo
     asked = f"`git {' '.join(intent.argv)}`"
     person = f"ask the person to run `tdd sync -- {' '.join(intent.argv)}`"
     if switches := _switches(project, before):
-        what = f"{asked} would change {switches[0]}, which is never an agent's to write: {BACK}"
+        what = f"{asked} would change {switches[0]}, which no agent may write: {BACK}"
         return Deny("switch", what, person)
     if state.phase is Phase.RED and (paths := unearned(project, state, intent.tree, before.commit)):
-        what = f"{asked} would bring {paths[0]}, which no red asked for and no remote has: {BACK}"
+        what = f"{asked} would bring {paths[0]}, which no red test asked for and no remote has: {BACK}"
         return Deny("unearned-source", what, f"a failing test first; if others made it, {person}")
     return None
 

@@ -103,7 +103,9 @@ def _named(project: Project, state: WorktreeState, spelling: str, cwd: Path) -> 
     path = canonical(project.root, split_id(spelling).path if by_id else name, cwd=cwd).path
     text = None if path is None else text_of(project, path)
     if path is None or text is None:
-        raise UserError(f"{spelling} is in no file of this repository.", hint="name the test file and line")
+        raise UserError(
+            f"there is no file in this repository for {spelling}.", hint="name the test file and line"
+        )
     known = _known_ids(project, state)
     if by_id:
         wanted = path + spelling[len(split_id(spelling).path) :]
@@ -112,7 +114,7 @@ def _named(project: Project, state: WorktreeState, spelling: str, cwd: Path) -> 
         found = find_test_at(path, text, int(line), known)
     if found is None or not _is_test(project, path, found.first):
         raise UserError(
-            f"{spelling} stands in no test: a test-bug excuses the one test at its line.",
+            f"{spelling} is not inside a test, and a test-bug is about the one test at its line.",
             hint="name a line of the test that is wrong; a person may give up more: `tdd revise`",
         )
     return _Named(f"{path}:{found.first if by_id else line}", f"{path}::{found.name}")

@@ -27,7 +27,8 @@ def lines(claimed: Claimed, state: WorktreeState) -> list[Line]:
     if claimed.restored:
         found.append(Line(f"your edits are back: {', '.join(claimed.restored)}"))
     found += [
-        Line(f"still aside: {i} conflicts with the tree (`tdd restore {i}`)") for i in claimed.held_back
+        Line(f"still set aside: {i} conflicts with the tree; merge it by hand (`tdd restore {i} --show`)")
+        for i in claimed.held_back
     ]
     found += [Line(f"  concern: {concern}") for concern in claimed.concerns]
     return [*found, Line(f"next: {next_move(state)}")]

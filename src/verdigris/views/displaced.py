@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def lines(found: Sequence[Kept]) -> list[Line]:
     if not found:
-        return [Line("nothing had to make way")]
+        return [Line("Verdigris has overwritten nothing")]
     return [Line(f"{_when(each)}  {each.blob[:12]}  {each.path}") for each in found]
 
 

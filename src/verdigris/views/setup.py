@@ -80,9 +80,13 @@ def gate_plan_lines(agents: Sequence[str]) -> list[Line]:
 
 def gate_lines(written: Sequence[str]) -> list[Line]:
     if not written:
-        return [Line("the gate before claude is in place already")]
-    return [Line(f"the gate before claude is in {' and '.join(written)}; start the client anew")]
+        return [Line("Claude Code is connected already")]
+    return [Line(f"Claude Code is connected by {' and '.join(written)}; restart it")]
 
 
 def gate_removed_lines(taken_out: Sequence[str]) -> list[Line]:
-    return [Line(f"the gate is taken out of {' and '.join(taken_out)}")] if taken_out else []
+    return (
+        [Line(f"Claude Code is disconnected: its hooks are taken out of {' and '.join(taken_out)}")]
+        if taken_out
+        else []
+    )

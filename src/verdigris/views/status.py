@@ -37,7 +37,7 @@ def _lines(survey: Survey) -> Iterator[Line]:
     for path in state.violations:
         yield Line(f"violation: {path}", "red")
     for path in survey.drift:
-        yield Line(f"drift: {path} differs from the frozen oracle; put it back", "red")
+        yield Line(f"drift: {path} changed since the claim froze it; put it back", "red")
     for edit in survey.unclaimed:
         yield Line(f"unclaimed: {edit.path}:{edit.line} {edit.why}", "red")
     for note in survey.notes:

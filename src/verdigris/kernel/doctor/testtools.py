@@ -59,7 +59,9 @@ def _answer(root: Path, stack: Stack, tools: Toolset) -> str:
     lines = _STYLE.sub("", done.output.decode("utf-8", "replace")).splitlines()
     if done.exit_code != 0:
         errors = [line for line in lines if line.startswith("error")] or lines[-1:] or ["it said nothing"]
-        raise VerdigrisError(f"{program} does not run: {errors[0]}", hint="install it anew, or another")
+        raise VerdigrisError(
+            f"{program} does not run: {errors[0]}", hint="install it again, or another version"
+        )
     return next((line.strip() for line in lines if version(line)), "")
 
 

@@ -64,7 +64,8 @@ def _text(given: str, place: Path) -> str:
         data = read_plain(place)
     except FileNotFoundError:
         raise UserError(
-            f"there is no kata {given}.", hint="describe in that file what is to be built, then once more"
+            f"there is no kata {given}.",
+            hint="describe in that file what is to be built, then run `tdd init` again",
         ) from None
     except OSError as error:
         raise UserError(f"the kata {given} cannot be read: {error.strerror}.") from None

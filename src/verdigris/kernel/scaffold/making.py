@@ -73,7 +73,10 @@ def _make_repository(root: Path) -> None:
     """On the branch that the user's git begins with; refs in files, as they are read here."""
     said = git(root, "init", "--quiet", env={"GIT_DEFAULT_REF_FORMAT": "files"})
     if not said.ok:
-        raise UserError(f"`git init` failed: {said.text}", hint="make a repository here, then once more")
+        raise UserError(
+            f"`git init` failed: {said.text}",
+            hint="make a repository here by hand, then run `tdd init` again",
+        )
 
 
 def _put(path: Path, text: str) -> None:
