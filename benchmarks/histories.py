@@ -99,28 +99,28 @@ class History:
             detail = json.dumps(told.get("errors") or told.get("tests", [told])[:3])
             return Outcome(commit, f"red: {', '.join(wrong)}" if wrong else "no red", " ".join(way), detail)
         claimed = self.tdd("claim", *valid)
-        if claimed["code"] and claimed.get("rule") in {"weakened", "weakening"}:
+        if claimed["code"] and _rule(claimed) == "weakened":
             way.append("revise")
             self.tdd("revise", *[path for path in tests if path.endswith(".py")], "--why", _REASON)
             told = self.tdd("test", *_runnable(here))
             claimed = self.tdd("claim", *_reds(told, "valid"))
         if claimed["code"]:
-            return Outcome(commit, f"claim: {claimed.get('rule')}", " ".join(way), claimed["text"])
+            return Outcome(commit, f"claim: {_rule(claimed)}", " ".join(way), claimed["text"])
         self.take(commit, rest)
         settled = self.tdd("settle")
-        result = str(settled.get("verdict") or settled.get("rule") or settled["text"][:200])
+        result = str(settled.get("verdict") or _rule(settled))
         return Outcome(commit, result, " ".join(way), "" if result == _ACCEPTED else settled["text"])
 
     def refactor(self, commit: str, tests: list[str], rest: list[str]) -> Outcome:
         begun = self.tdd("refactor", "begin")
         if begun["code"]:
-            return Outcome(commit, f"refactor begin: {begun.get('rule')}", "refactor", begun["text"])
+            return Outcome(commit, f"refactor begin: {_rule(begun)}", "refactor", begun["text"])
         self.take(commit, tests + rest)
         ended = self.tdd("refactor", "end")
         if ended.get("verdict") == "weakened":
             self.tdd("revise", *[path for path in tests if path.endswith(".py")], "--why", _REASON)
             ended = self.tdd("refactor", "end")
-        result = str(ended.get("verdict") or ended.get("rule") or ended["text"][:200])
+        result = str(ended.get("verdict") or _rule(ended))
         return Outcome(
             commit, result if not ended["code"] else f"refactor: {result}", "refactor", ended["text"]
         )
@@ -184,6 +184,10 @@ _QUIET = {None, "", "passing", "skipped"}
 
 def _reds(told: dict[str, Any], *kinds: str) -> list[str]:
     return [test["id"] for test in told.get("tests", ()) if test.get("red") in kinds]
+
+
+def _rule(told: dict[str, Any]) -> str:
+    return str(told.get("denied", {}).get("rule") or told["text"][:200])
 
 
 def _runnable(paths: list[str]) -> list[str]:

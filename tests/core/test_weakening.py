@@ -127,11 +127,36 @@ def test_moves_renames_and_additions_are_no_findings(old: str, new: str) -> None
     assert changed(old, new) == ()
 
 
+CLASS = """
+class TestBounds:
+    def test_all(self):
+        assert all(name in calc.NAMES for name in ["add", "sub"])
+    def test_add(self):
+        assert calc.add(1, 2) == 3
+    def test_sub(self):
+        assert calc.sub(1, 2) == -1
+"""
+
+
+def test_a_class_that_is_renamed_keeps_its_tests_also_where_one_of_them_asks_for_more() -> None:
+    more = CLASS.replace("TestBounds", "TestAllBounds").replace('"sub"]', '"sub", "mul"]')
+    assert weakenings({PATH: CLASS}, {PATH: more}) == ()
+
+
+def test_what_a_renamed_class_loses_is_told() -> None:
+    less = CLASS.replace("TestBounds", "TestAllBounds").replace('["add", "sub"]', '["add"]')
+    (found,) = weakenings({PATH: CLASS}, {PATH: less})
+    assert (found.kind, found.line) == ("changed", 4)
+    gone = CLASS.replace("TestBounds", "TestAllBounds").replace("test_sub", "_sub")
+    assert [one.kind for one in weakenings({PATH: CLASS}, {PATH: gone})] == ["uncollected"]
+
+
 HONEST = [
     ("assert f(1)", "assert f(1) == 5"),
     ("assert f(1) is not None", "assert f(1) == 5"),
     ("assert 2 in f(1)", "assert f(1) == [2]"),
     ("assert f(1) > 0", "assert f(1) == 5"),
+    ("assert all(f(n) for n in (1, 2))", "assert all(f(n) for n in (1, 2, 3))"),
     ("assert isinstance(f(1), int)", "assert f(1) == 5"),
     ("assert f(1) == 1 or f(2) == 2", "assert f(1) == 1"),
     ("assert f(1) == 1", "x = f(1)\nassert x == 1"),

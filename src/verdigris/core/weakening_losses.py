@@ -85,14 +85,30 @@ def losses(old: State, new: State, pairs: Mapping[int, int]) -> Iterator[Loss]:
 
 
 def _heirs(old: State, new: State, pairs: Mapping[int, int]) -> dict[Key, str]:
-    """The new name of each test that is gone by name, told by most of what it asserted."""
+    """The new name of each test that is gone by name, told by most of what it asserted; or, where that
+    changed too, by its own name in the class that most of its class went to.
+    """
     names = new.names()
     votes: defaultdict[Key, Counter[str]] = defaultdict(Counter)
     for at, to in pairs.items():
         fact, other = old.facts[at], new.facts[to]
         if (fact.path, fact.scope) in old.tests and not names[fact.scope]:
             votes[fact.path, fact.scope][other.scope] += 1
-    return {key: counter.most_common(1)[0][0] for key, counter in votes.items()}
+    heirs = {key: counter.most_common(1)[0][0] for key, counter in votes.items()}
+    classes: defaultdict[Key, Counter[str]] = defaultdict(Counter)
+    for (path, scope), heir in heirs.items():
+        classes[path, _class_of(scope)][_class_of(heir)] += 1
+    for path, scope in old.tests:
+        owners = classes[path, _class_of(scope)]
+        if (path, scope) not in heirs and not names[scope] and _class_of(scope) and owners:
+            named = f"{owners.most_common(1)[0][0]}::{scope.rpartition('::')[2]}"
+            if names[named]:
+                heirs[path, scope] = named
+    return heirs
+
+
+def _class_of(scope: str) -> str:
+    return scope.rpartition("::")[0]
 
 
 def _gone_tests(old: State, new: State, lost: list[Fact], heirs: dict[Key, str]) -> Iterator[Loss]:

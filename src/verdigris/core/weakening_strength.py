@@ -94,6 +94,8 @@ def compare(old: ast.expr, new: ast.expr) -> Change:
         return Change.SAME
     if _is_raises(old) or _is_raises(new):
         return _raises(old, new) if _is_raises(old) and _is_raises(new) else Change.UNRELATED
+    if _is_of_more(old, new):
+        return Change.STRONGER
     was, is_ = _claim(old), _claim(new)
     if is_.rank == 0:
         return Change.WEAKER if was.rank else Change.SAME
@@ -104,6 +106,28 @@ def compare(old: ast.expr, new: ast.expr) -> Change:
             return Change.WEAKER
         return Change.STRONGER if _spoken_of(old) <= _spoken_of(new) else Change.CHANGED
     return _alike(old, new, was, is_)
+
+
+def _is_of_more(old: ast.expr, new: ast.expr) -> bool:
+    """`all(ok(x) for x in [a, b])` → the same of `[a, b, c]`."""
+    match old, new:
+        case (
+            ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp(generators=[was])]),
+            ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp(generators=[is_])]),
+        ):
+            items, more = (_items(part.iter) for part in (was, is_))
+            return bool(items) and items < more and _over(old, was) == _over(new, is_)
+        case _:
+            return False
+
+
+def _items(node: ast.expr) -> set[str]:
+    return set(map(ast.unparse, node.elts)) if isinstance(node, ast.List | ast.Tuple | ast.Set) else set()
+
+
+def _over(form: ast.expr, part: ast.comprehension) -> str:
+    """The assertion without what it goes over."""
+    return ast.unparse(form).replace(ast.unparse(part.iter), "", 1)
 
 
 def _alike(old: ast.expr, new: ast.expr, was: _Claim, is_: _Claim) -> Change:
