@@ -469,6 +469,13 @@ def test_texts_with_values_in_them_are_read_too() -> None:
     assert kinds("x = 'a'\nassert f(1) == f'{x}!'", "x = 'a'\nassert f(1) == f'{x}?'") == ["changed"]
 
 
+def test_a_new_file_that_does_not_parse_loses_nothing() -> None:
+    """Tests of parsers and linters have such files for data."""
+    cases = {"tests/files/bad.py": "def broken(:\n"}
+    assert weakenings({PATH: CLASS}, {PATH: CLASS, **cases}) == ()
+    assert [w.kind for w in weakenings({PATH: CLASS}, {PATH: "def broken(:\n"})] == ["unreadable"]
+
+
 def test_what_is_nested_too_deeply_is_unreadable() -> None:
     deep = "def test_a():\n    assert f(1) == " + "1 + " * 3000 + "1\n"
     found = weakenings({PATH: "def test_a():\n    assert f(1) == 1\n"}, {PATH: deep})

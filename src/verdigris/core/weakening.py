@@ -55,8 +55,9 @@ def weakenings(
         return ()
     unreadable = tuple(
         Weakening("unreadable", path, 1, "", "it does not parse")
-        for path in sorted(changed & after.keys())
-        if path.endswith(".py") and parsed(after[path]) is None and parsed(before.get(path, "")) is not None
+        # In a new file nothing can have been lost; that it does not parse may be what it is there for.
+        for path in sorted(changed & after.keys() & before.keys())
+        if path.endswith(".py") and parsed(after[path]) is None and parsed(before[path]) is not None
     )
     if unreadable:
         return unreadable
