@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format bench redteam clean
+.PHONY: help install demo quick test check format bench redteam clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 18
@@ -26,6 +26,9 @@ install: $(STAMP) ## make .venv/ with the command at .venv/bin/tdd
 
 demo: $(STAMP) ## an agent meets the law, one cheats, a machine builds a kata; offline, in under 30 seconds
 	@$(BIN)/tdd demo
+
+quick: $(TOOLS) ## the decisions and one whole turn of each kind: an answer in under a minute
+	$(BIN)/python -m pytest -n auto --dist worksteal -m quick
 
 test: $(TOOLS) ## the whole suite, the slow end-to-end part included
 	$(BIN)/python -m pytest -n auto --dist worksteal

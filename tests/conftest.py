@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
 
+HERE = Path(__file__).parent
+QUICK = ("agents/", "core/", "views/", "kernel/grammar/", "kernel/log/", "kernel/scaffold/")
+"""Folders whose tests run no project."""
+
+
 def _tell_where_tools_live() -> None:
     """With a HOME that is empty: where the user's own has the toolchains of rustup and what npm fetched."""
     home = Path(pwd.getpwuid(os.getuid()).pw_dir)
@@ -41,6 +46,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """Half of a short run compiled our own modules: what a room's process compiles goes with the room."""
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(Path(verdigris.__file__).parent, quiet=2)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whole folders are quick; the long tests begin first, so that no worker is left with one at the end."""
+    for item in items:
+        if item.path.is_relative_to(HERE) and str(item.path.relative_to(HERE)).startswith(QUICK):
+            item.add_marker("quick")
+    items.sort(key=lambda item: "slow" not in item.keywords)
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:

@@ -21,6 +21,7 @@ def _green(cli: Cli) -> None:
     cli.ok("claim", SUB, "calc.py")
 
 
+@pytest.mark.quick
 def test_red_claim_green_settle(cli: Cli) -> None:
     cli.repo.write("tests/test_sub.py", RED)
     ran = cli.tdd("test", SUB, "--json")

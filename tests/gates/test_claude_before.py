@@ -37,6 +37,7 @@ def test_red_first_and_stubs(client: Client) -> None:
     assert denied.rule == "red-first"  # type: ignore[attr-defined]
 
 
+@pytest.mark.quick
 def test_the_first_source_edit_claims_a_single_red_and_says_so(client: Client) -> None:
     client.world.write("tests/test_sub.py", TEST_SUB)
     client.world.red_by_record(SUB_ID)

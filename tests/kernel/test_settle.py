@@ -28,6 +28,7 @@ MUL_ID = "tests/test_mul.py::test_mul"
 TEST_MUL = "import calc\n\n\ndef test_mul():\n    assert calc.mul(2, 3) == 6\n"
 
 
+@pytest.mark.quick
 def test_a_turn_that_earned_it_is_accepted_as_a_triple(world: World) -> None:
     world.green()
     world.write("calc.py", CALC + SUB)

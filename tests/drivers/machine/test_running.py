@@ -164,6 +164,7 @@ def test_a_used_up_budget_ends_cleanly_and_the_next_run_goes_on(tmp_path: Path) 
     assert len(kata.subjects()) == 3
 
 
+@pytest.mark.quick
 def test_a_model_that_is_gone_leaves_a_run_that_can_be_resumed(red: Kata) -> None:
     red.repo.write(TALK, recording({}))
     with pytest.raises(ModelUnavailable):
