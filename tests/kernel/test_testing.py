@@ -13,6 +13,7 @@ from verdigris.core.report import Ended, Status
 from verdigris.kernel.settle import settle
 from verdigris.kernel.survey import survey
 from verdigris.kernel.testing import MOVED
+from verdigris.views.tested import document, lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,6 +31,18 @@ def test_a_valid_red_is_recorded_against_the_tree(world: World) -> None:
     red = world.state.reds[SUB_ID]
     assert red.tree == world.project.workspace.snapshot()
     assert tested.next == f"`tdd claim {SUB_ID}`"
+
+
+def test_files_that_hold_tests_and_are_not_collected_are_named(world: World) -> None:
+    """Helpers hold none, and a file that is named says nothing of the others."""
+    world.write("tests/sub_checks.py", TEST_SUB)
+    world.write("tests/helpers.py", "def checked(value):\n    assert value\n")
+    tested = world.test()
+    assert tested.uncollected == {"pytest": ("tests/sub_checks.py",)}
+    (shown,) = [line.text for line in lines(tested) if "sub_checks" in line.text]
+    assert "pytest collects no test of tests/sub_checks.py: it takes test_*.py" in shown
+    assert document(tested)["uncollected"] == {"pytest": ["tests/sub_checks.py"]}
+    assert world.test("tests/test_add.py").uncollected == {}
 
 
 def test_all_passed(world: World) -> None:

@@ -7,14 +7,17 @@ import time
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from verdigris.core.commands import IN_PYTHON
 from verdigris.core.errors import UnknownTest
 from verdigris.core.events import Event, Resumed, TestRun
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.needs import Need, needs
+from verdigris.core.pathclass import PathClass
 from verdigris.core.reds import covers_test, ended_reds
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.shown import typed
 from verdigris.core.state import Phase
+from verdigris.core.suite import holds_tests, unseen_files
 from verdigris.core.testids import nearest, split_id
 from verdigris.core.value import value
 from verdigris.kernel.claiming import following
@@ -32,6 +35,7 @@ from verdigris.kernel.operation import operation
 from verdigris.kernel.selection import baseline_ids, resolve
 from verdigris.kernel.standing import standing, stirred
 from verdigris.kernel.testbug import closed_bugs
+from verdigris.kernel.texts import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,6 +62,8 @@ class Tested:
     """What failing tests seem to need that the room does not give them."""
     stubs: Mapping[str, tuple[Stub, ...]] = field(default_factory=dict)
     """By test file: what it asks of source that is not declared there."""
+    uncollected: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By runner: files that hold tests of which it took none, in a run of all tests."""
     given_up: str = ""
     """Where a suspended turn ended because no claimed test is red any more: its edits, by id."""
 
@@ -105,7 +111,26 @@ def run_tests(
         after_this = following(project, after, tree)
         if stubs and not after.valid_reds:
             after_this = f"`tdd stub {typed(next(iter(stubs)))}`"
-        return Tested(events, report, after.phase, after_this, needs=lacking, stubs=stubs)
+        uncollected = {} if natives else _uncollected(project, report, tree)
+        return Tested(
+            events, report, after.phase, after_this, needs=lacking, stubs=stubs, uncollected=uncollected
+        )
+
+
+def _uncollected(project: Project, report: TestReport, tree: str) -> Mapping[str, tuple[str, ...]]:
+    """What a person wrote as a test and nobody runs: mostly a name that the runner does not take."""
+    stacks = [stack for stack in project.settings.stacks if stack.runner in IN_PYTHON]
+    if report.ended is not Ended.FINISHED or not stacks:
+        return {}
+    paths = [entry.path for entry in project.workspace.files(tree) if entry.path.endswith(".py")]
+    tests = [path for path in paths if project.classify(path) is PathClass.TEST]
+    found: dict[str, tuple[str, ...]] = {}
+    for path in unseen_files(report, tests):
+        holding = [stack for stack in stacks if stack.root == "." or path.startswith(f"{stack.root}/")]
+        stack = max(holding, key=lambda each: len(each.root), default=None)
+        if stack is not None and not stack.suite and holds_tests(text_of(project, path) or ""):
+            found[stack.runner] = (*found.get(stack.runner, ()), path)
+    return found
 
 
 def _stubs(project: Project, report: TestReport, runs: Sequence[TestRun]) -> Mapping[str, tuple[Stub, ...]]:

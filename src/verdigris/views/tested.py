@@ -13,13 +13,20 @@ from verdigris.views import needed, stubbed
 from verdigris.views.line import Dot, Line, block, counted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from verdigris.core.events import TestRun
     from verdigris.core.report import CollectError, Failure, Place, TestResult
     from verdigris.kernel.testing import Tested
 
 MOST_OUTPUT = 40
+MOST_FILES = 5
 MOST_FRAMES = 5
 """Shown from each end of a traceback."""
+_TAKEN = {
+    "pytest": "it takes test_*.py and *_test.py, or what `python_files` in its configuration names",
+    "unittest": "it takes test*.py in packages; `runner: pytest` in tdd.yaml takes *_test.py too",
+}
 Source: TypeAlias = Callable[["Place"], str]
 _DOTS: dict[Status, Dot] = {Status.PASS: "green", Status.SKIP: "yellow"}
 _WORDS = {Status.PASS: "passed", Status.FAIL: "failed", Status.ERROR: "with errors", Status.SKIP: "skipped"}
@@ -35,10 +42,20 @@ def lines(
         for run in tested.tests:
             found += _test(run, results.get(run.native_id), source)
         found += [*_unfinished(tested.report), *_about_the_run(tested.report)] if tested.report else []
+        found += _uncollected(tested.uncollected)
         found += stubbed.offered(tested.stubs)
         found += needed.lines(tested.needs)
         found += _given_up(tested.given_up)
     return [*found, Line(_summary(tested)), *([] if quiet else [Line(f"next: {tested.next}")])]
+
+
+def _uncollected(files: Mapping[str, tuple[str, ...]]) -> list[Line]:
+    found: list[Line] = []
+    for runner, paths in files.items():
+        more = f" and {len(paths) - MOST_FILES} more" if len(paths) > MOST_FILES else ""
+        names = ", ".join(paths[:MOST_FILES])
+        found.append(Line(f"  {runner} collects no test of {names}{more}: {_TAKEN[runner]}", "yellow"))
+    return found
 
 
 def _given_up(aside: str) -> list[Line]:
@@ -156,6 +173,7 @@ def document(tested: Tested) -> dict[str, Any]:
         "sandbox": report.sandbox if report else None,
         "wrote": list(report.wrote) if report else [],
         "needs": needed.data(tested.needs),
+        "uncollected": {runner: list(paths) for runner, paths in tested.uncollected.items()},
         "stubs": [one for stubs in tested.stubs.values() for one in stubbed.data(stubs)],
         "phase": tested.phase,
         "next": tested.next,
