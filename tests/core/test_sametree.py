@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.core.sametree import same_python_tree
+from verdigris.core.stubs import only_stubs
 
 BEFORE = '"""Sums."""\n\n\ndef total(a, b):\n    """Adds."""\n    return a + b\n'
 
@@ -36,6 +37,22 @@ def test_comments_docstrings_and_layout_leave_the_tree_as_it_was(after: str) -> 
 )
 def test_anything_else_does_not(after: str) -> None:
     assert not same_python_tree(BEFORE, after)
+
+
+@pytest.mark.parametrize(
+    "line", ["# coding: utf-7", "#\f\f\x1c coding: utf-7", "\n# vim: fileencoding=rot13"]
+)
+def test_a_comment_that_python_reads_otherwise_is_more_than_layout(line: str) -> None:
+    assert not same_python_tree(BEFORE, f"{line}\n# +AAo-total = print\n{BEFORE}")
+    assert not same_python_tree(f"{line}\n{BEFORE}", f"{line}\n# +AAo-total = print\n{BEFORE}")
+    finding = only_stubs(None, f"{line}\n# +AAo-total = print\n")
+    assert finding is not None
+    assert "encoding" in finding.why
+
+
+def test_the_letter_before_a_string_is_layout() -> None:
+    assert same_python_tree("a = u'x'\n", 'a = "x"\n')
+    assert not same_python_tree("a = b'x'\n", 'a = "x"\n')
 
 
 def test_a_text_that_does_not_parse_is_like_nothing() -> None:

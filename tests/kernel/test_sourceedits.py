@@ -36,7 +36,7 @@ def test_what_was_reformatted_is_no_edit_and_is_read_once(
     found = changes(world, "a+", "a + ")
     assert len(found) == len(MODULES)
     assert find_edits(world.project, found, world.project.workspace.snapshot()) == Edits(())
-    monkeypatch.setattr(sourceedits, "_same", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr(sourceedits, "is_same_tree", lambda *_: pytest.fail("read again"))
     assert find_edits(world.project, found, world.project.workspace.snapshot()) == Edits(())
 
 

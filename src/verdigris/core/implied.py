@@ -41,7 +41,8 @@ def implied_claim(state: WorktreeState, edited: str = "") -> Decision:
             return Deny(
                 RED_FIRST,
                 "No source edit without a test that is red now.",
-                "write one failing test, run `tdd test ID`, then `tdd claim ID`",
+                "write one failing test, run `tdd test ID`, then `tdd claim ID`; "
+                "where behaviour stays as it is: `tdd refactor begin`",
             )
         case 1:
             return Allow(claims=reds)

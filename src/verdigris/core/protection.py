@@ -14,7 +14,7 @@ MANY = 64
 """So many files of one folder, each on its own, are worth one mount with holes for what is beside them."""
 FEW = 256
 """So many mounts cost next to nothing: each file of code has its own then, and caches can lie beside it."""
-PACKAGE, CODE = "__init__.py", ".py"
+CODE = ".py"
 
 _CLASSES = {
     Phase.RED: frozenset({PathClass.SWITCH, PathClass.SOURCE}),
@@ -24,8 +24,15 @@ _CLASSES = {
 
 
 def protected_classes(phase: Phase) -> frozenset[PathClass]:
-    """What a shell may not write in a phase; what it may write only in part is the tripwire's to compare."""
+    """What an agent may not change in a phase; what it may in part is the tripwire's to compare."""
     return _CLASSES.get(phase, frozenset({PathClass.SWITCH}))
+
+
+def readonly_classes(phase: Phase) -> frozenset[PathClass]:
+    """What a shell cannot even write. Source it can, also in red: formatters do, and whether a syntax tree
+    stayed as it was is known after the write only (ADR 21).
+    """
+    return protected_classes(phase) - {PathClass.SOURCE}
 
 
 def mounts(
@@ -39,7 +46,7 @@ def mounts(
     few = sum(cls in protected for cls in files.values()) <= FEW
     top = _Folder("", few=few)
     for path, cls in files.items():
-        top.put(path, protected=cls in protected, source=cls is PathClass.SOURCE)
+        top.put(path, protected=cls in protected)
     found: dict[str, bool] = {}
     top.mount(found, frozenset({"", *roomy}))
     return with_anchors(found)
@@ -66,9 +73,9 @@ class _Folder:
         self.folders: dict[str, _Folder] = {}
         self.kept: list[str] = []
         self.free: list[str] = []
-        self.source = self.package = self.code = False
+        self.code = False
 
-    def put(self, path: str, *, protected: bool, source: bool) -> None:
+    def put(self, path: str, *, protected: bool) -> None:
         *folders, name = path.split("/")
         home = self
         for depth, folder in enumerate(folders, start=1):
@@ -76,20 +83,16 @@ class _Folder:
                 home.folders[folder] = _Folder("/".join(folders[:depth]), few=self.few)
             home = home.folders[folder]
         (home.kept if protected else home.free).append(path)
-        home.source = home.source or source
-        home.package = home.package or name == PACKAGE
         home.code = home.code or name.endswith(CODE)
 
     def whole(self) -> bool:
-        """Whether all in it is protected, and nothing is ever put beside it: source, if in a package."""
-        waiting = [(self, False)]
+        """Whether all in it is protected, and nothing is ever put beside it."""
+        waiting = [self]
         while waiting:
-            folder, inside = waiting.pop()
-            inside = inside or folder.package
-            bare = folder.source and folder.kept and not inside
-            if folder.free or (folder.few and folder.code) or bare:
+            folder = waiting.pop()
+            if folder.free or (folder.few and folder.code):
                 return False
-            waiting += [(inner, inside) for inner in folder.folders.values()]
+            waiting += folder.folders.values()
         return True
 
     def empty(self) -> bool:

@@ -9,6 +9,7 @@ import warnings
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from verdigris.core.sametree import foreign_encoding
 from verdigris.core.stubforms import (
     Function,
     class_header_fault,
@@ -52,6 +53,8 @@ class _Scope:
 
 def only_stubs(before: str | None, after: str) -> StubFinding | None:
     """None when every old node is there unchanged and in order, and all that is new is a stub."""
+    if (encoding := foreign_encoding(after)) is not None:
+        return StubFinding(1, f"it declares the encoding {encoding}, in which a comment may hold code")
     try:
         new = _parse(after)
     except SyntaxError as error:
@@ -72,16 +75,6 @@ def only_stubs(before: str | None, after: str) -> StubFinding | None:
         origins=Origins.of(new),
     )
     return next(_compare(old.body, new.body, scope), None)
-
-
-def same_meaning(before: bytes, after: bytes) -> bool:
-    """Whether two Python texts have one syntax tree: comments and formatting are all that differs."""
-    try:
-        trees = (_parse(data.decode("utf-8", "surrogateescape")) for data in (before, after))
-        one, other = map(ast.dump, trees)
-    except (SyntaxError, RecursionError):
-        return False
-    return one == other
 
 
 def _parse(text: str) -> ast.Module:

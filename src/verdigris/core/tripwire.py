@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.pathclass import PathClass
+from verdigris.core.shown import typed
 from verdigris.core.state import Phase
 from verdigris.core.value import value
 
@@ -56,8 +57,9 @@ def put_back_text(paths: Sequence[str], cls: PathClass, denial: Deny | None) -> 
     """`denial`: why source written in red did not claim."""
     why, following = _why(paths[0], cls)
     if denial is not None:
-        why, following = denial.reason, denial.next
-    return f"Put back: {_names(paths)}. {why} What had been written is kept (`tdd log`).\nnext: {following}"
+        why, following = f"More changed than comments, layout and stubs. {denial.reason}", denial.next
+    kept = f"What had been written is kept: `tdd displaced {typed(paths[0])}`."
+    return f"Put back: {_names(paths)}. {why} {kept}\nnext: {following}"
 
 
 def kept_text(paths: Sequence[str], cls: PathClass, phase: Phase) -> str:

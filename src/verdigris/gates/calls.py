@@ -103,7 +103,7 @@ class Answer:
 PASS = Reply()
 SIGNS = {
     "Read-only file system": "that path is not this shell's to write now: `tdd status` tells the next move.",
-    "Device or resource busy": "a test or source file there is protected now: `tdd status` tells more.",
+    "Device or resource busy": "a test there is frozen from claim to verdict: `tdd status` tells more.",
     "no new privileges": "`sudo` does not work in the sandbox that commands run in: ask the user to run it.",
 }
 """What tools print when the sandbox stands in their way, and what to make of it."""

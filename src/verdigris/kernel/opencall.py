@@ -94,16 +94,26 @@ def open_call(private: str) -> str | None:
 
 
 def alive(private: str) -> bool:
-    """Whether a call is open, or a process of an earlier one lives; records of others are removed."""
+    """Whether a call is open, or a process of an earlier one lives."""
     left = [f"{folder_of(private)}/{name}" for name in _records(private)]
     if any(_locked(record) for record in left):
         return True
-    wanted = {record: _read(record)[0] for record in left}
-    living = _living(set(wanted.values())) if left else set()
-    for record, namespace in wanted.items():
-        if namespace not in living:
-            _remove(record, f"{private}/{SOCKETS}/{os.path.basename(record)}")
-    return bool(living)
+    return bool(left and _living({_read(record)[0] for record in left}))
+
+
+def forget_ended(private: str) -> bool:
+    """Remove the records of calls that are over; whether there were any.
+
+    A call removes its own at its end, so one that is left is of a call that was killed, or of one whose last
+    process died since: what changed meanwhile may be its doing.
+    """
+    left = [f"{folder_of(private)}/{name}" for name in _records(private)]
+    wanted = {record: _read(record)[0] for record in left if not _locked(record)}
+    living = _living(set(wanted.values())) if wanted else set()
+    ended = [record for record, namespace in wanted.items() if namespace not in living]
+    for record in ended:
+        _remove(record, f"{private}/{SOCKETS}/{os.path.basename(record)}")
+    return bool(ended)
 
 
 def _records(private: str) -> list[str]:

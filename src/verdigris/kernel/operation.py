@@ -21,7 +21,9 @@ def operation(project: Project) -> Iterator[WorktreeState]:
         recover(project)
         if project.actor.role == "agent":
             # Before HEAD is looked at: what an agent moved is no new ground.
+            from verdigris.kernel.tripwire.calls import look_within_call
             from verdigris.kernel.tripwire.moving import undo_moves
 
             undo_moves(project)
+            look_within_call(project)
         yield end_lost_reds(project, look(project, project.state()))

@@ -22,25 +22,21 @@ if TYPE_CHECKING:
 def beyond_stubs(path: str, before: bytes | None, after: bytes) -> StubFinding | None:
     """Where a change of source is more than stubs, and why; of Rust, tests among the source do not count."""
     language = language_of(path)
-    if language in {PYTHON, None}:
-        old = None if before is None else _text(before)
-        if old is not None and same_python_tree(old, _text(after)):
-            return None
-        return only_python_stubs(old, _text(after))
     if language == RUST:
         before, after = (
             None if before is None else rusttests.without_tests(before),
             rusttests.without_tests(after),
         )
+    if before is not None and is_same_tree(path, before, after):
+        return None
+    if language in {PYTHON, None}:
+        return only_python_stubs(None if before is None else _text(before), _text(after))
     from verdigris.kernel.grammar.stubs import only_stubs
-    from verdigris.kernel.grammar.trees import grammar_of, same_tree
 
-    if grammar_of(path) is None:
+    if not is_read(path):
         return StubFinding(
             1, f"no grammar reads {path.rpartition('.')[2]} files here, so it counts as an edit"
         )
-    if before is not None and same_tree(path, before, after):
-        return None
     return only_stubs(_forms(path), path, before, after)
 
 
@@ -60,6 +56,15 @@ def _forms(path: str) -> Forms:
             from verdigris.kernel.grammar.node_stubs import NodeForms
 
             return NodeForms()
+
+
+def is_same_tree(path: str, before: bytes, after: bytes) -> bool:
+    """Whether comments and layout are all that differs; False where nobody can read the language."""
+    if language_of(path) in {PYTHON, None}:
+        return same_python_tree(_text(before), _text(after))
+    from verdigris.kernel.grammar.trees import grammar_of, same_tree
+
+    return grammar_of(path) is not None and same_tree(path, before, after)
 
 
 def is_read(path: str) -> bool:

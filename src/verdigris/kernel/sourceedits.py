@@ -11,10 +11,8 @@ import time
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Unclaimed
-from verdigris.core.languages import PYTHON, language_of
-from verdigris.core.stubs import same_meaning
 from verdigris.core.value import value
-from verdigris.kernel.reading import beyond_stubs
+from verdigris.kernel.reading import is_same_tree
 from verdigris.kernel.stubimports import more_than_stubs
 
 if TYPE_CHECKING:
@@ -74,7 +72,7 @@ def _compared(
             after = data.get(change.new or "")
             if after is None:
                 yield Unclaimed(change.path, 1, "it was deleted")
-            elif before is not None and _same(change.path, before, after):
+            elif before is not None and is_same_tree(change.path, before, after):
                 memory.add(change)
                 yield None
             else:
@@ -82,15 +80,8 @@ def _compared(
                 yield None if finding is None else Unclaimed(change.path, finding.line, finding.why)
 
 
-def _same(path: str, before: bytes, after: bytes) -> bool:
-    """Whether two versions mean the same, whatever else is in the tree."""
-    if language_of(path) == PYTHON:
-        return same_meaning(before, after)
-    return b"".join(before.split()) == b"".join(after.split()) and beyond_stubs(path, before, after) is None
-
-
 class _Memory:
-    """Pairs of blobs that mean the same, in a file that may be lost at any time."""
+    """Pairs of blobs with one syntax tree, in a file that may be lost at any time."""
 
     def __init__(self, file: Path) -> None:
         self._file = file

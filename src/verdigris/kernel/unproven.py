@@ -136,7 +136,9 @@ def is_part(old: bytes, committed: bytes, new: bytes) -> bool:
 def never_in_the_tree(
     project: Project, state: WorktreeState, tree: str, found: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Those that no call can have had in the tree, since the phase protects them; stubs it may have had."""
+    """Those that no call may have had in the tree, since the phase protects them; stubs and other layouts
+    of the same source it may.
+    """
     protected = protected_classes(state.phase)
     paths = [path for path in found if project.classify(path) in protected]
     return tuple(path for path in paths if not _is_stub(project, state, tree, path, found[path]))

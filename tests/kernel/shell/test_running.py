@@ -101,6 +101,8 @@ def test_a_background_process_outlives_the_call_and_is_known(one: Shelled) -> No
     assert opencall.open_call(str(one.private)) is None
     os.kill(pid, signal.SIGKILL)
     until(lambda: not opencall.alive(str(one.private)))
+    assert opencall.forget_ended(str(one.private))
+    assert not opencall.forget_ended(str(one.private))
     assert list(Path(opencall.folder_of(str(one.private))).iterdir()) == []
 
 
@@ -113,6 +115,7 @@ def test_a_daemon_outlives_the_call_and_is_known(one: Shelled) -> None:
 
 def test_of_a_call_that_left_nothing_behind_there_is_no_record(one: Shelled) -> None:
     until(lambda: not opencall.alive(str(one.private)))
+    opencall.forget_ended(str(one.private))
     one.run("(true &); (exec sleep 0.05) & wait")
     assert list(Path(opencall.folder_of(str(one.private))).iterdir()) == []
 
@@ -194,12 +197,12 @@ def test_a_linked_worktree_has_calls_of_its_own(one: Shelled) -> None:
     one.own()
     prefix = write_launcher(find_repository(linked))
     command = (
-        "echo 1 >> src/module.py; rm -f .git; mv ../a ../b; git commit -q --allow-empty -m a; tdd status"
+        "echo X = 1 >> src/module.py; rm -f .git; mv ../a ../b; git commit -q --allow-empty -m a; tdd status"
     )
     done = subprocess.run(
         [prefix, command], cwd=linked, env=one.environment, capture_output=True, text=True, check=False
     )
     assert (done.returncode, "worktree linked-wt" in done.stdout) == (0, True)
-    assert done.stderr.count("Read-only") == 1
+    assert done.stderr.count("Put back: src/module.py") == 1
     assert done.stderr.count("busy") == 2
     assert (linked / "src/module.py").read_text() == "VALUE = 2\n"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.shelled import SOURCE
 from verdigris.kernel.shell.card import HOLE, READONLY
 from verdigris.kernel.shell.write_failure import explanation
 
@@ -37,7 +36,7 @@ def test_of_git_too(one: Shelled) -> None:
     assert done.err.endswith(LINE.format(f"{one.root}/.git/config")), done.err
 
 
-@pytest.mark.parametrize("command", ["touch ~/.x; true", "exit 3", "cat /nowhere", f"echo x >> {SOURCE}"])
+@pytest.mark.parametrize("command", ["touch ~/.x; true", "exit 3", "cat /nowhere", "echo x >> tdd.yaml"])
 def test_nothing_is_added_to_what_has_another_reason(one: Shelled, command: str) -> None:
     assert "[tdd]" not in one.run(command).err
 

@@ -52,11 +52,13 @@ def _compare(rows: list[Row]) -> None:
 def check_nobody_lives(private: str) -> None:
     """Doubt where a process of an earlier shell call may still write."""
     try:
-        left = posix.listdir(f"{private}/calls")
+        control, _, name = private.rpartition("/worktrees/")
+        left = posix.listdir(f"{control}/locks/{name}.calls")
     except FileNotFoundError:
         return
     if left:
-        from verdigris.kernel.opencall import alive
+        from verdigris.kernel.opencall import alive, forget_ended
 
         if alive(private):
             raise Doubt
+        forget_ended(private)

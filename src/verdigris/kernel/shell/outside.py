@@ -83,11 +83,11 @@ class Outside:
             if not pid:
                 return None
             if pid == self.child:
-                code = os.waitstatus_to_exitcode(status)
+                code, self.child = os.waitstatus_to_exitcode(status), 0
         return code if code >= 0 else 128 - code
 
     def _forward(self, number: int, _: object) -> None:
-        if not (self.on_terminal and number in _FROM_TERMINAL):  # a terminal tells the whole group
+        if self.child and not (self.on_terminal and number in _FROM_TERMINAL):  # a terminal tells the group
             os.kill(self.child, number)
 
     def _serve(self) -> None:

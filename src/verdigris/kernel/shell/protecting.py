@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Actor
 from verdigris.core.errors import NotConfigured, VerdigrisError
-from verdigris.core.protection import mounts, protected_classes
+from verdigris.core.protection import mounts, readonly_classes
 from verdigris.core.regions import is_writable, plan_mounts
 from verdigris.kernel.project import open_project
 from verdigris.kernel.repository import LOCKS
@@ -84,7 +84,7 @@ def regions(project: Project, phase: Phase | None = None) -> dict[str, bool]:
     """Absolute path → writable? All else is read-only; of two lines on one path the later wins."""
     top = str(project.root)
     files = _files(project)
-    kept = protected_classes(phase or project.state().phase)
+    kept = readonly_classes(phase or project.state().phase)
     inside = mounts(_with_links(project, files, kept), kept, _roomy(project))
     found = writable.outside_regions(os.environ)
     found |= gitfolders.git_regions(project.repo) | {top: True}

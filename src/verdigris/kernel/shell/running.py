@@ -10,7 +10,8 @@ import gc
 import os
 import sys
 
-from verdigris.kernel import opencall
+from verdigris.kernel import opencall, stamps
+from verdigris.kernel.log import light
 from verdigris.kernel.shell import guests
 from verdigris.kernel.shell.card import READONLY, Card, read, surroundings
 from verdigris.kernel.shell.git_leftovers import GitFolder, Namespaces
@@ -23,12 +24,19 @@ if TYPE_CHECKING:
 
 BROKER = "TDD_BROKER"
 HOOKS = "hook-commands"
+ALIVE = b'"alive": true'
+"""Stands in the tripwire's memory where a process of the agent's was running at the last look."""
+BEGINNING, END = "beginning", "end"
 REFUSED = 126
 SHELLS = ("bash", "zsh")
 OUTSIDE = "import sys; sys.path += sys.argv.pop(1).split('\\n'); from verdigris.cli.main import run; run()"
 REFRESH = (
     "import sys; sys.path += sys.argv[1].split('\\n'); "
     "from verdigris.kernel.shell.protecting import main; main(sys.argv[2], sys.argv[3])"
+)
+LOOK = (
+    "import sys; sys.path += sys.argv[1].split('\\n'); "
+    "from verdigris.kernel.tripwire.calls import main; main(sys.argv[2], sys.argv[3])"
 )
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
@@ -59,7 +67,17 @@ def run(place: Place, command: str) -> NoReturn:
             2, b"verdigris: the state cannot be read, so the command was not run: `tdd doctor` tells more\n"
         )
         os._exit(REFUSED)
-    os._exit(_call(place, card, command))
+    os._exit(_looked_after(place, card, command))
+
+
+def _looked_after(place: Place, card: Card, command: str) -> int:
+    if not card.way:
+        return _call(place, card, command)
+    _look(place, BEGINNING)
+    try:
+        return _call(place, card, command)
+    finally:
+        _look(place, END)
 
 
 def _hook(control: str, command: str) -> bool:
@@ -81,10 +99,32 @@ def _known(place: Place) -> Card | None:
 
 
 def _refreshed(place: Place) -> Card | None:
-    argv = place.outside(REFRESH, place.root, place.private)
+    return _known(place) if _spawned(place.outside(REFRESH, place.root, place.private)) else None
+
+
+def _look(place: Place, moment: str) -> None:
+    """What is protected was written to: what an agent did goes back now, and what a person did is theirs."""
+    if _is_changed(place):
+        _spawned(place.outside(LOOK, place.root, moment))
+
+
+def _is_changed(place: Place) -> bool:
+    """As `kernel.tripwire.watch.unwatched`; also where a verb within the call left something to tell."""
+    known, head = stamps.read(place.private), light.head(place.control)
+    if known is None or head is None:
+        return True
+    seq, root, rows = known
+    if seq != light.changed_at(head) or stamps.differs(root, rows):
+        return True
+    try:
+        return ALIVE in light.read(f"{place.private}/call.json")
+    except OSError:
+        return True
+
+
+def _spawned(argv: list[str]) -> bool:
     child = os.posix_spawn(argv[0], argv, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, 2, 1)])
-    _, status = os.waitpid(child, 0)
-    return _known(place) if status == 0 else None
+    return os.waitpid(child, 0)[1] == 0
 
 
 def _call(place: Place, card: Card, command: str) -> int:

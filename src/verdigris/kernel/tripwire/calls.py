@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core import tripwire as words
-from verdigris.core.actions import Deny, Target
+from verdigris.core.actions import Actor, Deny, Target
+from verdigris.core.errors import NotConfigured, VerdigrisError
 from verdigris.core.events import Edit, Violation
 from verdigris.core.implied import implied_claim
 from verdigris.core.pathclass import PathClass
@@ -18,22 +21,43 @@ from verdigris.core.turns import joining_events
 from verdigris.kernel.claiming import claim_within
 from verdigris.kernel.gitwhole import Place, place
 from verdigris.kernel.observe import difference, look
+from verdigris.kernel.opencall import alive as is_alive
+from verdigris.kernel.opencall import forget_ended
+from verdigris.kernel.project import open_project
 from verdigris.kernel.putback import put_back
+from verdigris.kernel.reading import is_same_tree
 from verdigris.kernel.recovery import recover
 from verdigris.kernel.sourcetests import home_of
 from verdigris.kernel.tripwire.memory import Memory, recall, remember
 from verdigris.kernel.tripwire.moving import take_persons_commits, undo_moves
 from verdigris.kernel.tripwire.strays import Strays, strays
-from verdigris.kernel.tripwire.watch import see, unwatched, watch
+from verdigris.kernel.tripwire.watch import is_touched, see, unwatched, watch
 from verdigris.kernel.unproven import COMMITTED, describe, find_unproven, remedy
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from verdigris.core.change import Change
     from verdigris.core.state import WorktreeState
     from verdigris.kernel.project import Project
 
 CALLED = "changed by an agent's call"
+END = "end"
+
+
+def main(root: str, moment: str) -> None:
+    """For the shell's entry, at a call's beginning and end: what there is to say goes to standard error."""
+    try:
+        project = open_project(Path(root), Actor("agent", client="shell"))
+        living = is_alive(str(project.repo.private))
+        looked = after_call if moment == END else before_call
+        text = looked(project, agent_alive=living).text
+    except NotConfigured:
+        return
+    except VerdigrisError as error:
+        sys.exit(f"[tdd] {error.message}" + (f"\nnext: {error.hint}" if error.hint else ""))
+    if text:
+        sys.stderr.write(f"[tdd] {text}\n")
 
 
 def before_call(project: Project, *, agent_alive: bool = False) -> Tripped:
@@ -55,15 +79,33 @@ def after_call(
         recover(project)
         memory = recall(project)
         if memory is not None and memory.alive == agent_alive and not unwatched(project):
+            forget_ended(str(project.repo.private))
             return Tripped()
         return _looked(project, memory, alive=agent_alive, wrote=wrote)
+
+
+def look_within_call(project: Project) -> None:
+    """Before a verb of the agent's in red: no run sees source that is not the phase's to have.
+
+    The caller holds the operation. What is said of it is told after the call.
+    """
+    if project.state().phase is not Phase.RED or not is_alive(str(project.repo.private)):
+        return
+    memory = recall(project)
+    if memory is not None and memory.phase is Phase.RED and not is_touched(project):
+        return
+    tripped = _looked(project, memory, alive=True, wrote=None)
+    known = recall(project)
+    if tripped.text and known is not None:
+        remember(project, replace(known, texts=(tripped.text,)))
 
 
 def _looked(
     project: Project, memory: Memory | None, *, alive: bool, wrote: Collection[str] | None
 ) -> Tripped:
     phase = project.state().phase
-    agents = None if alive or (memory is not None and memory.alive) else wrote
+    ended = forget_ended(str(project.repo.private))
+    agents = None if alive or ended or (memory is not None and memory.alive) else wrote
     if agents is None:
         undo_moves(project)
     elif memory is not None:
@@ -77,7 +119,8 @@ def _looked(
     done = _undone(project, state, mine, seen.tree)
     if agents is None:
         done = _joined(project, done)
-    texts = [words.moved_back_text(moved, phase)] if moved else []
+    texts = list(memory.texts) if memory else []
+    texts += [words.moved_back_text(moved, phase)] if moved else []
     texts += [words.commit_undone_text(undone)] if undone else []
     texts += [
         words.link_kept_text(s.paths[0]) if s.link else words.kept_text(s.paths, s.cls, state.phase)
@@ -152,8 +195,13 @@ def _joined(project: Project, done: Tripped) -> Tripped:
     state = project.state()
     if state.phase is not Phase.GREEN or state.turn is None or state.turn.suspended:
         return done
-    edits = difference(project, state.turn.tree, project.workspace.snapshot()).source
-    paths = tuple(c.path for c in edits if not owners(state.claims.values(), c.path))
+    tree = project.workspace.snapshot()
+    edits = [
+        change
+        for change in difference(project, state.turn.tree, tree).source
+        if not owners(state.claims.values(), change.path)
+    ]
+    paths = tuple(change.path for change in edits if not _is_layout(project, change))
     if not paths:
         return done
     if project.settings.claims != "strict":
@@ -167,6 +215,14 @@ def _joined(project: Project, done: Tripped) -> Tripped:
     )
     text = words.put_back_text(paths, PathClass.SOURCE, denial)
     return replace(done, put_back=done.put_back + paths, text="\n".join(filter(None, (done.text, text))))
+
+
+def _is_layout(project: Project, change: Change) -> bool:
+    """Whether a formatter may have done it."""
+    if change.old is None or change.new is None:
+        return False
+    before, after = project.workspace.blobs((change.old, change.new))
+    return before is not None and after is not None and is_same_tree(change.path, before, after)
 
 
 def _with_head(

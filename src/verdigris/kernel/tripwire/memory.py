@@ -32,6 +32,8 @@ class Memory:
     """For which protected paths git was moved back since, by a verb within the call: to be told after it."""
     undone: tuple[str, ...] = ()
     """What a commit held behind the tree's back that was undone since: to be told likewise."""
+    texts: tuple[str, ...] = ()
+    """What was said of other things that were put back by then: to be told likewise."""
     unproven: Mapping[str, str] = field(default_factory=dict)
     """Path → blob in HEAD that no tree had."""
     proven: str | None = None

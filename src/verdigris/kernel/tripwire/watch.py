@@ -56,7 +56,17 @@ def unwatched(project: Project) -> bool:
     if known is None or at is None:
         return True
     state_seq, root, rows = known
-    if state_seq != light.changed_at(at) or stamps.differs(root, rows):
+    return state_seq != light.changed_at(at) or _looks_otherwise(project, root, rows)
+
+
+def is_touched(project: Project) -> bool:
+    """Whether something looks otherwise than when it was known to be right, whatever the state was then."""
+    known = stamps.read(project.repo.private)
+    return known is None or _looks_otherwise(project, *known[1:])
+
+
+def _looks_otherwise(project: Project, root: bytes, rows: list[stamps.Row]) -> bool:
+    if stamps.differs(root, rows):
         return True
     # Stamps say nothing of what a process left over has mapped.
     hidden = shared(project.repo.private)
