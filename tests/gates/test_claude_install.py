@@ -146,7 +146,7 @@ def test_whatever_is_no_answer_blocks_a_write_and_lets_a_person_go_on(world: Wor
         code, out, err = call(world, event, "{}")
         assert (code, out) == (2, "")
         assert "blocked" in err
-    for event in ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStop"):
+    for event in ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStart", "SubagentStop"):
         code, out, _ = call(world, event, "{}")
         assert code == 0
         assert "Verdigris" in json.loads(out)["systemMessage"]

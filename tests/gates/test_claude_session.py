@@ -8,12 +8,16 @@ import pytest
 from support.hooks import Client
 from support.turns import CALC, SUB, SUB_ID, TEST_ADD, TEST_SUB
 from support.unconfined import without_sandbox
+from verdigris.core.actions import Actor
 from verdigris.core.events import Accepted, LeftOpen, Revised, SentBack, Suspended, Violation
 from verdigris.core.state import Phase
 from verdigris.gates.claude.settings import PREFIX
-from verdigris.kernel import opencall
+from verdigris.gates.session import LAWS
+from verdigris.kernel import callers, opencall
+from verdigris.kernel.project import open_project
 from verdigris.kernel.refactor import begin
 from verdigris.kernel.revision import revise
+from verdigris.kernel.survey import survey
 from verdigris.kernel.testbug import report_bug
 
 if TYPE_CHECKING:
@@ -164,6 +168,27 @@ def test_the_clients_cap_is_honoured(world: World) -> None:
     assert world.state.phase is Phase.GREEN
 
 
+def test_a_subagent_hears_the_laws_and_whose_claim_is_open(world: World) -> None:
+    sub, other = Client(world, agent="a1"), Client(world, agent="a2")
+    said = other.say("SubagentStart")["hookSpecificOutput"]
+    assert said["hookEventName"] == "SubagentStart"
+    assert said["additionalContext"].startswith(LAWS)
+    assert "phase red; next: write one failing test" in said["additionalContext"]
+    world.write("tests/test_sub.py", TEST_SUB)
+    world.test(SUB_ID)
+    sub.before("Bash", command=f"tdd test {SUB_ID}")
+    assert sub.before("Write", file_path="calc.py", content=CALC + SUB) == "pass"
+    told = other.say("SubagentStart")["hookSpecificOutput"]["additionalContext"]
+    assert f"next: wait: another agent of this session has claimed {SUB_ID}" in told
+    fellow = open_project(world.root, Actor("agent", "a2", "claude"))
+    assert survey(fellow).next.startswith("wait: another agent")
+    owner = open_project(world.root, Actor("agent", "a1", "claude"))
+    assert survey(owner).next == "edit the claimed source, then `tdd settle`"
+    later = open_project(world.root, Actor("agent", "another session", "claude"))
+    callers.ended(str(world.project.repo.private), "a1")
+    assert survey(later).next == "edit the claimed source, then `tdd settle`", "nobody is left to wait for"
+
+
 def test_a_subagent_settles_its_own_claims_only(world: World) -> None:
     sub, other = Client(world, agent="a1"), Client(world, agent="a2")
     world.write("tests/test_sub.py", TEST_SUB)
@@ -218,6 +243,6 @@ def test_our_fault_refuses_the_agent_and_never_a_person(client: Client) -> None:
     log.write_bytes(b"junk\n" + log.read_bytes())
     assert client.raw("PreToolUse", tool_name="Write", tool_input={"file_path": "x"}).exit_code == 2
     assert client.raw("PreToolUse", tool_name="Bash", tool_input={"command": "x"}).exit_code == 2
-    for event in ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStop"):
+    for event in ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStart", "SubagentStop"):
         assert "Verdigris" in client.say(event, prompt="hello")["systemMessage"], event
     assert client.say("Notification") == {}

@@ -54,10 +54,14 @@ class Place:
         return playing, ran
 
 
-def make_place(root: Path) -> Place:
+def make_place(root: Path, *, gate: bool = True, **files: str) -> Place:
+    """`gate`: without it, the same repository with nothing before the client."""
     cli = make_cli(root)
-    cli.ok("init", "--yes", "--agent", "claude")
-    cli.repo.commit("with the gate")
+    for name, text in files.items():
+        cli.repo.write(name, text)
+    if gate:
+        cli.ok("init", "--yes", "--agent", "claude")
+    cli.repo.commit("with the gate" if gate else "more files")
     environment = cli.environment()
     commands = str(Path(sys.executable).parent)
     environment["PATH"] = f"{commands}{os.pathsep}{environment['PATH']}"

@@ -15,6 +15,8 @@ from verdigris.core.state import Phase, Red, Turn, WorktreeState
 from verdigris.core.targets import owners
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from verdigris.core.settings import Settings
 
 
@@ -346,6 +348,15 @@ def next_move(
             )
         case _:
             return _next_claim(state, claimable)
+
+
+def next_after(state: WorktreeState, context: str, fellows: Collection[str]) -> str:
+    """What an agent does while the open claims are all those of `fellows`, other agents of its session."""
+    theirs = {claim.by for claim in state.claims.values()}
+    if state.phase is not Phase.GREEN or context in theirs or not theirs.issubset(fellows):
+        return ""
+    claimed = ", ".join(state.claims)
+    return f"wait: another agent of this session has claimed {claimed}; go on when it has settled"
 
 
 def next_red(state: WorktreeState, tree: str) -> Red | None:

@@ -20,6 +20,7 @@ class Moment(StrEnum):
     AFTER = "after"
     FAILED = "failed"
     STOP = "stop"
+    SUBAGENT_START = "subagent-start"
     SUBAGENT_STOP = "subagent-stop"
     START = "start"
     PROMPT = "prompt"

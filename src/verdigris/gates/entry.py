@@ -5,7 +5,7 @@
 
 import sys
 
-OPEN = (["SessionStart"], ["UserPromptSubmit"], ["Stop"], ["SubagentStop"])
+OPEN = (["SessionStart"], ["UserPromptSubmit"], ["Stop"], ["SubagentStart"], ["SubagentStop"])
 
 if __name__ == "__main__":
     try:

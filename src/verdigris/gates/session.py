@@ -27,6 +27,7 @@ LAWS = """\
 3. From claim to verdict tests and their configuration are frozen. A wrong test is reported, never edited:
    `tdd test-bug FILE:LINE WHY` is always a good move.
 4. `tdd settle` ends the turn with a verdict; stopping settles too. A refusal names the next allowed move.
+   Comments, docstrings and formatting are free. To restructure with behaviour as it is: `tdd refactor begin`.
 5. Git moves that bring other files go through `tdd sync`: `tdd sync -- switch main`, `tdd sync -- pull`.
    `tdd status` shows where you are."""
 MAYBE_NOBODY = (
@@ -45,12 +46,17 @@ def start(project: Project, call: Call) -> Reply:
     return Reply(text="\n".join(lines), note="\n".join(left))
 
 
-def standing(project: Project) -> str:
-    """The same bytes for the same state and tree."""
+def subagent_start(project: Project, call: Call) -> Reply:
+    """It hears nothing of what its session was told at the start."""
+    return Reply(text=f"{LAWS}\n{standing(project, session=call.session)}")
+
+
+def standing(project: Project, session: str = "") -> str:
+    """The same bytes for the same state and tree; `session`: the one that a subagent belongs to."""
     state = project.state()
     reds = f"; red: {', '.join(red.test_id for red in state.valid_reds)}" if state.valid_reds else ""
     claims = f"; claimed: {', '.join(state.claims)}" if state.claims else ""
-    return f"[tdd] phase {state.phase}{reds}{claims}; next: {following(project, state)}"
+    return f"[tdd] phase {state.phase}{reds}{claims}; next: {following(project, state, session=session)}"
 
 
 def _left_open(state: WorktreeState) -> list[str]:

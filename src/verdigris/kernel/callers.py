@@ -34,6 +34,14 @@ def ended(private: str, agent: str) -> None:
                 record.unlink(missing_ok=True)
 
 
+def at_work(private: str, session: str) -> frozenset[str]:
+    """The contexts of a session that may still go on: its own, and of subagents that have not ended."""
+    subagents: set[str] = set()
+    with suppress(FileNotFoundError):
+        subagents |= {os.fsdecode(record.read_bytes()) for record in Path(private, FOLDER).iterdir()}
+    return frozenset({session, *subagents} - {""})
+
+
 def caller(private: str, session: str, line: str) -> str:
     """The subagent whose command stands in the line; empty where it is the session's own."""
     with suppress(OSError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import time
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from verdigris.core.actions import ClaimTest, Deny, Target
 from verdigris.core.events import Denied
 from verdigris.core.implied import implied_claim
 from verdigris.core.pathclass import PathClass
-from verdigris.core.policy import decide, next_move, next_red
+from verdigris.core.policy import decide, next_after, next_move, next_red
 from verdigris.core.reds import named_reds
 from verdigris.core.report import Status
 from verdigris.core.state import Phase
@@ -20,6 +21,7 @@ from verdigris.core.testids import nearest, split_id
 from verdigris.core.turns import claim_events
 from verdigris.core.value import value
 from verdigris.kernel.aside import lay_on
+from verdigris.kernel.callers import at_work
 from verdigris.kernel.fileuse import reads_of
 from verdigris.kernel.foundation import prepare
 from verdigris.kernel.links import links_out, refuse
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from verdigris.kernel.project import Project
 
 _GLOB = frozenset("*?[")
+AGENT = "agent"
+SESSION = "CLAUDE_CODE_SESSION_ID"
 ALL_SOURCE = Target(".", frozenset({PathClass.SOURCE}), ".")
 
 
@@ -184,9 +188,16 @@ def claimable(project: Project, state: WorktreeState, tree: str) -> Red | Deny |
     return decision if isinstance(decision, Deny) else red
 
 
-def following(project: Project, state: WorktreeState, tree: str | None = None) -> str:
-    """The next move, by the state and by what the tree shows: none that would be refused."""
+def following(project: Project, state: WorktreeState, tree: str | None = None, *, session: str = "") -> str:
+    """The next move, by the state and by what the tree shows: none that would be refused.
+
+    `session`: of the agent who asks, where its environment does not say.
+    """
     unfinished = in_progress(project.repo)
+    if project.actor.role == AGENT and state.claims and not unfinished:
+        fellows = at_work(str(project.repo.private), session or os.environ.get(SESSION, ""))
+        if waiting := next_after(state, project.actor.context, fellows):
+            return waiting
     if unfinished or state.test_bugs or not state.valid_reds or state.phase is not Phase.RED:
         return next_move(state, in_progress=unfinished)
     return next_move(state, claimable=claimable(project, state, tree or project.workspace.snapshot()))

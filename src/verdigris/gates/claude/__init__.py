@@ -81,6 +81,10 @@ def _reply(project: Project, call: Call) -> Reply:
 
             _confine(project, call)
             return start(project, call)
+        case Moment.SUBAGENT_START:
+            from verdigris.gates.session import subagent_start
+
+            return subagent_start(project, call)
         case Moment.PROMPT:
             from verdigris.gates.session import prompt
 

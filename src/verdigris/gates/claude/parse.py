@@ -19,6 +19,7 @@ MOMENTS = {
     "PostToolUse": Moment.AFTER,
     "PostToolUseFailure": Moment.FAILED,
     "Stop": Moment.STOP,
+    "SubagentStart": Moment.SUBAGENT_START,
     "SubagentStop": Moment.SUBAGENT_STOP,
     "SessionStart": Moment.START,
     "UserPromptSubmit": Moment.PROMPT,

@@ -15,9 +15,10 @@ EVENTS = {
     Moment.AFTER: "PostToolUse",
     Moment.FAILED: "PostToolUseFailure",
     Moment.START: "SessionStart",
+    Moment.SUBAGENT_START: "SubagentStart",
     Moment.PROMPT: "UserPromptSubmit",
 }
-NEVER_LOCKED_OUT = frozenset({Moment.START, Moment.PROMPT, Moment.STOP, Moment.SUBAGENT_STOP, Moment.OTHER})
+NEVER_LOCKED_OUT = frozenset(Moment) - {Moment.BEFORE, Moment.AFTER, Moment.FAILED, Moment.JUNK}
 """Where our own fault must not stand in a person's way, and nothing is gained by it."""
 
 

@@ -33,6 +33,7 @@ HOOKS = (
     Hook("PostToolUse", 60, closed=True),
     Hook("PostToolUseFailure", 60, closed=True),
     Hook("Stop", 1800, closed=False),
+    Hook("SubagentStart", 30, closed=False),
     Hook("SubagentStop", 1800, closed=False),
     Hook("SessionStart", 30, closed=False),
     Hook("UserPromptSubmit", 120, closed=False),

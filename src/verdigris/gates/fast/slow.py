@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from verdigris.kernel.project import Project
 
-OPEN = frozenset({"SessionStart", "UserPromptSubmit", "Stop", "SubagentStop"})
+OPEN = frozenset({"SessionStart", "UserPromptSubmit", "Stop", "SubagentStart", "SubagentStop"})
 """Where a fault of ours is no reason to stand in a person's way."""
 IN_TIME = 2 / 3
 """Of the time that a hook has, for waiting."""
