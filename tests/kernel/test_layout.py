@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.gitrepo import make_repo
 from support.growing import grow
 from verdigris.core.classify import Detected, classify
 from verdigris.core.pathclass import PathClass
@@ -174,3 +175,18 @@ def test_where_a_crate_says_that_its_tests_are(tmp_path: Path) -> None:
     assert layout(tmp_path, Stack(language="rust", runner="cargo")).tests == ("crates/a/it",)
     (tmp_path / "crates/a/Cargo.toml").write_text("[[test")
     assert layout(tmp_path, Stack(language="rust", runner="cargo")).tests == ()
+
+
+def test_source_that_git_ignores_by_name_is_what_a_build_writes(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "repo")
+    repo.write("src/pkg/__init__.py", "")
+    repo.write("src/pkg/kept.py", "")
+    repo.commit()
+    ignored = "_version.py\n/src/pkg/built.py\nkept.py\nlib/\n*.py\n!other.py\n# note.py\n"
+    repo.write(".gitignore", ignored)
+    found = layouts(repo.root, Settings(stacks=(Stack(),)))
+    assert found[(".", "python")].generated == ("**/_version.py", "src/pkg/built.py")
+    classes = compile_classes(Settings(stacks=(Stack(),)), found)
+    named = {"src/pkg/_version.py", "src/pkg/built.py"}
+    for path in (*named, "src/pkg/kept.py", "src/lib/x.py", "src/other.py", "src/built.py"):
+        assert (classify(path, classes) is PathClass.OTHER) == (path in named), path

@@ -39,6 +39,8 @@ class Detected:
     """Globs of tests beyond the usual ones: the runner's `testpaths` and `python_files`."""
     environments: tuple[str, ...] = ()
     """Folders that hold an interpreter's environment."""
+    generated: tuple[str, ...] = ()
+    """Globs of source that git ignores by name, and that a build writes: `_version.py`."""
 
 
 @value

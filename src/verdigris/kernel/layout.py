@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from verdigris.core.classify import Detected, Where, classify, where
-from verdigris.core.errors import ConfigError
+from verdigris.core.errors import ConfigError, NotARepository
 from verdigris.core.globs import compile_glob
+from verdigris.core.languages import suffixes_of
 from verdigris.core.pathclass import PathClass
 from verdigris.kernel.detecting.node import manifest
 from verdigris.kernel.detecting.python import FLAT
 from verdigris.kernel.detecting.walking import text_in, walk
 from verdigris.kernel.pytestconfig import read_pytest_config
+from verdigris.kernel.repository import find_repository
+from verdigris.kernel.workspace.git import null_split, users_git
 from verdigris.kernel.workspace.installed import is_environment
 
 if TYPE_CHECKING:
@@ -35,6 +39,7 @@ _NODE_CONFIG = frozenset(
     for name in ("vitest.config", "vite.config", "jest.config", "vitest.workspace")
     for end in ("ts", "mts", "cts", "js", "mjs", "cjs", "json")
 ) | {"package.json"}
+_SPECIAL = frozenset("*?[!#\\ ")
 _PACKAGES = 3
 """Folders deep: where the packages of a workspace lie."""
 
@@ -45,7 +50,12 @@ def layouts(root: Path, settings: Settings) -> dict[Where, Detected]:
 
 def layout(root: Path, stack: Stack) -> Detected:
     """Where a stack keeps its source and its tests, as far as names alone do not tell."""
-    home = root / stack.root
+    found = _of_language(root / stack.root, stack)
+    generated = _generated(root, stack)
+    return replace(found, generated=generated) if generated else found
+
+
+def _of_language(home: Path, stack: Stack) -> Detected:
     match stack.language:
         case "python":
             return _python(home)
@@ -55,6 +65,32 @@ def layout(root: Path, stack: Stack) -> Detected:
             return Detected(flat=True, tests=_declared_tests(home))
         case _:
             return Detected(flat=True)
+
+
+def _generated(root: Path, stack: Stack) -> tuple[str, ...]:
+    """Files of the language that a `.gitignore` names, each by its whole name, and that git does not hold.
+
+    Patterns are left out: `lib/` or `*.py` would open more than what a build writes. So is what a stack's
+    `source` names.
+    """
+    home = root / stack.root
+    lines = [line.strip() for line in text_in(home, ".gitignore").splitlines()]
+    names = [
+        line for line in lines if line.endswith(suffixes_of(stack.language)) and not set(line) & _SPECIAL
+    ]
+    globs = [name.lstrip("/") if "/" in name else f"**/{name}" for name in names if name not in stack.source]
+    held = _held(root, stack.root) if globs else []
+    return tuple(glob for glob in globs if not any(map(re.compile(compile_glob(glob)).fullmatch, held)))
+
+
+def _held(root: Path, folder: str) -> list[str]:
+    """What git holds of a folder, as seen from there."""
+    try:
+        listed = null_split(users_git(find_repository(root)).run("ls-files", "-z"))
+    except NotARepository:
+        return []
+    prefix = "" if folder == "." else f"{folder}/"
+    return [path.removeprefix(prefix) for path in listed if path.startswith(prefix)]
 
 
 def _python(home: Path) -> Detected:

@@ -32,7 +32,7 @@ def compile_classes(settings: Settings, detected: Mapping[Where, Detected]) -> C
             usual(stack),
         )
         transient += [prefix + regex for regex in (*map(compile_glob, found.environments), places.transient)]
-        transient += [prefix + compile_glob(glob) for glob in stack.generated]
+        transient += [prefix + compile_glob(glob) for glob in (*stack.generated, *found.generated)]
         tests += [prefix + regex for regex in (places.tests, *map(compile_glob, (*stack.test, *found.tests)))]
         source += [_not_inner(stack, settings) + prefix + regex for regex in _source(stack, found, places)]
     rules = (
