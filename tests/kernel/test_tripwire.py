@@ -18,10 +18,12 @@ from verdigris.kernel.foldertree import make_folders
 from verdigris.kernel.project import open_project
 from verdigris.kernel.sandbox.discarding import clear
 from verdigris.kernel.survey import survey
-from verdigris.kernel.tripwire import Tripped, after_call, before_call
+from verdigris.kernel.tripwire import Tripped, after_call, before_call, calls
 from verdigris.kernel.tripwire.watch import unwatched
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from verdigris.kernel.project import Project
 
 STUB = "\n\ndef sub(a, b):  # STUB:TDD\n    raise NotImplementedError\n"
@@ -345,6 +347,25 @@ def test_a_tree_deeper_than_python_calls_itself_is_looked_at_and_put_back(green:
     assert Path(f"{green.root}/lib{deep}/x.py").exists()
     assert not call(green, "true")
     clear(os.fspath(green.root / "lib"))
+
+
+def test_what_is_written_again_while_it_goes_back_becomes_right_by_no_look(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_back = calls.put_back
+
+    def raced(project: Project, tree: str, paths: Sequence[str], *, why: str) -> None:
+        put_back(project, tree, paths, why=why)
+        world.write("calc.py", CALC + SUB)
+
+    assert not before_call(agent(world))
+    world.write("calc.py", CALC + SUB)
+    monkeypatch.setattr(calls, "put_back", raced)
+    assert after_call(agent(world)).put_back == ("calc.py",)
+    assert world.read("calc.py") == CALC + SUB
+    monkeypatch.undo()
+    assert after_call(agent(world)).put_back == ("calc.py",)
+    assert world.read("calc.py") == CALC
 
 
 def test_what_a_person_commits_between_calls_is_new_ground(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from verdigris.core.state import Phase
 from verdigris.core.targets import owners
 from verdigris.core.tripwire import Tripped, base
 from verdigris.core.turns import joining_events
+from verdigris.kernel import stamps
 from verdigris.kernel.claiming import claim_within
 from verdigris.kernel.gitwhole import Place, place
 from verdigris.kernel.observe import difference, look
@@ -126,17 +127,31 @@ def _looked(
         words.link_kept_text(s.paths[0]) if s.link else words.kept_text(s.paths, s.cls, state.phase)
         for s in persons
     ]
+    rightly = seen.tree
     if done:
         state = project.state()
         seen = see(project, state)
-    now = Memory(seen.tree, base(state), state.phase, _place(project), alive)
+        rightly = _without_strays(project, state, memory, seen.tree, agents)
+    now = Memory(rightly, base(state), state.phase, _place(project), alive)
     now, unproven = _with_head(project, state, memory, now)
     if unproven:
         texts.append(words.unproven_text(describe(unproven), remedy(unproven)))
     remember(project, now)
-    watch(project, seen)
+    if rightly == seen.tree:
+        watch(project, seen)
+    else:
+        stamps.forget(project.repo.private)
     text = "\n".join([*texts, *([done.text] if done else [])])
     return replace(done, kept=_paths(persons), moved_back=moved + undone, unproven=tuple(unproven), text=text)
+
+
+def _without_strays(
+    project: Project, state: WorktreeState, memory: Memory | None, tree: str, agents: Collection[str] | None
+) -> str:
+    """The tree after what was put back; a process that wrote again meanwhile makes nothing right by that."""
+    for stray in _apart(strays(project, state, memory, tree), agents)[0]:
+        tree = project.workspace.graft(tree, stray.home, stray.paths)
+    return tree
 
 
 def _apart(
