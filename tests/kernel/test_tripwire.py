@@ -16,6 +16,7 @@ from verdigris.kernel import stamps
 from verdigris.kernel.claiming import Claimed
 from verdigris.kernel.foldertree import make_folders
 from verdigris.kernel.project import open_project
+from verdigris.kernel.putback import put_back
 from verdigris.kernel.sandbox.discarding import clear
 from verdigris.kernel.survey import survey
 from verdigris.kernel.tripwire import Tripped, after_call, before_call, calls
@@ -352,8 +353,6 @@ def test_a_tree_deeper_than_python_calls_itself_is_looked_at_and_put_back(green:
 def test_what_is_written_again_while_it_goes_back_becomes_right_by_no_look(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put_back = calls.put_back
-
     def raced(project: Project, tree: str, paths: Sequence[str], *, why: str) -> None:
         put_back(project, tree, paths, why=why)
         world.write("calc.py", CALC + SUB)
