@@ -27,6 +27,8 @@ from typing import Any
 _TEST = re.compile(
     r"(^|/)(tests?|testing|python_testcases)/|(^|/)test_[^/]*\.py$|_test\.py$|(^|/)conftest\.py$"
 )
+_CONFIGURATION = frozenset({"pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", ".coveragerc"})
+"""What says how the tests run, and so comes with them."""
 _PATIENCE = 1200
 _REASON = "the tests of this commit, as upstream has them"
 _ACCEPTED = "accepted"
@@ -68,7 +70,7 @@ class History:
 
     def attempt(self, commit: str) -> Outcome:
         changed = self.changed(commit)
-        tests = [path for path in changed if _TEST.search(path)]
+        tests = [path for path in changed if _TEST.search(path) or path in _CONFIGURATION]
         rest = [path for path in changed if path not in tests]
         self.check_out(f"{commit}^")
         begun = self.tdd("init", "--yes")
