@@ -17,6 +17,5 @@ def bare_cli(tmp_path: Path) -> Cli:
 
 
 @pytest.fixture
-def cli(bare_cli: Cli) -> Cli:
-    bare_cli.ok("init", "--yes")
-    return bare_cli
+def cli(tmp_path: Path) -> Cli:
+    return make_cli(tmp_path / "repo", ready=True)

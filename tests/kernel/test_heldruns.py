@@ -12,7 +12,7 @@ from support.gitrepo import make_repo
 from support.node_tools import installed, present
 from support.tool_worlds import GO, GO_CONFIG, RUST, RUST_CONFIG, make_go_world, make_tool_world
 from support.tools import why_not
-from support.turns import World
+from support.turns import QUICK, World
 from verdigris.core.actions import Actor
 from verdigris.core.verdict import Kind
 from verdigris.kernel.holdout import hold_out
@@ -58,11 +58,11 @@ export const f = (n) => (n === 4 ? "IV" : known.get(n));
 RUNNERS = {"node-test": (NODE_TEST, None), "vitest": (VITEST, "vitest@3"), "jest": (JEST, "jest@30")}
 
 
-def node_world(tmp_path: Path, runner: str) -> tuple[World, str]:
+def node_world(tmp_path: Path, runner: str, config: str = "") -> tuple[World, str]:
     present()
     form, package = RUNNERS[runner]
     repo = make_repo(tmp_path / "demo")
-    repo.write("tdd.yaml", f"stacks:\n  - {{root: ., language: node, runner: {runner}}}\n")
+    repo.write("tdd.yaml", f"{config}stacks:\n  - {{root: ., language: node, runner: {runner}}}\n")
     repo.write("package.json", "{}" if runner == "jest" else '{ "type": "module" }')
     repo.write(".gitignore", "node_modules\n")
     if package is not None:
@@ -101,7 +101,8 @@ def judged(world: World, test: str, name: str, source: tuple[str, str], held: di
     "runner", ["node-test", *(pytest.param(one, marks=pytest.mark.slow) for one in ("vitest", "jest"))]
 )
 def test_javascript_is_not_to_be_read(runner: str, source: str, kind: Kind, tmp_path: Path) -> None:
-    world, form = node_world(tmp_path, runner)
+    # Whether the claimed test is live is another matter, and takes more runs than all the rest.
+    world, form = node_world(tmp_path, runner, QUICK if kind is Kind.OVERFIT else "")
     held = {"test/held.test.js": form.format("nine", 9, "IX"), "test/more.test.js": form.format("n", 9, "IX")}
     name = "test/f.test.js::four"
     assert (

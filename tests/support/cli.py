@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from support.forked import forked
-from support.gitrepo import GitRepo, make_repo
+from support.gitrepo import GitRepo, copied, make_repo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -117,12 +117,20 @@ class Cli:
         return ran
 
 
-def make_cli(root: Path, *, tests: bool = True) -> Cli:
-    """A small calculator, committed, with a `tdd.yaml` that names an interpreter which has pytest."""
+def make_cli(root: Path, *, tests: bool = True, ready: bool = False) -> Cli:
+    """A small calculator, committed, with a `tdd.yaml` that names an interpreter which has pytest.
+
+    `ready`: `tdd init` is done.
+    """
+    return Cli(copied(root, lambda place: _make(place, tests=tests, ready=ready), "cli", tests, ready))
+
+
+def _make(root: Path, *, tests: bool, ready: bool) -> None:
     repo = make_repo(root)
     repo.write("tdd.yaml", CONFIG)
     repo.write("calc.py", SOURCE)
     if tests:
         repo.write("tests/test_add.py", PASSING)
     repo.commit()
-    return Cli(repo)
+    if ready:
+        Cli(repo).ok("init", "--yes")

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from support.gitrepo import GitRepo, make_repo
-from support.turns import CONFIG, QUICK
+from support.gitrepo import GitRepo, copied, make_repo
+from support.turns import CONFIG, QUICK, remember_interpreter
 from verdigris.agents.roles.plan import SCHEMA_NAME
 from verdigris.core.actions import Actor
 from verdigris.drivers.machine.opening import open_machine
@@ -131,6 +131,13 @@ def nobody(_: YourTurn) -> None:
 
 def make_kata(root: Path, config: str = "", *, roles: str = "", **files: str) -> Kata:
     """The String Calculator, committed, with all roles played from the recording."""
+    key = ("kata", config, roles, *files.items())
+    kata = Kata(copied(root, lambda place: _make(place, config, roles, files), *key))
+    kata.plays()
+    return kata
+
+
+def _make(root: Path, config: str, roles: str, files: Mapping[str, str]) -> None:
     repo = make_repo(root)
     models = roles or "".join(
         f"  {role}: {{model: 'replay:{TALK}'}}\n" for role in ("tester", "implementor", "refactorer")
@@ -143,6 +150,4 @@ def make_kata(root: Path, config: str = "", *, roles: str = "", **files: str) ->
         repo.write(path, text)
     repo.commit("chore: the kata")
     initialise(root, Actor(client="test"))
-    kata = Kata(repo)
-    kata.plays()
-    return kata
+    remember_interpreter(root)

@@ -147,5 +147,10 @@ def _make(root: Path, config: str, files: Mapping[str, str]) -> None:
         repo.write(path, text)
     repo.commit("a calculator")
     initialise(root, Actor(client="test"))
+    remember_interpreter(root)
+
+
+def remember_interpreter(root: Path) -> None:
+    """As after a first run: what was asked of this machine is not asked again in each copy."""
     known = open_project(root, Actor(client="test")).repo.private / "interpreters.json"
     find_interpreter(root, root, sys.executable, os.environ, known)
