@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.kernel.repository import find_repository
-from verdigris.kernel.workspace import trees
+from verdigris.kernel.workspace import moves, trees
 from verdigris.kernel.workspace.git import Git, users_git
 from verdigris.kernel.workspace.objects import Elsewhere, Objects
 
@@ -120,6 +120,26 @@ def test_what_is_damaged_is_asked_of_git(repo: GitRepo, git: Git, damage: bytes)
     file.write_bytes(damage)
     with pytest.raises(Elsewhere):
         Objects(git.git_dir).blob(blob)
+
+
+def test_a_commit_stands_for_its_tree_in_a_linked_worktree_too(
+    repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = repo.commit(a="1"), repo.commit(b="2")
+    repo.git("worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    linked = users_git(find_repository(tmp_path / "linked"))
+    monkeypatch.setattr(Git, "call", _nowhere)
+    assert [change.path for change in trees.changes(linked, old, new)] == ["b"]
+    assert moves.between(linked, old, new) == trees.changes(linked, old, new)
+
+
+def test_content_under_the_name_of_another_is_not_believed(repo: GitRepo, git: Git) -> None:
+    honest, lie = (trees.store_blob(git, text) for text in (b"honest", b"a lie"))
+    places = [repo.root / ".git/objects" / blob[:2] / blob[2:] for blob in (honest, lie)]
+    places[0].unlink()
+    places[1].rename(places[0])
+    with pytest.raises(Elsewhere):
+        Objects(git.git_dir).blob(honest)
 
 
 @pytest.mark.parametrize("name", ["HEAD", "", "../../../etc/passwd", "0" * 40])

@@ -15,6 +15,7 @@ from verdigris.kernel.repository import head, read_plain
 from verdigris.kernel.workspace import trees
 from verdigris.kernel.workspace.git import converting, null_split, users_git
 from verdigris.kernel.workspace.index import clear
+from verdigris.kernel.workspace.objects import Elsewhere, Objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -130,6 +131,8 @@ def _commit(name: str) -> str | None:
 
 def between(git: Git, old: str | None, new: str | None) -> tuple[Change, ...]:
     """What differs between two commits; one that is unborn or gone has no files."""
+    if old == new:
+        return ()
     width = len(old or new or "")
     sides = [side if side and _exists(git, side) else _empty_tree(width) for side in (old, new)]
     return tuple(c for c in trees.changes(git, *sides) if GITLINK not in {c.old_mode, c.new_mode})
@@ -146,7 +149,10 @@ def stored_at(repo: Repository, commit: str) -> float:
 
 
 def _exists(git: Git, commit: str) -> bool:
-    return git.call("cat-file", "-e", f"{commit}^{{tree}}").code == 0
+    try:
+        return bool(Objects(git.git_dir).tree_of(commit))
+    except Elsewhere:
+        return git.call("cat-file", "-e", f"{commit}^{{tree}}").code == 0
 
 
 def _empty_tree(width: int) -> str:

@@ -9,6 +9,7 @@ found here (it is packed, lent by another store, lost or damaged) is `Elsewhere`
 
 from __future__ import annotations
 
+import hashlib
 import os
 import zlib
 from typing import TYPE_CHECKING
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     """Of a folder, in git's order: mode and name of each."""
 
 _FOLDER, _MODULE = "040000", "160000"
-_LENGTHS = {40, 64}
-"""Of names, by SHA-1 and by SHA-256."""
+_ALGORITHMS = {40: hashlib.sha1, 64: hashlib.sha256}
+"""By how long the names are that they give."""
 
 
 class Elsewhere(Exception):
@@ -35,8 +36,18 @@ class Objects:
     """For one question, during which a folder is read once."""
 
     def __init__(self, git_dir: Path) -> None:
-        self._folder = f"{git_dir}/objects"
+        self._folder = f"{_common(os.fspath(git_dir))}/objects"
         self._known: dict[str, Parts] = {}
+
+    def tree_of(self, name: str) -> str:
+        """The tree of a commit; that of a tree is itself."""
+        kind, data = self._object(name)
+        if kind == b"commit" and data.startswith(b"tree "):
+            name = data[len(b"tree ") :].partition(b"\n")[0].decode("ascii")
+            kind, _ = self._object(name)
+        if kind != b"tree":
+            raise Elsewhere
+        return name
 
     def blob(self, name: str) -> bytes:
         return self._read(name, b"blob")
@@ -90,7 +101,15 @@ class Objects:
         return self._known[tree]
 
     def _read(self, name: str, kind: bytes) -> bytes:
-        if len(name) not in _LENGTHS:
+        found, data = self._object(name)
+        if found != kind:
+            raise Elsewhere
+        return data
+
+    def _object(self, name: str) -> tuple[bytes, bytes]:
+        """Kind and content, if they are what the name says: an agent can write the user's objects."""
+        make = _ALGORITHMS.get(len(name))
+        if make is None:
             raise Elsewhere
         try:
             with open(f"{self._folder}/{name[:2]}/{name[2:]}", "rb") as file:
@@ -98,9 +117,18 @@ class Objects:
         except (OSError, ValueError, zlib.error):
             raise Elsewhere from None
         head, _, data = raw.partition(b"\0")
-        if head != b"%s %d" % (kind, len(data)):
+        if make(raw, usedforsecurity=False).hexdigest() != name:
             raise Elsewhere
-        return data
+        return head.partition(b" ")[0], data
+
+
+def _common(git_dir: str) -> str:
+    """The folder that has the objects: a linked worktree's names another."""
+    try:
+        with open(f"{git_dir}/commondir", "rb") as file:
+            return os.path.join(git_dir, os.fsdecode(file.read()).rstrip("\n"))  # noqa: PTH118 - text
+    except OSError:
+        return git_dir
 
 
 def _parsed(data: bytes, size: int) -> Iterator[tuple[str, tuple[str, str]]]:

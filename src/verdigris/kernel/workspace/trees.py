@@ -25,8 +25,9 @@ RAW = ("-r", "-z", "--raw", "--no-abbrev", "--no-renames")
 
 
 def changes(git: Git, old: str, new: str) -> tuple[Change, ...]:
+    store = Objects(git.git_dir)
     try:
-        return _sorted(Objects(git.git_dir).changes(old, new))
+        return _sorted(store.changes(store.tree_of(old), store.tree_of(new)))
     except Elsewhere:
         return _raw(git.run("diff-tree", *RAW, old, new))
 
