@@ -48,6 +48,11 @@ def pytest_configure(config: pytest.Config) -> None:
         compileall.compile_dir(Path(verdigris.__file__).parent, quiet=2)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: each waits now and then, for a disk, a lock or a signal."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whole folders are quick; the long tests begin first, so that no worker is left with one at the end."""

@@ -23,6 +23,8 @@ from verdigris.kernel.testbug import report_bug
 if TYPE_CHECKING:
     from support.turns import World
 
+pytestmark = pytest.mark.usefixtures("remembered_runs")
+
 WRONG = "\n\ndef sub(a, b):\n    return 0\n"
 
 

@@ -5,6 +5,8 @@ import py_compile
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 from support.turns import CALC, SUB, TEST_ADD, TEST_SUB, World, make_world
 from verdigris.core.actions import Deny
 from verdigris.core.events import RefactorEnded, SuiteRun, Violation
@@ -16,6 +18,8 @@ from verdigris.kernel.revision import revise
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("remembered_runs")
 
 RENAMED = CALC.replace("a, b", "left, right").replace("a + b", "left + right")
 

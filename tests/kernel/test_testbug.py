@@ -16,6 +16,8 @@ from verdigris.kernel.weakening import lost
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.usefixtures("remembered_runs")
+
 WRONG_TEST = TEST_SUB.replace("== 2", "== 3")
 
 

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 NOBODYS = frozenset({".git", "__pycache__", ".pytest_cache"})
 
 
-def listing(root: Path) -> dict[str, tuple[int, bytes]]:
+def listing(root: Path, without: frozenset[str] = NOBODYS) -> dict[str, tuple[int, bytes]]:
     """Every file and link outside the git folder, with its executable bit and bytes."""
     found = {}
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root)
-        if NOBODYS.intersection(name.parts) or (path.is_dir() and not path.is_symlink()):
+        if without.intersection(name.parts) or (path.is_dir() and not path.is_symlink()):
             continue
         data = os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()
         found[os.fspath(name)] = (path.lstat().st_mode & 0o170100, data)

@@ -101,7 +101,9 @@ def _laid(project: Any, layer: Any) -> object:
 
 
 def _files(root: Path) -> list[tuple[str, object]]:
-    return [(path, about) for path, about in listing(root).items() if path not in _NOT_SEEN]
+    return [
+        (path, about) for path, about in listing(root, frozenset({".git"})).items() if path not in _NOT_SEEN
+    ]
 
 
 def _told(one: Any, root: str) -> Any:
