@@ -28,11 +28,11 @@ QUICK = ("agents/", "core/", "views/", "kernel/grammar/", "kernel/log/", "kernel
 
 
 def _tell_where_tools_live() -> None:
-    """With a HOME that is empty: where the user's own has the toolchains of rustup and what npm fetched."""
+    """Tests move HOME, and it may be empty to begin with: the toolchains of rustup, and what npm fetched."""
     home = Path(pwd.getpwuid(os.getuid()).pw_dir)
     places = {"RUSTUP_HOME": ".rustup", "npm_config_cache": ".npm", "npm_config_userconfig": ".npmrc"}
     for name, place in places.items():
-        if (home / place).exists() and not Path.home().joinpath(place).exists():
+        if (home / place).exists():
             os.environ.setdefault(name, str(home / place))
 
 
