@@ -27,17 +27,15 @@ QUICK = ("agents/", "core/", "views/", "kernel/grammar/", "kernel/log/", "kernel
 """Folders whose tests run no project."""
 
 
-def _tell_where_tools_live() -> None:
-    """Tests move HOME, and it may be empty to begin with: the toolchains of rustup, and what npm fetched."""
-    home = Path(pwd.getpwuid(os.getuid()).pw_dir)
-    places = {"RUSTUP_HOME": ".rustup", "npm_config_cache": ".npm", "npm_config_userconfig": ".npmrc"}
-    for name, place in places.items():
-        if (home / place).exists():
-            os.environ.setdefault(name, str(home / place))
+def _tell_where_rust_lives() -> None:
+    """Tests move HOME, and it may be empty to begin with: the toolchains of rustup lie in the user's own."""
+    toolchains = Path(pwd.getpwuid(os.getuid()).pw_dir, ".rustup")
+    if toolchains.is_dir():
+        os.environ.setdefault("RUSTUP_HOME", str(toolchains))
 
 
 os.environ["VERDIGRIS_WARM"] = "0"
-_tell_where_tools_live()
+_tell_where_rust_lives()
 # The suite's own modules are rewritten once, not once a worker and a run.
 sys.dont_write_bytecode = False
 

@@ -111,7 +111,13 @@ def test_a_test_bug_lays_the_edits_aside_until_the_next_claim(cli: Cli) -> None:
 def test_edits_before_a_red_step_aside(cli: Cli) -> None:
     cli.repo.write("calc.py", FIXED)
     assert "unclaimed: calc.py" in cli.ok("status").out
-    assert cli.ok("aside", "--json").json == {"schema": 1, "aside": "a1", "paths": ["calc.py"]}
+    laid = {
+        "schema": 1,
+        "aside": "a1",
+        "paths": ["calc.py"],
+        "next": "write one failing test, then `tdd test ID`",
+    }
+    assert cli.ok("aside", "--json").json == laid
     assert cli.ok("aside", "--json").json["aside"] is None
     assert cli.repo.read("calc.py").decode() == SOURCE
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import pwd
 import shutil
 import subprocess
 import tempfile
@@ -206,6 +207,10 @@ def _install(package: str, folder: Path) -> None:
     made = subprocess.run(
         [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--force", *package.split()],
         cwd=folder,
+        env={
+            **os.environ,
+            "HOME": pwd.getpwuid(os.getuid()).pw_dir,
+        },  # what npm has fetched, though HOME is empty
         capture_output=True,
         text=True,
         timeout=110,
