@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Actor
-from verdigris.kernel.calling import call
-from verdigris.kernel.project import open_project
-from verdigris.kernel.setup import initialise
-from verdigris.kernel.warm import forkserver, resident
+from verdigris.execution.python_call import call
+from verdigris.execution.resident import forkserver, resident
+from verdigris.setup.initialisation import initialise
+from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
     from verdigris.core.report import TestReport
-    from verdigris.kernel.project import Project
+    from verdigris.storage.project import Project
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "verdigris-agreement"
 NEEDS = {

@@ -17,10 +17,10 @@ import verdigris
 from verdigris.core.actions import Actor
 from verdigris.core.fold import StateFolding
 from verdigris.core.record import CHECKPOINT, Record, flatten
-from verdigris.kernel.log.format import digest, encode
-from verdigris.kernel.log.head import Head, parse, render
-from verdigris.kernel.project import open_project
-from verdigris.kernel.setup import initialise
+from verdigris.setup.initialisation import initialise
+from verdigris.storage.log.format import digest, encode
+from verdigris.storage.log.head import Head, parse, render
+from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

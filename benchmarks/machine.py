@@ -20,14 +20,14 @@ from timing import Row
 from verdigris.core.actions import Actor
 from verdigris.core.machine import ROLES
 from verdigris.drivers.machine import recorded
-from verdigris.drivers.machine.watching import Asked, StepBegan, StepEnded
-from verdigris.kernel import calling, commands
-from verdigris.kernel.process import run
+from verdigris.drivers.machine.events import Asked, StepBegan, StepEnded
+from verdigris.execution import commands, python_call
+from verdigris.execution.process import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.drivers.machine.watching import Happening
+    from verdigris.drivers.machine.events import Happening
 
 STEPS = 20
 
@@ -60,7 +60,7 @@ class _Clock:
             finally:
                 self._tools += time.perf_counter() - begun
 
-        with patch.object(calling, "run", timed), patch.object(commands, "run", timed):
+        with patch.object(python_call, "run", timed), patch.object(commands, "run", timed):
             yield
 
 

@@ -14,16 +14,16 @@ from snapshot import make_tree
 from timing import Row, against, interleaved
 
 from verdigris.core.actions import Actor
-from verdigris.kernel.project import open_project
-from verdigris.kernel.room.layers import Layer
-from verdigris.kernel.room.opening import possible, room
-from verdigris.kernel.setup import initialise
-from verdigris.kernel.starting import start
+from verdigris.execution.room.layers import Layer
+from verdigris.execution.room.opening import possible, room
+from verdigris.execution.starting import start
+from verdigris.setup.initialisation import initialise
+from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from verdigris.kernel.project import Project
+    from verdigris.storage.project import Project
 
 SIZES = (100, 5_000)
 DRIFT = 3

@@ -9,13 +9,14 @@ import log_state
 import machine
 import one_id
 import room
-import sandbox
 import shell
 import snapshot
 import verdict
 import vitest
 import warm
 from timing import table
+
+import sandbox
 
 BENCHMARKS = {
     "log": log_state.rows,

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from timing import Row, against, interleaved
 
-from verdigris.kernel.sandbox import Confinement, available, discard, preexec
+from verdigris.sandbox import Confinement, available, discard, preexec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from verdigris.kernel.sandbox import Network
+    from verdigris.sandbox import Network
 
 NETWORKS: tuple[Network, ...] = ("none", "loopback", "host")
 ROUNDS = 50

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from timing import Row, against, interleaved
 
-from verdigris.kernel.repository import find_repository
-from verdigris.kernel.shell.launcher import write_launcher
+from verdigris.gates.agent_shell.launcher import write_launcher
+from verdigris.storage.repository import find_repository
 
 SIZES = (100, 5_000)
 ROUNDS = 40

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from timing import Row, against, interleaved
 
 from verdigris.core.pathclass import PathClass
-from verdigris.kernel.repository import find_repository
-from verdigris.kernel.workspace import Workspace
+from verdigris.storage.repository import find_repository
+from verdigris.storage.snapshots import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,9 +15,9 @@ from pathlib import Path
 from timing import Row, against, interleaved
 
 from verdigris.core.actions import Actor
-from verdigris.kernel.calling import call
-from verdigris.kernel.project import open_project
-from verdigris.kernel.warm import resident
+from verdigris.execution.python_call import call
+from verdigris.execution.resident import resident
+from verdigris.storage.project import open_project
 
 ROUNDS = 7
 SECONDS = 60

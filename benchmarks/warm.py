@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 from timing import Row, against, interleaved
 
 from verdigris.core.actions import Actor
-from verdigris.kernel.calling import call
-from verdigris.kernel.project import open_project
-from verdigris.kernel.warm import resident
+from verdigris.execution.python_call import call
+from verdigris.execution.resident import resident
+from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from verdigris.kernel.project import Project
+    from verdigris.storage.project import Project
 
 ROUNDS = 15
 WAIT = 60.0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from redteam import bypass_project as project
-from verdigris.gates.claude.settings import HOOKS, command
+from verdigris.gates.clients.claude.settings import HOOKS, command
 
 if TYPE_CHECKING:
     from pathlib import Path

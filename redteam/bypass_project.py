@@ -11,7 +11,7 @@ from pathlib import Path
 
 from verdigris.core.actions import Actor
 from verdigris.core.errors import VerdigrisError
-from verdigris.kernel.project import open_project
+from verdigris.storage.project import open_project
 
 TEST = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
 WEAK = "def test_add():\n    assert True\n"

@@ -3,8 +3,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Actor
-from verdigris.kernel.project import open_project
-from verdigris.kernel.putback import put_back
+from verdigris.storage.project import open_project
+from verdigris.turns.putback import put_back
 
 if TYPE_CHECKING:
     from support.cli import Cli

@@ -11,7 +11,7 @@ from verdigris.core.classify import Classes, Detected, Where, classify
 from verdigris.core.errors import ConfigError
 from verdigris.core.pathclass import PathClass
 from verdigris.core.settings import Settings, Stack
-from verdigris.core.usual.classes import compile_classes
+from verdigris.languages.classes import compile_classes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

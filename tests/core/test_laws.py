@@ -16,9 +16,9 @@ from verdigris.core.policy import decide
 from verdigris.core.report import Ended, RunPhase, Status, TestReport, TestResult
 from verdigris.core.settings import Settings
 from verdigris.core.state import Phase, WorktreeState
-from verdigris.core.turns import accepted_events, claim_events, laying_aside, settled_event, struck_out
+from verdigris.core.turn_events import accepted_events, claim_events, laying_aside, settled_event, struck_out
 from verdigris.core.verdict import Before, Kind, judge
-from verdigris.kernel.reading import with_facts
+from verdigris.languages.reading import with_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -38,7 +38,7 @@ from verdigris.core.policy import decide, next_move, next_red
 from verdigris.core.report import Status
 from verdigris.core.settings import Settings
 from verdigris.core.state import Phase, Red, WorktreeState
-from verdigris.core.turns import accepted_events, claim_events, laying_aside, settled_event, struck_out
+from verdigris.core.turn_events import accepted_events, claim_events, laying_aside, settled_event, struck_out
 from verdigris.core.verdict import Kind, Verdict
 
 if TYPE_CHECKING:
@@ -387,7 +387,7 @@ def reachable(tests: tuple[str, ...], deep: int) -> dict[object, World]:
 
 
 def advice(world: World) -> str:
-    """As `kernel.claiming.following` asks: the policy itself says whether the claim would be allowed."""
+    """As `turns.claim.following` asks: the policy itself says whether the claim would be allowed."""
     world = operation(world)
     red = next_red(world.state, world.tree) if world.state.phase is Phase.RED else None
     answer: Red | Deny | None = None

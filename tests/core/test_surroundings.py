@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.core.surroundings import surroundings
+from verdigris.core.environment import surroundings
 
 SECRETS = {
     "AWS_SECRET_ACCESS_KEY": "s",

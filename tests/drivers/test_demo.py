@@ -12,7 +12,6 @@ import pytest
 from support.katas import leap_year_unittest
 from support.tool_worlds import lend_go
 from support.tools import why_not
-from verdigris.agents.recording import read_recording
 from verdigris.cli.demo import LANGUAGES
 from verdigris.core.actions import Actor
 from verdigris.core.errors import ToolMissing
@@ -20,13 +19,14 @@ from verdigris.drivers.demo import kata
 from verdigris.drivers.demo import scenes as s
 from verdigris.drivers.demo.play import LANGUAGES as SPOKEN
 from verdigris.drivers.demo.play import play, prepare, script_of
-from verdigris.drivers.machine.watching import Noted
-from verdigris.kernel.testing import run_tests
+from verdigris.drivers.machine.events import Noted
+from verdigris.models.recording import read_recording
+from verdigris.turns.test import run_tests
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.drivers.machine.watching import Happening
+    from verdigris.drivers.machine.events import Happening
 
 ANEW = "record it anew: PYTHONPATH=. python -m support.katas.record leap-year, in the folder tests"
 TOOLS = {"node": ("node", "--version"), "rust": ("cargo", "--version"), "go": ("go", "version")}

@@ -13,11 +13,11 @@ from support.tools import why_not
 from verdigris.core.actions import Deny
 from verdigris.core.state import LaidAside
 from verdigris.core.verdict import Kind
-from verdigris.kernel.aside import lay_unclaimed_aside
-from verdigris.kernel.claiming import Claimed
-from verdigris.kernel.refactor import Begun, Ended, begin, end
-from verdigris.kernel.revision import revise
-from verdigris.kernel.testbug import report_bug
+from verdigris.turns.aside import lay_unclaimed_aside
+from verdigris.turns.claim import Claimed
+from verdigris.turns.refactor import Begun, Ended, begin, end
+from verdigris.turns.revision import revise
+from verdigris.turns.test_bug import report_bug
 
 if TYPE_CHECKING:
     from pathlib import Path

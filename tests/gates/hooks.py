@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import verdigris
-from verdigris.gates.fast import quick
-from verdigris.kernel.carding import refresh
+from verdigris.gates.quick import quick
+from verdigris.gates.quick.quick_state import refresh
 
 if TYPE_CHECKING:
     from support.turns import World

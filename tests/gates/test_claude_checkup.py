@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.gates.claude.checkup import check
-from verdigris.gates.claude.install import install
-from verdigris.gates.claude.settings import LOCAL, SHARED
+from verdigris.gates.clients.claude.checkup import check
+from verdigris.gates.clients.claude.install import install
+from verdigris.gates.clients.claude.settings import LOCAL, SHARED
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from support.turns import World
-    from verdigris.kernel.doctor import Finding
+    from verdigris.setup.doctor import Finding
 
 
 def found(world: World) -> Finding:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from support.turns import SUB_ID, TEST_SUB, make_world
-from verdigris.gates.claude import answer
-from verdigris.gates.claude.settings import PREFIX
-from verdigris.gates.claude.tools import OWN, READERS, SHELLS
+from verdigris.gates.clients.claude import answer
+from verdigris.gates.clients.claude.settings import PREFIX
+from verdigris.gates.clients.claude.tools import OWN, READERS, SHELLS
 
 if TYPE_CHECKING:
     from pathlib import Path

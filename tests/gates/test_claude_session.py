@@ -11,14 +11,14 @@ from support.unconfined import without_sandbox
 from verdigris.core.actions import Actor
 from verdigris.core.events import Accepted, LeftOpen, Revised, SentBack, Suspended, Violation
 from verdigris.core.state import Phase
-from verdigris.gates.claude.settings import PREFIX
+from verdigris.gates.clients.claude.settings import PREFIX
 from verdigris.gates.session import LAWS
-from verdigris.kernel import callers, opencall
-from verdigris.kernel.project import open_project
-from verdigris.kernel.refactor import begin
-from verdigris.kernel.revision import revise
-from verdigris.kernel.survey import survey
-from verdigris.kernel.testbug import report_bug
+from verdigris.storage import callers, opencall
+from verdigris.storage.project import open_project
+from verdigris.turns.refactor import begin
+from verdigris.turns.revision import revise
+from verdigris.turns.survey import survey
+from verdigris.turns.test_bug import report_bug
 
 if TYPE_CHECKING:
     from support.turns import World

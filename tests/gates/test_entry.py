@@ -14,22 +14,22 @@ import pytest
 
 from gates.hooks import ENTRY, payload, run, write
 from support.turns import World, make_world
-from verdigris.gates.fast import looks
-from verdigris.kernel import stamps
-from verdigris.kernel.log import light
+from verdigris.gates.quick import looks
+from verdigris.storage import stat_cache
+from verdigris.storage.log import light
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 QUICK = {
-    *("verdigris", "verdigris.gates", "verdigris.gates.fast", "verdigris.gates.fast.quick"),
+    *("verdigris", "verdigris.gates", "verdigris.gates.quick", "verdigris.gates.quick.quick"),
     *(
-        "verdigris.gates.fast.files",
-        "verdigris.gates.fast.place",
-        "verdigris.kernel",
-        "verdigris.kernel.card",
+        "verdigris.gates.quick.files",
+        "verdigris.gates.quick.place",
+        "verdigris.storage",
+        "verdigris.storage.card",
     ),
-    *("verdigris.kernel.log", "verdigris.kernel.log.light"),
+    *("verdigris.storage.log", "verdigris.storage.log.light"),
     *("__future__", "gc", "fcntl", "_json", "_sha256", "_sha2", "_sre"),
 }
 
@@ -102,13 +102,13 @@ def test_after_a_call_nothing_is_loaded_but_the_looks_of_things(world: World) ->
     run(write(world, "notes.md"))
     raw = payload(world, "Edit", "PostToolUse", file_path=str(world.root / "notes.md"))
     loaded = imported(world, raw, "PostToolUse")
-    assert loaded <= {*QUICK, "verdigris.gates.fast.looks"}
-    assert looks.VERSION == stamps.VERSION
+    assert loaded <= {*QUICK, "verdigris.gates.quick.looks"}
+    assert looks.VERSION == stat_cache.VERSION
     world.write("calc.py", world.read("calc.py").replace("+", "-"))
     told = run(payload(world, "Bash", "PostToolUse", command="true"), "PostToolUse")
     assert told.returncode == 0
     assert "calc.py" in told.stdout
-    assert stamps.read(world.project.repo.private) is not None
+    assert stat_cache.read(world.project.repo.private) is not None
 
 
 DEEP = b'{"tool_input":' * 50_000

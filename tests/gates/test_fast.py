@@ -16,12 +16,12 @@ from verdigris.core.actions import Allow, FileWrite, Write
 from verdigris.core.events import RefactorBegun, Suspended, SwitchedOff
 from verdigris.core.policy import decide
 from verdigris.gates import calls
-from verdigris.gates.fast import quick
-from verdigris.kernel import card
-from verdigris.kernel.log import light
-from verdigris.kernel.operation import operation
-from verdigris.kernel.paths import class_of
-from verdigris.kernel.reading import with_facts
+from verdigris.gates.quick import quick
+from verdigris.languages.reading import with_facts
+from verdigris.storage import card
+from verdigris.storage.log import light
+from verdigris.storage.paths import class_of
+from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -330,7 +330,7 @@ def test_a_card_is_tied_to_the_environment_the_interpreter_and_our_version(
 
 def test_no_card_is_dealt_while_an_intent_is_open(standing: World) -> None:
     from verdigris.core.events import Formatted, Formatting
-    from verdigris.kernel.carding import refresh
+    from verdigris.gates.quick.quick_state import refresh
 
     tree = standing.project.workspace.snapshot()
     standing.project.record(Formatting(paths=(), tree=tree))

@@ -10,7 +10,7 @@ import pytest
 
 from support.shelled import SOURCE, Shelled, case, shelled
 from verdigris.core.errors import StorageError
-from verdigris.kernel.shell import launcher
+from verdigris.gates.agent_shell import launcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

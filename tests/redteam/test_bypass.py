@@ -9,7 +9,7 @@ import pytest
 from redteam.bypass import OWN, Place
 from redteam.bypass_cases import cases_in
 
-from verdigris.kernel.sandbox import available
+from verdigris.sandbox import available
 
 if TYPE_CHECKING:
     from redteam.bypass_cases import Case

@@ -15,9 +15,9 @@ from support.tool_projects import CARGO
 from verdigris.core.classify import Classes, classify
 from verdigris.core.pathclass import PathClass
 from verdigris.core.redness import WHY_NOT, judge_collect_error, judge_red
-from verdigris.core.rusttests import is_test_line
 from verdigris.core.settings import Settings, Stack
-from verdigris.core.usual.classes import compile_classes
+from verdigris.languages.classes import compile_classes
+from verdigris.languages.rust.rusttests import is_test_line
 from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.gotest import GoRunner
 from verdigris.runners.jest import Jest

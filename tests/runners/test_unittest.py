@@ -15,13 +15,13 @@ import pytest
 from support.gitrepo import make_repo
 from support.pyproject import PyProject
 from support.turns import World
+from verdigris.checks.liveness import judge_runs
 from verdigris.core.actions import Actor
-from verdigris.core.liveness import judge_runs
-from verdigris.core.probes import Runs, plan, shuffled
 from verdigris.core.report import Ended, Status, TestReport
-from verdigris.kernel.setup import initialise
+from verdigris.languages.python.probes import Runs, plan, shuffled
 from verdigris.runners.pytest import PYTEST
 from verdigris.runners.unittest import UNITTEST, invocation
+from verdigris.setup.initialisation import initialise
 
 if TYPE_CHECKING:
     from verdigris.core.report import TestResult

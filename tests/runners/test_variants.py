@@ -12,9 +12,9 @@ import pytest
 
 from support.interpreters import with_pytest
 from support.pyproject import PyProject
-from verdigris.core.liveness import Judged, judge_runs
-from verdigris.core.probes import Runs, RunSet, plan, shuffled
+from verdigris.checks.liveness import Judged, judge_runs
 from verdigris.core.report import Ended
+from verdigris.languages.python.probes import Runs, RunSet, plan, shuffled
 from verdigris.runners.pytest import invocation
 from verdigris.runners.pytest_report import parse
 

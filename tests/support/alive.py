@@ -17,9 +17,9 @@ from unittest.mock import ANY, AsyncMock, Mock
 
 import pytest
 
-from verdigris.core.liveness import Judged, deaf, function_of, judge_runs, reached
-from verdigris.core.probes import RunSet, plan, reaching, shuffled
+from verdigris.checks.liveness import Judged, deaf, function_of, judge_runs, reached
 from verdigris.core.report import Place, VariantOutcome
+from verdigris.languages.python.probes import RunSet, plan, reaching, shuffled
 
 PATH = "tests/test_it.py"
 

@@ -18,22 +18,22 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verdigris.kernel.sandbox.child import Confining
-from verdigris.kernel.sandbox.confinement import Confinement, checked
-from verdigris.kernel.sandbox.discarding import clear
-from verdigris.kernel.sandbox.namespaces import leave
-from verdigris.kernel.sandbox.probe import tried
+from verdigris.sandbox.child import Confining
+from verdigris.sandbox.confinement import Confinement, checked
+from verdigris.sandbox.discarding import clear
+from verdigris.sandbox.namespaces import leave
+from verdigris.sandbox.probe import tried
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from verdigris.kernel.sandbox.namespaces import Way
+    from verdigris.sandbox.namespaces import Way
 
 NOBODY = 65534
 CONFINED = """
 import json, os, subprocess, sys
-from verdigris.kernel.sandbox.child import Confining
-from verdigris.kernel.sandbox.confinement import Confinement, checked
+from verdigris.sandbox.child import Confining
+from verdigris.sandbox.confinement import Confinement, checked
 given = json.loads(sys.argv[1])
 fields = {name: tuple(value) if isinstance(value, list) else value for name, value in given["fields"].items()}
 confine = Confining(checked(Confinement(**fields)), given["way"])
@@ -43,7 +43,7 @@ print(json.dumps([done.returncode, show(done.stdout), show(done.stderr)]))
 """
 AVAILABLE = """
 try:
-    from verdigris.kernel.sandbox import available
+    from verdigris.sandbox import available
 except ImportError as error:
     print(error)
 else:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import Ended, Failure, RunPhase, Status, TestReport, TestResult
-from verdigris.kernel.texts import texts_at
+from verdigris.storage.texts import texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pytest
 
-    from verdigris.kernel.project import Project
-    from verdigris.kernel.room.layers import Layer
+    from verdigris.execution.room.layers import Layer
+    from verdigris.storage.project import Project
 
 PASSES_WITH = {
     "tests/test_add.py::test_add": "a + b",
@@ -60,10 +60,10 @@ def collected(project: Project, *, layer: Layer | None = None) -> frozenset[str]
 
 def can(monkeypatch: pytest.MonkeyPatch) -> None:
     """From here on no test is really run."""
-    from verdigris.kernel import refactor, testing, trial
+    from verdigris.turns import candidate_run, refactor, test
 
-    for module in (trial, testing, refactor):
+    for module in (candidate_run, test, refactor):
         monkeypatch.setattr(module, "execute_suite", suite)
-    for module in (trial, testing):
+    for module in (candidate_run, test):
         monkeypatch.setattr(module, "execute", answer)
-    monkeypatch.setattr(trial, "collect", collected)
+    monkeypatch.setattr(candidate_run, "collect", collected)

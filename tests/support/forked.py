@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-for name in ("cli.group", "kernel.setup", "kernel.settle", "kernel.testing", "views.settled", "views.tested"):
+for name in ("cli.group", "cli.settle", "cli.testing", "setup.initialisation", "turns.settle", "turns.test"):
     importlib.import_module(f"verdigris.{name}")
 
 

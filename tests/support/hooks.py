@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from verdigris.gates.claude import answer
-from verdigris.gates.claude.settings import PREFIX
-from verdigris.kernel.repository import find_repository
+from verdigris.gates.clients.claude import answer
+from verdigris.gates.clients.claude.settings import PREFIX
+from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
     from support.turns import World

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from support.turns import World
-from verdigris.kernel.operation import operation
-from verdigris.kernel.project import Project
-from verdigris.kernel.workspace import ground
+from verdigris.storage.project import Project
+from verdigris.storage.snapshots import disk
+from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -166,8 +166,8 @@ def arm(step: int, *, writes: bool = False) -> None:
     fuse = _Fuse(step)
     patched = pytest.MonkeyPatch()
     patched.setattr(Project, "record", fuse.around(Project.record))
-    patched.setattr(ground, "delete", fuse.around(ground.delete))
-    patched.setattr(ground, "write", fuse.amidst(ground.write))
+    patched.setattr(disk, "delete", fuse.around(disk.delete))
+    patched.setattr(disk, "write", fuse.amidst(disk.write))
     if writes:
         patched.setattr(pathlib.Path, "write_bytes", fuse.torn(pathlib.Path.write_bytes))
 

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from support.gitrepo import GitRepo, copied, make_repo
 from support.turns import CONFIG, QUICK, remember_interpreter
-from verdigris.agents.roles.plan import SCHEMA_NAME
 from verdigris.core.actions import Actor
 from verdigris.drivers.machine.opening import open_machine
-from verdigris.drivers.machine.running import Run
-from verdigris.kernel.project import Project, open_project
-from verdigris.kernel.setup import initialise
+from verdigris.drivers.machine.run import Run
+from verdigris.models.roles.plan import SCHEMA_NAME
+from verdigris.setup.initialisation import initialise
+from verdigris.storage.project import Project, open_project
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from verdigris.drivers.machine.human import Person
-    from verdigris.drivers.machine.watching import Happening, RunEnded, YourTurn
+    from verdigris.drivers.machine.events import Happening, RunEnded, YourTurn
+    from verdigris.drivers.machine.person import Person
 
 KATA = """\
 # String Calculator

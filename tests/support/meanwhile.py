@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from verdigris.kernel import calling
-from verdigris.kernel.process import run as original
+from verdigris.execution import python_call
+from verdigris.execution.process import run as original
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pytest
 
-    from verdigris.kernel.process import Finished
+    from verdigris.execution.process import Finished
 
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
@@ -23,4 +23,4 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> Non
         act()
         return finished
 
-    monkeypatch.setattr(calling, "run", run)
+    monkeypatch.setattr(python_call, "run", run)

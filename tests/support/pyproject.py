@@ -9,7 +9,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from verdigris.kernel.process import Command, Finished, run
+from verdigris.execution.process import Command, Finished, run
 from verdigris.runners.pytest import PYTEST
 from verdigris.runners.pytest_report import parse
 from verdigris.runners.python import PythonTool, invocation

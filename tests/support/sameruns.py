@@ -13,8 +13,8 @@ import pytest
 
 from support.killing import listing
 from verdigris.core.report import Ended, Status
-from verdigris.kernel import calling
-from verdigris.kernel.room.opening import possible
+from verdigris.execution import python_call
+from verdigris.execution.room.opening import possible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ def same_runs(folder: Path) -> Iterator[None]:
     """Reports are kept in `folder`: forked commands and other workers find them too."""
     folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(calling, "_in_a_room", _Memory(folder, calling._in_a_room))
+        patched.setattr(python_call, "_in_a_room", _Memory(folder, python_call._in_a_room))
         yield
 
 

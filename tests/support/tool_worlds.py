@@ -11,15 +11,15 @@ from support.node_tools import shared
 from support.turns import QUICK, World
 from verdigris.core.actions import Actor
 from verdigris.core.verdict import Kind
-from verdigris.kernel.claiming import Claimed
-from verdigris.kernel.setup import initialise
-from verdigris.kernel.tools.kept import kept
+from verdigris.execution.tools.kept import kept
+from verdigris.setup.initialisation import initialise
+from verdigris.turns.claim import Claimed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from verdigris.kernel.project import Project
+    from verdigris.storage.project import Project
 
 RUST_CONFIG = "stacks:\n  - {root: ., language: rust, runner: cargo}\n"
 RUST = {

@@ -12,12 +12,12 @@ from support.gitrepo import GitRepo, copied, make_repo
 from verdigris.core.actions import Actor, Deny
 from verdigris.core.events import Event, TestRun, decode
 from verdigris.core.report import Status
-from verdigris.kernel.claiming import Claimed, claim
-from verdigris.kernel.interpreter import find_interpreter
-from verdigris.kernel.project import Project, open_project
-from verdigris.kernel.settle import Settlement, settle
-from verdigris.kernel.setup import initialise
-from verdigris.kernel.testing import Tested, run_tests
+from verdigris.execution.interpreter import find_interpreter
+from verdigris.setup.initialisation import initialise
+from verdigris.storage.project import Project, open_project
+from verdigris.turns.claim import Claimed, claim
+from verdigris.turns.settle import Settlement, settle
+from verdigris.turns.test import Tested, run_tests
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

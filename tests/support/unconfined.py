@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.kernel import sandbox
+from verdigris import sandbox
 
 if TYPE_CHECKING:
     import pytest

@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from verdigris.kernel.warm import forkserver, resident
+from verdigris.execution.resident import forkserver, resident
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

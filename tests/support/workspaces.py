@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.pathclass import PathClass
-from verdigris.kernel.repository import find_repository
-from verdigris.kernel.workspace import Workspace
+from verdigris.storage.repository import find_repository
+from verdigris.storage.snapshots import Workspace
 
 if TYPE_CHECKING:
     from support.gitrepo import GitRepo

@@ -5,7 +5,7 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdigris.views.line import Line, block, counted, visible, wrapped
+from verdigris.views.lines import Line, block, counted, visible, wrapped
 
 
 def test_plain_text_stays_as_it_is() -> None:

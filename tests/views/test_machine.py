@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import json
 
-from verdigris.agents.roles.role import Role
 from verdigris.core.report import Status
 from verdigris.core.state import PassedStep, Red
-from verdigris.drivers.machine import watching as w
-from verdigris.drivers.machine.surveying import MachineSurvey
+from verdigris.drivers.machine import events as w
+from verdigris.drivers.machine.survey import MachineSurvey
+from verdigris.models.roles.role import Role
 from verdigris.views import machine, machinelive, machinestatus
 from verdigris.views.machinelive import Glance
 

@@ -1,3 +1,3 @@
-"""One small file per command: parse, call, render, exit code."""
+"""One file per command: parse, call, render its result, exit code."""
 
 from __future__ import annotations

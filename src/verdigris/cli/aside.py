@@ -13,9 +13,9 @@ from verdigris.core.actions import Deny
 @json_option
 def command(*, as_json: bool) -> int:
     """Set source edits aside that were made before a red; the next claim brings them back."""
-    from verdigris.kernel.aside import lay_unclaimed_aside
-    from verdigris.kernel.claiming import following
-    from verdigris.views import laid as view
+    from verdigris.cli import laid as view
+    from verdigris.turns.aside import lay_unclaimed_aside
+    from verdigris.turns.claim import following
 
     opened = project()
     answer = lay_unclaimed_aside(opened)

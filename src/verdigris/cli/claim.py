@@ -20,8 +20,8 @@ def command(words: tuple[str, ...], *, as_json: bool) -> int:
     takes all reds of the one file that has some. PATH is a file, a folder or a glob, and need not exist yet;
     without one, the claim is on all source. The first claim freezes the tests.
     """
-    from verdigris.kernel.claiming import claim, split_words
-    from verdigris.views import claimed as view
+    from verdigris.cli import claimed as view
+    from verdigris.turns.claim import claim, split_words
 
     opened = project()
     tests, targets = split_words(opened, words, cwd=here())

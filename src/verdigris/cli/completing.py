@@ -38,7 +38,7 @@ def edits_set_aside(ctx: click.Context, param: click.Parameter, incomplete: str)
 def _written_in(path: str) -> list[str]:
     """By the text of the file: a shell does not wait for a collection."""
     from verdigris.cli.opening import here
-    from verdigris.kernel.testlines import written_tests
+    from verdigris.languages.testlines import written_tests
 
     try:
         text = (here() / path).read_text("utf-8", "surrogateescape")
@@ -51,8 +51,8 @@ def _state() -> WorktreeState:
     """An error here would be printed into the user's command line: then nothing is offered."""
     from verdigris.cli.opening import here
     from verdigris.core.state import WorktreeState
-    from verdigris.kernel.project import open_log
-    from verdigris.kernel.repository import find_repository
+    from verdigris.storage.project import open_log
+    from verdigris.storage.repository import find_repository
 
     try:
         repo = find_repository(here())

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from verdigris.cli import events
 from verdigris.cli.output import show
-from verdigris.views import events
-from verdigris.views.line import Line
+from verdigris.views.lines import Line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from verdigris.drivers.demo.scenes import Scene
-    from verdigris.drivers.machine.watching import Happening
+    from verdigris.drivers.machine.events import Happening
     from verdigris.views.demo import Row, Tone
 
 LANGUAGES = ("python", "node", "rust", "go")
@@ -114,7 +114,7 @@ def _machine(screen: Screen) -> bool:
     from verdigris.cli.opening import PERSON
     from verdigris.drivers.demo.kata import build
     from verdigris.drivers.demo.scenes import Act
-    from verdigris.kernel.project import open_project
+    from verdigris.storage.project import open_project
 
     root = Path(tempfile.mkdtemp(prefix="tdd-demo-machine-"))
     screen.show(Act("The machine builds a kata", _REPLAY))

@@ -14,9 +14,9 @@ from verdigris.core.errors import UserError
 @json_option
 def command(path: str | None, *, as_json: bool) -> int:
     """List what had to make way, newest first; with PATH, print the newest bytes that lay there."""
-    from verdigris.kernel.displaced import kept
-    from verdigris.kernel.paths import canonical
-    from verdigris.views import displaced as view
+    from verdigris.cli import displacedx as view
+    from verdigris.storage.paths import canonical
+    from verdigris.turns.displaced import kept
 
     opened = project()
     name = None if path is None else canonical(opened.root, path, cwd=here()).path or path

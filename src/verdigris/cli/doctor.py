@@ -19,10 +19,10 @@ def command(*, room: bool, as_json: bool) -> int:
 
     Exit code: 0 nothing fails (warnings allowed), 1 something does.
     """
+    from verdigris.cli import findings as view
     from verdigris.drivers.machine.checkup import check_players
-    from verdigris.gates.claude.checkup import check
-    from verdigris.kernel.doctor import examine
-    from verdigris.views import findings as view
+    from verdigris.gates.clients.claude.checkup import check
+    from verdigris.setup.doctor import examine
 
     with live() if room else nullcontext() as progress:
         found = examine(start(), actor(), room=room, progress=progress)

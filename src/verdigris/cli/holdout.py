@@ -10,7 +10,7 @@ from verdigris.cli.completing import paths as complete_paths
 from verdigris.cli.opening import here, persons_only, project
 from verdigris.cli.output import deny, json_option, show, show_json
 from verdigris.core.actions import Deny
-from verdigris.views.line import Line, counted, visible
+from verdigris.views.lines import Line, counted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ def add(paths: tuple[str, ...]) -> int:
 
     A settlement that they do not pass is `overfit` and says no more than that. Exit code: 0, or 3 denied.
     """
-    from verdigris.kernel.holdout import hold_out
+    from verdigris.turns.holdout import hold_out
 
     if denial := persons_only("holdout"):
         return deny(denial)
@@ -40,7 +40,7 @@ def add(paths: tuple[str, ...]) -> int:
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=complete_paths)
 def release(paths: tuple[str, ...]) -> int:
     """Bring held-out tests back into the tree. Exit code: 0, or 3 denied."""
-    from verdigris.kernel.holdout import release
+    from verdigris.turns.holdout import release
 
     if denial := persons_only("holdout"):
         return deny(denial)

@@ -12,7 +12,7 @@ import click
 @click.argument("event", required=False)
 def command(agent: str, event: str | None) -> int:  # noqa: ARG001 - the call itself names its event
     """Answer one hook call of a coding agent. Exit code: 0, or 2 to refuse."""
-    from verdigris.gates.claude import answer
+    from verdigris.gates.clients.claude import answer
 
     given = answer(sys.stdin.buffer.read())
     sys.stdout.write(given.stdout)

@@ -13,8 +13,8 @@ from verdigris.core.errors import NotARepository, UserError
 
 if TYPE_CHECKING:
     from verdigris.core.actions import Deny
-    from verdigris.kernel.scaffold.plan import Scaffold
-    from verdigris.views.line import Line
+    from verdigris.setup.plan import Scaffold
+    from verdigris.views.lines import Line
 
 AGENTS = ("claude",)
 
@@ -33,7 +33,7 @@ def command(agents: tuple[str, ...], lang: str | None, kata: str | None, *, yes:
     or with --lang python, rust or node in an empty folder, it makes what is missing of a project too: a git
     repository, a test that runs, formatter and linter, the kata. `tdd uninit` undoes it.
     """
-    from verdigris.kernel.scaffold.plan import plan_scaffold
+    from verdigris.setup.plan import plan_scaffold
 
     _refuse_later(agents)
     if denial := _refusal():
@@ -51,8 +51,8 @@ def _refusal() -> Deny | None:
 
 
 def _set_up(lang: str | None, agents: tuple[str, ...], *, yes: bool) -> int:
-    from verdigris.kernel.setup import carry_out, plan
-    from verdigris.views import setup as view
+    from verdigris.cli import setup as view
+    from verdigris.setup.initialisation import carry_out, plan
 
     try:
         planned = plan(here(), lang=lang)
@@ -70,9 +70,9 @@ def _set_up(lang: str | None, agents: tuple[str, ...], *, yes: bool) -> int:
 
 
 def _scaffolded(scaffold: Scaffold, agents: tuple[str, ...], *, yes: bool) -> int:
-    from verdigris.kernel.scaffold.making import make
-    from verdigris.views import scaffold as view
-    from verdigris.views.setup import gate_plan_lines
+    from verdigris.cli import scaffold as view
+    from verdigris.cli.setup import gate_plan_lines
+    from verdigris.setup.making import make
 
     show([*view.plan_lines(scaffold), *gate_plan_lines(agents)], err=True)
     if not _agreed(yes=yes or not (scaffold.changes or agents)):
@@ -92,8 +92,8 @@ def _agreed(*, yes: bool) -> bool:
 def _installed(agents: tuple[str, ...]) -> list[Line]:
     if not agents:
         return []
-    from verdigris.gates.claude.install import install
-    from verdigris.views import setup as view
+    from verdigris.cli import setup as view
+    from verdigris.gates.clients.claude.install import install
 
     return view.gate_lines(install(project()))
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from verdigris.core.record import Record
     from verdigris.core.state import State
-    from verdigris.kernel.log import Log
-    from verdigris.kernel.repository import Repository
+    from verdigris.storage.log import Log
+    from verdigris.storage.repository import Repository
 
 SHOWN = 20
 
@@ -31,7 +31,7 @@ def command(ctx: click.Context, number: int | None, *, as_json: bool) -> int:
     """Show the log of this repository, oldest first."""
     if ctx.invoked_subcommand is not None:
         return 0
-    from verdigris.views import events as view
+    from verdigris.cli import events as view
 
     _, log = _opened()
     if as_json:
@@ -43,8 +43,8 @@ def command(ctx: click.Context, number: int | None, *, as_json: bool) -> int:
 
 def _opened() -> tuple[Repository, Log[State]]:
     """Without the configuration, which a damaged log could not give."""
-    from verdigris.kernel.project import open_log
-    from verdigris.kernel.repository import find_repository
+    from verdigris.storage.project import open_log
+    from verdigris.storage.repository import find_repository
 
     repo = find_repository(start())
     return repo, open_log(repo)
@@ -60,7 +60,7 @@ def _show_events(records: Iterator[Record]) -> None:
     """One document, written event by event: a log may be larger than memory."""
     import json
 
-    from verdigris.views import events as view
+    from verdigris.cli import events as view
 
     click.echo(f'{{"schema": {SCHEMA}, "events": [', nl=False)
     for number, record in enumerate(records):
@@ -72,7 +72,7 @@ def _show_events(records: Iterator[Record]) -> None:
 @json_option
 def verify(*, as_json: bool) -> int:
     """Check every event against the chain. Exit code: 0 whole, 4 damaged."""
-    from verdigris.views import events as view
+    from verdigris.cli import events as view
 
     _, log = _opened()
     found = log.verify()
@@ -87,9 +87,9 @@ def verify(*, as_json: bool) -> int:
 @click.option("--why", required=True, help="What happened to the log; recorded in it.")
 def repair(why: str) -> int:
     """Keep the longest whole part of a damaged log, and the damaged file beside it."""
+    from verdigris.cli import events as view
     from verdigris.core.record import Stamp
-    from verdigris.kernel.repository import head
-    from verdigris.views import events as view
+    from verdigris.storage.repository import head
 
     repo, log = _opened()
     actor = {"role": PERSON.role, "context": PERSON.context, "client": PERSON.client}

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from verdigris.drivers.machine.human import Person
-    from verdigris.drivers.machine.watching import Happening, Watcher, YourTurn
-    from verdigris.views.line import Line
+    from verdigris.drivers.machine.events import Happening, Watcher, YourTurn
+    from verdigris.drivers.machine.person import Person
+    from verdigris.views.lines import Line
 
 SUCCEEDED = frozenset({"steps-made", "kata-done"})
 
@@ -27,7 +27,7 @@ def played(steps: int | None, record: Path | None, *, as_json: bool) -> int:
     if (no := persons_only("run")) is not None:
         return deny(no, as_json=as_json)
     from verdigris.drivers.machine.opening import open_machine
-    from verdigris.drivers.machine.running import Run
+    from verdigris.drivers.machine.run import Run
 
     try:
         with watching(as_json=as_json) as watch, open_machine(start(), watch, record=record) as machine:
@@ -51,7 +51,7 @@ def watching(*, as_json: bool) -> Iterator[Watcher]:
     if as_json:
         yield lambda happening: show_json(_timed(view.document(happening)))
     elif sys.stdout.isatty() and not os.environ.get("CI"):
-        from verdigris.cli.machinelive import watched
+        from verdigris.views.machinelive_cli import watched
 
         with watched() as watch:
             yield watch

@@ -54,7 +54,7 @@ def _guarded(argv: list[str]) -> int:
 
 def _through(broker: str, argv: list[str]) -> int:
     """Inside an agent's shell; what the kernel keeps cannot be written from here."""
-    from verdigris.kernel.broker.client import served
+    from verdigris.gates.broker.client import served
 
     try:
         return served(broker, argv)
@@ -65,7 +65,7 @@ def _through(broker: str, argv: list[str]) -> int:
 
 def _with_head_start(argv: list[str]) -> int:
     """The test tool loads while we do."""
-    from verdigris.kernel import headstart
+    from verdigris.execution.resident import headstart
 
     folder = os.environ.get("TDD_ROOT") or os.getcwd()  # noqa: PTH109 - before pathlib is loaded
     headstart.begin(folder, warm=True)
@@ -135,7 +135,7 @@ def _tell_error(argv: list[str], message: str, hint: str | None) -> None:
 
 
 def _say(message: str, hint: str | None) -> None:
-    from verdigris.views.line import visible
+    from verdigris.views.lines import visible
 
     sys.stderr.write(f"tdd: {visible(message)}\n")
     if hint:

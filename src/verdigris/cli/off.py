@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import click
 
+from verdigris.cli import switched as view
 from verdigris.cli.opening import persons_only, project
 from verdigris.cli.output import deny, show
-from verdigris.views import switched as view
 
 
 @click.command("off")
 @click.option("--why", required=True, help="The reason; recorded in the log.")
 def command(why: str) -> int:
     """Switch the laws off in this worktree. An open turn ends without a verdict; its edits stay."""
-    from verdigris.kernel.switches import switch_off
+    from verdigris.turns.switches import switch_off
 
     if denial := persons_only("off"):
         return deny(denial)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import click
 
+from verdigris.cli import switched as view
 from verdigris.cli.opening import persons_only, project
 from verdigris.cli.output import deny, show
 from verdigris.core.state import Phase
-from verdigris.views import switched as view
-from verdigris.views.line import Line
+from verdigris.views.lines import Line
 
 
 @click.command("on")
 def command() -> int:
     """Switch the laws on again; the tree as it stands is the new baseline."""
-    from verdigris.kernel.switches import switch_on
+    from verdigris.turns.switches import switch_on
 
     if denial := persons_only("on"):
         return deny(denial)

@@ -11,7 +11,7 @@ from verdigris.core.errors import UserError
 
 if TYPE_CHECKING:
     from verdigris.core.actions import Deny
-    from verdigris.kernel.project import Project
+    from verdigris.storage.project import Project
 
 PERSON = Actor()
 ACTOR, CLIENT, CONTEXT, ROOT = "TDD_ACTOR", "TDD_CLIENT", "TDD_CONTEXT", "TDD_ROOT"
@@ -40,7 +40,7 @@ def start() -> Path:
 
 
 def project() -> Project:
-    from verdigris.kernel.project import open_project
+    from verdigris.storage.project import open_project
 
     return open_project(start(), actor())
 
@@ -48,8 +48,8 @@ def project() -> Project:
 def persons_only(verb: str) -> Deny | None:
     """A person's verbs are refused to an agent, and to everyone while an agent's shell call is open."""
     from verdigris.core.verbs import persons
-    from verdigris.kernel.opencall import refusal
-    from verdigris.kernel.repository import find_repository
+    from verdigris.storage.opencall import refusal
+    from verdigris.storage.repository import find_repository
 
     if ACTOR in os.environ:
         return persons(verb)

@@ -6,13 +6,13 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from verdigris.views.line import visible
+from verdigris.views.lines import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from verdigris.core.actions import Deny
-    from verdigris.views.line import Line
+    from verdigris.views.lines import Line
 
 SCHEMA = 1
 DENIED = 3
@@ -49,7 +49,7 @@ def show_json(document: Mapping[str, Any]) -> None:
 
 
 def deny(denial: Deny, *, as_json: bool = False) -> int:
-    from verdigris.views import denial as view
+    from verdigris.cli import denial as view
 
     if as_json:
         show_json(view.document(denial))

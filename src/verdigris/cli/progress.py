@@ -46,7 +46,7 @@ class LiveLine:
     def _update(self, test_id: str) -> None:
         from rich.text import Text
 
-        from verdigris.views.line import visible
+        from verdigris.views.lines import visible
 
         failed = f", {self._failed} not passed" if self._failed else ""
         self._spinner.update(

@@ -21,8 +21,8 @@ def command() -> None:
 @json_option
 def begin(*, uncovered: bool, as_json: bool) -> int:
     """Run the suite and open the refactor phase on what it shows."""
-    from verdigris.kernel.refactor import begin
-    from verdigris.views import refactoring as view
+    from verdigris.cli import refactoring as view
+    from verdigris.turns.refactor import begin
 
     with live() as progress:
         answer = begin(project(), uncovered=uncovered, progress=progress)
@@ -42,8 +42,8 @@ def end(*, as_json: bool) -> int:
 
     Exit code: 0 accepted, 1 not accepted, 3 denied, 4 tampered.
     """
-    from verdigris.kernel.refactor import end
-    from verdigris.views import settled as view
+    from verdigris.cli import settled as view
+    from verdigris.turns.refactor import end
 
     opened = project()
     with live() as progress:
@@ -61,8 +61,8 @@ def end(*, as_json: bool) -> int:
 @json_option
 def abort(*, as_json: bool) -> int:
     """Set everything aside that the refactor changed."""
-    from verdigris.kernel.refactor import abort
-    from verdigris.views import refactoring as view
+    from verdigris.cli import refactoring as view
+    from verdigris.turns.refactor import abort
 
     answer = abort(project())
     if isinstance(answer, Deny):

@@ -16,9 +16,9 @@ from verdigris.core.actions import Deny
 @json_option
 def command(aside: str, *, only_show: bool, as_json: bool) -> int:
     """Bring back the edits that were set aside as ID (`tdd status` lists them)."""
-    from verdigris.kernel.aside import restore
-    from verdigris.kernel.aside import show as diff_of
-    from verdigris.views import laid as view
+    from verdigris.cli import laid as view
+    from verdigris.turns.aside import restore
+    from verdigris.turns.aside import show as diff_of
 
     if only_show:
         click.echo(diff_of(project(), aside), nl=False)

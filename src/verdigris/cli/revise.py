@@ -7,7 +7,7 @@ import click
 from verdigris.cli.completing import tests_and_paths
 from verdigris.cli.opening import persons_only, project
 from verdigris.cli.output import deny, show
-from verdigris.views.line import Line, visible
+from verdigris.views.lines import Line, visible
 
 
 @click.command("revise")
@@ -15,7 +15,7 @@ from verdigris.views.line import Line, visible
 @click.option("--why", required=True, metavar="WHY", help="The reason; it stays in the log.")
 def command(names: tuple[str, ...], *, why: str) -> int:
     """Let tests be deleted, skipped or weakened, with a reason (a person's word)."""
-    from verdigris.kernel.revision import revise
+    from verdigris.turns.revision import revise
 
     if denial := persons_only("revise"):
         return deny(denial)

@@ -25,8 +25,8 @@ def command(*, as_json: bool) -> int:
 
     Exit code: 0 accepted, 1 not accepted, 3 denied, 4 tampered.
     """
-    from verdigris.kernel.settle import settle
-    from verdigris.views import settled as view
+    from verdigris.cli import settled as view
+    from verdigris.turns.settle import settle
 
     opened = project()
     with live() as progress:

@@ -17,8 +17,8 @@ def command(words: tuple[str, ...]) -> int:
 
     One word is a line for the shell; several are a program and its arguments. Exit code: the command's own.
     """
-    from verdigris.kernel.repository import find_repository
-    from verdigris.kernel.shell.launcher import arguments
+    from verdigris.gates.agent_shell.launcher import arguments
+    from verdigris.storage.repository import find_repository
 
     line = words[0] if len(words) == 1 else shlex.join(words)
     argv = [*arguments(find_repository(here())), line]

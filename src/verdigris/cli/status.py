@@ -10,16 +10,16 @@ from verdigris.cli.opening import project
 from verdigris.cli.output import json_option, show, show_json
 
 if TYPE_CHECKING:
-    from verdigris.drivers.machine.surveying import MachineSurvey
-    from verdigris.kernel.project import Project
+    from verdigris.drivers.machine.survey import MachineSurvey
+    from verdigris.storage.project import Project
 
 
 @click.command("status")
 @json_option
 def command(*, as_json: bool) -> int:
     """Show the phase, a line per open red and claim, what waits, and the next move."""
-    from verdigris.kernel.survey import survey
-    from verdigris.views import status as view
+    from verdigris.cli import statusx as view
+    from verdigris.turns.survey import survey
 
     here = project()
     surveyed = survey(here)
@@ -42,6 +42,6 @@ def _machine(here: Project) -> MachineSurvey | None:
     """What the machine's modules cost is spent only where it was at work."""
     if not any(known.machine.runs for known in here.log.state().worktrees.values()):
         return None
-    from verdigris.drivers.machine.surveying import survey_machine
+    from verdigris.drivers.machine.survey import survey_machine
 
     return survey_machine(here)

@@ -20,8 +20,8 @@ def command(test: str, *, as_json: bool) -> int:
     import looks for them; nothing that exists is changed. The stubs are marked STUB:TDD and fail when they
     are called, so that the test is red for the right reason; an accepted turn leaves none behind.
     """
-    from verdigris.kernel.stubbing import write_stubs
-    from verdigris.views import stubbed as view
+    from verdigris.cli import stubbed as view
+    from verdigris.turns.stub import write_stubs
 
     answer = write_stubs(project(), test, cwd=here())
     if isinstance(answer, Deny):

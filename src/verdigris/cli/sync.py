@@ -16,11 +16,11 @@ def command(argv: tuple[str, ...]) -> int:
 
     Exit code: 0 git did it, 1 git did not, 3 denied.
     """
-    from verdigris.kernel import agentgit
-    from verdigris.kernel.sync import sync
-    from verdigris.views import moved as view
+    from verdigris.cli import moved as view
+    from verdigris.gates.agent_shell import agent_git
+    from verdigris.turns.sync import sync
 
-    answer = sync(project(), argv, agents_git=agentgit)
+    answer = sync(project(), argv, agents_git=agent_git)
     if isinstance(answer, Deny):
         return deny(answer)
     show(view.lines(answer))

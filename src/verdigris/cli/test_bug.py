@@ -18,8 +18,8 @@ def command(words: tuple[str, ...]) -> int:
     The next claim, whose red is proven without them, brings them back. The report excuses a revision
     of the one test at that line; it closes when that test is revised and red, or by `close ID`.
     """
-    from verdigris.kernel.testbug import report_bug
-    from verdigris.views import reported as view
+    from verdigris.cli import reported as view
+    from verdigris.turns.test_bug import report_bug
 
     if words[:1] == ("close",):
         return _close(words[1:])
@@ -35,8 +35,8 @@ def command(words: tuple[str, ...]) -> int:
 
 
 def _close(bugs: tuple[str, ...]) -> int:
-    from verdigris.kernel.testbug import close_bug
-    from verdigris.views.line import Line
+    from verdigris.turns.test_bug import close_bug
+    from verdigris.views.lines import Line
 
     if len(bugs) != 1:
         raise click.UsageError("name one open test-bug: tdd test-bug close b1")

@@ -13,13 +13,13 @@ from verdigris.cli.output import show, show_json
 from verdigris.cli.progress import live
 from verdigris.core.errors import TimedOut
 from verdigris.core.report import Ended, Status
-from verdigris.kernel.texts import text_of
+from verdigris.storage.texts import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from verdigris.core.report import Place
-    from verdigris.kernel.project import Project
+    from verdigris.storage.project import Project
 
 JSON, QUIET, VERBOSE = ("--json",), ("--quiet", "-q"), ("--verbose", "-v")
 
@@ -35,8 +35,8 @@ def run_plain(words: Sequence[str]) -> int | None:
 
 
 def run(words: Sequence[str], *, as_json: bool, quiet: bool, verbose: bool) -> int:
-    from verdigris.kernel.testing import run_tests
-    from verdigris.views import tested as view
+    from verdigris.cli import tested as view
+    from verdigris.turns.test import run_tests
 
     opened = project()
     with live() as progress:

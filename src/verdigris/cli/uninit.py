@@ -17,10 +17,10 @@ def command(*, force: bool) -> int:
     A scaffold is removed while nobody has worked in it; what the machine left (worktree, branch, .tdd) is
     removed where your branch has all of its commits. The log stays, and so does the git repository.
     """
-    from verdigris.kernel.scaffold.undoing import undo
-    from verdigris.kernel.setup import uninitialise
-    from verdigris.views import scaffold
-    from verdigris.views import setup as view
+    from verdigris.cli import scaffold
+    from verdigris.cli import setup as view
+    from verdigris.setup.initialisation import uninitialise
+    from verdigris.setup.undoing import undo
 
     if denial := persons_only("uninit"):
         return deny(denial)
@@ -34,9 +34,9 @@ def command(*, force: bool) -> int:
 
 def _remove_leftovers() -> None:
     """Shown before anything is done; nothing goes that is nowhere else."""
+    from verdigris.cli.setup import leftover_lines
     from verdigris.drivers.machine.leftovers import leftovers, remove
-    from verdigris.kernel.repository import find_repository
-    from verdigris.views.setup import leftover_lines
+    from verdigris.storage.repository import find_repository
 
     root = find_repository(here()).root
     found = leftovers(root)
@@ -45,7 +45,7 @@ def _remove_leftovers() -> None:
 
 
 def _taken_out() -> tuple[str, ...]:
-    from verdigris.gates.claude.install import uninstall
+    from verdigris.gates.clients.claude.install import uninstall
 
     try:
         return uninstall(project())

@@ -1,3 +1,3 @@
-"""Pure decisions: functions from values to values, standard library only."""
+"""The law as pure functions on values: events, state, policy, verdicts, path classes, test ids; no I/O."""
 
 from __future__ import annotations

@@ -281,7 +281,7 @@ def _without(mapping: Mapping[str, V], gone: set[str]) -> Mapping[str, V]:
 
 
 class StateFolding:
-    """How the log folds its records into a State (the seam that `kernel.log` takes)."""
+    """How the log folds its records into a State (the seam that `storage.log` takes)."""
 
     def initial(self) -> State:
         return State()

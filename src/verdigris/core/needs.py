@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from verdigris.core.environment import surroundings
 from verdigris.core.plugins import missing_plugins
 from verdigris.core.report import Ended, Status, TestReport
-from verdigris.core.surroundings import surroundings
 from verdigris.core.value import value
 from verdigris.core.verdict import first_line
 

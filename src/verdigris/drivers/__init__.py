@@ -1,3 +1,3 @@
-"""What moves the kernel through its phases."""
+"""What moves turns on: the machine and the demo."""
 
 from __future__ import annotations

@@ -1,1 +1,3 @@
-"""Gates: what stands in front of a coding agent's tools."""
+"""What stands between a coding agent and the repository: hooks, its shell, its stops."""
+
+from __future__ import annotations

@@ -9,13 +9,13 @@ from verdigris.core.events import ToolAllowed
 from verdigris.core.state import Phase
 from verdigris.gates.calls import SIGNS, Manner, Moment, Reply
 from verdigris.gates.places import readings
-from verdigris.kernel.opencall import alive
-from verdigris.kernel.paths import canonical
-from verdigris.kernel.tripwire import after_call
+from verdigris.storage.opencall import alive
+from verdigris.storage.paths import canonical
+from verdigris.turns.tripwire import after_call
 
 if TYPE_CHECKING:
     from verdigris.gates.calls import Call
-    from verdigris.kernel.project import Project
+    from verdigris.storage.project import Project
 
 
 def after(project: Project, call: Call) -> Reply:

@@ -13,18 +13,18 @@ from verdigris.gates.calls import PASS, Call, Manner, Reply
 from verdigris.gates.mentions import mentioned
 from verdigris.gates.places import home, is_control, is_switch, readings
 from verdigris.gates.prompts import is_a_persons
-from verdigris.kernel.callers import begun
-from verdigris.kernel.claiming import denied
-from verdigris.kernel.opencall import alive
-from verdigris.kernel.paths import class_of
-from verdigris.kernel.tripwire import before_call
-from verdigris.kernel.writing import decide_writes
+from verdigris.storage.callers import begun
+from verdigris.storage.opencall import alive
+from verdigris.storage.paths import class_of
+from verdigris.turns.claim import denied
+from verdigris.turns.tripwire import before_call
+from verdigris.turns.write import decide_writes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.kernel.project import Project
-    from verdigris.kernel.writing import Rewrite
+    from verdigris.storage.project import Project
+    from verdigris.turns.write import Rewrite
 
 
 def before(project: Project, call: Call) -> Reply:

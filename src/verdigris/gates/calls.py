@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from verdigris.kernel.writing import Rewrite
+    from verdigris.turns.write import Rewrite
 
 
 class Moment(StrEnum):
@@ -109,4 +109,4 @@ SIGNS = {
 }
 """What tools print when the sandbox stands in their way, and what to make of it."""
 EXPLAINED = b"is read-only in an agent's shell; a person may allow it"
-"""The shell said more already (kernel/shell/write_failure.py)."""
+"""The shell said more already (gates/agent_shell/write_failure.py)."""

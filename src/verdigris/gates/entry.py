@@ -10,7 +10,7 @@ OPEN = (["SessionStart"], ["UserPromptSubmit"], ["Stop"], ["SubagentStart"], ["S
 if __name__ == "__main__":
     try:
         sys.path.insert(0, __file__.rpartition("/verdigris/gates/")[0])
-        from verdigris.gates.fast import main
+        from verdigris.gates.quick import main
 
         main(sys.argv[1:])
     except Exception as error:  # noqa: BLE001 - a traceback is no answer

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from verdigris.core.errors import VerdigrisError
-from verdigris.kernel.project import open_project
-from verdigris.kernel.repository import find_repository
+from verdigris.storage.project import open_project
+from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from verdigris.kernel.project import Project
+    from verdigris.storage.project import Project
 
 LONGEST = 4096
 _GLOB = frozenset("*?[{")

@@ -11,7 +11,7 @@ from verdigris.core.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from verdigris.kernel.project import Project
+    from verdigris.storage.project import Project
 
 USAGE = {
     "off": "tdd off WHY",
@@ -45,7 +45,7 @@ def carry_out(project: Project, words: Sequence[str]) -> str:
     done = _VERBS[verb](project, rest)
     if isinstance(done, Deny):
         return "\n".join(done.lines())
-    from verdigris.kernel.claiming import following
+    from verdigris.turns.claim import following
 
     state = project.state()
     return f"{done}; phase {state.phase}; next: {following(project, state)}"
@@ -56,7 +56,7 @@ def _usage(verb: str) -> UserError:
 
 
 def _off(project: Project, rest: Sequence[str]) -> str | Deny:
-    from verdigris.kernel.switches import switch_off
+    from verdigris.turns.switches import switch_off
 
     _, why = _with_why(rest)
     why = why or " ".join(rest)
@@ -66,13 +66,13 @@ def _off(project: Project, rest: Sequence[str]) -> str | Deny:
 
 
 def _on(project: Project, _: Sequence[str]) -> str | Deny:
-    from verdigris.kernel.switches import switch_on
+    from verdigris.turns.switches import switch_on
 
     return switch_on(project) or "the laws are on; the tree as it stands is the new baseline"
 
 
 def _revise(project: Project, rest: Sequence[str]) -> str | Deny:
-    from verdigris.kernel.revision import revise
+    from verdigris.turns.revision import revise
 
     names, why = _with_why(rest)
     if not names or not why:
@@ -81,7 +81,7 @@ def _revise(project: Project, rest: Sequence[str]) -> str | Deny:
 
 
 def _holdout(project: Project, rest: Sequence[str]) -> str | Deny:
-    from verdigris.kernel.holdout import hold_out, release
+    from verdigris.turns.holdout import hold_out, release
 
     if len(rest) < len(("add", "PATH")) or rest[0] not in {"add", "release"}:
         raise _usage("holdout")
@@ -91,7 +91,7 @@ def _holdout(project: Project, rest: Sequence[str]) -> str | Deny:
 
 
 def _refactor(project: Project, rest: Sequence[str]) -> str | Deny:
-    from verdigris.kernel.refactor import begin
+    from verdigris.turns.refactor import begin
 
     if list(rest) not in (["begin"], ["begin", "--uncovered"]):
         raise _usage("refactor")

@@ -9,14 +9,14 @@ from verdigris.core.actions import Actor
 from verdigris.core.errors import VerdigrisError
 from verdigris.gates.calls import Reply
 from verdigris.gates.prompts import carry_out, words_of
-from verdigris.kernel.claiming import following
-from verdigris.kernel.opencall import alive, open_call
-from verdigris.kernel.tripwire import before_call
+from verdigris.storage.opencall import alive, open_call
+from verdigris.turns.claim import following
+from verdigris.turns.tripwire import before_call
 
 if TYPE_CHECKING:
     from verdigris.core.state import WorktreeState
     from verdigris.gates.calls import Call
-    from verdigris.kernel.project import Project
+    from verdigris.storage.project import Project
 
 LAWS = """\
 [tdd] Verdigris holds this repository to red → green:

@@ -9,6 +9,6 @@ import sys
 
 if __name__ == "__main__":
     sys.path.append(__file__.rpartition("/verdigris/")[0])
-    from verdigris.kernel.shell.running import main
+    from verdigris.gates.agent_shell.run import main
 
     main(sys.argv[1:])

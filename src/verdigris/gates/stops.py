@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verdigris.checks.observation import difference, unclaimed
+from verdigris.checks.unproven import describe, remedy
+from verdigris.checks.weakening import lost
 from verdigris.core.actions import Deny
 from verdigris.core.events import LeftOpen, SentBack
 from verdigris.core.state import Phase
 from verdigris.core.targets import owners
 from verdigris.core.verdict import Kind
 from verdigris.gates.calls import PASS, Reply
-from verdigris.kernel.callers import ended
-from verdigris.kernel.claiming import following
-from verdigris.kernel.observe import difference, unclaimed
-from verdigris.kernel.opencall import alive
-from verdigris.kernel.refactor import end
-from verdigris.kernel.settle import settle
-from verdigris.kernel.tripwire import before_call
-from verdigris.kernel.tripwire.memory import recall
-from verdigris.kernel.unproven import describe, remedy
-from verdigris.kernel.weakening import lost
+from verdigris.storage.callers import ended
+from verdigris.storage.opencall import alive
+from verdigris.turns.claim import following
+from verdigris.turns.refactor import end
+from verdigris.turns.settle import settle
+from verdigris.turns.tripwire import before_call
+from verdigris.turns.tripwire.memory import recall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.core.state import WorktreeState
     from verdigris.gates.calls import Call
-    from verdigris.kernel.project import Project
-    from verdigris.kernel.refactor import Ended
-    from verdigris.kernel.settle import Settlement
+    from verdigris.storage.project import Project
+    from verdigris.turns.refactor import Ended
+    from verdigris.turns.settle import Settlement
 
 MANY = 20
 """Unclaimed edits that are told one by one."""

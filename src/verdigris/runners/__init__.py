@@ -1,3 +1,3 @@
-"""One file per test tool: what to run, and what its output means. Nothing here executes."""
+"""One file per test tool: what to run, and what its report means. Nothing here executes."""
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from verdigris.core.nodeids import node_id
 from verdigris.core.report import CollectError, Ended, Place, RunPhase, Status, TestReport, TestResult
+from verdigris.languages.node.nodeids import node_id
 from verdigris.runners.node_failure import collect_error, failure, is_of_hook
 from verdigris.runners.node_selection import by_path, is_chosen
 from verdigris.runners.results import OUTPUT, TWICE, relative, tail, unfinished, untrusted, worst

@@ -6,8 +6,8 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.core.nodeids import split_node_id
 from verdigris.core.value import value
+from verdigris.languages.node.nodeids import split_node_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -15,7 +15,7 @@ from verdigris.runners.invocation import Invocation
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from verdigris.core.probes import Runs
+    from verdigris.languages.python.probes import Runs
 
 BOOTSTRAP = Path(__file__).parent / "reporter" / "verdigris_bootstrap.py"
 CHANNEL = "VERDIGRIS_CHANNEL"

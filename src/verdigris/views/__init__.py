@@ -1,3 +1,3 @@
-"""What people and programs read: they look at values and never change anything."""
+"""What a person watches: live terminal views of a run and of the demo."""
 
 from __future__ import annotations

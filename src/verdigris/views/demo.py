@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 from verdigris.core.value import value
 from verdigris.core.verdict import Kind
 from verdigris.drivers.demo import scenes as s
-from verdigris.drivers.machine import watching as w
-from verdigris.views.line import counted, visible
+from verdigris.drivers.machine import events as w
+from verdigris.views.lines import counted, visible
 from verdigris.views.machine import changed_lines
 
 if TYPE_CHECKING:

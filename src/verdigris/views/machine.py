@@ -6,16 +6,16 @@ import re
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from verdigris.agents.roles.plan import Say
 from verdigris.core.codec import to_json
-from verdigris.drivers.machine import watching as w
+from verdigris.drivers.machine import events as w
 from verdigris.drivers.machine.position import NOTHING_RED, NOTHING_TO_DO, SENT_BACK, UPHELD
-from verdigris.views.line import Line, counted
+from verdigris.models.roles.plan import Say
+from verdigris.views.lines import Line, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.views.line import Dot
+    from verdigris.views.lines import Dot
 
 DOTS: dict[str, Dot] = {"tester": "red", "implementor": "green", "refactorer": "green"}
 _SHORT = 9

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from verdigris.core.value import value
-from verdigris.drivers.machine import watching as w
+from verdigris.drivers.machine import events as w
 from verdigris.views.machine import DOTS, passed_by
 
 _PASSED = "·"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from verdigris.views.line import Line
+from verdigris.views.lines import Line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.drivers.machine.surveying import MachineSurvey
+    from verdigris.drivers.machine.survey import MachineSurvey
 
 _SHORT = 9
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from support.machines import make_kata, stop
-from verdigris.agents.roles.role import Role
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.cycle_commit import cycle_message
+from verdigris.drivers.machine.events import unwatched
 from verdigris.drivers.machine.opening import open_machine
-from verdigris.drivers.machine.running import where
-from verdigris.drivers.machine.watching import unwatched
+from verdigris.drivers.machine.run import where
+from verdigris.models.roles.role import Role
 
 if TYPE_CHECKING:
     from pathlib import Path

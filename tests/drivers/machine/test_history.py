@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.gitrepo import make_repo
-from verdigris.agents.roles.role import Role
 from verdigris.core.pathclass import PathClass
 from verdigris.drivers.machine.history import Record, commits, made, record
 from verdigris.drivers.machine.position import Made
-from verdigris.kernel.repository import find_repository
+from verdigris.models.roles.role import Role
+from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,18 +9,18 @@ import pytest
 
 from support.machines import make_kata, nobody
 from verdigris.core.errors import UserError
+from verdigris.drivers.machine.events import Asked, Noted, StepEnded
 from verdigris.drivers.machine.opening import open_machine
-from verdigris.drivers.machine.running import Run
-from verdigris.drivers.machine.watching import Asked, Noted, StepEnded
+from verdigris.drivers.machine.run import Run
 from verdigris.drivers.machine.worktree import place
-from verdigris.kernel.repository import find_repository
+from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from support.machines import Kata
-    from verdigris.drivers.machine.watching import Happening, RunEnded
+    from verdigris.drivers.machine.events import Happening, RunEnded
 
 OURS = "tdd-machine/main"
 

@@ -4,10 +4,10 @@ import subprocess
 
 import pytest
 
-from verdigris.agents.roles.role import Role
 from verdigris.core.report import Status
 from verdigris.core.state import Red
 from verdigris.drivers.machine.message import Proposal, Verified, message, styled, told_red
+from verdigris.models.roles.role import Role
 
 PROPOSAL = Proposal(
     "test",

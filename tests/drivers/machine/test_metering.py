@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.agents.protocol import Ask, Message, Reply, Usage
-from verdigris.agents.roles.role import Role
-from verdigris.drivers.machine.metering import BudgetUsedUp, Meter
-from verdigris.drivers.machine.watching import Asked, Happening, Noted
+from verdigris.drivers.machine.budget import BudgetUsedUp, Meter
+from verdigris.drivers.machine.events import Asked, Happening, Noted
+from verdigris.models.protocol import Ask, Message, Reply, Usage
+from verdigris.models.roles.role import Role
 
 
 class Counting:

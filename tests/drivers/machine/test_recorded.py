@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.katas.string_calculator_python import script
-from verdigris.agents.recording import read_recording
 from verdigris.core.actions import Actor
 from verdigris.drivers.machine import recorded
-from verdigris.drivers.machine.watching import Noted
-from verdigris.kernel.usersgit import asked
+from verdigris.drivers.machine.events import Noted
+from verdigris.models.recording import read_recording
+from verdigris.storage.usersgit import asked
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.drivers.machine.watching import Happening
+    from verdigris.drivers.machine.events import Happening
 
 ANEW = "record it anew: PYTHONPATH=. python -m support.katas.record, in the folder tests"
 

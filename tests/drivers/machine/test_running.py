@@ -25,8 +25,8 @@ from support.machines import (
 )
 from verdigris.core.errors import ModelUnavailable, UserError
 from verdigris.core.events import TestBug, TestBugClosed, decode
+from verdigris.drivers.machine.events import Noted, Refused, RunBegan, StepEnded, unwatched
 from verdigris.drivers.machine.opening import open_machine
-from verdigris.drivers.machine.watching import Noted, Refused, RunBegan, StepEnded, unwatched
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from support.machines import EMPTY, NUMBER, ONE, STUB, TALK, TEST, ZERO, edit, make_kata, recording, stop
-from verdigris.drivers.machine.watching import Refused, StepEnded
+from verdigris.drivers.machine.events import Refused, StepEnded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -170,7 +170,7 @@ def test_a_kata_that_is_done_says_which_points_and_lines_no_test_shows(green: Ka
 
 def _take_in(kata: Kata) -> None:
     """What a person committed without a red, taken in by switching off and on."""
-    from verdigris.kernel.switches import switch_off, switch_on
+    from verdigris.turns.switches import switch_off, switch_on
 
     switch_off(kata.project, "mine")
     switch_on(kata.project)

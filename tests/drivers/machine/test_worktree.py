@@ -12,12 +12,12 @@ from support.machines import HONEST, KATA, TALK, Kata, make_kata, recording
 from support.turns import QUICK
 from verdigris.core.actions import Actor
 from verdigris.core.errors import UserError
+from verdigris.drivers.machine.events import Noted, unwatched
 from verdigris.drivers.machine.opening import open_machine
-from verdigris.drivers.machine.watching import Noted, unwatched
 from verdigris.drivers.machine.worktree import place
-from verdigris.kernel.holdout import hold_out
-from verdigris.kernel.repository import find_repository
-from verdigris.kernel.setup import initialise
+from verdigris.setup.initialisation import initialise
+from verdigris.storage.repository import find_repository
+from verdigris.turns.holdout import hold_out
 
 if TYPE_CHECKING:
     from support.gitrepo import GitRepo

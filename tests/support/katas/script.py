@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from verdigris.agents.roles.prompting import ASK
-from verdigris.agents.roles.role import Role
+from verdigris.models.roles.prompting import ASK
+from verdigris.models.roles.role import Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

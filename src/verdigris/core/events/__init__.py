@@ -22,13 +22,7 @@ from verdigris.core.events.effects import (
     Synced,
     Syncing,
 )
-from verdigris.core.events.event import (
-    Announcement,
-    Event,
-    Outcome,
-    decode,
-    encode,
-)
+from verdigris.core.events.event import Announcement, Event, Outcome, decode, encode
 from verdigris.core.events.ground import (
     Configured,
     GateInstalled,
@@ -50,21 +44,8 @@ from verdigris.core.events.machine import (
     StepRefused,
     StepStopped,
 )
-from verdigris.core.events.phases import (
-    LogRepaired,
-    RefactorBegun,
-    RefactorEnded,
-    SwitchedOff,
-    SwitchedOn,
-)
-from verdigris.core.events.tests import (
-    RedsEnded,
-    Revised,
-    SuiteRun,
-    TestBug,
-    TestBugClosed,
-    TestRun,
-)
+from verdigris.core.events.phases import LogRepaired, RefactorBegun, RefactorEnded, SwitchedOff, SwitchedOn
+from verdigris.core.events.tests import RedsEnded, Revised, SuiteRun, TestBug, TestBugClosed, TestRun
 from verdigris.core.events.turns import (
     Accepted,
     Call,

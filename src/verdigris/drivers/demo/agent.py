@@ -12,14 +12,14 @@ from verdigris.core.shown import typed
 from verdigris.core.value import value
 from verdigris.core.verdict import Kind, first_line
 from verdigris.drivers.demo import scenes as s
-from verdigris.kernel.claiming import claim
-from verdigris.kernel.settle import settle
-from verdigris.kernel.testing import run_tests
-from verdigris.kernel.writing import write
+from verdigris.turns.claim import claim
+from verdigris.turns.settle import settle
+from verdigris.turns.test import run_tests
+from verdigris.turns.write import write
 
 if TYPE_CHECKING:
-    from verdigris.drivers.demo.script import PlainTool
-    from verdigris.kernel.project import Project
+    from verdigris.languages.script import PlainTool
+    from verdigris.storage.project import Project
 
 
 @value

@@ -11,13 +11,13 @@ from verdigris.core.machine import REPLAY, ROLES, MachineSettings
 from verdigris.drivers.demo.repository import lay_out
 from verdigris.drivers.machine.opening import open_machine
 from verdigris.drivers.machine.recorded import IN_PLACE
-from verdigris.drivers.machine.running import Run
-from verdigris.kernel.project import CONFIG
-from verdigris.kernel.setup import initialise
+from verdigris.drivers.machine.run import Run
+from verdigris.setup.initialisation import initialise
+from verdigris.storage.project import CONFIG
 
 if TYPE_CHECKING:
     from verdigris.core.actions import Actor
-    from verdigris.drivers.machine.watching import RunEnded, Watcher
+    from verdigris.drivers.machine.events import RunEnded, Watcher
 
 KATA = Path(__file__).with_name("leap_year.md")
 TALK = Path(__file__).with_name("leap_year.jsonl")

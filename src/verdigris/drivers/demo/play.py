@@ -8,20 +8,28 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Actor
 from verdigris.core.verdict import Kind
-from verdigris.drivers.demo import go, node, python, rust
 from verdigris.drivers.demo.agent import Agent
 from verdigris.drivers.demo.repository import lay_out
 from verdigris.drivers.demo.scenes import Act, Moral
 from verdigris.drivers.demo.tool import require
-from verdigris.kernel.project import open_project
-from verdigris.kernel.setup import initialise
+from verdigris.languages.go import starter
+from verdigris.languages.node import node_demo
+from verdigris.languages.python import python_demo
+from verdigris.languages.rust import rust_demo
+from verdigris.setup.initialisation import initialise
+from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
     from verdigris.drivers.demo.scenes import Stage
-    from verdigris.drivers.demo.script import Cheat, Script
-    from verdigris.kernel.project import Project
+    from verdigris.languages.script import Cheat, Script
+    from verdigris.storage.project import Project
 
-_SCRIPTS = {"python": python.script, "node": node.script, "rust": rust.script, "go": go.script}
+_SCRIPTS = {
+    "python": python_demo.script,
+    "node": node_demo.script,
+    "rust": rust_demo.script,
+    "go": starter.script,
+}
 LANGUAGES = tuple(_SCRIPTS)
 _HOLLOW = "Verdigris made the test wrong, and it still passed: it proves nothing."
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.kernel.usersgit import asked
+from verdigris.storage.usersgit import asked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ToolMissing
 from verdigris.core.verdict import first_line
-from verdigris.kernel.tools.lookup import program
+from verdigris.execution.tools.lookup import program
 
 if TYPE_CHECKING:
-    from verdigris.drivers.demo.script import Program
+    from verdigris.languages.script import Program
 
 _PATIENCE = 20.0
 

@@ -1,1 +1,3 @@
-"""The machine: tester → implementor → refactorer, each step one commit that the kernel has proven."""
+"""The machine: tester, implementor, refactorer; each step is one commit that the kernel has proven."""
+
+from __future__ import annotations

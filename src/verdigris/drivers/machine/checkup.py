@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.agents.checking import check
-from verdigris.agents.providers import endpoint_of
-from verdigris.agents.replay import Recording
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.machine import HUMAN, ROLES
-from verdigris.kernel.config import load_machine
-from verdigris.kernel.doctor.finding import Finding, failed
-from verdigris.kernel.repository import find_repository
+from verdigris.models.checking import check
+from verdigris.models.providers import endpoint_of
+from verdigris.models.replay import Recording
+from verdigris.setup.doctor.finding import Finding, failed
+from verdigris.storage.config import load_machine
+from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verdigris.checks.uncovered import uncovered
 from verdigris.core.languages import PYTHON
-from verdigris.core.lines import added_lines
 from verdigris.core.pathclass import PathClass
 from verdigris.core.report import Status
-from verdigris.core.uncovered import uncovered
 from verdigris.core.value import value
-from verdigris.kernel.execution import execute_suite
-from verdigris.kernel.room.layers import Layer
-from verdigris.kernel.room.opening import possible
-from verdigris.kernel.texts import texts_at
+from verdigris.execution.execution import execute_suite
+from verdigris.execution.room.layers import Layer
+from verdigris.execution.room.opening import possible
+from verdigris.languages.python.lines import added_lines
+from verdigris.storage.texts import texts_at
 
 if TYPE_CHECKING:
-    from verdigris.kernel.project import Project
+    from verdigris.storage.project import Project
 
 
 @value

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.agents.roles.role import Role
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.worktree import ancestor, ref
-from verdigris.kernel.committing import Identity, authored
-from verdigris.kernel.operation import operation
-from verdigris.kernel.usersgit import asked, git
+from verdigris.models.roles.role import Role
+from verdigris.storage.usersgit import asked, git
+from verdigris.turns.commit import Identity, authored
+from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,13 +9,13 @@ from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.state import Phase
 from verdigris.drivers.machine.worktree import ancestor, ref, taken_back
-from verdigris.kernel.lock import locked
-from verdigris.kernel.repository import head, in_progress
-from verdigris.kernel.sync import sync
-from verdigris.kernel.usersgit import git
+from verdigris.storage.lock import locked
+from verdigris.storage.repository import head, in_progress
+from verdigris.storage.usersgit import git
+from verdigris.turns.sync import sync
 
 if TYPE_CHECKING:
-    from verdigris.kernel.project import Project
+    from verdigris.storage.project import Project
 
 _TOLD = 160
 

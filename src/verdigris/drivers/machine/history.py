@@ -5,24 +5,24 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.agents.roles.role import Role
-from verdigris.agents.roles.showable import HUGE, as_text
 from verdigris.core.change import LINK
 from verdigris.core.pathclass import PathClass
 from verdigris.core.value import value
 from verdigris.drivers.machine.position import Made
-from verdigris.kernel.repository import head
-from verdigris.kernel.usersgit import asked
-from verdigris.kernel.workspace import committed, trees
-from verdigris.kernel.workspace.git import users_git
+from verdigris.models.roles.role import Role
+from verdigris.models.roles.showable import HUGE, as_text
+from verdigris.storage.git import users_git
+from verdigris.storage.repository import head
+from verdigris.storage.snapshots import committed, trees
+from verdigris.storage.usersgit import asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from verdigris.agents.roles.material import Tree
-    from verdigris.kernel.project import Project
-    from verdigris.kernel.repository import Repository
+    from verdigris.models.roles.material import Tree
+    from verdigris.storage.project import Project
+    from verdigris.storage.repository import Repository
 
 LOOKED_AT = 400
 """Commits, the newest first: what is older is told by the tree alone."""

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.agents.roles import feedback
+from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny
-from verdigris.core.concerns import concerns
 from verdigris.core.pathclass import PathClass
-from verdigris.core.stubmarks import MARK
 from verdigris.drivers.machine.judging import Bad, forbidden, gist_of, quoting, written
 from verdigris.drivers.machine.message import flat
 from verdigris.drivers.machine.newtests import test_texts_at as tests_of
-from verdigris.kernel.claiming import claim
-from verdigris.kernel.observe import difference
-from verdigris.kernel.settle import settle
-from verdigris.kernel.testing import run_tests
-from verdigris.kernel.texts import texts_at
+from verdigris.languages.python.concerns import concerns
+from verdigris.languages.python.stubmarks import MARK
+from verdigris.models.roles import feedback
+from verdigris.storage.texts import texts_at
+from verdigris.turns.claim import claim
+from verdigris.turns.settle import settle
+from verdigris.turns.test import run_tests
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from verdigris.agents.roles.check import EditPlan
     from verdigris.core.state import Red
     from verdigris.drivers.machine.judging import Seen
     from verdigris.drivers.machine.opening import Machine
-    from verdigris.kernel.project import Project
+    from verdigris.models.roles.check import EditPlan
+    from verdigris.storage.project import Project
 
 
 def open_reds(project: Project, left: Collection[str]) -> tuple[Red, ...]:

@@ -7,24 +7,24 @@ import re
 from textwrap import shorten
 from typing import TYPE_CHECKING, TypeAlias
 
-from verdigris.agents.roles import feedback
+from verdigris.checks.observation import ORACLE
 from verdigris.core.actions import Deny
 from verdigris.core.change import FILE
 from verdigris.core.pathclass import PathClass
 from verdigris.core.value import value
 from verdigris.drivers.machine.message import Verified
-from verdigris.kernel.commands import run_tool
-from verdigris.kernel.formatting import format_edits
-from verdigris.kernel.observe import ORACLE
-from verdigris.kernel.operation import operation
-from verdigris.kernel.texts import text_of, texts_at
-from verdigris.kernel.writing import write
+from verdigris.execution.commands import run_tool
+from verdigris.models.roles import feedback
+from verdigris.storage.texts import text_of, texts_at
+from verdigris.turns.formatting import format_edits
+from verdigris.turns.operation import operation
+from verdigris.turns.write import write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from verdigris.core.report import TestReport
-    from verdigris.kernel.project import Project
+    from verdigris.storage.project import Project
 
 _TELLING = re.compile(r"error|:\d+[:,)]|\(\d+,\d+\)", re.IGNORECASE)
 _GIST = 200

@@ -10,8 +10,8 @@ from verdigris.core.errors import StorageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.agents.roles.role import Role
-    from verdigris.agents.secrets import Scrubber
+    from verdigris.models.roles.role import Role
+    from verdigris.models.secrets import Scrubber
 
 FOLDER = ".tdd"
 IGNORING = "# made by `tdd run`; nothing in here is for git\n*\n"

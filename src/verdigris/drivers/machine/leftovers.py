@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.drivers.machine.keeping import FOLDER, IGNORING
 from verdigris.drivers.machine.worktree import BRANCHES, ancestor, ref
-from verdigris.kernel.usersgit import git
+from verdigris.storage.usersgit import git
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.agents.roles.material import Material
-from verdigris.agents.roles.role import Role
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.katas import listed, unshown_points
+from verdigris.models.roles.material import Material
+from verdigris.models.roles.role import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,8 +13,8 @@ from verdigris.core.value import value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from verdigris.agents.roles.role import Role
     from verdigris.core.state import Red
+    from verdigris.models.roles.role import Role
 
 WIDTH = 76
 SUBJECT = 72

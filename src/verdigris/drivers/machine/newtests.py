@@ -9,18 +9,18 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import PYTHON, language_of
-from verdigris.core.parsed import parse
 from verdigris.core.pathclass import PathClass
 from verdigris.core.testids import split_id
-from verdigris.kernel.calling import call
-from verdigris.kernel.selection import by_stack
-from verdigris.kernel.texts import texts_at
+from verdigris.execution.python_call import call
+from verdigris.execution.test_selection import by_stack
+from verdigris.languages.python.parsed import parse
+from verdigris.storage.texts import texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from verdigris.core.report import TestReport
-    from verdigris.kernel.project import Project
+    from verdigris.storage.project import Project
 
 _WORD = re.compile(r"[^\W\d]\w+")
 _DECLARED = re.compile(r"\b(?:function|const|let|var|class|fn|func|use|import)\b[^\n]*")

@@ -7,40 +7,40 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from verdigris.agents.casting import Casting
-from verdigris.agents.roles.showable import as_text
+from verdigris.checks.observation import source_roots
 from verdigris.core.actions import Actor, Deny
 from verdigris.core.errors import UserError, VerdigrisError
 from verdigris.core.events import HeldOut
 from verdigris.core.foldmachine import ACCEPTED
-from verdigris.core.katas import says_nothing
 from verdigris.core.languages import NODE, PYTHON
 from verdigris.core.machine import ROLES
 from verdigris.core.state import Phase
 from verdigris.drivers.machine import worktree
+from verdigris.drivers.machine.budget import Meter
+from verdigris.drivers.machine.events import Delayed, scrubbed
 from verdigris.drivers.machine.keeping import FOLDER, Keeper
-from verdigris.drivers.machine.metering import Meter
-from verdigris.drivers.machine.watching import Delayed, scrubbed
-from verdigris.kernel.config import load_machine
-from verdigris.kernel.interpreter import find_interpreter
-from verdigris.kernel.lock import locked
-from verdigris.kernel.observe import source_roots
-from verdigris.kernel.operation import operation
-from verdigris.kernel.project import open_project
-from verdigris.kernel.repository import head, in_progress
-from verdigris.kernel.resetting import lay_back
-from verdigris.kernel.sync import sync
-from verdigris.kernel.usersgit import git
+from verdigris.execution.interpreter import find_interpreter
+from verdigris.languages.katas import says_nothing
+from verdigris.models.casting import Casting
+from verdigris.models.roles.showable import as_text
+from verdigris.storage.config import load_machine
+from verdigris.storage.lock import locked
+from verdigris.storage.project import open_project
+from verdigris.storage.repository import head, in_progress
+from verdigris.storage.usersgit import git
+from verdigris.turns.operation import operation
+from verdigris.turns.resetting import lay_back
+from verdigris.turns.sync import sync
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from verdigris.agents.roles.role import Role
     from verdigris.core.machine import MachineSettings
     from verdigris.core.settings import Stack
-    from verdigris.drivers.machine.watching import Watcher
-    from verdigris.kernel.project import Project
+    from verdigris.drivers.machine.events import Watcher
+    from verdigris.models.roles.role import Role
+    from verdigris.storage.project import Project
 
 CLIENT = "machine"
 _BUILDING = 180

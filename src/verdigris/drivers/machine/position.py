@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.agents.roles.role import Role
 from verdigris.core.value import value
+from verdigris.models.roles.role import Role
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

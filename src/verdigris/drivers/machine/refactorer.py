@@ -7,7 +7,6 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from verdigris.agents.roles import feedback
 from verdigris.core.actions import Deny
 from verdigris.core.languages import RUST, language_of
 from verdigris.core.pathclass import PathClass
@@ -15,16 +14,17 @@ from verdigris.core.testids import split_id
 from verdigris.core.value import value
 from verdigris.drivers.machine.coverage import lowered
 from verdigris.drivers.machine.judging import Bad, forbidden, formatted, quoting, with_changes, written
-from verdigris.kernel import refactor
-from verdigris.kernel.execution import collect
-from verdigris.kernel.texts import text_of
+from verdigris.execution.execution import collect
+from verdigris.models.roles import feedback
+from verdigris.storage.texts import text_of
+from verdigris.turns import refactor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from verdigris.core.machine import MachineSettings
     from verdigris.drivers.machine.judging import Seen
-    from verdigris.kernel.project import Project
+    from verdigris.storage.project import Project
 
 
 @value

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from verdigris.agents.counting import whole_share
+from verdigris.models.counting import whole_share
 
 if TYPE_CHECKING:
-    from verdigris.agents.roles.role import Role
     from verdigris.core.report import TestReport
+    from verdigris.drivers.machine.budget import Metered
     from verdigris.drivers.machine.judging import Seen
     from verdigris.drivers.machine.keeping import Keeper
-    from verdigris.drivers.machine.metering import Metered
+    from verdigris.models.roles.role import Role
 
 SCHEMA = 1
 _NONE: Seen = []

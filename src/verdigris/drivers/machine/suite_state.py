@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.report import Status
 from verdigris.core.value import value
-from verdigris.kernel.setup import has_tests
-from verdigris.kernel.testing import run_tests
+from verdigris.setup.initialisation import has_tests
+from verdigris.turns.test import run_tests
 
 if TYPE_CHECKING:
-    from verdigris.kernel.project import Project
+    from verdigris.storage.project import Project
 
 _NAMED = 8
 _BAD = frozenset({Status.FAIL, Status.ERROR})

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from verdigris.agents.roles import feedback
+from verdigris.checks.observation import unclaimed
+from verdigris.checks.weakening import lost
 from verdigris.core.pathclass import PathClass
 from verdigris.core.report import Ended, Status
 from verdigris.core.testids import split_id
@@ -22,19 +23,18 @@ from verdigris.drivers.machine.judging import (
 )
 from verdigris.drivers.machine.message import Verified, told_red
 from verdigris.drivers.machine.newtests import asks_source, new_functions, test_texts_at
-from verdigris.kernel.observe import unclaimed
-from verdigris.kernel.selection import baseline_ids
-from verdigris.kernel.testing import run_tests
-from verdigris.kernel.weakening import lost
+from verdigris.execution.test_selection import baseline_ids
+from verdigris.models.roles import feedback
+from verdigris.turns.test import run_tests
 
 if TYPE_CHECKING:
-    from verdigris.agents.roles.check import EditPlan
     from verdigris.core.events import TestRun
     from verdigris.core.machine import MachineSettings
     from verdigris.core.report import TestReport
     from verdigris.drivers.machine.judging import Seen
-    from verdigris.kernel.project import Project
-    from verdigris.kernel.testing import Tested
+    from verdigris.models.roles.check import EditPlan
+    from verdigris.storage.project import Project
+    from verdigris.turns.test import Tested
 
 _NAMED = 4
 """Tests that a reason names."""

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError, UserError
 from verdigris.core.value import value
-from verdigris.kernel.usersgit import asked, git
+from verdigris.storage.usersgit import asked, git
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from verdigris.core.settings import Stack
-    from verdigris.kernel.repository import Repository
+    from verdigris.storage.repository import Repository
 
 BRANCHES = "tdd-machine/"
 _ENVIRONMENTS = (".venv", "venv", "env")

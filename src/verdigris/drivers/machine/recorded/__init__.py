@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.machine import REPLAY, ROLES
 from verdigris.drivers.machine.opening import open_machine
-from verdigris.drivers.machine.running import Run
-from verdigris.kernel.project import CONFIG
-from verdigris.kernel.scaffold.making import make
-from verdigris.kernel.scaffold.plan import plan_scaffold
-from verdigris.kernel.usersgit import asked
+from verdigris.drivers.machine.run import Run
+from verdigris.setup.making import make
+from verdigris.setup.plan import plan_scaffold
+from verdigris.storage.project import CONFIG
+from verdigris.storage.usersgit import asked
 
 if TYPE_CHECKING:
     from verdigris.core.actions import Actor
-    from verdigris.drivers.machine.watching import RunEnded, Watcher
+    from verdigris.drivers.machine.events import RunEnded, Watcher
 
 KATA = Path(__file__).with_name("string_calculator.md")
 TALK = Path(__file__).with_name("string_calculator.jsonl")

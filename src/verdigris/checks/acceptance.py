@@ -1,0 +1,86 @@
+"""What every verdict that makes new ground asks of code whose tests pass: settled or refactored."""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
+
+from verdigris.checks.heldruns import held_out_kept, held_out_pass
+from verdigris.checks.properties import question_properties
+from verdigris.checks.shared_oracle import question_shared
+from verdigris.checks.verdict_checks import Scrutiny, scrutinise
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verdigris.checks.observation import Difference
+    from verdigris.checks.shared_oracle import SharedAnswers
+    from verdigris.core.report import TestReport
+    from verdigris.core.state import WorktreeState
+    from verdigris.execution.room.layers import Layer
+    from verdigris.storage.project import Project
+
+
+@value
+class Answers:
+    scrutiny: Scrutiny = field(default_factory=Scrutiny)
+    held_out: bool = True
+    """The held-out tests pass, as far as they were asked."""
+    weakened: tuple[str, ...] = ()
+    """What tests assert or expect by way of source, and no longer do."""
+
+
+def question_turn(
+    project: Project,
+    state: WorktreeState,
+    start: str,
+    tree: str,
+    edits: Difference,
+    claimed: Sequence[str],
+    room: Layer | None,
+    suite: TestReport,
+) -> Answers:
+    """Concerns, live assertions of claimed and affected tests, held-out tests.
+
+    `claimed`: native ids. `suite`: the run of all tests in this verdict.
+    """
+    shared = question_shared(project, start, tree, edits, claimed, room)
+    if shared.weakened:
+        return Answers(Scrutiny(noted=shared.noted), weakened=shared.weakened)
+    if unfair := question_properties(project, start, tree, edits, suite, claimed, room):
+        return Answers(Scrutiny(blocking=unfair, noted=shared.noted))
+    claims = state.claims.values()
+    asked = scrutinise(
+        project, start, tree, edits, claimed, room, suite=suite, claims=claims, shared=shared.texts
+    )
+    scrutiny = _with_shared(asked, shared)
+    held_out = bool(scrutiny.blocking) or held_out_pass(project, state, tree, room)
+    return Answers(scrutiny, held_out)
+
+
+def question_refactor(
+    project: Project,
+    state: WorktreeState,
+    start: str,
+    tree: str,
+    edits: Difference,
+    room: Layer | None,
+    suite: TestReport,
+) -> Answers:
+    """The same, with nothing claimed; a held-out test that failed before may still fail."""
+    shared = question_shared(project, start, tree, edits, None, room)
+    if shared.weakened:
+        return Answers(Scrutiny(noted=shared.noted), weakened=shared.weakened)
+    if unfair := question_properties(project, start, tree, edits, suite, None, room):
+        return Answers(Scrutiny(blocking=unfair, noted=shared.noted))
+    scrutiny = _with_shared(scrutinise(project, start, tree, edits, (), room, suite=suite), shared)
+    edited = tuple(c.path for c in (*edits.source, *edits.other))
+    held_out = bool(scrutiny.blocking) or held_out_kept(project, state, start, tree, edited, room)
+    return Answers(scrutiny, held_out)
+
+
+def _with_shared(scrutiny: Scrutiny, shared: SharedAnswers) -> Scrutiny:
+    return replace(
+        scrutiny, blocking=(*scrutiny.blocking, *shared.idle), noted=(*scrutiny.noted, *shared.noted)
+    )

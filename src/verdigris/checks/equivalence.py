@@ -1,0 +1,128 @@
+"""Whether a refactor kept the behaviour: tests that ask something else end alike on both trees.
+
+What the tests ask is all that they pin down; a table of their answers passes them, and a refactor may not
+become one. So each test asks for something near, and only the comparison of the two trees counts.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from verdigris.core.languages import PYTHON, language_of
+from verdigris.core.pathclass import PathClass
+from verdigris.core.report import Ended
+from verdigris.core.testids import split_id
+from verdigris.core.value import value
+from verdigris.execution.execution import execute
+from verdigris.languages.otherinputs import Replaced, answers, apply, differences, replaced
+from verdigris.languages.reading import is_read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from verdigris.checks.observation import Difference
+    from verdigris.core.report import TestReport
+    from verdigris.execution.room.layers import Layer
+    from verdigris.languages.otherinputs import Answer
+    from verdigris.storage.project import Project
+
+WAVES = 2
+"""Each is a run on either tree."""
+SECONDS = 45.0
+_SAMPLE_MS = 5_000
+"""Of a suite that takes longer, so many files are drawn that they take about this long."""
+
+
+@value
+class _Trees:
+    start: str
+    tree: str
+    room: Layer
+
+
+def behaviour_changes(
+    project: Project, start: str, tree: str, edits: Difference, ran: TestReport, room: Layer | None
+) -> tuple[str, ...]:
+    """What ended otherwise, in words; `ran`: the suite on `tree`."""
+    changed = [c.path for c in (*edits.source, *edits.other)]
+    if room is None or not edits.source:
+        return ()
+    lot = random.SystemRandom()
+    texts = _tests(project, tree, edits, ran, lot)
+    trees = _Trees(project.workspace.graft(tree, start, changed), tree, room)
+    ends = time.monotonic() + SECONDS
+    for _ in range(WAVES):
+        asked = {path: made for path, data in texts.items() if (made := _replaced(path, data, lot))}
+        left = ends - time.monotonic()
+        if not asked or left <= 0:
+            break
+        if found := _compared(project, trees, texts, asked, left):
+            return tuple(_told(name, pair, asked) for name, pair in found.items())
+    return ()
+
+
+def _tests(
+    project: Project, tree: str, edits: Difference, ran: TestReport, lot: random.Random
+) -> dict[str, bytes]:
+    """The files of tests that are the same on both trees, by lot where they are many."""
+    touched = {*edits.oracle, *(c.path for c in edits.source)}
+    files = {split_id(result.native_id).path for result in ran.results} - touched
+    read = [p for p in sorted(files) if language_of(p) == PYTHON or is_read(p)]
+    tests = [path for path in read if project.classify(path) is PathClass.TEST]
+    most = max(1, len(tests) * _SAMPLE_MS // max(ran.duration_ms, _SAMPLE_MS))
+    chosen = lot.sample(tests, min(most, len(tests)))
+    texts = project.workspace.read_many(tree, chosen)
+    return {path: data for path, data in texts.items() if data is not None}
+
+
+def _replaced(path: str, data: bytes, lot: random.Random) -> tuple[Replaced, ...]:
+    if language_of(path) == PYTHON:
+        return replaced(data.decode("utf-8", "surrogateescape"), lot)
+    from verdigris.languages.grammar.otherinputs import replaced_by_grammar
+
+    return replaced_by_grammar(path, data, lot)
+
+
+def _compared(
+    project: Project,
+    trees: _Trees,
+    texts: Mapping[str, bytes],
+    asked: Mapping[str, tuple[Replaced, ...]],
+    left: float,
+) -> dict[str, tuple[Answer, Answer]]:
+    """What differs twice, in the same way: what depends on the moment is no behaviour."""
+    modes = {e.path: e.mode for e in project.workspace.files(trees.tree) if e.path in asked}
+    contents: dict[str, tuple[str, bytes] | None] = {
+        path: (modes[path], apply(texts[path], made)) for path, made in asked.items()
+    }
+    before, after = (
+        replace(trees.room, wanted=project.workspace.compose(base, contents), worktree=trees.tree)
+        for base in (trees.start, trees.tree)
+    )
+
+    def differing() -> dict[str, tuple[Answer, Answer]]:
+        runs = [
+            execute(project, sorted(asked), layer=layer, timeout=left, sources=())
+            for layer in (before, after)
+        ]
+        return differences(*map(answers, runs)) if all(_whole(run) for run in runs) else {}
+
+    first = differing()
+    if not first:
+        return {}
+    again = differing()
+    return {name: pair for name, pair in first.items() if again.get(name) == pair}
+
+
+def _whole(report: TestReport) -> bool:
+    return report.ended is Ended.FINISHED and bool(report.results)
+
+
+def _told(name: str, pair: tuple[Answer, Answer], asked: Mapping[str, Iterable[Replaced]]) -> str:
+    made = asked.get(split_id(name).path, ())
+    before, after = (f"{one.status} {one.what}".strip() for one in pair)
+    what = ", ".join(f"line {one.line}: `{one.was}` → `{one.now}`" for one in made)
+    return f"{name} asked otherwise ({what}) ended with `{before}` before the refactor, with `{after}` now"

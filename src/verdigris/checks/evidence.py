@@ -1,0 +1,190 @@
+"""Reports become events: which runs are recorded one by one, and what each red is worth."""
+
+from __future__ import annotations
+
+import json
+import os.path
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from verdigris.checks.fileuse import recorded_reads
+from verdigris.checks.source_tests import on_disk, only_for_tests, test_text
+from verdigris.core.events import Event, RedsEnded, SuiteRun, TestRun, Violation
+from verdigris.core.pathclass import PathClass
+from verdigris.core.redness import judge_red
+from verdigris.core.reds import ended_reds
+from verdigris.core.report import Ended, Place, Status, TestReport, TestResult
+from verdigris.core.suite import suite_of
+from verdigris.core.testids import split_id
+from verdigris.core.verdict import first_line
+from verdigris.languages.oraclepart import holds_tests
+from verdigris.languages.rust.rusttests import is_test_line
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from verdigris.core.state import WorktreeState
+    from verdigris.storage.project import Project
+
+SINGLE_PASSES = 200
+"""A run with more passes than this keeps them in its suite record alone."""
+
+
+def test_events(project: Project, report: TestReport, tree: str) -> tuple[TestRun, ...]:
+    results = report.results
+    if any(result.failure for result in results):
+        from verdigris.checks.unwrapping import with_subjects
+
+        results = with_subjects(project, results)
+    held = _held(project, tree, results)
+    runs = tuple(_event(project, report, result, tree, held) for result in results)
+    if not any(run.red == "valid" for run in runs):
+        return runs
+    reads = recorded_reads(project, report, tree)
+    return tuple(replace(run, reads=reads) if run.red == "valid" else run for run in runs) if reads else runs
+
+
+def _held(project: Project, tree: str, results: Iterable[TestResult]) -> frozenset[str]:
+    """The files of tests that failed, as far as the snapshot has them."""
+    failed = {split_id(r.native_id).path for r in results if r.status not in {Status.PASS, Status.SKIP}}
+    read = project.workspace.read_many(tree, sorted(failed)) if failed else {}
+    return frozenset(path for path, data in read.items() if data is not None)
+
+
+def run_events(
+    project: Project,
+    state: WorktreeState,
+    report: TestReport,
+    runs: tuple[TestRun, ...],
+    asked: Sequence[str],
+    always: Collection[str] = (),
+) -> tuple[Event, ...]:
+    """What a run adds to the log: its tests, the reds that it ended, and what it tried to write.
+
+    One event a test; a large run leaves its passes to the suite record, except `always` (native ids).
+    `asked` as for `ended_reds`.
+    """
+    if len(runs) > SINGLE_PASSES:
+        runs = tuple(run for run in runs if run.status is not Status.PASS or run.native_id in always)
+    reds = {i: red for i, red in state.reds.items() if i not in state.claims}
+    ended = ended_reds(reds, report, asked)
+    return (*runs, *([RedsEnded(test_ids=ended)] if ended else []), *violations(project, report))
+
+
+def suite_names(project: Project, claimed: Sequence[str] = ()) -> tuple[str, ...]:
+    """What a run of the configured suite asks for; nothing where that is all there is."""
+    stacks = project.settings.stacks
+    if not any(stack.suite for stack in stacks):
+        return ()
+    whole = (stack.root for stack in stacks if not stack.suite)
+    return (*whole, *(name for stack in stacks for name in suite_of(stack).names), *claimed)
+
+
+def _event(
+    project: Project,
+    report: TestReport,
+    result: TestResult,
+    tree: str,
+    held: frozenset[str],
+) -> TestRun:
+    failure = result.failure
+    place = failure.own_place if failure else None
+    return TestRun(
+        test_id=result.id,
+        test_id_source=result.id_source,
+        status=result.status,
+        command=report.command,
+        duration_ms=result.duration_ms,
+        tree=tree,
+        native_id=result.native_id,
+        red=red_of(project, result, held),
+        failure=f"{failure.kind}: {first_line(failure.message)}" if failure else "",
+        place=f"{place.path}:{place.line}" if place else "",
+    )
+
+
+def red_of(project: Project, result: TestResult, held: frozenset[str]) -> str | None:
+    if result.status in {Status.PASS, Status.SKIP}:
+        return None
+    native = split_id(result.native_id)
+    if not _is_frozen(project, result.native_id, native.path):
+        return "not-a-test"
+    if native.path not in held:
+        return "unrecorded"
+    return judge_red(
+        result,
+        classify=project.classify,
+        rule=project.settings.red,
+        at=partial(_class_at, project),
+    )
+
+
+def _is_frozen(project: Project, native_id: str, path: str) -> bool:
+    """Whether its text stays as it is while going green; a doc test stands among the words about source."""
+    cls = project.classify(path)
+    if not holds_tests(path, cls):
+        return cls is PathClass.TEST
+    from verdigris.runners.doctest_output import is_doc_id
+
+    data = on_disk(project)(path)
+    if data is None or is_doc_id(native_id):
+        return False
+    return bool(test_text(path, data, on_disk(project)).strip())
+
+
+def _class_at(project: Project, place: Place) -> PathClass:
+    """Of a line: tests may stand among source."""
+    cls = project.classify(place.path)
+    data = on_disk(project)(place.path) if holds_tests(place.path, cls) else None
+    if data is None:
+        return cls
+    tests = is_test_line(data, place.line) or only_for_tests(place.path, on_disk(project))
+    return PathClass.TEST if tests else cls
+
+
+def rewritten_oracle(project: Project, report: TestReport) -> tuple[str, ...]:
+    """Tests, data and specs that the run changed or deleted: a later test may have been judged by them."""
+    return tuple(path for path in report.wrote if _is_oracle(project, path))
+
+
+def other_writes(project: Project, report: TestReport) -> tuple[str, ...]:
+    """What else it wrote: new files among the tests, source, switches."""
+    return tuple(path for path in report.wrote if not _is_oracle(project, path))
+
+
+def about_the_run(project: Project, report: TestReport) -> tuple[str, ...]:
+    """Concerns of a verdict: what the room could not give, what is odd, and what the run tried to write."""
+    written = (f"{path} was written by the test run: no effect" for path in other_writes(project, report))
+    return (*report.notes, *written)
+
+
+def _is_oracle(project: Project, path: str) -> bool:
+    return project.classify(path) in {PathClass.TEST, PathClass.SPEC} and os.path.lexists(project.root / path)
+
+
+def violations(project: Project, report: TestReport) -> tuple[Violation, ...]:
+    """Attempts of a run on what nobody may write; in an overlay they have no effect."""
+    if report.sandbox == "none":
+        return ()
+    switches = tuple(path for path in report.wrote if project.classify(path) is PathClass.SWITCH)
+    what = "written by a test run, without effect"
+    return tuple(Violation(path=path, what=what) for path in (*switches, *rewritten_oracle(project, report)))
+
+
+def suite_event(project: Project, report: TestReport, tree: str) -> SuiteRun | None:
+    """Only a run that finished says how the suite stands."""
+    if report.ended is not Ended.FINISHED or not report.results:
+        return None
+    counts = Counter(r.status for r in report.results)
+    record = {r.native_id: r.status for r in report.results}
+    return SuiteRun(
+        tree=tree,
+        command=report.command,
+        record=project.workspace.blob(json.dumps(record, sort_keys=True).encode("ascii")),
+        passed=counts[Status.PASS],
+        failed=counts[Status.FAIL] + counts[Status.ERROR],
+        skipped=counts[Status.SKIP],
+        duration_ms=report.duration_ms,
+    )

@@ -1,0 +1,127 @@
+"""The foundation by content hash: cited by the claim, compared at the settlement, cheap by stamps."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import TYPE_CHECKING
+
+from verdigris.checks.foundation.bytecode import foreign
+from verdigris.checks.foundation.memory import Memory, came_after
+from verdigris.checks.foundation.programs import programs
+from verdigris.checks.foundation.tools import arrivals
+from verdigris.checks.foundation.watched import watched
+from verdigris.core.errors import ConfigError, ToolMissing
+from verdigris.execution.interpreter import find_interpreter
+from verdigris.runners.commands import IN_PYTHON
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from verdigris.execution.interpreter import Interpreter
+    from verdigris.storage.project import Project
+
+
+def prepare(project: Project, loaded: Iterable[str] = ()) -> str:
+    """The blob that says what the foundation is now; a claim cites it. Without a Python, none.
+
+    `loaded`: what a run has just loaded from outside the project. It belongs to it from now on.
+    """
+    memory = Memory(project.repo.private)
+    memory.learn(loaded)
+    firm = _firm(project, _interpreters(project), memory)
+    told = json.dumps(_digests(firm | memory.loaded, memory), sort_keys=True)
+    digest = hashlib.sha256(told.encode("ascii")).hexdigest()
+    if memory.known.get("told") != digest:
+        memory.known |= {"told": digest, "blob": project.workspace.blob(told.encode("ascii"))}
+        memory.changed = True
+    memory.save()
+    return str(memory.known["blob"])
+
+
+def changed(project: Project, blob: str, since: int = 0, loaded: Iterable[str] = ()) -> tuple[str, ...]:
+    """What is not as it was when `blob` was made; paths below the root are relative to it.
+
+    `since`: when that was. What runs load that was not known then has changed if it is newer. `loaded`: by
+    the run that is looked at.
+    """
+    data = project.workspace.blob_bytes(blob) if blob else None
+    if data is None:
+        return ()
+    memory = Memory(project.repo.private)
+    memory.learn(loaded)
+    before: dict[str, str] = json.loads(data)
+    interpreters = _interpreters(project)
+    firm = _firm(project, interpreters, memory)
+    later = {path for path in memory.loaded - firm - before.keys() if since and came_after(path, since)}
+    if since:
+        later |= arrivals(project, since) - before.keys()
+    now = _digests(before.keys() | firm | later, memory)
+    differing = sorted(path for path in before.keys() | now if before.get(path) != now.get(path))
+    caches = [path for path in differing if path.endswith(".pyc")]
+    genuine = _genuine(project.root, interpreters, [path for path in caches if path in now], now, memory)
+    memory.save()
+    # Bytecode that is gone harms nobody, and what Python itself wrote anew neither.
+    harmless = genuine.union(path for path in caches if path not in now)
+    return tuple(path.removeprefix(f"{project.root}/") for path in differing if path not in harmless)
+
+
+def known_since(project: Project, path: str, since: int) -> bool:
+    """Whether runs have loaded it before, and it did not change since."""
+    return path in Memory(project.repo.private).loaded and not came_after(path, since)
+
+
+def _interpreters(project: Project) -> tuple[Interpreter, ...]:
+    known = project.repo.private / "interpreters.json"
+    found = []
+    for stack in project.settings.stacks:
+        if stack.runner not in IN_PYTHON:
+            continue
+        home = project.root / stack.root
+        try:
+            found.append(find_interpreter(home, project.root, stack.python, os.environ, known))
+        except (ConfigError, ToolMissing):
+            continue
+    return tuple(dict.fromkeys(found))
+
+
+def _firm(project: Project, interpreters: tuple[Interpreter, ...], memory: Memory) -> frozenset[str]:
+    """What counts whether or not a run has loaded it, and when it appears."""
+    places = (interpreter.places for interpreter in interpreters)
+    paths = frozenset().union(*(watched(place, os.environ) for place in places if place is not None))
+    paths |= {str(interpreter.path) for interpreter in interpreters}
+    stacks = project.settings.stacks
+    paths |= frozenset().union(*(programs(stack, project.root, os.environ) for stack in stacks))
+    others = [stack for stack in stacks if stack.runner not in IN_PYTHON]
+    if others:
+        from verdigris.checks.foundation.imported import imported
+        from verdigris.checks.foundation.tools import tool_files
+
+        paths |= frozenset().union(*(tool_files(stack, project.root, os.environ) for stack in others))
+        paths |= imported(project, memory.part("imported"))
+    return paths
+
+
+def _digests(paths: Iterable[str], memory: Memory) -> dict[str, str]:
+    return {path: digest for path in paths if (digest := memory.digest(path)) is not None}
+
+
+def _genuine(
+    root: Path,
+    interpreters: tuple[Interpreter, ...],
+    caches: list[str],
+    now: dict[str, str],
+    memory: Memory,
+) -> set[str]:
+    """Bytecode appears when somebody runs what had none: it counts only where it is not its source's."""
+    checked: dict[str, str] = memory.part("genuine")
+    unknown = [path for path in caches if checked.get(path) != now[path]]
+    for interpreter in interpreters:
+        tag = interpreter.places.cache_tag if interpreter.places else ""
+        mine = [path for path in unknown if tag and f".{tag}." in path.rpartition("/")[2]]
+        bad = set(foreign(interpreter, mine, root))
+        checked |= {path: now[path] for path in mine if path not in bad}
+        memory.changed |= bool(mine)
+    return {path for path in caches if checked.get(path) == now[path]}

@@ -1,0 +1,169 @@
+"""What runs with the true tests and with changed ones, seen together, tell about the assertions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from verdigris.checks.liveness import Liveness, unseen
+from verdigris.core.report import Ended, Status
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from verdigris.core.report import TestReport, TestResult
+    from verdigris.languages.grammar.probes import Probe, Try
+
+_FORGED = frozenset({"Contradiction", "ReportedTwice"})
+_EARLY = frozenset({Ended.EARLY_EXIT, Ended.DIED})
+_ENDED_EARLY = "the run ended early"
+_UNREAD = "no assertion that can be changed was found in it"
+_ONLY_OPPOSITE = "no other value could be drawn for what it expects, only its opposite was tried"
+
+
+@value
+class Member:
+    """One of the runs; the true one has no tries."""
+
+    tries: tuple[Try, ...]
+    report: TestReport
+
+
+@value
+class Asked:
+    """Which tests are tried, by native ids."""
+
+    claimed: tuple[str, ...]
+    others: tuple[str, ...] = ()
+    """That the change affects, and that pass in the suite."""
+
+
+@dataclass(slots=True)
+class _Found:
+    hollow: dict[str, None] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
+    """Tests that failed at a changed assertion."""
+    passed: set[str] = field(default_factory=set)
+    """Tests that passed although something that may not run was changed."""
+    raised: set[str] = field(default_factory=set)
+    """Tests that failed elsewhere."""
+    away: dict[str, str] = field(default_factory=dict)
+    """Tests that a try did not see the end of, and why."""
+    plausible: set[str] = field(default_factory=set)
+
+
+def judge_set(
+    asked: Asked, known: Sequence[Probe], true: TestReport, changed: Sequence[Member], drawn: int
+) -> Liveness:
+    """`drawn`: how many changed texts there were to try."""
+    tried = frozenset((*asked.claimed, *asked.others))
+    named = frozenset(result.native_id for result in true.results)
+    found = _Found()
+    for member in changed:
+        _take_in(found, tried, member, named)
+    doubts = [*_unlike(asked, true)] or [*_unended(asked, found, known)]
+    found.hollow |= dict.fromkeys(_unseen(asked, found, known))
+    noted = [*not_shown(asked, known)]
+    noted += (f"{one}: {_ONLY_OPPOSITE}" for one in asked.claimed if one in found.seen - found.plausible)
+    if len(changed) < drawn:
+        noted.append(f"{len(changed)} of {drawn} changed texts were tried: `liveness.seconds` was used up")
+    return Liveness(tuple(found.hollow), tuple(noted), () if found.hollow else tuple(doubts))
+
+
+def hollow_others(asked: Asked, member: Member) -> frozenset[str]:
+    """Unclaimed tests that pass this changed text."""
+    passing = {r.native_id for r in member.report.results if r.status is Status.PASS}
+    tried = {f"{one.probe.path}::{name}" for one in member.tries for name in one.probe.names}
+    return frozenset(tried & passing & {*asked.others})
+
+
+def was_not_built(report: TestReport) -> bool:
+    return bool(report.errors) and not report.results
+
+
+def _take_in(found: _Found, tried: frozenset[str], member: Member, named: frozenset[str]) -> None:
+    """Where rows of a table name their tests, those of changed rows have names that were not there before."""
+    report = member.report
+    results = {result.native_id: result for result in report.results}
+    renamed = [result for native, result in results.items() if native not in named]
+    for one in member.tries:
+        fresh = [result for result in renamed if result.native_id.startswith(f"{one.probe.path}::")]
+        other = next((r for r in fresh if r.status is Status.PASS), next(iter(fresh), None))
+        for name in sorted(one.probe.names | one.probe.maybe):
+            native = f"{one.probe.path}::{name}"
+            if native in tried:
+                sure = name in one.probe.names
+                _judge(found, one, native, results.get(native, other), report, sure=sure)
+
+
+def _judge(
+    found: _Found, one: Try, native: str, result: TestResult | None, report: TestReport, *, sure: bool
+) -> None:
+    if result is not None and result.status is Status.PASS:
+        if sure:
+            found.hollow[f"{one.probe.at}: changed, and {native} passes all the same"] = None
+        else:
+            found.passed.add(native)
+        return
+    if one.change.plausible:
+        found.plausible.add(native)
+    failure = None if result is None else result.failure
+    if (
+        result is not None
+        and result.status is Status.FAIL
+        and (failure is None or failure.kind not in _FORGED)
+    ):
+        place = None if failure is None else failure.place
+        at_test = failure is None or failure.assertion or place is None or place.path == one.probe.path
+        (found.seen if at_test else found.raised).add(native)
+    elif report.ended in _EARLY or (failure is not None and failure.kind in _FORGED):
+        found.away[native] = _ENDED_EARLY
+    else:
+        found.away[native] = _why(report)
+
+
+def _why(report: TestReport) -> str:
+    if report.ended is Ended.TIMEOUT:
+        return "no time was left"
+    if report.errors:
+        return f"what it was changed to does not build: {report.errors[0].message.splitlines()[0][:120]}"
+    return "the test did not run to its end"
+
+
+def _unlike(asked: Asked, true: TestReport) -> Iterator[str]:
+    """Tests that pass in the suite and not here, where everything but the other files is the same."""
+    results = {result.native_id: result for result in true.results}
+    for native in (*asked.claimed, *asked.others):
+        result = results.get(native)
+        if result is None or result.status is not Status.PASS:
+            failure = "" if result is None or result.failure is None else result.failure.message[:200]
+            why = failure or (
+                "it was not run" if true.ended is Ended.FINISHED else f"the run ended: {true.ended}"
+            )
+            yield f"{native} passes in the suite, and not when only its own file is run: {why}"
+
+
+def _unseen(asked: Asked, found: _Found, known: Sequence[Probe]) -> Iterator[str]:
+    """Claimed tests all of whose assertions may not run, and did not: one that ran would have failed."""
+    sure = {f"{probe.path}::{name}" for probe in known for name in probe.names}
+    for native in asked.claimed:
+        if native in found.passed - sure - found.seen:
+            yield unseen(native)
+
+
+def _unended(asked: Asked, found: _Found, known: Sequence[Probe]) -> Iterator[str]:
+    sure = {f"{probe.path}::{name}" for probe in known for name in probe.names}
+    for native in asked.claimed:
+        if native in found.seen | found.passed:
+            continue
+        if native in found.raised:
+            yield f"{native}: with a changed assertion it fails elsewhere, and never where that stands"
+        elif native in found.away and (native in sure or found.away[native] != _ENDED_EARLY):
+            yield f"{native}: no try of its assertions came to an end: {found.away[native]}"
+
+
+def not_shown(asked: Asked, known: Sequence[Probe]) -> Iterator[str]:
+    """Claimed tests in which nothing can be changed."""
+    reached = {f"{p.path}::{n}" for p in known for n in p.names | p.maybe}
+    yield from (f"{native}: {_UNREAD}" for native in asked.claimed if native not in reached)

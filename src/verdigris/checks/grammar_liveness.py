@@ -1,0 +1,244 @@
+"""Whether assertions are live where a grammar reads the tests: the true tests and changed ones are run alike.
+
+The runs are one set: the same files are asked for, and their texts have the same length, are as new as each
+other, and end in a comment of random letters, so that a tool that goes by content compiles each of them. The
+order is random. Which of them had the true tests is known here only: that one must pass, and every other
+must fail.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from verdigris.checks.grammar_judgement import (
+    Asked,
+    Member,
+    hollow_others,
+    judge_set,
+    not_shown,
+    was_not_built,
+)
+from verdigris.checks.liveness import Liveness
+from verdigris.core.change import FILE
+from verdigris.core.languages import GO, NODE, language_of
+from verdigris.core.report import Status
+from verdigris.core.testids import split_id
+from verdigris.core.value import value
+from verdigris.execution.execution import time_limit
+from verdigris.execution.python_call import call
+from verdigris.execution.test_selection import stack_of
+from verdigris.languages.reading import is_read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from random import Random
+
+    from verdigris.core.report import TestReport
+    from verdigris.core.settings import Stack
+    from verdigris.execution.room.layers import Layer
+    from verdigris.languages.grammar.probes import Probe, Try
+    from verdigris.storage.project import Project
+
+_MOST = {NODE: 6}
+_MOST_COMPILED = 3
+"""Changed texts at most; what is compiled takes longer."""
+_LEAST = {NODE: 3}
+_LEAST_COMPILED = 2
+"""Changed texts where no test has more assertions than that, as far as so many can be drawn."""
+_SAMPLE, _FILES, _SPARE_MS = 8, 3, 1_000
+"""Unclaimed tests that are tried at most, in how many files, and how long these may take at least."""
+_ALWAYS = 2
+"""Changed texts that are tried however long the tests take."""
+
+
+def oppose(
+    project: Project,
+    stack: Stack,
+    tree: str,
+    claimed: Sequence[str],
+    room: Layer | None,
+    others: Sequence[str] = (),
+    *,
+    before: str | None = None,
+    dice: Random | None = None,
+    held: Held | None = None,
+) -> Liveness:
+    """`claimed`: native ids of one stack; `others`: of unclaimed tests that pass in the suite.
+
+    `before`: the tree without the change; what an unclaimed test passes there too is no news.
+    `held`: the claimed ones are held-out tests; `tree` is then the one without them.
+    """
+    names: dict[str, list[str]] = {}
+    for native in (*claimed, *others):
+        path = split_id(native).path
+        names.setdefault(path, []).append(native[len(path) + 2 :])
+    paths = [path for path in names if is_read(path)]
+    if room is None or not paths:
+        return Liveness((), ())
+    from verdigris.languages.grammar.probes import draw_members, probes, readings
+
+    dice = dice or secrets.SystemRandom()
+    found = project.workspace.read_many(tree, paths) if held is None else held.texts
+    texts = {path: data for path in paths if (data := found.get(path)) is not None}
+    most = _MOST.get(stack.language, _MOST_COMPILED)
+    known = probes(readings(texts), names, dice, most)
+    reached = {f"{probe.path}::{name}" for probe in known for name in probe.names}
+    others = [native for native in others if native in reached]
+    needed = {split_id(native).path for native in (*claimed, *others)}
+    texts = {path: data for path, data in texts.items() if path in needed}
+    known = tuple(probe for probe in known if probe.path in needed)
+    members = draw_members(known, dice, most, _LEAST.get(stack.language, _LEAST_COMPILED))
+    mine, more = (tuple(n for n in ids if split_id(n).path in texts) for ids in (claimed, others))
+    asked = Asked(mine, more)
+    if not members:
+        return Liveness((), tuple(not_shown(asked, known)))
+    return _Runs(project, stack, tree, texts, room, dice, held, before).judged(asked, known, members)
+
+
+def affected_tests(
+    project: Project,
+    stack: Stack,
+    tree: str,
+    changed: Sequence[str],
+    claimed: Sequence[str],
+    suite: TestReport,
+) -> tuple[str, ...]:
+    """Unclaimed tests that the change may have hollowed out: some of those that pass, drawn at random.
+
+    Whole files are run, so those of claimed tests come first, and others while they take little time.
+    """
+    took: dict[str, int] = {}
+    passing: dict[str, list[str]] = {}
+    for result in suite.results:
+        path = split_id(result.native_id).path
+        took[path] = took.get(path, 0) + result.duration_ms
+        if result.status is Status.PASS and result.native_id not in claimed and is_read(path):
+            passing.setdefault(path, []).append(result.native_id)
+    goals = [path for path in changed if language_of(path) == stack.language]
+    if not goals or not passing:
+        return ()
+    from verdigris.languages.grammar.import_reach import reaching
+
+    files = [entry.path for entry in project.workspace.files(tree)]
+    read = partial(project.workspace.read_many, tree)
+    mine = {split_id(native).path for native in claimed}
+    stacked = [p for p in passing if stack_of(project.settings.stacks, p) == stack]
+    reached = sorted(reaching(stack.language, stacked, goals, files, read))
+    dice = secrets.SystemRandom()
+    dice.shuffle(reached)
+    left = max(_SPARE_MS, sum(took.get(path, 0) for path in mine))
+    chosen = [path for path in reached if path in mine]
+    for path in (p for p in reached if p not in mine):
+        if len(chosen) < _FILES and took[path] <= left:
+            left -= took[path]
+            chosen.append(path)
+    natives = [native for path in chosen for native in passing[path]]
+    return tuple(dice.sample(natives, min(_SAMPLE, len(natives))))
+
+
+@value
+class Held:
+    """Held-out tests, as they come into the tree."""
+
+    texts: Mapping[str, bytes]
+    dressed: Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
+    withheld: tuple[str, ...] = ()
+
+
+class _Runs:
+    """Of one set."""
+
+    def __init__(
+        self,
+        project: Project,
+        stack: Stack,
+        tree: str,
+        texts: Mapping[str, bytes],
+        room: Layer,
+        dice: Random,
+        held: Held | None,
+        before: str | None,
+    ) -> None:
+        self.project, self.stack, self.tree, self.texts, self.dice = project, stack, tree, texts, dice
+        self.held, self.before = held, before
+        self.modes = {
+            entry.path: entry.mode for entry in project.workspace.files(tree) if entry.path in texts
+        }
+        self.room = room
+        self.names = sorted({_asked(stack, path) for path in texts})
+        self.limit = time_limit(project, project.state())
+        self.margin = dice.randrange(12, 40)
+
+    def judged(self, asked: Asked, known: Sequence[Probe], members: Sequence[tuple[Try, ...]]) -> Liveness:
+        from verdigris.languages.grammar.probes import changed_texts, opposites
+
+        versions = [(member, changed_texts(self.texts, member)) for member in ((), *members)]
+        size = {path: max(len(version[path]) for _, version in versions) for path in self.texts}
+        self.dice.shuffle(versions)
+        ends = time.monotonic() + self.project.settings.liveness_seconds
+        true: list[TestReport] = []
+        done: list[Member] = []
+        for tries, version in versions:
+            if tries and len(done) >= _ALWAYS and time.monotonic() > ends:
+                continue
+            report = self.run(version, size)
+            if not tries:
+                true.append(report)
+                continue
+            done.append(Member(tries, report))
+            if was_not_built(report) and (plain := opposites(tries)):
+                other = changed_texts(self.texts, plain)
+                longer = {path: max(size[path], len(other[path])) for path in size}
+                done[-1] = Member(plain, self.run(other, longer))
+        old = self._passed_before(asked, done, size)
+        news = Asked(asked.claimed, tuple(one for one in asked.others if one not in old))
+        judged = judge_set(news, known, true[0], done, len(members))
+        noted = (f"{native}: it passes with a changed assertion, and did so before" for native in old)
+        return replace(judged, unreached=(*judged.unreached, *noted))
+
+    def _passed_before(self, asked: Asked, done: Sequence[Member], size: Mapping[str, int]) -> list[str]:
+        """Of the unclaimed tests that pass a changed text those that pass it without the change."""
+        from verdigris.languages.grammar.probes import changed_texts
+
+        found: dict[str, None] = {}
+        for member in done if self.before is not None else ():
+            suspects = hollow_others(asked, member)
+            if suspects.difference(found):
+                version = changed_texts(self.texts, member.tries)
+                report = self.run(version, {p: max(size[p], len(version[p])) for p in size}, self.before)
+                passing = {r.native_id for r in report.results if r.status is Status.PASS}
+                found |= dict.fromkeys(sorted(suspects & passing))
+        return [*found]
+
+    def run(
+        self, version: Mapping[str, bytes], size: Mapping[str, int], tree: str | None = None
+    ) -> TestReport:
+        texts: Mapping[str, bytes] = {path: self._ended(data, size[path]) for path, data in version.items()}
+        withheld: tuple[str, ...] = ()
+        if self.held is not None:
+            texts, withheld = self.held.dressed({**self.held.texts, **texts}), self.held.withheld
+        contents = {path: (self.modes.get(path, FILE), data) for path, data in texts.items()}
+        wanted = self.project.workspace.compose(tree or self.tree, contents)
+        layer = replace(self.room, wanted=wanted, worktree=self.tree)
+        return call(
+            self.project,
+            self.stack,
+            self.names,
+            layer=layer,
+            timeout=self.limit,
+            sources=(),
+            withheld=withheld,
+        )
+
+    def _ended(self, data: bytes, size: int) -> bytes:
+        letters = "".join(self.dice.choice("0123456789abcdef") for _ in range(size - len(data) + self.margin))
+        return data + f"\n// {letters}\n".encode()
+
+
+def _asked(stack: Stack, path: str) -> str:
+    """As when the suite is run: code could tell by the arguments that single tests were named."""
+    return path.rpartition("/")[0] or "." if stack.language == GO else path

@@ -1,0 +1,255 @@
+"""Makes the sets of runs that show whether assertions are live, for the tests of one Python stack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import SystemRandom
+from typing import TYPE_CHECKING
+
+from verdigris.checks.liveness import SPENT, Judged, Liveness, deaf, function_of, judge_runs, reached, unseen
+from verdigris.core.suite import suite_of
+from verdigris.core.testids import split_id
+from verdigris.core.value import value
+from verdigris.execution.python_call import call
+from verdigris.languages.python.probes import Plan, Runs, RunSet, plan, reaching, shuffled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from random import Random
+
+    from verdigris.core.report import TestReport
+    from verdigris.core.settings import Stack
+    from verdigris.execution.room.layers import Layer
+    from verdigris.storage.project import Project
+
+_START = 0.25
+"""Seconds that a plain run takes before its first test, about."""
+_BRANCH = 0.05
+"""The same for a run of a set."""
+_FEW = 6
+_PATIENCE = 10.0
+"""Seconds that one run may take in any case."""
+_SLOWER = 2
+"""So many times slower than at its red a test may be, to be called as slow."""
+
+
+@value
+class Asked:
+    """What the runs are about."""
+
+    tests: Mapping[str, str]
+    """The texts of the test files."""
+    claimed: tuple[str, ...]
+    others: tuple[str, ...] = ()
+    """Tests that the change may have hollowed out."""
+    trace: tuple[str, ...] = ()
+    suite: TestReport | None = None
+    """The verdict's run of all tests."""
+    red_ms: Mapping[str, int] = field(default_factory=dict)
+    """How long the claimed tests took when they were red."""
+    red_places: Mapping[str, str] = field(default_factory=dict)
+    """Where they failed then, as `path:line`."""
+    withheld: tuple[str, ...] = ()
+    """Files that code of the project is not to read."""
+
+
+@dataclass(slots=True)
+class _Found:
+    hollow: list[str] = field(default_factory=list)
+    noted: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+
+    def told(self) -> Liveness:
+        return Liveness(*(tuple(dict.fromkeys(part)) for part in (self.hollow, self.noted, self.doubts)))
+
+
+class LiveRuns:
+    """`start`: the layer of the tree before the change, to ask there what is asked here."""
+
+    def __init__(
+        self,
+        project: Project,
+        stack: Stack,
+        asked: Asked,
+        room: Layer | None,
+        start: Callable[[], AbstractContextManager[Layer | None]],
+        random: Random | None = None,
+    ) -> None:
+        self.project = project
+        self.stack = stack
+        self.asked = asked
+        self.room = room
+        self.start = start
+        self.random = random or SystemRandom()
+        self.seconds = float(project.settings.liveness_seconds)
+        self.took = _durations(asked.suite)
+        self.watched: list[TestReport] = []
+        self._found = _Found()
+
+    def try_all(self) -> Liveness:
+        """The claimed tests and the others in one set; what is then unclear, in others of its own."""
+        claimed = _functions(self.asked.claimed)
+        others = tuple(name for name in _functions(self.asked.others) if name not in claimed)
+        made = self._plan((*claimed, *others))
+        self._found.noted += (text for text in made.unreached if not text.startswith(others))
+        if made.variants:
+            runs = shuffled(made, self.random)
+            asked = (*self.asked.claimed, *others)
+            judged = self._made(runs, (*claimed, *others), asked, trace=self.asked.trace if claimed else ())
+            self._judge(judged, runs, claimed, others)
+        return self._found.told()
+
+    def _judge(self, judged: Judged, runs: RunSet, claimed: tuple[str, ...], others: tuple[str, ...]) -> None:
+        heard = self._heard(judged, (*claimed, *others))
+        hollow = {**judged.hollow}
+        for name, texts in deaf(judged.suspects, heard).items():
+            hollow[name] = (*hollow.get(name, ()), *texts)
+        for name in claimed:
+            self._found.hollow += hollow.get(name, ())
+        self._found.noted += (text for name in claimed for text in judged.unreached.get(name, ()))
+        self._judge_others({name: hollow[name] for name in others if name in hollow}, runs)
+        late = self._late(judged, runs, claimed)
+        self._judge_seen(judged, heard, [name for name in claimed if name not in late and name not in hollow])
+        unlike = [i for i in judged.unlike if function_of(i) not in late]
+        if unlike and not self._found.hollow:
+            self._widen(unlike)
+
+    def _heard(self, judged: Judged, functions: tuple[str, ...]) -> frozenset[tuple[str, int, str]]:
+        """Of what passed and may have done so rightly: whether a failure there would have been heard."""
+        if not judged.suspects:
+            return frozenset()
+        made = reaching(self.asked.tests, functions, judged.suspects)
+        if not made.variants:
+            return frozenset()
+        runs = shuffled(made, self.random)
+        report = self._call(runs, functions)
+        return reached(runs, report.variants)
+
+    def _judge_others(self, hollow: Mapping[str, tuple[str, ...]], runs: RunSet) -> None:
+        """A test that nobody claimed may pass such a change on the tree before too: that is no news."""
+        if not hollow:
+            return
+        with self.start() as layer:
+            report = self._call(runs, tuple(hollow), layer=layer) if layer is not None else None
+        before = judge_runs(runs, report.variants, ()) if report is not None else Judged()
+        for name, texts in hollow.items():
+            (self._found.noted if name in before.hollow else self._found.hollow).extend(texts)
+
+    def _judge_seen(
+        self, judged: Judged, heard: frozenset[tuple[str, int, str]], claimed: Sequence[str]
+    ) -> None:
+        """An assertion that never ran has proven nothing."""
+        ran = judged.seen | {function_of(case) for _, _, case in heard}
+        guarded = {name for probe in judged.suspects for name in probe.guarded}
+        lines = {f"{path}:{line}" for path, line in judged.lines} | {f"{p}:{n}" for p, n, _ in heard}
+        unheard = {f"{probe.path}:{probe.line}" for probe in judged.suspects} - lines
+        for name in claimed:
+            red = self.asked.red_places.get(name, "")
+            if name not in ran and name in guarded:
+                self._found.hollow.append(unseen(name))
+            elif red in unheard:
+                self._found.hollow.append(
+                    f"{red}: {name} failed here when it was red, and now never gets here"
+                )
+
+    def _late(self, judged: Judged, runs: RunSet, claimed: tuple[str, ...]) -> frozenset[str]:
+        """The claimed tests for which the time was too short; that is in order where it always took long."""
+        late = frozenset(name for name in claimed if judged.away.get(name) == SPENT)
+        for name in claimed:
+            total, tried = runs.totals.get(name, 0), judged.tried.get(name, 0)
+            if name in judged.away and name not in late:
+                why = judged.away[name]
+                self._found.doubts.append(f"{name}: no try of its assertions came to an end: {why}")
+            elif name in late and not self._was_as_slow(name):
+                self._found.doubts.append(
+                    f"{name}: no try of its assertions came to an end in {self.seconds:g} s, and when it was"
+                    " red it was faster: make it faster, or give it more `liveness.seconds`"
+                )
+            elif tried < total:
+                self._found.noted.append(f"{name}: {tried} of {total} changes tried in the time")
+        return late
+
+    def _was_as_slow(self, name: str) -> bool:
+        return self.asked.red_ms.get(name, 0) * _SLOWER >= self.took.get(name, 0) * 1000 > 0
+
+    def _widen(self, unlike: Sequence[str]) -> None:
+        """Tests that need others before them: with their files, then with the whole suite."""
+        functions = _functions(unlike)
+        files = tuple(dict.fromkeys(split_id(name).path for name in functions))
+        suite = suite_of(self.stack)
+        left = tuple(unlike)
+        for names, extra in ((files, ()), (suite.names, suite.marks)):
+            made = plan(self.asked.tests, _functions(left), self.random, 1, 1)
+            runs = shuffled(made, self.random)
+            report = self._call(runs, names, bare=True, extra=extra)
+            judged = judge_runs(runs, report.variants, left)
+            for name in _functions(left):
+                self._found.hollow += judged.hollow.get(name, ())
+            left = judged.unlike
+            if not left:
+                return
+        why = "passes in the suite, and not in a run that is like it: it may depend on how it is run"
+        self._found.doubts += (f"{name} {why}" for name in left)
+
+    def _made(
+        self, runs: RunSet, names: tuple[str, ...], asked: Iterable[str], *, trace: Sequence[str] = ()
+    ) -> Judged:
+        report = self._call(runs, names, trace=trace)
+        self.watched.append(report)
+        return judge_runs(runs, report.variants, asked)
+
+    def _plan(self, functions: tuple[str, ...]) -> Plan:
+        """As many runs as fit into the time; more than one for each assertion only while that is cheap."""
+        one = self._estimate(functions) + _BRANCH
+        most = max(1, int(0.8 * self.seconds / one) - 1)
+        few = max(1, min(_FEW, int((one + _START) / one)))
+        return plan(self.asked.tests, functions, self.random, most, min(few, most))
+
+    def _estimate(self, functions: Iterable[str]) -> float:
+        return sum(self.took.get(name, 0.0) for name in functions)
+
+    def _call(
+        self,
+        runs: RunSet,
+        names: Sequence[str],
+        *,
+        layer: Layer | None = None,
+        bare: bool = False,
+        trace: Sequence[str] = (),
+        extra: Sequence[str] = (),
+    ) -> TestReport:
+        each = max(_PATIENCE, 5 * self._estimate(names) + 5)
+        asked = Runs(
+            tuple(member.texts for member in runs.members),
+            seconds=self.seconds,
+            each=min(each, self.seconds),
+            bare=bare,
+            watched=self.asked.claimed,
+            preload=() if self.asked.suite is None else self.asked.suite.installed,
+        )
+        return call(
+            self.project,
+            self.stack,
+            names,
+            runs=asked,
+            trace=trace,
+            layer=layer or self.room,
+            sources=(),
+            extra=extra,
+            withheld=self.asked.withheld,
+            timeout=self.seconds + self.project.settings.timeout,
+        )
+
+
+def _functions(natives: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(function_of, natives)))
+
+
+def _durations(report: TestReport | None) -> dict[str, float]:
+    """Seconds by function."""
+    found: dict[str, float] = {}
+    for result in () if report is None else report.results:
+        name = function_of(result.native_id)
+        found[name] = found.get(name, 0.0) + result.duration_ms / 1000
+    return found

@@ -1,0 +1,209 @@
+"""Whether a green depends on its assertions: what it means how the tests of a set of runs ended."""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
+
+from verdigris.core.report import VariantOutcome
+from verdigris.core.testids import split_id
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from verdigris.core.report import Place
+    from verdigris.languages.python.probes import Probe, RunSet
+
+SPENT = "no time was left"
+_UNTRIED = "it was not tried"
+_AWAY = frozenset({_UNTRIED, SPENT, "the run ended early"})
+"""Why a test got away from being tried, in the words of the reporter."""
+
+
+@value
+class Liveness:
+    hollow: tuple[str, ...]
+    """What passed although an assertion was changed, named by file and line."""
+    unreached: tuple[str, ...]
+    """What could not be changed or was not reached: neither alive nor hollow."""
+    doubts: tuple[str, ...] = ()
+    """Tests that got away: every try of them ended before they did."""
+
+
+@value
+class Judged:
+    """What one set of runs showed."""
+
+    hollow: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By test: what it passes although an assertion was changed."""
+    seen: frozenset[str] = frozenset()
+    """Tests of which an assertion was seen to run: changed, it failed in its place."""
+    lines: frozenset[tuple[str, int]] = frozenset()
+    """The assertions that were seen to run, as they stand in the true text."""
+    suspects: tuple[Probe, ...] = ()
+    """Passed, and perhaps rightly: not reached, or caught; each with the cases of tests that did."""
+    unlike: tuple[str, ...] = ()
+    """Of the asked tests: those that do not pass with the true text."""
+    unreached: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By test: assertions that were not seen to fail in their places, and why."""
+    away: Mapping[str, str] = field(default_factory=dict)
+    """Tests of which no try came to its end, and why."""
+    tried: Mapping[str, int] = field(default_factory=dict)
+    """How many changes of a test were seen to their end."""
+
+
+class _Book:
+    """Gathers what the runs of a set say."""
+
+    def __init__(self) -> None:
+        self.hollow: dict[str, dict[str, None]] = {}
+        self.seen: set[str] = set()
+        self.lines: set[tuple[str, int]] = set()
+        self.suspects: dict[Probe, None] = {}
+        self.unreached: dict[str, dict[str, None]] = {}
+        self.whys: dict[str, list[str]] = {}
+        self.tried: dict[str, int] = {}
+        self.named: dict[str, tuple[str, ...]] = {}
+        self.joint: dict[tuple[int, str], list[tuple[Probe, frozenset[int], str | None]]] = {}
+
+    def take(self, probe: Probe, function: str, outcome: VariantOutcome, right: tuple[str, ...]) -> None:
+        """`right`: how the cases of the function ended with the true text."""
+        cases = _cases(function, outcome)
+        passing = _passing(tuple(status for _, status in cases), right)
+        why = _why_unreached(probe, cases, outcome)
+        self.whys.setdefault(function, []).append("" if cases else why or "")
+        self.named.setdefault(function, tuple(case for case, _ in cases))
+        self.tried[function] = self.tried.get(function, 0) + bool(cases)
+        if why is None:
+            self.seen.add(function)
+            self.lines.add((probe.path, probe.line))
+        if probe.group:
+            self.joint.setdefault((probe.group, function), []).append((probe, passing, why))
+        else:
+            self.judge(probe, function, why, tuple(cases[number][0] for number in sorted(passing)))
+
+    def judge(self, probe: Probe, function: str, why: str | None, passed: tuple[str, ...]) -> None:
+        """`passed`: the cases of the function that did."""
+        told = f"{probe.path}:{probe.line}: {probe.what}"
+        if passed and function not in probe.guarded:
+            self.hollow.setdefault(function, {})[f"{told}: {passed[0]} passes all the same"] = None
+            return
+        if passed:
+            self.suspects[replace(probe, functions=passed)] = None
+        if why is not None:
+            self.unreached.setdefault(function, {})[f"{told}: {why}"] = None
+
+    def judge_groups(self) -> None:
+        """Each as one: what passes all of them, passes; what fails one in its place, was seen."""
+        for (_, function), parts in self.joint.items():
+            passed = frozenset.intersection(*(passing for _, passing, _ in parts))
+            unseen = all(why is not None for *_, why in parts)
+            probe, _, why = parts[-1]
+            named = self.named.get(function, ())
+            cases = tuple(named[number] for number in sorted(passed) if number < len(named))
+            self.judge(probe, function, why if unseen else None, cases)
+
+
+def judge_runs(made: RunSet, outcomes: Iterable[VariantOutcome], asked: Iterable[str]) -> Judged:
+    """`asked`: native ids that must pass with the true text; a function stands for all its cases."""
+    known = {outcome.index: outcome for outcome in outcomes}
+    right = known.get(made.truth, VariantOutcome(made.truth, why=_UNTRIED))
+    book = _Book()
+    for index, member in enumerate(made.members):
+        outcome = known.get(index, VariantOutcome(index, why=_UNTRIED))
+        for probe in member.probes:
+            for function in probe.functions:
+                book.take(probe, function, outcome, tuple(s for _, s in _cases(function, right)))
+    book.judge_groups()
+    hollow = {name: tuple(texts) for name, texts in book.hollow.items() if not _fails(name, right)}
+    away = {
+        name: next(why for why in whys if why)
+        for name, whys in book.whys.items()
+        if whys and all(why in _AWAY for why in whys)
+    }
+    unlike = tuple(i for i in asked if not _all_pass(i, right))
+    return Judged(
+        hollow,
+        frozenset(book.seen),
+        frozenset(book.lines),
+        tuple(book.suspects),
+        unlike,
+        {name: tuple(texts) for name, texts in book.unreached.items()},
+        away,
+        book.tried,
+    )
+
+
+def reached(made: RunSet, outcomes: Iterable[VariantOutcome]) -> frozenset[tuple[str, int, str]]:
+    """Of a set with failures behind assertions: path, line and case of a test, where one was heard."""
+    known = {outcome.index: outcome for outcome in outcomes}
+    return frozenset(
+        (probe.path, probe.line, case[0])
+        for index, member in enumerate(made.members)
+        for probe in member.probes
+        for function in probe.functions
+        for case in (_cases(function, known[index]) if index in known else ())
+        if _why_unreached(probe, [case], known[index]) is None
+    )
+
+
+def deaf(suspects: Iterable[Probe], heard: frozenset[tuple[str, int, str]]) -> dict[str, tuple[str, ...]]:
+    """By test: what was passed although it is reached, and a failure there is heard."""
+    found: dict[str, list[str]] = {}
+    for probe in suspects:
+        for case in probe.functions:
+            if (probe.path, probe.line, case) in heard:
+                told = f"{probe.path}:{probe.line}: {probe.what}: {case} passes all the same"
+                found.setdefault(function_of(case), []).append(told)
+    return {function: tuple(texts) for function, texts in found.items()}
+
+
+def function_of(case: str) -> str:
+    """Of a native id: the test that it is a case of."""
+    return case.removesuffix(split_id(case).case)
+
+
+def unseen(function: str) -> str:
+    return f"{function}: no assertion of it was seen to run: changed, none of them fails"
+
+
+def _passing(statuses: tuple[str, ...], right: tuple[str, ...]) -> frozenset[int]:
+    """The cases that pass, by number; of those that fail with the true text too, nothing is known."""
+    alike = len(statuses) == len(right)
+    return frozenset(
+        number
+        for number, status in enumerate(statuses)
+        if status == "passed" and (right[number] == "passed" if alike else "failed" not in right)
+    )
+
+
+def _fails(function: str, right: VariantOutcome) -> bool:
+    """With the true text, in no case of it did it pass."""
+    return not any(status == "passed" for _, status in _cases(function, right))
+
+
+def _all_pass(test_id: str, right: VariantOutcome) -> bool:
+    cases = [right.outcomes[test_id]] if test_id in right.outcomes else [s for _, s in _cases(test_id, right)]
+    return bool(cases) and all(status == "passed" for status in cases)
+
+
+def _why_unreached(probe: Probe, cases: list[tuple[str, str]], outcome: VariantOutcome) -> str | None:
+    failed = [test_id for test_id, status in cases if status == "failed"]
+    if any(_is_at(probe, place) for test_id in failed for place in outcome.places.get(test_id, ())):
+        return None
+    if failed:
+        return "the test failed elsewhere"
+    if any(status == "passed" for _, status in cases):
+        return "it was not reached, or its failure is caught"
+    return "the test did not come to its call" if cases else outcome.why or "the test did not run"
+
+
+def _is_at(probe: Probe, place: Place) -> bool:
+    first, last = probe.lines
+    return place.path == probe.path and first <= place.line <= last
+
+
+def _cases(function: str, outcome: VariantOutcome) -> list[tuple[str, str]]:
+    known = outcome.outcomes.items()
+    return [(i, status) for i, status in known if i == function or i.startswith(f"{function}[")]

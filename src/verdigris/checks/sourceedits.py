@@ -1,0 +1,109 @@
+"""Which changes of source are edits: more than stubs, comments and formatting.
+
+A person may reformat thousands of files at once, and each command and hook asks anew. Files are read in
+chunks, two versions with one meaning are remembered by their blobs, and whoever needs a few findings, or has
+little time, gets no more.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from verdigris.checks.stubimports import more_than_stubs
+from verdigris.core.actions import Unclaimed
+from verdigris.core.value import value
+from verdigris.languages.reading import is_same_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from verdigris.core.change import Change
+    from verdigris.storage.project import Project
+
+CHUNK = 200
+REMEMBERED = "same-meaning"
+WORTH_REMEMBERING = 20
+"""So many new ones; fewer are compared again in no time."""
+
+
+@value
+class Edits:
+    found: tuple[Unclaimed, ...]
+    unread: tuple[str, ...] = ()
+    """Paths for which there was no time, or which nobody needed any more."""
+
+
+def find_edits(
+    project: Project,
+    changes: Sequence[Change],
+    tree: str,
+    *,
+    limit: int | None = None,
+    seconds: float | None = None,
+) -> Edits:
+    """`changes` of source that led to `tree`; `limit`: so many findings are enough."""
+    ends = None if seconds is None else time.monotonic() + seconds
+    memory = _Memory(project.repo.private / REMEMBERED)
+    unknown = [change for change in changes if change not in memory]
+    found: list[Unclaimed] = []
+    read = 0
+    for finding in _compared(project, unknown, tree, memory):
+        read += 1
+        if finding is not None:
+            found.append(finding)
+        late = ends is not None and time.monotonic() > ends
+        if late or (limit is not None and len(found) >= limit):
+            break
+    memory.keep()
+    return Edits(tuple(found), tuple(change.path for change in unknown[read:]))
+
+
+def _compared(
+    project: Project, changes: Sequence[Change], tree: str, memory: _Memory
+) -> Iterator[Unclaimed | None]:
+    for start in range(0, len(changes), CHUNK):
+        chunk = changes[start : start + CHUNK]
+        blobs = [blob for change in chunk for blob in (change.old, change.new) if blob]
+        data = dict(zip(blobs, project.workspace.blobs(blobs), strict=True))
+        for change in chunk:
+            before = data.get(change.old or "")
+            after = data.get(change.new or "")
+            if after is None:
+                yield Unclaimed(change.path, 1, "it was deleted")
+            elif before is not None and is_same_tree(change.path, before, after):
+                memory.add(change)
+                yield None
+            else:
+                finding = more_than_stubs(project, change.path, before, after, tree)
+                yield None if finding is None else Unclaimed(change.path, finding.line, finding.why)
+
+
+class _Memory:
+    """Pairs of blobs with one syntax tree, in a file that may be lost at any time."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._known = frozenset(_lines(file))
+        self._new: list[str] = []
+
+    def __contains__(self, change: Change) -> bool:
+        return f"{change.old} {change.new}" in self._known
+
+    def add(self, change: Change) -> None:
+        self._new.append(f"{change.old} {change.new}")
+
+    def keep(self) -> None:
+        if len(self._new) < WORTH_REMEMBERING:
+            return
+        draft = self._file.with_name(f"{self._file.name}.new")
+        draft.write_text("\n".join([*self._known, *self._new]), "ascii")
+        draft.replace(self._file)
+
+
+def _lines(file: Path) -> Iterable[str]:
+    try:
+        return file.read_text("ascii").splitlines()
+    except (OSError, ValueError):
+        return ()

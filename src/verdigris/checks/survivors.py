@@ -1,0 +1,102 @@
+"""Whether tests notice what a refactor changed: each changed decision is changed once more for a run."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from verdigris.checks.verdict_checks import NO_SANDBOX
+from verdigris.core.languages import GO, PYTHON, RUST, language_of
+from verdigris.core.report import Ended, Status
+from verdigris.core.value import value
+from verdigris.execution.execution import execute_suite
+from verdigris.languages.python.mutation import Mutant, Mutated, mutated
+from verdigris.languages.reading import is_read
+from verdigris.storage.texts import texts_at
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from verdigris.checks.observation import Difference
+    from verdigris.core.report import TestReport
+    from verdigris.execution.room.layers import Layer
+    from verdigris.storage.project import Project
+
+MOST = 12
+"""Runs of the tests that one refactor is worth; which changes they try is drawn by lot."""
+SECONDS = 60.0
+_NO_TIME = "time or number of tries was used up"
+
+
+@value
+class Survivors:
+    found: tuple[str, ...] = ()
+    """What no test notices: behaviour that came with the refactor."""
+    noted: tuple[str, ...] = ()
+    """What no test notices and may well be the same behaviour, and what was not tried."""
+
+
+def survivors(
+    project: Project, start: str, tree: str, edits: Difference, passing: Collection[str], room: Layer | None
+) -> Survivors:
+    """`passing`: native ids of the tests that pass on `tree`."""
+    made = _made(project, start, tree, edits)
+    mutants = list(made.mutants)
+    random.SystemRandom().shuffle(mutants)
+    mutants.sort(key=lambda mutant: mutant.weak)  # those that can refuse come first
+    if room is None:
+        return Survivors((), (NO_SANDBOX,) if mutants else ())
+    modes = {entry.path: entry.mode for entry in project.workspace.files(tree)}
+    ends = time.monotonic() + SECONDS
+    found: list[str] = []
+    weak: list[str] = []
+    untried = list(made.untried)
+    for number, mutant in enumerate(mutants):
+        left = ends - time.monotonic()
+        if number >= MOST or left <= 0:
+            untried.append(f"{_at(mutant)}: {_NO_TIME}")
+            continue
+        contents = {mutant.path: (modes[mutant.path], mutant.data)}
+        layer = replace(room, wanted=project.workspace.compose(tree, contents), worktree=tree)
+        report = execute_suite(project, layer=layer, timeout=left, sources=())
+        match _noticed(mutant, report, passing):
+            case False:
+                (weak if mutant.weak else found).append(f"{_at(mutant)}: {mutant.what}")
+            case None:
+                untried.append(f"{_at(mutant)}: what it was changed to does not build")
+    not_tried = (f"not tried: {what}" for what in untried)
+    return Survivors(tuple(sorted(found)), (*sorted(weak), *sorted(not_tried)))
+
+
+def _made(project: Project, start: str, tree: str, edits: Difference) -> Mutated:
+    paths = [c.path for c in edits.source]
+    python = [path for path in paths if language_of(path) == PYTHON]
+    made = mutated(texts_at(project, start, python), texts_at(project, tree, python))
+    read = [path for path in paths if is_read(path)]
+    if not read:
+        return made
+    from verdigris.languages.grammar.mutation import grammar_mutated
+
+    more = grammar_mutated(*(project.workspace.read_many(at, read) for at in (start, tree)))
+    unread = tuple(_unread(path for path in paths if path not in {*python, *read}))
+    return Mutated((*made.mutants, *more.mutants), (*made.untried, *more.untried, *unread))
+
+
+def _unread(paths: Iterator[str]) -> Iterator[str]:
+    return (f"{path}: nothing here reads it" for path in paths if language_of(path) is not None)
+
+
+def _noticed(mutant: Mutant, report: TestReport, passing: Collection[str]) -> bool | None:
+    """None where it was never run."""
+    if language_of(mutant.path) in {RUST, GO} and not report.results:
+        return None
+    if report.ended is not Ended.FINISHED:
+        return True
+    still = {result.native_id for result in report.results if result.status is Status.PASS}
+    return not still.issuperset(passing)
+
+
+def _at(mutant: Mutant) -> str:
+    return f"{mutant.path}:{mutant.line}"

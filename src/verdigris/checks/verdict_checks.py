@@ -1,0 +1,211 @@
+"""What only a verdict asks of code that passes: is it honest code, and are the assertions live?"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from random import SystemRandom
+from typing import TYPE_CHECKING
+
+from verdigris.checks.coverage import never_run, unmeasured, watchable
+from verdigris.checks.grammar_liveness import affected_tests, oppose
+from verdigris.checks.live_runs import Asked, LiveRuns
+from verdigris.checks.liveness import Liveness
+from verdigris.core.languages import PYTHON, language_of
+from verdigris.core.pathclass import PathClass
+from verdigris.core.report import Status
+from verdigris.core.testids import split_id
+from verdigris.core.value import value
+from verdigris.execution.proving import on_start_tree
+from verdigris.execution.room.held import beside
+from verdigris.execution.room.opening import possible
+from verdigris.execution.test_selection import by_stack
+from verdigris.languages.python.affected_tests import affected
+from verdigris.languages.python.concerns import concerns
+from verdigris.languages.reading import is_read
+from verdigris.storage.texts import texts_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from verdigris.checks.observation import Difference
+    from verdigris.core.report import TestReport
+    from verdigris.core.state import Claim
+    from verdigris.execution.room.layers import Layer
+    from verdigris.languages.python.concerns import Concern
+    from verdigris.storage.project import Project
+
+_DATA = (".json", ".csv", ".tsv", ".txt", ".yaml", ".yml", ".toml", ".ini", ".sql")
+_SAMPLE = 6
+"""So many tests that nobody claimed are tried besides."""
+_LEAST_MS = 200
+"""As long as the claimed tests they may take together, or so many milliseconds."""
+NO_SANDBOX = "liveness not tried: no sandbox can be made here"
+
+
+@value
+class Scrutiny:
+    blocking: tuple[str, ...] = ()
+    noted: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    """Why nothing that was seen can be trusted: the verdict is `broken`."""
+
+
+def scrutinise(
+    project: Project,
+    start: str,
+    tree: str,
+    edits: Difference,
+    claimed: Sequence[str],
+    room: Layer | None = None,
+    *,
+    suite: TestReport | None = None,
+    claims: Iterable[Claim] = (),
+    shared: Mapping[str, str] | None = None,
+) -> Scrutiny:
+    """`claimed`: native ids; none in a refactoring, where only the tests that it affects are asked.
+    `suite`: the run of all tests in this verdict. `claims`: what is known of the reds of the claimed tests.
+    `shared`: texts of source in which assertions of theirs stand.
+    """
+    tests = python_tests(project, tree)
+    blocking, noted = _static(project, start, tree, edits, tests)
+    alive = Liveness((), ())
+    watched: tuple[TestReport, ...] = ()
+    if project.settings.liveness:
+        others = _affected(project, start, tree, edits, claimed, tests, suite)
+        asked = Asked(
+            {**tests, **(shared or {})},
+            tuple(claimed),
+            others,
+            watchable(edits),
+            suite,
+            {_function(claim.native_id): claim.duration_ms for claim in claims},
+            {_function(claim.native_id): claim.place for claim in claims},
+        )
+        alive, watched = _tried(project, start, tree, edits, asked, room)
+        blocking += alive.hollow
+        noted += tuple(f"not shown to be live: {what}" for what in alive.unreached)
+    strict = project.settings.uncovered == "block" and bool(claimed)
+    noted += unmeasured(c.path for c in edits.source if not c.deleted) if strict else ()
+    # Only to note it, nobody waits for another run.
+    asked_lines = strict or (watched and claimed)
+    idle = never_run(project, start, tree, edits, claimed, watched, room) if asked_lines else ()
+    if strict:
+        return Scrutiny(blocking + idle, noted, alive.doubts)
+    return Scrutiny(blocking, noted + idle, alive.doubts)
+
+
+def _affected(
+    project: Project,
+    start: str,
+    tree: str,
+    edits: Difference,
+    claimed: Sequence[str],
+    tests: dict[str, str],
+    suite: TestReport | None,
+) -> tuple[str, ...]:
+    """Tests besides the claimed ones that the change may have hollowed out: a sample, and a short one."""
+    paths = watchable(edits)
+    if suite is None or not paths:
+        return ()
+    known = frozenset(map(_function, claimed))
+    took = {r.native_id: r.duration_ms for r in suite.results if r.status is Status.PASS}
+    passed = [i for i in took if _function(i) not in known and language_of(split_id(i).path) == PYTHON]
+    before, after = (texts_at(project, at, paths) for at in (start, tree))
+    mine = sum(ms for i, ms in took.items() if _function(i) in known)
+    left = max(_LEAST_MS, mine)
+    chosen: list[str] = []
+    for function in affected(passed, tests, before, after, SystemRandom()):
+        cost = sum(ms for i, ms in took.items() if _function(i) == function)
+        if cost <= left and len(chosen) < _SAMPLE:
+            left -= cost
+            chosen.append(function)
+    return tuple(chosen)
+
+
+def _static(
+    project: Project, start: str, tree: str, edits: Difference, tests: dict[str, str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    paths = [c.path for c in edits.source if c.path.endswith((".py", ".pyi"))]
+    before, after = (texts_at(project, at, paths) for at in (start, tree))
+    data = [c.path for c in (*edits.source, *edits.other) if not c.deleted and c.path.endswith(_DATA)]
+    found = concerns(
+        {p: before.get(p) for p in paths},
+        {p: after.get(p) for p in paths},
+        tests,
+        pyproject=texts_at(project, start, ["pyproject.toml"]).get("pyproject.toml", ""),
+        data=texts_at(project, tree, data),
+    )
+    found += _by_grammar(project, start, tree, edits)
+    told = [(f"{c.path}:{c.line}: {c.kind}: {c.what}", c.blocks) for c in found]
+    strict = project.settings.concerns == "block"
+    return (
+        tuple(text for text, blocks in told if blocks or strict),
+        tuple(text for text, blocks in told if not (blocks or strict)),
+    )
+
+
+def _by_grammar(project: Project, start: str, tree: str, edits: Difference) -> tuple[Concern, ...]:
+    paths = [c.path for c in edits.source if is_read(c.path) and not c.deleted]
+    if not paths:
+        return ()
+    from verdigris.languages.grammar.answers import copied_answers
+    from verdigris.languages.grammar.concerns import grammar_concerns
+
+    before, after = (project.workspace.read_many(at, paths) for at in (start, tree))
+    files = (entry.path for entry in project.workspace.files(tree) if is_read(entry.path))
+    tests = [path for path in files if project.classify(path) is PathClass.TEST]
+    read = ((p, data) for p, data in project.workspace.read_many(tree, tests).items() if data is not None)
+    return (*grammar_concerns(before, after), *copied_answers(before, after, read))
+
+
+def python_tests(project: Project, tree: str) -> dict[str, str]:
+    """The texts of the test files."""
+    files = (entry.path for entry in project.workspace.files(tree) if entry.path.endswith(".py"))
+    return texts_at(project, tree, [path for path in files if project.classify(path) is PathClass.TEST])
+
+
+def _tried(
+    project: Project, start: str, tree: str, edits: Difference, asked: Asked, room: Layer | None
+) -> tuple[Liveness, tuple[TestReport, ...]]:
+    """Whether assertions are live, and the runs of the claimed tests in which the change was traced."""
+    found: list[Liveness] = []
+    watched: list[TestReport] = []
+    claimed = by_stack(project.settings.stacks, asked.claimed)
+    others = by_stack(project.settings.stacks, asked.others)
+    paths = tuple(c.path for c in (*edits.source, *edits.other))
+
+    @contextmanager
+    def before() -> Iterator[Layer | None]:
+        with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
+            yield None if layer is None else beside(layer, room)
+
+    changed = [c.path for c in edits.source]
+    graft = project.workspace.graft(tree, start, paths) if paths else tree
+    for stack in project.settings.stacks:
+        mine, more = tuple(claimed.get(stack, ())), tuple(others.get(stack, ()))
+        if stack.language != PYTHON and room is not None and asked.suite is not None:
+            more = affected_tests(project, stack, tree, changed, mine, asked.suite)
+        if not mine and not more:
+            continue
+        if stack.language != PYTHON:
+            alive = oppose(project, stack, tree, mine, room, more, before=graft)
+            found.append(alive if room is not None or not mine else replace(alive, unreached=(NO_SANDBOX,)))
+        elif not possible(project).ok:
+            found.append(Liveness((), (NO_SANDBOX,)))
+        else:
+            runs = LiveRuns(project, stack, replace(asked, claimed=mine, others=more), room, before)
+            found.append(runs.try_all())
+            watched += runs.watched
+    return (
+        Liveness(
+            tuple(text for alive in found for text in alive.hollow),
+            tuple(text for alive in found for text in alive.unreached),
+            tuple(text for alive in found for text in alive.doubts),
+        ),
+        tuple(watched),
+    )
+
+
+def _function(native: str) -> str:
+    return native.removesuffix(split_id(native).case)

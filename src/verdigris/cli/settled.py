@@ -1,0 +1,105 @@
+"""A verdict: what was judged, why, what was set aside and how to get it back; the footer comes last."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from verdigris.cli.tested import unconfined
+from verdigris.core.report import Status
+from verdigris.core.shown import typed
+from verdigris.views.lines import Dot, Line, block
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verdigris.core.report import TestReport
+    from verdigris.core.verdict import Verdict
+    from verdigris.turns.refactor import Ended
+    from verdigris.turns.settle import Settlement
+
+MOST_OUTPUT = 40
+
+
+def lines(settlement: Settlement, *, for_model: bool = False) -> list[Line]:
+    """A model also gets the footer, which says the same in at most 80 tokens."""
+    found = _verdict(settlement.verdict) + unconfined(settlement.report)
+    found += [Line(f"accepted: {test_id}", "green") for test_id in settlement.accepted]
+    for output in settlement.output:
+        found += block(output, most=MOST_OUTPUT)
+    found += _aside(settlement.aside) or _tries(settlement)
+    return found + _end(settlement.next, settlement.footer if for_model else "")
+
+
+def refactor_lines(ended: Ended, *, for_model: bool = False) -> list[Line]:
+    found = _verdict(ended.verdict) + unconfined(ended.report) + _aside(ended.aside)
+    return found + _end(ended.next, ended.footer if for_model else "")
+
+
+def _tries(settlement: Settlement) -> list[Line]:
+    """After a first strike: how many are left, what comes then, and the way out."""
+    if not settlement.strikes:
+        return []
+    left = settlement.limit - settlement.strikes
+    when = "after the next one" if left == 1 else f"after {left} more"
+    native = settlement.claimed[0].rpartition("::")[0] or settlement.claimed[0]
+    return [
+        Line(
+            f"  try {settlement.strikes} of {settlement.limit}: {when} your edits are set aside, "
+            "and `tdd restore` brings them back"
+        ),
+        Line(f'  if the test is wrong: `tdd test-bug {typed(native)}:LINE "WHY"`'),
+    ]
+
+
+def document(settlement: Settlement) -> dict[str, Any]:
+    return {
+        **_common(settlement),
+        "tests": _tests(settlement.report, settlement.claimed),
+        "accepted": list(settlement.accepted),
+    }
+
+
+def refactor_document(ended: Ended) -> dict[str, Any]:
+    return {**_common(ended), "tests": _tests(ended.report, ())}
+
+
+def _verdict(verdict: Verdict) -> list[Line]:
+    dot: Dot = "green" if verdict.accepted else "red"
+    reasons = [Line(f"  {reason}") for reason in verdict.reasons]
+    return [Line(f"{verdict.kind}", dot), *reasons, *(Line(f"  concern: {c}") for c in verdict.concerns)]
+
+
+def _aside(aside: str | None) -> list[Line]:
+    if not aside:
+        return []
+    return [
+        Line(
+            f"  your edits are set aside as {aside}; claim again, then `tdd restore {aside}` brings them back"
+        )
+    ]
+
+
+def _end(following: str, footer: str) -> list[Line]:
+    return [Line(f"next: {following}"), *([Line(footer)] if footer else [])]
+
+
+def _common(end: Settlement | Ended) -> dict[str, Any]:
+    return {
+        "verdict": end.verdict.kind.value,
+        "reasons": list(end.verdict.reasons),
+        "concerns": list(end.verdict.concerns),
+        "paths": list(end.paths),
+        "sandbox": end.report.sandbox if end.report else None,
+        "wrote": list(end.report.wrote) if end.report else [],
+        "aside": end.aside,
+        "phase": end.phase,
+        "next": end.next,
+        "footer": end.footer,
+    }
+
+
+def _tests(report: TestReport | None, claimed: Sequence[str]) -> list[dict[str, str]]:
+    """The claimed ones and those that did not pass."""
+    results = report.results if report else ()
+    shown = [r for r in results if r.status is not Status.PASS or {r.id, r.native_id} & set(claimed)]
+    return [{"id": r.id, "status": r.status.value} for r in shown]

@@ -1,0 +1,210 @@
+"""What `tdd test` found: a line per test that did not pass, what its red is worth, and the sum."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from verdigris.cli import needed, stubbed
+from verdigris.core.redness import WHY_NOT, judge_collect_error
+from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.verdict import first_line, untrusted
+from verdigris.views.lines import Dot, Line, block, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from verdigris.core.events import TestRun
+    from verdigris.core.report import CollectError, Failure, Place, TestResult
+    from verdigris.turns.test import Tested
+
+MOST_OUTPUT = 40
+MOST_FILES = 5
+MOST_FRAMES = 5
+"""Shown from each end of a traceback."""
+_TAKEN = {
+    "pytest": "it takes test_*.py and *_test.py, or what `python_files` in its configuration names",
+    "unittest": "it takes test*.py in packages; `runner: pytest` in tdd.yaml takes *_test.py too",
+}
+Source: TypeAlias = Callable[["Place"], str]
+_DOTS: dict[Status, Dot] = {Status.PASS: "green", Status.SKIP: "yellow"}
+_WORDS = {Status.PASS: "passed", Status.FAIL: "failed", Status.ERROR: "with errors", Status.SKIP: "skipped"}
+
+
+def lines(
+    tested: Tested, *, quiet: bool = False, detailed: bool = False, source: Source = lambda _: ""
+) -> list[Line]:
+    """`detailed`: with the traceback, the whole message and the output; `source` gives the text of a line."""
+    results = {r.native_id: r for r in tested.report.results} if tested.report and detailed else {}
+    found: list[Line] = []
+    if not quiet:
+        for run in tested.tests:
+            found += _test(run, results.get(run.native_id), source)
+        found += [*_unfinished(tested.report), *_about_the_run(tested.report)] if tested.report else []
+        found += _uncollected(tested.uncollected)
+        found += stubbed.offered(tested.stubs)
+        found += needed.lines(tested.needs)
+        found += _given_up(tested.given_up)
+    return [*found, Line(_summary(tested)), *([] if quiet else [Line(f"next: {tested.next}")])]
+
+
+def _uncollected(files: Mapping[str, tuple[str, ...]]) -> list[Line]:
+    found: list[Line] = []
+    for runner, paths in files.items():
+        more = f" and {len(paths) - MOST_FILES} more" if len(paths) > MOST_FILES else ""
+        names = ", ".join(paths[:MOST_FILES])
+        found.append(Line(f"  {runner} collects no test of {names}{more}: {_TAKEN[runner]}", "yellow"))
+    return found
+
+
+def _given_up(aside: str) -> list[Line]:
+    if not aside:
+        return []
+    return [
+        Line("the turn ended: no claimed test is red on the new baseline"),
+        Line(
+            f"  its edits are set aside as {aside}; claim a red, then `tdd restore {aside}` brings them back"
+        ),
+    ]
+
+
+def _test(run: TestRun, result: TestResult | None, source: Source) -> list[Line]:
+    if run.status is Status.PASS:
+        return []
+    head = Line(f"{run.status} {run.test_id}{_worth(run)}", _DOTS.get(run.status, "red"))
+    place = f" ({run.place})" if run.place else ""
+    detail = [Line(f"    {run.failure}{place}")] if run.failure else []
+    if result is not None and result.failure is not None:
+        detail = [*_traceback(result.failure, source), *_printed(result)]
+    if run.red in {None, "valid"}:
+        return [head, *detail]
+    reason, following = why_not(run.red or "")
+    return [head, *detail, Line(f"    no valid red: {reason}"), Line(f"    next: {following}")]
+
+
+def _traceback(failure: Failure, source: Source) -> list[Line]:
+    """The frames inside the project, each with its line, then the message as the framework wrote it."""
+    own = [place for place in failure.frames if not place.path.startswith("/")]
+    found: list[Line] = []
+    for place in own[:MOST_FRAMES] + own[max(MOST_FRAMES, len(own) - MOST_FRAMES) :]:
+        found.append(Line(f"    {place.path}:{place.line}"))
+        if text := source(place).strip():
+            found.append(Line(f"      > {text}"))
+    first, *rest = failure.message.splitlines() or [""]
+    found.append(Line(f"    {failure.kind}: {first}" if first else f"    {failure.kind}"))
+    return found + [Line(f"      {line.expandtabs()}") for line in rest[:MOST_OUTPUT]]
+
+
+def _printed(result: TestResult) -> list[Line]:
+    if not result.output.strip():
+        return []
+    return [Line("    output:"), *block(result.output, most=MOST_OUTPUT)]
+
+
+def _worth(run: TestRun) -> str:
+    if run.red is None:
+        return ""
+    return "  red: valid" if run.red == "valid" else f"  red: {run.red}"
+
+
+def why_not(code: str) -> tuple[str, str]:
+    return WHY_NOT.get(code, (f"it failed for another reason ({code})", "revise the test"))
+
+
+def _unfinished(report: TestReport) -> list[Line]:
+    """What only a person can make sense of: files that did not load, and a runner that did not finish."""
+    found: list[Line] = []
+    for error in report.errors:
+        found += _not_loaded(error)
+    if report.ended is Ended.FINISHED:
+        return found
+    for result in report.results:
+        if result.status is Status.ERROR and result.output:
+            found += [Line(f"output of {result.id}:"), *block(result.output, most=MOST_OUTPUT)]
+    if report.tail.strip():
+        found += [Line("the runner's last lines:"), *block(report.tail, most=MOST_OUTPUT)]
+    return found
+
+
+def _about_the_run(report: TestReport) -> list[Line]:
+    written = [Line(f"  {path} was written by the run: no effect", "yellow") for path in report.wrote]
+    return [*written, *(Line(f"  {note}", "yellow") for note in report.notes), *unconfined(report)]
+
+
+def unconfined(report: TestReport | None) -> list[Line]:
+    if report is None or report.sandbox != "none":
+        return []
+    return [Line("  sandbox: none; what the run wrote took effect (`tdd doctor`)", "yellow")]
+
+
+def _not_loaded(error: CollectError) -> list[Line]:
+    code = judge_collect_error(error)
+    reason, following = why_not(code)
+    return [
+        Line(f"error {error.path}  red: {code}", "red"),
+        Line(f"    {error.kind}: {first_line(error.message)}"),
+        Line(f"    no valid red: {reason}"),
+        Line(f"    next: {following}"),
+    ]
+
+
+def _summary(tested: Tested) -> str:
+    counts = Counter(run.status for run in tested.tests)
+    parts = [f"{counts[status]} {word}" for status, word in _WORDS.items() if counts[status]]
+    if tested.report and tested.report.errors:
+        parts.append(f"{counted(len(tested.report.errors), 'file')} not collected")
+    text = ", ".join(parts) or "no test was run"
+    if tested.report is None:
+        text += " (cached; `tdd test -v` runs it again)"
+    else:
+        text += f" in {tested.report.duration_ms / 1000:.2f} s"
+        text += "".join(f"; {doubt}" for doubt in untrusted(tested.report))
+    return f"{text}{'; the turn goes on' if tested.resumed else ''}; phase {tested.phase}"
+
+
+def document(tested: Tested) -> dict[str, Any]:
+    report = tested.report
+    runs = [_as_data(run, cached=report is None) for run in tested.tests]
+    return {
+        "tests": [*runs, *(_error_as_data(error) for error in (report.errors if report else ()))],
+        "command": report.command if report else tested.tests[0].command,
+        "ended": report.ended.value if report else None,
+        "sandbox": report.sandbox if report else None,
+        "wrote": list(report.wrote) if report else [],
+        "needs": needed.data(tested.needs),
+        "uncollected": {runner: list(paths) for runner, paths in tested.uncollected.items()},
+        "stubs": [one for stubs in tested.stubs.values() for one in stubbed.data(stubs)],
+        "phase": tested.phase,
+        "next": tested.next,
+        "resumed": tested.resumed,
+    }
+
+
+def _error_as_data(error: CollectError) -> dict[str, Any]:
+    """A file that did not load stands for the tests in it: nobody knows their names."""
+    return {
+        "id": error.path,
+        "status": Status.ERROR.value,
+        "red": judge_collect_error(error),
+        "native_id": error.path,
+        "id_source": "native",
+        "failure": f"{error.kind}: {first_line(error.message)}",
+        "place": "",
+        "duration_ms": 0,
+        "cached": False,
+    }
+
+
+def _as_data(run: TestRun, *, cached: bool) -> dict[str, Any]:
+    return {
+        "id": run.test_id,
+        "status": run.status.value,
+        "red": run.red,
+        "native_id": run.native_id,
+        "id_source": run.test_id_source,
+        "failure": run.failure,
+        "place": run.place,
+        "duration_ms": run.duration_ms,
+        "cached": cached,
+    }

@@ -1,0 +1,210 @@
+"""A step that a person plays: the machine says what is asked for, waits, and judges the tree as it is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from verdigris.core.actions import Deny
+from verdigris.core.errors import UserError
+from verdigris.core.events import StepRefused
+from verdigris.core.foldmachine import ACCEPTED
+from verdigris.core.state import Phase
+from verdigris.core.value import value
+from verdigris.drivers.machine.commit import Committed, commit_step, open_step, propose
+from verdigris.drivers.machine.events import Refused, YourTurn
+from verdigris.drivers.machine.implementor import judge_implemented, open_reds, told
+from verdigris.drivers.machine.judging import Bad, joined
+from verdigris.drivers.machine.message import Proposal, Verified, told_red
+from verdigris.drivers.machine.newtests import test_texts_at
+from verdigris.drivers.machine.refactorer import judge_restructured, too_large
+from verdigris.drivers.machine.step import unfinished
+from verdigris.drivers.machine.tester import judge_written_tests
+from verdigris.models.roles.check import Stop
+from verdigris.models.roles.plan import Say
+from verdigris.models.roles.role import Role
+from verdigris.turns import aside, refactor
+from verdigris.turns.claim import claim
+from verdigris.turns.resetting import lay_back
+
+if TYPE_CHECKING:
+    from verdigris.drivers.machine.opening import Machine
+    from verdigris.drivers.machine.position import Position
+    from verdigris.drivers.machine.step import Outcome
+
+PATIENT = 1_000_000
+"""Strikes: a person's edits are not set aside, they go on with them."""
+_WORDS = {
+    "!nothing": (Say.NOTHING_TO_DO, (Role.REFACTORER,)),
+    "!wrong": (Say.TEST_IS_WRONG, tuple(Role)),
+    "!right": (Say.TEST_IS_RIGHT, (Role.TESTER,)),
+    "!kata": (Say.KATA_IS_WRONG, tuple(Role)),
+    "!done": (Say.KATA_DONE, (Role.TESTER,)),
+}
+QUIT = "!q"
+_NAME = re.compile(r"""\bdef test_(\w+)|\b(?:test|it)\(\s*["'](.+?)["']|\bfn (\w+)\(\)|\bfunc Test(\w+)\(""")
+_ASKS = {
+    Role.TESTER: "write one failing test, with stubs marked STUB:TDD where it needs them",
+    Role.IMPLEMENTOR: "make the red tests pass; the tests stay as they are",
+    Role.REFACTORER: "improve the structure and keep the behaviour",
+}
+
+
+class Person(Protocol):
+    """Who sits at the terminal."""
+
+    def __call__(self, turn: YourTurn, /) -> str | None:
+        """The line that was typed; None where nobody can type one."""
+
+
+@value
+class Waiting:
+    """The step stays open; the tree is the person's."""
+
+    why: str
+
+
+class HumanStep:
+    def __init__(self, machine: Machine, position: Position, person: Person, notes: tuple[str, ...]) -> None:
+        acting = machine.acting(position.role)
+        self._project = replace(acting, settings=replace(acting.settings, strikes=PATIENT))
+        self._machine, self._position, self._role = machine, position, position.role
+        self._person, self._notes = person, notes
+
+    def take(self) -> Outcome | Waiting:
+        if open_step(self._project).verdict == ACCEPTED:
+            done = self._committed(None)
+            return done if isinstance(done, Committed) else Waiting(joined(done.reasons))
+        self._prepare()
+        why = ""
+        while True:
+            line = self._person(self._turn(why))
+            changed = self._project.workspace.snapshot() != open_step(self._project).tree
+            if line is None and not changed:
+                return Waiting(why or f"the {self._role} is a person: {_ASKS[self._role]}")
+            word, _, rest = (line or "").strip().partition(" ")
+            if word == QUIT:
+                return Waiting("you stopped here")
+            red = unfinished(self._project, Stop(_WORDS[word][0], rest)) if word in self._words else None
+            if word in self._words and not changed and red is None:
+                return self._stop(word, rest)
+            judged = red or self._not_judged(word, line, changed=changed)
+            done = self._committed(judged) if not isinstance(judged, Bad) else judged
+            if isinstance(done, Committed):
+                return done
+            why = joined(done.reasons)
+            step = self._position.step
+            self._project.record(StepRefused(step=step, attempt=0, reasons=done.reasons[:5]))
+            self._machine.watch(Refused(step, self._role, 0, why))
+            if line is None:
+                return Waiting(why)
+
+    def _not_judged(self, word: str, line: str | None, *, changed: bool) -> Verified | Bad | None:
+        return self._judged((line or "").strip()) if changed and word not in _WORDS else _not_yet(word)
+
+    def _turn(self, why: str) -> YourTurn:
+        reds = (
+            told(open_reds(self._project, self._position.tests))
+            if self._role is Role.IMPLEMENTOR and not why
+            else ()
+        )
+        typed = "then press Enter, with the commit's subject if you like"
+        ends = f"or type: {', '.join(f'{word} WHY' for word in self._words)}, {QUIT}"
+        again = (f"not yet: {why}",) if why else ()
+        return YourTurn(
+            self._position.step,
+            self._role,
+            (*again, _ASKS[self._role], *(() if why else self._notes), *reds, f"{typed}; {ends}"),
+        )
+
+    # -- before and after the edits -----------------------------------------------------------
+
+    def _prepare(self) -> None:
+        """Into the phase of the role; edits that are there already are brought back in it."""
+        project, state = self._project, self._project.state()
+        if self._role is Role.TESTER or state.phase is not Phase.RED:
+            return
+        lay_back(project, open_step(project).tree, "brought back when the step has begun")
+        laid = list(project.state().aside)[-1] if project.state().asides > state.asides else None
+        if self._role is Role.REFACTORER:
+            _done(refactor.begin(project, uncovered=False))
+        else:
+            for red in open_reds(project, self._position.tests):
+                _done(claim(project, [red.test_id], ["."], cwd=project.root))
+        if laid is not None:
+            _done(aside.restore(project, laid))
+
+    def _judged(self, subject: str) -> Verified | Bad | None:
+        self._propose(subject)
+        project, settings, start = self._project, self._machine.settings, open_step(self._project).tree
+        match self._role:
+            case Role.TESTER:
+                return judge_written_tests(project, settings, start, [])
+            case Role.IMPLEMENTOR:
+                return judge_implemented(self._machine, project, [])
+            case Role.REFACTORER:
+                tree = project.workspace.snapshot()
+                paths = [change.path for change in project.workspace.changes(start, tree)]
+                after = project.workspace.read_many(tree, paths)
+                return too_large(project, settings, start, after) or judge_restructured(
+                    project, settings, start, []
+                )
+
+    def _propose(self, subject: str) -> None:
+        state = self._project.state()
+        reds = dict(told_red(red) for red in state.valid_reds if red.test_id in state.claims)
+        usual = {
+            Role.TESTER: self._new_test() or "the next behaviour",
+            Role.IMPLEMENTOR: f"make {', '.join(reds) or 'the tests'} pass",
+            Role.REFACTORER: "a better structure",
+        }
+        said = Proposal(
+            self._role.commit_types[0],
+            subject or usual[self._role],
+            "",
+            {},
+            reds,
+        )
+        propose(self._machine, self._project, 0, said)
+
+    def _new_test(self) -> str:
+        """What the test says that was added, from its name."""
+        project, start = self._project, open_step(self._project).tree
+        before, after = (test_texts_at(project, tree) for tree in (start, project.workspace.snapshot()))
+        new = [
+            line
+            for path in after
+            for line in set(after[path].splitlines()) - set(before.get(path, "").splitlines())
+        ]
+        names = [found for line in new for found in _NAME.findall(line)]
+        return " ".join(re.split(r"[_\s]+", "".join(names[0]))).strip() if names else ""
+
+    def _committed(self, found: Verified | None) -> Committed | Bad:
+        match commit_step(self._machine, self._project, found):
+            case Committed() as done:
+                return done
+            case refused:
+                return Bad("", (f"{refused.why}: {refused.output.strip()}",), refused.output)
+
+    @property
+    def _words(self) -> tuple[str, ...]:
+        found = tuple(word for word, (_, roles) in _WORDS.items() if self._role in roles)
+        return found if self._position.finding else tuple(word for word in found if word != "!right")
+
+    def _stop(self, word: str, rest: str) -> Stop:
+        """A turn or a refactor that was opened for the step ends with it."""
+        say = _WORDS[word][0]
+        lay_back(self._project, open_step(self._project).tree, f"{self._role}: {say}")
+        return Stop(say, rest.strip() or f"the {self._role} says so")
+
+
+def _not_yet(word: str) -> Bad:
+    if word in _WORDS:
+        return Bad("", (f"{word} is not for now: undo your changes first, or it is not this role's to say",))
+    return Bad("", ("nothing has changed in the tree yet",))
+
+
+def _done(answer: object) -> None:
+    if isinstance(answer, Deny):
+        raise UserError(answer.reason, hint=answer.next)

@@ -1,0 +1,343 @@
+"""A run: step after step from where commits and log say, to its end, to a result, or to a clean stop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.checks.observation import unclaimed
+from verdigris.core.errors import UserError
+from verdigris.core.events import MachineEnded, MachineStarted, StepBegun, StepPassed, StepStopped
+from verdigris.core.value import value
+from verdigris.drivers.machine import history
+from verdigris.drivers.machine.budget import BudgetUsedUp
+from verdigris.drivers.machine.commit import Committed
+from verdigris.drivers.machine.coverage import unmeasured, unshown
+from verdigris.drivers.machine.cycle_commit import in_a_cycle, squash_cycle
+from verdigris.drivers.machine.events import Noted, RunBegan, RunEnded, StepBegan, StepEnded
+from verdigris.drivers.machine.forwarding import forward, hindrance
+from verdigris.drivers.machine.implementor import open_reds
+from verdigris.drivers.machine.judging import quoting
+from verdigris.drivers.machine.katas import unshown_points
+from verdigris.drivers.machine.material import material_of, notes_for
+from verdigris.drivers.machine.opening import dirty
+from verdigris.drivers.machine.person import HumanStep, Waiting
+from verdigris.drivers.machine.position import (
+    NOTHING_RED,
+    NOTHING_TO_DO,
+    SENT_BACK,
+    UPHELD,
+    Position,
+    position,
+)
+from verdigris.drivers.machine.step import Exhausted, Outcome, Step
+from verdigris.drivers.machine.worktree import ancestor, ref
+from verdigris.models.protocol import Usage
+from verdigris.models.roles.check import Stop
+from verdigris.models.roles.plan import Say
+from verdigris.models.roles.prompting import told_kata
+from verdigris.models.roles.role import Role
+from verdigris.storage.repository import head
+from verdigris.turns.operation import operation
+from verdigris.turns.resetting import lay_back
+from verdigris.turns.test_bug import close_bug, report_bug
+
+if TYPE_CHECKING:
+    from verdigris.drivers.machine.opening import Machine
+    from verdigris.drivers.machine.person import Person
+
+STEPS, DONE, BLOCKED, BUDGET, WAITING = "steps-made", "kata-done", "blocked", "budget-used-up", "waiting"
+AGAIN = "`tdd run` takes it up again"
+_NO_COMMIT: tuple[str, str, str, tuple[str, ...], tuple[str, ...], str] = ("", "", "", (), (), "")
+"""Of a step that ended without one: commit, subject, verdict, concerns, tests, difference."""
+
+
+@value
+class Ended:
+    outcome: str
+    why: str = ""
+
+
+def where(machine: Machine) -> Position:
+    made = history.made(machine.project.root)
+    return position(made, machine.project.state().machine.passed)
+
+
+class Run:
+    def __init__(self, machine: Machine, person: Person) -> None:
+        self._machine, self._person = machine, person
+        self._commits: list[str] = []
+        self._steps = 0
+        self._unforwarded = ""
+        self._cost = Usage()
+        self._done = False
+
+    def make(self, steps: int | None) -> RunEnded:
+        """`steps` from here on; an interrupted run is taken up, unless another number is asked for."""
+        with operation(self._machine.project):
+            pass  # what a kill left half done is finished first
+        self._squash(where(self._machine))
+        self._follow()
+        now = where(self._machine)
+        known = self._machine.project.state().machine
+        wanted = steps or self._machine.settings.steps
+        open_ = known.last - known.first + 1 if known.last else 0
+        resumed = open_ == wanted or (steps is None and open_ > 1)
+        first, last = (known.first, known.last) if resumed else (now.step, now.step + wanted - 1)
+        if not resumed:
+            self._machine.project.record(MachineStarted(first=first, last=last), sync=True)
+        self._tell_beginning(first, last, resumed=resumed)
+        return self._told(self._until(last))
+
+    def _until(self, last: int) -> Ended:
+        try:
+            while (now := where(self._machine)).step <= last:
+                ended = self._step(now)
+                if ended is not None:
+                    return ended
+        except BudgetUsedUp as used:
+            return Ended(BUDGET, str(used))
+        return Ended(STEPS)
+
+    # -- one step -----------------------------------------------------------------------------
+
+    def _step(self, now: Position) -> Ended | None:
+        """What ends the run, if anything does."""
+        machine, player = self._machine, self._machine.settings.player(now.role)
+        self._begin(now)
+        shown = player.model if player.human else machine.casting.model(now.role, now.step).name
+        machine.watch(StepBegan(now.step, now.role, shown, machine.settings.attempts))
+        if self._nothing_red(now):
+            self._passed(now, NOTHING_RED, "every test passes already")
+            return None
+        notes = notes_for(now, machine)
+        before = machine.meter.usage
+        if player.human:
+            taken = HumanStep(machine, now, self._person, notes).take()
+            if isinstance(taken, Waiting):
+                return Ended(WAITING, taken.why)
+        else:
+            taken = Step(machine, now, material_of(machine), notes).take()
+        self._steps += 1
+        self._cost = machine.meter.usage.since(before)
+        return self._concluded(now, taken)
+
+    def _nothing_red(self, now: Position) -> bool:
+        """Somebody else made the tests pass; what was accepted already still has to be committed."""
+        if now.role is not Role.IMPLEMENTOR:
+            return False
+        state = self._machine.project.state()
+        begun = state.machine.step is not None and state.machine.step.verdict
+        return not begun and not state.claims and not open_reds(self._machine.acting(now.role), now.tests)
+
+    def _begin(self, now: Position) -> None:
+        """On the tree that HEAD has; a step that was begun before goes on from its own start."""
+        machine, state = self._machine, self._machine.project.state()
+        commit = head(machine.project.repo).commit or ""
+        open_ = state.machine.step
+        if open_ is not None and (open_.step, open_.role, open_.commit) == (now.step, now.role, commit):
+            return
+        if open_ is not None:
+            lay_back(machine.project, machine.project.workspace.snapshot(), "another step is on")
+        human = machine.settings.player(now.role).human
+        if (changed := dirty(machine.project.root)) and not human:
+            if not machine.sandboxed:
+                raise UserError(
+                    f"the tree has changes that are not committed: {changed[0]}",
+                    hint="commit or stash them; or `sandbox: true`: the machine works in a tree of its own",
+                )
+            self._as_committed()
+        tree = self._start_tree() if human else machine.project.workspace.snapshot()
+        self._require_earned(tree)
+        machine.project.record(StepBegun(step=now.step, role=now.role, commit=commit, tree=tree), sync=True)
+
+    def _require_earned(self, tree: str) -> None:
+        """Source that somebody committed here without a red: no role could do anything with it there."""
+        project = self._machine.project
+        with operation(project) as state:
+            found = unclaimed(project, state.ground or tree, tree)
+        if found:
+            first = found[0]
+            raise UserError(
+                f"{first.path}:{first.line} was changed without a red test: {first.why}.",
+                hint=f"take it back; or `tdd off --why WHY` and `tdd on`, in {project.root}, take it in",
+            )
+
+    def _as_committed(self) -> None:
+        """What lies in the private worktree and belongs to no step is set aside."""
+        lay_back(self._machine.project, self._start_tree(), "it belonged to no step")
+
+    def _start_tree(self) -> str:
+        return history.committed_tree(self._machine.project)
+
+    # -- how it ends --------------------------------------------------------------------------
+
+    def _concluded(self, now: Position, taken: Outcome) -> Ended | None:
+        match taken:
+            case Committed():
+                self._commits.append(taken.commit)
+                self._machine.watch(self._told_commit(now, taken))
+                if now.role is Role.TESTER and now.finding:
+                    self._answered(now)
+            case Stop(say=Say.NOTHING_TO_DO):
+                self._passed(now, NOTHING_TO_DO, taken.reason)
+            case Stop(say=Say.TEST_IS_RIGHT):
+                self._upheld(now, taken)
+            case Stop(say=Say.TEST_IS_WRONG) | Exhausted() if self._may_return(now):
+                self._sent_back(now, taken)
+            case Stop():
+                return self._stopped(now, taken.say.value, taken.reason)
+            case Exhausted():
+                return self._stopped(now, BLOCKED, taken.why)
+        self._squash(where(self._machine))
+        self._follow()
+        return None
+
+    def _told_commit(self, now: Position, taken: Committed) -> StepEnded:
+        project = self._machine.project
+        reds = project.state().reds if now.role is Role.TESTER else {}
+        quote = quoting(project)
+        tests = tuple(
+            "\n".join((red.test_id, quote(*_path_and_line(red.place)).strip(" `"), red.failure))
+            for red in reds.values()
+            if red.valid and red.tree == taken.after
+        )
+        paths = [change.path for change in project.workspace.changes(taken.before, taken.after)]
+        return StepEnded(
+            now.step,
+            now.role,
+            "committed",
+            "",
+            taken.commit,
+            taken.subject,
+            taken.verdict,
+            taken.concerns,
+            tests,
+            project.workspace.diff(taken.before, taken.after, paths) if paths else "",
+            *self._tokens(),
+        )
+
+    def _answered(self, now: Position) -> None:
+        """What was reported about the test, which the tester has revised or kept."""
+        project = self._machine.acting(now.role)
+        for bug in tuple(project.state().test_bugs):
+            close_bug(project, bug)
+
+    def _tokens(self) -> tuple[int, int, int]:
+        return self._cost.prompt, self._cost.cached, self._cost.completion
+
+    def _upheld(self, now: Position, taken: Stop) -> None:
+        """The tester keeps its test: it is in no doubt any more, and the implementor hears why."""
+        self._answered(now)
+        why = f"The tester looked at the test again and says that it is right: {taken.reason}"
+        self._passed(now, UPHELD, f"{why}\n{now.finding}")
+
+    def _passed(self, now: Position, outcome: str, why: str) -> None:
+        self._machine.project.record(
+            StepPassed(step=now.step, role=now.role, outcome=outcome, why=why, after=now.after), sync=True
+        )
+        self._machine.watch(StepEnded(now.step, now.role, outcome, why, *_NO_COMMIT, *self._tokens()))
+
+    def _may_return(self, now: Position) -> bool:
+        return now.role is Role.IMPLEMENTOR and not now.returned
+
+    def _sent_back(self, now: Position, taken: Stop | Exhausted) -> None:
+        """Reported as a test-bug: the kernel keeps that the test is in doubt until a revised one is red."""
+        project = self._machine.acting(now.role)
+        if isinstance(taken, Stop):
+            why = f"The implementor says that the test is wrong: {taken.reason}"
+        else:
+            reasons = "\n".join(f"{number}. {reason}" for number, reason in enumerate(taken.reasons, 1))
+            why = f"The implementor failed {len(taken.reasons)} times:\n{reasons}"
+        wrong = [red.native_id for red in open_reds(project, now.tests)]
+        if wrong:
+            report_bug(project, list(dict.fromkeys(wrong)), why, cwd=project.root)
+        self._passed(now, SENT_BACK, why)
+
+    def _stopped(self, now: Position, outcome: str, why: str) -> Ended:
+        self._machine.project.record(
+            StepStopped(step=now.step, role=now.role, outcome=outcome, why=why), sync=True
+        )
+        self._machine.watch(StepEnded(now.step, now.role, outcome, why, *_NO_COMMIT, *self._tokens()))
+        self._done = outcome == DONE
+        return Ended(outcome, why)
+
+    def _squash(self, now: Position) -> None:
+        if self._machine.settings.squash != "cycle":
+            return
+        if (why := squash_cycle(self._machine, now)) is not None:
+            self._machine.watch(Noted(why))
+
+    def _follow(self) -> None:
+        """The user's branch, where there is one to follow; said once for each reason."""
+        machine = self._machine
+        if not machine.sandboxed or (machine.settings.squash == "cycle" and in_a_cycle(machine)):
+            return
+        ours = head(machine.project.repo).branch or ""
+        why = forward(machine.home, machine.branch, ref(ours))
+        if why is not None and why != self._unforwarded:
+            apart = not ancestor(machine.home.root, ref(machine.branch), ref(ours))
+            move = f"`git rebase {ours}` puts yours on top" if apart else f"`git merge --ff-only {ours}`"
+            there = f"the commits are on {ours}: {move}"
+            machine.watch(Noted(f"{machine.branch} stays where it is: {why}; {there}"))
+        self._unforwarded = why or ""
+
+    # -- what is told -------------------------------------------------------------------------
+
+    def _tell_beginning(self, first: int, last: int, *, resumed: bool) -> None:
+        machine = self._machine
+        roles = tuple((role.value, machine.settings.player(role).model) for role in Role)
+        replay = bool(machine.casting.recordings)
+        machine.watch(
+            RunBegan(first, last, resumed, str(machine.project.root), machine.branch, roles, replay)
+        )
+        if replay:
+            machine.watch(Noted("this is a replay: the answers come from a recording, the verdicts do not"))
+        if machine.sandboxed and (why := hindrance(machine.home, machine.branch, "HEAD")):
+            machine.watch(
+                Noted(f"{machine.branch} will not follow: {why}; the machine builds on what is committed")
+            )
+        if told_kata(kata := machine.kata(), machine.settings.prompt_tokens) != kata.strip():
+            machine.watch(Noted("the kata is too long to be told whole: `machine: {prompt_tokens: …}`"))
+        if machine.settings.coverage_guard and (why := unmeasured(machine.project)):
+            machine.watch(Noted(why))
+
+    def _told(self, ended: Ended) -> RunEnded:
+        if ended.outcome not in {BUDGET, WAITING}:
+            self._machine.project.record(MachineEnded(outcome=ended.outcome, why=ended.why), sync=True)
+        meter = self._machine.meter
+        for recording in {id(r): r for r in self._machine.casting.recordings.values()}.values():
+            if recording.drift:
+                self._machine.watch(Noted(recording.drift))
+        found = RunEnded(
+            ended.outcome,
+            ended.why,
+            self._steps,
+            tuple(self._commits),
+            meter.tokens,
+            meter.usage.cached,
+            meter.usage.prompt - meter.usage.cached,
+            round(meter.prefix, 4),
+            _following(ended),
+            unshown_points(self._machine.kata(), where(self._machine).points),
+            unshown(self._machine.project) if self._done else (),
+        )
+        self._machine.watch(found)
+        return found
+
+
+def _path_and_line(place: str) -> tuple[str, int]:
+    path, _, line = place.rpartition(":")
+    return path, int(line) if line.isdecimal() else 0
+
+
+_FOLLOWING = {
+    STEPS: "`tdd run` goes on from here",
+    DONE: "read what was made; a longer kata gives the tester more to ask for",
+    BLOCKED: "read .tdd/logs; change the kata, the test or the model, then `tdd run`",
+    BUDGET: AGAIN,
+    WAITING: "do your part, then `tdd run` or `tdd step`",
+}
+
+
+def _following(ended: Ended) -> str:
+    return _FOLLOWING.get(ended.outcome, "decide what is right, change the kata or the test, then `tdd run`")

@@ -1,0 +1,228 @@
+"""One step of one role: asked, written, judged, tried again with the reason, until committed or given up."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from verdigris.core.errors import ContextOverflow, VerdigrisError
+from verdigris.core.events import StepRefused
+from verdigris.core.foldmachine import ACCEPTED
+from verdigris.core.value import value
+from verdigris.drivers.machine.commit import Committed, commit_step, open_step, propose
+from verdigris.drivers.machine.events import Attempted, Refused
+from verdigris.drivers.machine.implementor import judge_implementation, open_reds, told
+from verdigris.drivers.machine.judging import Bad, joined
+from verdigris.drivers.machine.message import Proposal, Verified, told_red
+from verdigris.drivers.machine.refactorer import judge_refactoring, mending
+from verdigris.drivers.machine.steplog import StepLog
+from verdigris.drivers.machine.suite_state import standing
+from verdigris.drivers.machine.tester import judge_tests
+from verdigris.models.roles import conversation, feedback
+from verdigris.models.roles.check import EditPlan, Stop
+from verdigris.models.roles.material import shrunk
+from verdigris.models.roles.plan import Refused as Unusable
+from verdigris.models.roles.plan import Say
+from verdigris.models.roles.prompting import Task
+from verdigris.models.roles.role import Role
+from verdigris.turns.resetting import lay_back
+
+if TYPE_CHECKING:
+    from verdigris.drivers.machine.judging import Seen
+    from verdigris.drivers.machine.opening import Machine
+    from verdigris.drivers.machine.position import Position
+    from verdigris.models.roles.conversation import Talk
+    from verdigris.models.roles.material import Material
+    from verdigris.storage.project import Project
+    from verdigris.turns import commit
+
+HOOK = "git commit"
+
+
+@value
+class Exhausted:
+    """The attempts are used up; the tree is as it was."""
+
+    why: str
+    """The last reason."""
+    reasons: tuple[str, ...] = ()
+    """Of every attempt."""
+
+
+Outcome: TypeAlias = Committed | Stop | Exhausted
+
+
+class Step:
+    """Of a role that a model plays."""
+
+    def __init__(
+        self, machine: Machine, position: Position, material: Material, notes: tuple[str, ...]
+    ) -> None:
+        self._machine, self._position, self._role = machine, position, position.role
+        self._project = machine.acting(position.role)
+        model = machine.casting.model(position.role, position.step)
+        self._model = machine.meter.metered(model, position.step, position.role)
+        self._log = StepLog(machine.keeper, position.step, position.role, self._model)
+        self._material, self._notes = material, notes
+
+    def take(self) -> Outcome:
+        try:
+            return self._taken()
+        except BaseException:
+            # Ctrl-C too: what is not accepted is set aside, and the step can be taken again.
+            with suppress(VerdigrisError):
+                self._back("the step was interrupted")
+            raise
+
+    def _taken(self) -> Outcome:
+        if self._accepted():
+            done = self._committed(None)
+            if isinstance(done, Committed):
+                return done
+            self._notes = (*self._notes, done.said)
+        else:
+            self._back("the step was interrupted")
+        return self._talked()
+
+    def _accepted(self) -> bool:
+        return open_step(self._project).verdict == ACCEPTED
+
+    def _talked(self) -> Outcome:
+        talk = self._begun()
+        last: tuple[str, ...] = ()
+        tried: list[str] = []
+        for attempt in range(1, self._machine.settings.attempts + 1):
+            self._machine.watch(Attempted(self._position.step, self._role, attempt))
+            talk, got = self._edited(talk)
+            if attempt == 1:
+                self._log.plan(talk.plan or (got.reason if isinstance(got, Stop) else ""))
+            match got:
+                case Stop():
+                    red = unfinished(self._project, got)
+                    if red is None:
+                        return self._stopped(got)
+                    last = red.reasons
+                    self._log.attempt(attempt, reasons=last)
+                    talk = conversation.say(talk, red.said, joined(last))
+                case Unusable():
+                    last = got.reasons
+                    self._log.attempt(attempt, reasons=last)
+                case EditPlan():
+                    done = self._carried_out(got, attempt)
+                    if isinstance(done, Committed):
+                        return done
+                    last = done.reasons
+                    talk = conversation.say(talk, done.said, joined(last))
+            told = self._told(last)
+            tried.append(joined(told))
+            self._project.record(StepRefused(step=self._position.step, attempt=attempt, reasons=told))
+            self._machine.watch(Refused(self._position.step, self._role, attempt, joined(told)))
+        self._log.ended(outcome="blocked", why=joined(last))
+        return Exhausted(joined(self._told(last)), tuple(tried))
+
+    def _told(self, reasons: tuple[str, ...]) -> tuple[str, ...]:
+        """As they may be written down."""
+        return tuple(map(self._machine.casting.scrub, _short(reasons)))
+
+    # -- the conversation ---------------------------------------------------------------------
+
+    def _begun(self) -> Talk:
+        return conversation.begin(self._material, self._task())
+
+    def _edited(self, talk: Talk) -> tuple[Talk, EditPlan | Stop | Unusable]:
+        while True:
+            try:
+                return conversation.edit(self._model, talk)
+            except ContextOverflow:
+                self._material = shrunk(self._material)
+                shorter = self._begun()
+                if talk.tried:
+                    shorter = conversation.say(replace(shorter, tried=talk.tried[:-1]), talk.tried[-1])
+                talk = replace(shorter, exchanges=talk.exchanges, plan=talk.plan, looks=talk.looks)
+
+    def _task(self) -> Task:
+        now = self._position
+        if self._role is Role.IMPLEMENTOR:
+            return Task(self._role, now.step, told(open_reds(self._project, now.tests)), self._notes)
+        words = standing(self._project).words
+        returned = self._role is Role.TESTER and bool(now.finding)
+        return Task(self._role, now.step, (), self._notes, words, returned)
+
+    # -- the edits ----------------------------------------------------------------------------
+
+    def _carried_out(self, plan: EditPlan, attempt: int) -> Committed | Bad:
+        reds = (
+            dict(map(told_red, open_reds(self._project, self._position.tests)))
+            if self._role is Role.IMPLEMENTOR
+            else {}
+        )
+        because = self._position.finding if self._role is Role.TESTER else ""
+        intents = dict(plan.intents)
+        said = Proposal(plan.type, plan.subject, plan.rationale, intents, reds, because, plan.points)
+        propose(self._machine, self._project, attempt, said)
+        seen: Seen = []
+        found = self._judged(plan, seen)
+        done = found if isinstance(found, Bad) else self._committed(found)
+        paths = tuple(plan.changes)
+        if isinstance(done, Bad):
+            self._log.attempt(attempt, paths=paths, reasons=done.reasons, output=done.output, runs=seen)
+            self._back(joined(self._told(done.reasons)))
+            return done
+        self._log.attempt(attempt, paths=paths, runs=seen)
+        return done
+
+    def _judged(self, plan: EditPlan, seen: Seen) -> Verified | Bad | None:
+        """None: accepted by the kernel, whose log knows the rest."""
+        start = open_step(self._project).tree
+        changes = mending(self._project, start, plan.changes)
+        if self._accepted() or self._role is Role.REFACTORER:
+            return judge_refactoring(self._project, self._machine.settings, changes, seen)
+        if self._role is Role.TESTER:
+            settings = self._machine.settings
+            return judge_tests(self._project, settings, replace(plan, changes=changes), start, seen)
+        meant = replace(plan, changes=changes)
+        return judge_implementation(self._machine, self._project, meant, self._position.tests, seen)
+
+    def _committed(self, found: Verified | None) -> Committed | Bad:
+        match commit_step(self._machine, self._project, found):
+            case Committed() as done:
+                self._log.ended(
+                    outcome="committed",
+                    verdict=done.verdict,
+                    commit=done.commit,
+                    subject=done.subject,
+                    concerns=list(done.concerns),
+                )
+                return done
+            case refused:
+                return _by_hook(refused)
+
+    def _back(self, why: str) -> None:
+        """To the step's start; what was accepted stays, and waits to be committed."""
+        step = open_step(self._project)
+        lay_back(self._project, step.rest or step.tree, f"step {step.step}, {step.role}: {why}")
+
+    def _stopped(self, stop: Stop) -> Stop:
+        self._log.ended(outcome=stop.say.value, why=stop.reason)
+        return replace(stop, reason=self._machine.casting.scrub(stop.reason))
+
+
+def _by_hook(refused: commit.Refused) -> Bad:
+    said = feedback.tool_failed(HOOK, HOOK, f"{refused.why}\n{refused.output}")
+    return Bad(said, (refused.why,), refused.output)
+
+
+def unfinished(project: Project, stop: Stop) -> Bad | None:
+    """A kata is done when every test passes."""
+    if stop.say is not Say.KATA_DONE:
+        return None
+    found = standing(project)
+    if found.green:
+        return None
+    reason = f"kata-done needs tests that all pass, and these fail: {found.named}"
+    return Bad(feedback.not_allowed(reason), (reason,))
+
+
+def _short(reasons: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(reason if len(reason) <= 300 else f"{reason[:299]}…" for reason in reasons[:5])  # noqa: PLR2004

@@ -1,0 +1,3 @@
+"""Runs commands and tests: processes, rooms, resident processes, tools that build."""
+
+from __future__ import annotations

@@ -1,0 +1,184 @@
+"""Finds the user's Python: the one whose packages the project's tests need, never by chance our own."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from verdigris.core.codec import from_json
+from verdigris.core.errors import ConfigError, ToolMissing
+from verdigris.core.value import value
+from verdigris.execution.process import Command, run
+from verdigris.sandbox.query import NOTE, apart, environment_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+How = Literal["configured", "project", "VIRTUAL_ENV", "PATH"]
+
+_FOLDERS = (".venv", "venv", "env")
+_PROBE = """
+import json, site, sys, sysconfig
+if sys.version_info < (3, 8):
+    sys.exit(1)
+own = site.getsitepackages()
+user = [site.getusersitepackages()] if sys.base_prefix in site.PREFIXES else []
+print(json.dumps({
+    "prefix": sys.prefix,
+    "library": sysconfig.get_path("stdlib"),
+    "packages": [*own, *user],
+    "cache_tag": sys.implementation.cache_tag or "",
+}))
+"""
+_PROBE_SECONDS = 30
+_REMEMBERED = 20
+
+
+@value
+class Places:
+    """Where an interpreter takes its code from."""
+
+    prefix: str
+    library: str
+    """The standard library's folder."""
+    packages: tuple[str, ...]
+    """Folders whose `.pth` files it reads when it starts."""
+    cache_tag: str
+    """In the names of its bytecode files."""
+
+
+@value
+class Interpreter:
+    path: Path
+    """Not resolved: an environment is known by the link's own place."""
+    how: How
+    places: Places | None = None
+    """None when it executes and does not say."""
+
+
+def find_interpreter(
+    stack_root: Path,
+    worktree_root: Path,
+    configured: str | None,
+    env: Mapping[str, str],
+    cache: Path | None = None,
+) -> Interpreter:
+    """`cache` is a file that remembers which interpreters were seen to execute."""
+    probe = _Probe(worktree_root, env, cache)
+    if configured is not None:
+        return _configured(stack_root / configured, probe)
+    for path, how in _candidates(stack_root, worktree_root, env):
+        seen = probe.seen(path)
+        if seen is not None:
+            return Interpreter(path, how, seen.places)
+    raise ToolMissing(
+        "no Python (3.8 or newer) that executes was found for the project's tests",
+        hint="`python3 -m venv .venv && .venv/bin/pip install pytest`, or name one in tdd.yaml: `python:`",
+    )
+
+
+def _configured(path: Path, probe: _Probe) -> Interpreter:
+    seen = probe.seen(path)
+    if seen is not None:
+        return Interpreter(path, "configured", seen.places)
+    reason = "does not execute as Python 3.8 or newer" if path.exists() else "does not exist"
+    raise ConfigError(
+        f"`python` in tdd.yaml: {path} {reason}",
+        hint="give the path of an interpreter, relative to the stack's root, or leave the key out",
+    )
+
+
+def _candidates(stack_root: Path, worktree_root: Path, env: Mapping[str, str]) -> Iterator[tuple[Path, How]]:
+    for root in dict.fromkeys((stack_root, worktree_root)):
+        for folder in _FOLDERS:
+            yield root / folder / "bin" / "python", "project"
+    active = env.get("VIRTUAL_ENV")
+    if active:
+        yield Path(active) / "bin" / "python", "VIRTUAL_ENV"
+    from shutil import which
+
+    for name in ("python3", "python"):
+        found = which(name, path=env.get("PATH", os.defpath))
+        if found:
+            yield Path(found).absolute(), "PATH"
+
+
+@value
+class _Seen:
+    """What an interpreter that executes said of itself."""
+
+    places: Places | None = None
+
+
+@value
+class _Probe:
+    """What it executes an agent could have put there, start-up files of an environment too: it runs apart."""
+
+    root: Path
+    env: Mapping[str, str]
+    cache: Path | None
+
+    def seen(self, path: Path) -> _Seen | None:
+        """None when there is no Python that executes."""
+        key = _identity(path)
+        if key is None:
+            return None
+        known = self._read()
+        if key in known:
+            return _Seen(_places(known[key]))
+        told = self._executes(path)
+        if told is None:
+            return None
+        self._write(dict([*known.items(), (key, told)][-_REMEMBERED:]))
+        return _Seen(_places(told))
+
+    def _executes(self, path: Path) -> str | None:
+        argv = (str(path), "-I", "-c", _PROBE)
+        note = self.cache.with_name(NOTE) if self.cache else None
+        try:
+            with apart(self.root, note, reads=environment_of(path)) as confine:
+                finished = run(Command(argv, path.parent, self.env, confine=confine), timeout=_PROBE_SECONDS)
+        except ToolMissing:
+            return None
+        return finished.output.decode("utf-8", "replace") if finished.exit_code == 0 else None
+
+    def _read(self) -> dict[str, str]:
+        try:
+            known = json.loads(self.cache.read_bytes()) if self.cache else {}
+        except (OSError, ValueError):
+            return {}
+        return {k: v for k, v in known.items() if isinstance(v, str)} if isinstance(known, dict) else {}
+
+    def _write(self, known: dict[str, str]) -> None:
+        """Only saves time: a disk that refuses it is no reason to stop."""
+        if self.cache is None:
+            return
+        fresh = self.cache.with_name(f"{self.cache.name}.{os.getpid()}")
+        try:
+            fresh.write_text(json.dumps(known), encoding="ascii")
+            fresh.replace(self.cache)
+        except OSError:
+            return
+
+
+def _places(told: str) -> Places | None:
+    """From the last line: start-up files may print what they like before it."""
+    try:
+        return from_json(Places, json.loads(told.strip().splitlines()[-1]))
+    except (IndexError, ValueError, TypeError, AttributeError):
+        return None
+
+
+def _identity(path: Path) -> str | None:
+    """Of the program behind the links, and its environment; None when there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    try:
+        made = (path.parent.parent / "pyvenv.cfg").stat().st_ctime_ns
+    except OSError:
+        made = 0
+    return f"{path}:{status.st_dev}:{status.st_ino}:{status.st_ctime_ns}:{made}"

@@ -1,0 +1,257 @@
+"""Runs one command in a group of its own, within time and memory, and leaves nothing of it behind."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import time
+from _socket import SHUT_WR  # `socket` makes enums of all its numbers first
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from verdigris.core.errors import ToolMissing
+from verdigris.core.value import value
+from verdigris.execution.starting import Started, start
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from verdigris.execution.spawning import Child
+
+KEPT = 64 * 1024
+"""Bytes of output kept at each end."""
+LONGEST_LINE = 4 * 1024 * 1024
+MOST_CHANNEL = 64 * 1024 * 1024
+GRACE = 0.5
+"""Seconds between SIGTERM and SIGKILL, and for what is still in a pipe when its writer has ended."""
+_CHUNK = 256 * 1024
+_TICK = 0.02
+
+
+@value
+class Command:
+    argv: tuple[str, ...]
+    cwd: Path
+    env: Mapping[str, str]
+    channel_env: str | None = None
+    """Names the variable that tells the child its descriptor of the channel; no channel when None."""
+    hello: bytes = b""
+    """What the child reads from the channel, up to its end, before it writes."""
+    confine: Callable[[], None] | None = None
+    """Called in the child before the program."""
+
+
+@value
+class Finished:
+    exit_code: int | None
+    signal: int | None
+    timed_out: bool
+    output: bytes
+    """Standard output and error as they came, without the middle of a flood."""
+    channel: bytes
+    """Empty when the lines were streamed."""
+    duration_ms: int
+
+
+class _Sink(Protocol):
+    def feed(self, data: bytes) -> None: ...
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class _Ends:
+    """The first and the last bytes of a stream."""
+
+    kept: int
+    head: bytearray = field(default_factory=bytearray)
+    tail: bytearray = field(default_factory=bytearray)
+    dropped: int = 0
+
+    def feed(self, data: bytes) -> None:
+        room = self.kept - len(self.head)
+        self.head += data[:room]
+        self.tail += data[room:] if room > 0 else data
+        if len(self.tail) > 2 * self.kept:
+            self.dropped += len(self.tail) - self.kept
+            del self.tail[: -self.kept]
+
+    def bytes(self) -> bytes:
+        gap = b"\n... %d bytes left out ...\n" % self.dropped if self.dropped else b""
+        return bytes(self.head) + gap + bytes(self.tail)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class _Whole:
+    """All of a stream, up to a limit."""
+
+    data: bytearray = field(default_factory=bytearray)
+
+    def feed(self, data: bytes) -> None:
+        self.data += data[: MOST_CHANNEL - len(self.data)]
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class _Lines:
+    """A stream line by line, as they come."""
+
+    on_line: Callable[[bytes], None]
+    rest: bytes = b""
+
+    def feed(self, data: bytes) -> None:
+        *lines, rest = (self.rest + data).split(b"\n")
+        self.rest = rest[:LONGEST_LINE]
+        for line in lines:
+            self.on_line(line[:LONGEST_LINE])
+
+    def close(self) -> None:
+        if self.rest:
+            self.on_line(self.rest)
+
+
+def run(
+    command: Command,
+    *,
+    timeout: float,
+    on_line: Callable[[bytes], None] | None = None,
+    started: Started | None = None,
+    kept: int = KEPT,
+) -> Finished:
+    """Waits for the command's own process only; what it left running in its group is killed.
+
+    `started` is a process of this very command that is running already. `kept`: see `KEPT`; for a tool that
+    reports on its output.
+    """
+    begun = time.monotonic()
+    output, channel = _Ends(kept), _Whole() if on_line is None else _Lines(on_line)
+    started = started or _start(command)
+    try:
+        conversation = _Conversation(started, command.hello, output, channel)
+        timed_out = conversation.until(begun + timeout)
+    finally:
+        started.end()
+    if isinstance(channel, _Lines):
+        channel.close()
+    code = started.child.wait()
+    return Finished(
+        exit_code=code if code >= 0 else None,
+        signal=-code if code < 0 else None,
+        timed_out=timed_out,
+        output=output.bytes(),
+        channel=bytes(channel.data) if isinstance(channel, _Whole) else b"",
+        duration_ms=round((time.monotonic() - begun) * 1000),
+    )
+
+
+def _start(command: Command) -> Started:
+    try:
+        return start(command.argv, str(command.cwd), command.env, command.channel_env, command.confine)
+    except OSError as error:
+        raise _missing(command, error) from error
+
+
+def _missing(command: Command, error: OSError) -> ToolMissing:
+    if not command.cwd.is_dir():
+        return ToolMissing(f"the folder {command.cwd} to run in is gone", hint="make it, or change the root")
+    tool = command.argv[0]
+    if isinstance(error, FileNotFoundError):
+        return ToolMissing(f"{tool} cannot be found", hint=f"install {tool}, or put it on PATH")
+    return ToolMissing(f"{tool} cannot be executed: {error.strerror}", hint="give a program that runs here")
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class _Conversation:
+    """With a process that runs: its greeting, its output, its channel."""
+
+    started: Started
+    hello: bytes
+    output: _Sink
+    channel: _Sink
+    selector: selectors.DefaultSelector = field(default_factory=selectors.DefaultSelector)
+
+    def until(self, deadline: float) -> bool:
+        """Reads until the child has ended; true when it had to be ended."""
+        with self.selector, _end_of(self.started.child) as end:
+            self._listen()
+            if end is not None:
+                self.selector.register(end, selectors.EVENT_READ)
+            timed_out = not self._read_while_running(deadline)
+            if timed_out:
+                self.started.signal(signal.SIGTERM)
+                self._read_while_running(time.monotonic() + GRACE)
+                self.started.signal(signal.SIGKILL)
+            if end is not None:
+                self.selector.unregister(end)
+            self._drain(time.monotonic() + GRACE)
+        return timed_out
+
+    def _listen(self) -> None:
+        os.set_blocking(self.started.child.output, False)
+        self.selector.register(self.started.child.output, selectors.EVENT_READ, self.output)
+        if self.started.ours is not None:
+            self.selector.register(
+                self.started.ours, selectors.EVENT_READ | selectors.EVENT_WRITE, self.channel
+            )
+
+    def _read_while_running(self, deadline: float) -> bool:
+        while not self.started.child.ended():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            if not self.selector.get_map():
+                time.sleep(min(left, _TICK))
+            self._step(min(left, _TICK))
+        return True
+
+    def _drain(self, deadline: float) -> None:
+        """What the child wrote is in the pipes by now; a grandchild may hold or flood them for ever."""
+        while self.selector.get_map() and time.monotonic() < deadline:
+            if not self._step(0):
+                return
+
+    def _step(self, wait: float) -> bool:
+        progress = False
+        for key, events in self.selector.select(wait):
+            if events & selectors.EVENT_WRITE:
+                self._greet()
+            if events & selectors.EVENT_READ and key.data is not None:
+                progress |= self._read(key)
+        return progress
+
+    def _read(self, key: selectors.SelectorKey) -> bool:
+        try:
+            data = os.read(key.fd, _CHUNK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if data:
+            key.data.feed(data)
+        else:
+            self.selector.unregister(key.fileobj)
+        return bool(data)
+
+    def _greet(self) -> None:
+        assert self.started.ours is not None  # noqa: S101 - only a registered channel gets here
+        try:
+            self.hello = self.hello[self.started.ours.send(self.hello) :]
+            if not self.hello:
+                self.started.ours.shutdown(SHUT_WR)
+        except BlockingIOError:
+            return
+        except OSError:
+            self.hello = b""
+        if not self.hello:
+            self.selector.modify(self.started.ours, selectors.EVENT_READ, self.channel)
+
+
+@contextmanager
+def _end_of(child: Child) -> Iterator[int | None]:
+    """A descriptor that wakes the selector when the child ends, where the system has such."""
+    end = child.end_of()
+    try:
+        yield end
+    finally:
+        if end is not None:
+            os.close(end)

@@ -1,0 +1,234 @@
+"""The resident of a Python stack: which process of it would make a run, and when one is started for the next.
+
+Its key holds all that a fresh process would have found otherwise when it started: the interpreter and its
+start-up files, the environment's variables, the room's terms, the project's lock files, and our own code.
+What is loaded is looked at file by file, by the resident itself, before each run.
+"""
+
+# Loaded before a head start, and names stay `str`:
+# ruff: noqa: PTH105, PTH116, PTH118, PTH120, PTH123, PTH208
+
+from __future__ import annotations
+
+import _socket
+import json
+import os
+
+from verdigris.core.environment import surroundings
+from verdigris.execution.resident import doors, resident
+from verdigris.execution.resident.keeper import without
+from verdigris.execution.resident.lent import Lent, LentChild
+from verdigris.execution.room.room import Room
+
+TYPE_CHECKING = False  # see starting.py
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
+
+    from verdigris.execution.room.terms import Terms
+    from verdigris.runners.reporter.verdigris_reporter.line import Line
+
+WATCHED, LEARNED = "watched", "learned.json"
+LOCKS = (
+    "poetry.lock",
+    "uv.lock",
+    "pdm.lock",
+    "Pipfile.lock",
+    "pylock.toml",
+    "pyproject.toml",
+    "setup.cfg",
+    "setup.py",
+)
+ALL, EVERYTHING = "+", "*"
+"""Instead of a name: no module is to be loaded in advance; nor is the test tool, which the project hides."""
+MOST = 20_000
+"""Names of modules that are learned."""
+
+
+def take(private: str, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Lent, Room] | None:
+    """A process that waits for its greeting, and the room that it is in.
+
+    None wherever anything is in doubt: a cold run is always right.
+    """
+    begun = begin(private, terms, argv, cwd)
+    if begun is None or begun[0].arrived():
+        return begun
+    begun[0].end()
+    begun[1].close()
+    return None
+
+
+def begin(private: str, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Lent, Room] | None:
+    """The same, but that it may not have arrived yet, or may never do."""
+    if not resident.allowed() or not doors.possible(terms.way):
+        return None
+    folder = _folder(private, argv, cwd)
+    try:
+        with open(os.path.join(folder, WATCHED), "rb") as file:
+            watched = os.fsdecode(file.read()).split("\0")
+    except OSError:
+        return None
+    found = resident.connect(folder, _key(terms, argv, cwd, watched))
+    if found is None:
+        return None
+    line, user = found
+    try:
+        return _asked(line, user, terms, argv, cwd)
+    except OSError:
+        line.close()
+        return None
+    finally:
+        os.close(user)
+
+
+def _asked(line: Line, user: int, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Lent, Room]:
+    room = Room(terms, argv)
+    confining: Any = room.confine
+    ours, theirs = _socket.socketpair()
+    output, write = os.pipe()
+    try:
+        run = {"kept": doors.rights(terms.way or ""), "cwd": cwd, "env": room.env}
+        maker = doors.open_for(confining, cwd, user, line, run, (write, theirs.fileno()))
+    except BaseException:
+        ours.close()
+        os.close(output)
+        room.close()
+        raise
+    finally:
+        theirs.close()
+        os.close(write)
+    ours.setblocking(False)
+    return Lent(LentChild(output, line), ours, maker), room
+
+
+def learn(
+    private: str,
+    terms: Terms,
+    argv: Sequence[str],
+    cwd: str,
+    *,
+    places: Iterable[str],
+    own: Callable[[], Iterable[str]],
+    names: Sequence[str],
+    declined: str = "",
+) -> None:
+    """After a run: one that knows what it loaded will be there for the next.
+
+    `places`: folders of installed packages. `own`: top-level names that the project has itself. `names`: what
+    the run loaded of the environment; `declined`, what it did not want loaded before.
+    """
+    if not resident.allowed() or not doors.possible(terms.way):
+        return
+    folder = _folder(private, argv, cwd)
+    watched = _watched(argv, cwd, terms.root, places)
+    key = _key(terms, argv, cwd, watched)
+    known = _learned(folder, key)
+    known["refused"] = {**known["refused"], **_refused(folder, key)}
+    if declined:
+        known["declined"] = sorted({*known["declined"], declined.partition(".")[0]})
+    fresh = [name for name in names if name not in set(known["names"])]
+    if EVERYTHING in known["declined"] and not declined:
+        return
+    if not fresh and not declined and resident.is_running(folder) and resident.told(folder).get("key") == key:
+        return
+    known["names"] = [*known["names"], *fresh][:MOST]
+    load = [] if ALL in known["declined"] else without(known["names"], known["refused"])
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - see above
+        _write(os.path.join(folder, LEARNED), json.dumps(known).encode("ascii"))
+        _write(os.path.join(folder, WATCHED), os.fsencode("\0".join(watched)))
+    except OSError:
+        return
+    if resident.is_running(folder):
+        resident.end(folder)
+    if EVERYTHING in known["declined"]:
+        return
+    greeting = {"load": load, "own": sorted({*own(), *known["declined"]})}
+    resident.ensure(resident.Resident(folder, key, terms.words(), argv, cwd, greeting=greeting))
+
+
+def _folder(private: str, argv: Sequence[str], cwd: str) -> str:
+    import zlib
+
+    tool = "-".join(argv[2:]) or "pytest"
+    return resident.folder_of(private, f"{tool}-{zlib.crc32(os.fsencode(cwd)):08x}")
+
+
+def _key(terms: Terms, argv: Sequence[str], cwd: str, watched: Sequence[str]) -> str:
+    from hashlib import sha256
+
+    env = surroundings(os.environ, terms.given, home="", tmp="")
+    variables = (f"{name}={text}" for name, text in sorted(env.items()))
+    required = (path for folder in dict.fromkeys((terms.root, cwd)) for path in _requirements(folder))
+    stamps = (f"{path} {_stamp(path)}" for path in (*watched, *required))
+    words = (*terms.words(), *argv, cwd, *variables, "", *stamps)
+    return sha256(os.fsencode("\0".join(words))).hexdigest()
+
+
+def _stamp(path: str) -> str:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return ""
+    return f"{status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
+
+
+def _watched(argv: Sequence[str], cwd: str, root: str, places: Iterable[str]) -> list[str]:
+    """Files and folders whose change may mean another environment, or another reporter."""
+    python, bootstrap = argv[0], argv[1]
+    paths = [
+        python,
+        os.path.realpath(python),
+        os.path.join(os.path.dirname(os.path.dirname(python)), "pyvenv.cfg"),
+    ]
+    reporter = os.path.dirname(bootstrap)
+    for folder in (reporter, os.path.join(reporter, "verdigris_reporter")):
+        paths += [os.path.join(folder, name) for name in _names(folder) if name.endswith(".py")]
+    for folder in places:
+        paths.append(folder)
+        paths += [
+            os.path.join(folder, name) for name in _names(folder) if name.endswith((".pth", ".egg-link"))
+        ]
+    for folder in dict.fromkeys((root, cwd)):
+        paths += [os.path.join(folder, name) for name in LOCKS]
+    return paths
+
+
+def _requirements(folder: str) -> Iterator[str]:
+    """Under whatever name, so that they are looked for anew each time."""
+    for name in _names(folder):
+        if name.startswith("requirements"):
+            path = os.path.join(folder, name)
+            yield path
+            yield from (os.path.join(path, inner) for inner in _names(path))
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def _learned(folder: str, key: str) -> dict[str, Any]:
+    """What is known of this environment; of another one it is forgotten."""
+    try:
+        with open(os.path.join(folder, LEARNED), encoding="ascii") as file:
+            known = json.loads(file.read())
+        if known["key"] == key:
+            return known  # type: ignore[no-any-return]  # ours, in a folder of ours
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return {"key": key, "names": [], "refused": {}, "declined": []}
+
+
+def _refused(folder: str, key: str) -> dict[str, str]:
+    told = resident.told(folder)
+    return dict(told.get("refused") or {}) if told.get("key") == key else {}
+
+
+def _write(path: str, data: bytes) -> None:
+    fresh = f"{path}.{os.getpid()}"
+    with open(fresh, "wb") as file:
+        file.write(data)
+    os.replace(fresh, path)

@@ -1,0 +1,109 @@
+"""A head start: the user's interpreter loads pytest while we are still getting ready to use it.
+
+Nothing of the project runs in it before the run's greeting comes, and one that is not needed is killed.
+"""
+
+from __future__ import annotations
+
+import os
+
+from verdigris.core.errors import VerdigrisError
+from verdigris.execution.room.room import Room
+from verdigris.execution.room.terms import read
+from verdigris.execution.starting import Started, start
+
+TYPE_CHECKING = False  # see starting.py
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verdigris.execution.room.terms import Terms
+
+CHANNEL = "VERDIGRIS_CHANNEL"
+EAGER = "VERDIGRIS_EAGER"
+NOTE = "headstart"
+"""The room's terms, the folder and the words of the command, parted by NUL: reading it imports nothing."""
+
+
+class Early:
+    """A process that waits for its greeting, in a room of its own."""
+
+    def __init__(self, started: Started, room: Room, *, warm: bool = False) -> None:
+        self.started = started
+        self.room = room
+        self.warm = warm
+        """It is a resident's, and no verdict is its to make."""
+
+    def end(self) -> None:
+        self.started.end()
+        self.room.close()
+
+
+_waiting: dict[tuple[str, ...], Early] = {}
+"""By the words of its note; at most one."""
+
+
+def begin(folder: str, *, warm: bool = False) -> None:
+    """Start what the last run in this worktree started; any doubt is a reason not to."""
+    try:
+        private = _private(folder)
+        with open(os.path.join(private, NOTE), "rb") as file:  # noqa: PTH118, PTH123 - before pathlib
+            words = os.fsdecode(file.read()).split("\0")
+        terms, (cwd, *argv) = read(words)
+        if warm and (lent := _lent(private, terms, argv, cwd)):
+            _waiting[tuple(words)] = lent
+            return
+        room = Room(terms, argv)
+    except (OSError, ValueError, IndexError, VerdigrisError):
+        return
+    try:
+        started = start(argv, cwd, {**room.env, EAGER: "1"}, CHANNEL, room.confine)
+    except (OSError, ValueError, IndexError):
+        room.close()
+        return
+    _waiting[tuple(words)] = Early(started, room)
+
+
+def _lent(private: str, terms: Terms, argv: list[str], cwd: str) -> Early | None:
+    if not os.path.isdir(os.path.join(private, "warm")):  # noqa: PTH112, PTH118 - before pathlib
+        return None
+    from verdigris.execution.resident.forkserver import begin as lend
+
+    lent = lend(private, terms, argv, cwd)
+    return None if lent is None else Early(*lent, warm=True)
+
+
+def take(terms: Terms, argv: tuple[str, ...], cwd: str) -> Early | None:
+    """The waiting process, if it is the one that would be started now."""
+    early = _waiting.pop((*terms.words(), cwd, *argv), None)
+    if early is not None and (not early.started.arrived() or early.started.child.poll() is not None):
+        early.end()
+        return None
+    return early
+
+
+def cancel() -> None:
+    while _waiting:
+        _waiting.popitem()[1].end()
+
+
+def remember(private: Path, terms: Terms, argv: tuple[str, ...], cwd: str) -> None:
+    """For the next command; only saves time, so a disk that refuses it is no matter."""
+    words = os.fsencode("\0".join((*terms.words(), cwd, *argv)))
+    try:
+        note = private / NOTE
+        if not note.is_file() or note.read_bytes() != words:
+            fresh = private / f"{NOTE}.{os.getpid()}"
+            fresh.write_bytes(words)
+            fresh.replace(note)
+    except OSError:
+        return
+
+
+def _private(folder: str) -> str:
+    """Of the main worktree, found without more than a look upwards."""
+    while not os.path.isdir(os.path.join(folder, ".git")):  # noqa: PTH112, PTH118 - before pathlib
+        above = os.path.dirname(folder)  # noqa: PTH120
+        if above == folder:
+            raise FileNotFoundError(folder)
+        folder = above
+    return os.path.join(folder, ".git", "tdd", "worktrees", "main")  # noqa: PTH118

@@ -1,0 +1,289 @@
+"""The keeper of a resident process: starts it, lets one caller at a time speak with it, and ends with it.
+
+Our own interpreter, outside the sandbox: the program itself has no socket to listen on and no file of ours.
+"""
+
+# Loaded by an interpreter of its own, without anything that takes time:
+# ruff: noqa: PTH112, PTH116, PTH118, PTH123
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # see children.py
+import _socket
+import json
+import os
+import select
+import sys
+import time
+
+from verdigris.execution.room.room import Room
+from verdigris.execution.room.terms import read
+from verdigris.execution.starting import Started, start
+from verdigris.runners.reporter.verdigris_reporter.line import Broken, Line
+
+TYPE_CHECKING = False  # see starting.py
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from typing import Any
+
+    from verdigris.sandbox import Confinement
+    from verdigris.sandbox.foldersx import Folders
+
+LOCK, SOCKET, TOLD = "lock", "socket", "told.json"
+HELD = 3
+"""The descriptor on which a keeper finds its lock."""
+PROGRAM = "VERDIGRIS_RESIDENT"
+TICK = 2.0
+"""Seconds between two looks at what a resident must not outlive."""
+HELLO = 1.0
+"""Seconds in which a caller says what it wants; meanwhile nobody else is listened to."""
+PATIENCE = 10.0
+"""Seconds in which the program says that it has taken notice of a caller's end."""
+START = 120.0
+MEMORY = 2 << 30
+"""Bytes: a program that holds more between two runs is not kept."""
+RESTARTS = 8
+OUTPUT = 1 << 16
+_PEER = 12
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def main() -> None:
+    """What to keep is on standard input, as `Resident` has it; the lock, which is held, on HELD."""
+    os.set_inheritable(HELD, False)
+    Keeper(json.loads(sys.stdin.buffer.read()), HELD).keep()
+
+
+def without(names: Iterable[str], refused: Collection[str]) -> list[str]:
+    """Names of modules that are neither refused nor in a package that is."""
+    return [name for name in names if not any(part in refused for part in _above(name))]
+
+
+def _above(name: str) -> Iterator[str]:
+    parts = name.split(".")
+    return (".".join(parts[: count + 1]) for count in range(len(parts)))
+
+
+class _End(Exception):
+    """There is no need for the resident any more."""
+
+
+class Keeper:
+    def __init__(self, kept: dict[str, Any], lock: int) -> None:
+        self.kept = kept
+        self.lock = lock
+        self.refused: dict[str, str] = {}
+        self.restarts = 0
+        self.listening = _listening(os.path.join(kept["folder"], SOCKET))
+        self.caller: Line | None = None
+        self.leaving = False
+        """A caller is gone, and the program has not taken notice yet."""
+        self.ready = False
+        self.since = time.monotonic()
+
+    def keep(self) -> None:
+        _signal.signal(_signal.SIGTERM, lambda *_: sys.exit(0))
+        try:
+            while self._kept() and self.restarts < RESTARTS:
+                continue
+        except (_End, Broken, ConnectionError, ValueError):
+            return
+        finally:
+            if self._is_ours():
+                self.ready = False
+                self._tell()
+                os.unlink(os.path.join(self.kept["folder"], SOCKET))  # noqa: PTH108 - see above
+
+    def _kept(self) -> bool:
+        """One life of the program; true when it shall be started once more, with less."""
+        terms, _ = read(self.kept["terms"])
+        room = Room(terms, self.kept["argv"], equip=_live(self.kept["live"]))
+        try:
+            env = {**room.env, **self.kept["env"]}
+            started = start(self.kept["argv"], self.kept["cwd"], env, PROGRAM, room.confine)
+            try:
+                return self._spoken(started)
+            finally:
+                started.end()
+        finally:
+            room.close()
+
+    def _spoken(self, started: Started) -> bool:
+        self.ready = False
+        self.since = time.monotonic()
+        program = Line(started.ours)
+        load = without(self.kept["greeting"].get("load", ()), self.refused)
+        program.send({**self.kept["greeting"], "load": load})
+        user = os.open(f"/proc/{started.child.pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            while True:
+                self._look(started.child.pid)
+                watched: list[Any] = [program, started.child.output]
+                watched += [] if self.leaving else [self.listening]
+                watched += [self.caller] if self.caller else []
+                ready = select.select(watched, [], [], min(TICK, self.kept["idle"]))[0]
+                if started.child.output in ready and not os.read(started.child.output, OUTPUT):
+                    raise _End
+                if program in ready and self._heard(program):
+                    return True
+                if self.caller in ready and self.caller is not None:
+                    self._passed_on(self.caller, program)
+                if self.listening in ready and not self.leaving:
+                    self._greeted(user)
+        finally:
+            os.close(user)
+
+    def _heard(self, program: Line) -> bool:
+        """From the program; true when it refuses to be what it is."""
+        if not program.step():
+            raise _End
+        while (heard := program.waiting()) is not None:
+            message, beside = heard
+            for descriptor in beside:
+                os.close(descriptor)
+            if not self.ready:
+                if "refused" in message:
+                    self.refused |= {str(name): str(why) for name, why in dict(message["refused"]).items()}
+                    self.restarts += 1
+                    self._tell()
+                    return True
+                self.ready = bool(message.get("ready"))
+                self._tell()
+            elif self.leaving:
+                self.leaving = "gone" not in message
+                self.since = time.monotonic()
+            elif self.caller is not None:
+                self._answer(self.caller, message)
+        return False
+
+    def _passed_on(self, caller: Line, program: Line) -> None:
+        try:
+            there = caller.step()
+            while there and (said := caller.waiting()) is not None:
+                message, beside = said
+                program.send(message, beside)
+                for descriptor in beside:
+                    os.close(descriptor)
+        except (Broken, ConnectionError):
+            there = False
+        if not there:
+            caller.close()
+            self.caller = None
+            self.leaving = True
+            self.since = time.monotonic()
+            program.send({"gone": True})
+
+    def _greeted(self, user: int) -> None:
+        """One more caller; only one that sees the machine as we do, and so is no agent, is listened to."""
+        listening: Any = self.listening
+        connection, _ = listening._accept()  # noqa: SLF001 - `accept` is made by `socket`, which is slow
+        caller = Line(_socket.socket(fileno=connection))
+        message = _said(caller) if _outside(caller) else None
+        if message is None:
+            caller.close()
+            return
+        if message.get("end"):
+            raise _End
+        right = message.get("key") == self.kept["key"]
+        if self.ready and right and not self.caller:
+            self.caller = caller
+            self._answer(caller, {"ready": True}, (user,))
+            return
+        self._answer(caller, {"ready": False})
+        caller.close()
+        if not right and not self.caller:
+            raise _End
+
+    def _answer(self, caller: Line, message: dict[str, Any], beside: tuple[int, ...] = ()) -> None:
+        try:
+            caller.send(message, beside)
+        except OSError:
+            return  # it will be seen to be gone
+
+    def _look(self, program: int) -> None:
+        """Whether there is still a reason to be here."""
+        waited = time.monotonic() - self.since
+        limit = PATIENCE if self.leaving else self.kept["idle"] if self.ready else START
+        if self.caller is None and waited > limit:
+            raise _End
+        if not self._is_ours() or not os.path.isdir(self.kept["cwd"]):
+            raise _End
+        if self.caller is None and self.ready and _resident_bytes(program) > MEMORY:
+            raise _End
+
+    def _is_ours(self) -> bool:
+        """Not where the repository, or only the kernel's folder in it, has been removed or made anew."""
+        try:
+            here = os.stat(os.path.join(self.kept["folder"], LOCK))
+        except OSError:
+            return False
+        held = os.fstat(self.lock)
+        return (here.st_dev, here.st_ino) == (held.st_dev, held.st_ino)
+
+    def _tell(self) -> None:
+        tell(self.kept["folder"], self.kept["key"], ready=self.ready, refused=self.refused)
+
+
+def tell(folder: str, key: str, *, ready: bool = False, refused: Mapping[str, str] | None = None) -> None:
+    """What others may know of a resident; it only saves time, so a disk that refuses it is no matter."""
+    fresh = os.path.join(folder, f"{TOLD}.{os.getpid()}")
+    try:
+        with open(fresh, "w", encoding="ascii") as file:
+            file.write(json.dumps({"key": key, "ready": ready, "refused": refused or {}}))
+        os.replace(fresh, os.path.join(folder, TOLD))  # noqa: PTH105 - see above
+    except OSError:
+        return
+
+
+def _live(shadowed: list[str] | None) -> Callable[[Confinement, Folders], Confinement] | None:
+    """The worktree as it is at every moment; see `Resident`."""
+    if shadowed is None:
+        return None
+
+    def equip(confinement: Confinement, folders: Folders) -> Confinement:
+        shadows = tuple((folder, folder, *folders.shadow()) for folder in shadowed)
+        return confinement.but(live=True, shadows=shadows)
+
+    return equip
+
+
+def _listening(path: str) -> _socket.socket:
+    """By way of its folder: a socket's own path may have a hundred bytes, a repository's more."""
+    folder, name = os.path.split(path)
+    held = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+    made = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
+    try:
+        if os.path.lexists(path):
+            os.unlink(path)  # noqa: PTH108 - see above
+        made.bind(f"/proc/self/fd/{held}/{name}")
+        os.chmod(path, 0o600)  # noqa: PTH101 - same
+        made.listen(8)
+    finally:
+        os.close(held)
+    return made
+
+
+def _said(caller: Line) -> dict[str, Any] | None:
+    try:
+        said = caller.receive(HELLO)
+    except Broken:
+        return None
+    return said and said[0]
+
+
+def _outside(caller: Line) -> bool:
+    peer = caller.connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, _PEER)
+    pid, uid = (int.from_bytes(peer[at : at + 4], sys.byteorder, signed=True) for at in (0, 4))
+    try:
+        theirs, ours = os.stat(f"/proc/{pid}/ns/mnt"), os.stat("/proc/self/ns/mnt")
+    except OSError:
+        return False
+    return uid == os.geteuid() and (theirs.st_dev, theirs.st_ino) == (ours.st_dev, ours.st_ino)
+
+
+def _resident_bytes(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/statm", encoding="ascii") as statm:
+            return int(statm.read().split()[1]) * _PAGE
+    except (OSError, ValueError, IndexError):
+        return 0

@@ -1,0 +1,273 @@
+"""The life of a resident process: started on demand, asked over a private socket, ended when nobody needs it.
+
+One resident is a *program* (a test tool that stays loaded), confined as a run of tests is, and its *keeper*
+(`keeper.py`, our own interpreter, outside the sandbox), which listens, watches, and ends with it. Who runs
+tests says `connect` with the key by which the resident must have been started; None is no error: run cold,
+and say `ensure` afterwards, which starts one in the background, or another where the key has changed.
+
+    line = connect(folder, key)                  # None: none is there, not ready, busy, or of another key
+    if line is not None:
+        line.send({"run": ...})                  # a JSON object a line, with descriptors beside it if need be
+        answer = line.receive(5)                 # (message, descriptors); None at the end, or after 5 s
+        line.close()                             # the program reads {"gone": true}
+    ...
+    ensure(Resident(folder, key, ...))
+
+The program finds its end of the conversation in the variable VERDIGRIS_RESIDENT (a descriptor of a stream
+socket). It reads `greeting` first; says {"ready": true, "beside": 0} once, when it has loaded all it wants,
+or {"refused": {NAME: WHY, …}, "beside": 0}, whereupon it is started again without those in the greeting's
+`load`; then it answers what comes. When the caller has hung up, it reads {"gone": true}, makes an end of what
+it does, and answers the same: until then nobody else is let in. It dies when its keeper does.
+
+A resident ends when it was idle for too long, when the worktree or the folder of its own is gone or replaced,
+when it holds too much memory, when `stop` says so, or when it is asked for by another key.
+"""
+
+# Loaded before a head start, and names stay `str`:
+# ruff: noqa: PTH103, PTH118, PTH120, PTH123, PTH208
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sys
+import time
+
+from verdigris.execution.resident.keeper import HELD, LOCK, SOCKET, TOLD, tell
+from verdigris.runners.reporter.verdigris_reporter.line import Broken, Line
+
+TYPE_CHECKING = False  # see sandbox/confinement.py
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+FOLDER = "warm"
+"""In a worktree's private folder: one folder for each resident."""
+IDLE = 600.0
+OFF = "VERDIGRIS_WARM"
+"""A variable that keeps residents from being used and started when it is `0`."""
+PATIENCE = 2.0
+_KEEP = (
+    "import sys; sys.path.append(sys.argv[1]); from verdigris.execution.resident.keeper import main; main()"
+)
+_PACKAGES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100
+
+
+class Resident:
+    """What is kept, and how it is started.
+
+    folder    Of its own, as `folder_of` names it.
+    key       A digest of all that it was started by; see `connect`.
+    terms     The words of the room's terms, in which the program runs.
+    argv, cwd, env
+              Of the program; the variables are added to the room's.
+    greeting  The first message to it.
+    idle      Seconds without a caller after which it ends.
+    live      Not None: it finds the worktree as it is at every moment, read-only; only these folders in it
+              can be written, without effect, and do not show what is changed in them later.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        key: str,
+        terms: Sequence[str],
+        argv: Sequence[str],
+        cwd: str,
+        *,
+        env: Mapping[str, str] | None = None,
+        greeting: Mapping[str, Any] | None = None,
+        idle: float = IDLE,
+        live: Sequence[str] | None = None,
+    ) -> None:
+        self.folder = folder
+        self.key = key
+        self.terms = tuple(terms)
+        self.argv = tuple(argv)
+        self.cwd = cwd
+        self.env = dict(env or {})
+        self.greeting = dict(greeting or {})
+        self.idle = idle
+        self.live = live
+
+
+def allowed() -> bool:
+    return sys.platform == "linux" and os.environ.get(OFF, "") != "0"
+
+
+def folder_of(private: str, name: str) -> str:
+    return os.path.join(private, FOLDER, name)
+
+
+def connect(folder: str, key: str) -> tuple[Line, int] | None:
+    """A conversation with the resident of this key, and a descriptor of its user namespace."""
+    if not allowed():
+        return None
+    line = None
+    try:
+        line = _called(folder)
+        line.send({"key": key})
+        answer = line.receive(PATIENCE)
+        if answer is not None and answer[0].get("ready") and len(answer[1]) == 1:
+            return line, answer[1][0]
+    except (OSError, Broken):
+        pass
+    if line is not None:
+        line.close()
+    return None
+
+
+def ensure(resident: Resident) -> None:
+    """One with this key will be there soon; whatever keeps it from being there is no matter."""
+    if not allowed():
+        return
+    try:
+        os.makedirs(resident.folder, mode=0o700, exist_ok=True)
+        if is_running(resident.folder):
+            if told(resident.folder).get("key") == resident.key:
+                return
+            end(resident.folder)
+        lock = _locked(resident.folder)
+        try:
+            tell(resident.folder, resident.key)
+            _start(json.dumps(vars(resident)).encode("ascii"), lock)
+        finally:
+            os.close(lock)
+    except OSError:
+        return
+
+
+def told(folder: str) -> dict[str, Any]:
+    """What the keeper last wrote about its program: `key`, `ready`, `refused`."""
+    try:
+        with open(os.path.join(folder, TOLD), encoding="ascii") as file:
+            known = json.loads(file.read())
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def running(private: str) -> tuple[str, ...]:
+    """The names of a worktree's residents."""
+    try:
+        names = sorted(os.listdir(os.path.join(private, FOLDER)))
+    except OSError:
+        return ()
+    return tuple(name for name in names if is_running(folder_of(private, name)))
+
+
+def stop(private: str) -> tuple[str, ...]:
+    """End every resident of a worktree; the names of those that there were."""
+    names = running(private)
+    for name in names:
+        end(folder_of(private, name))
+    return names
+
+
+def is_running(folder: str) -> bool:
+    """Whether there is a keeper, and be it one that only begins."""
+    try:
+        os.close(_locked(folder, create=False))
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _locked(folder: str, *, create: bool = True) -> int:
+    held = os.open(
+        os.path.join(folder, LOCK), os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0), 0o600
+    )
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException:
+        os.close(held)
+        raise
+    return held
+
+
+def end(folder: str) -> None:
+    """And wait for it; one that does not listen is killed, and its program with it."""
+    try:
+        line = _called(folder)
+        line.send({"end": True})
+        line.close()
+        ended = _awaited(folder)
+    except OSError:
+        ended = not is_running(folder)
+    if not ended:
+        _kill(folder)
+        _awaited(folder)
+
+
+def _awaited(folder: str) -> bool:
+    deadline = time.monotonic() + PATIENCE
+    while is_running(folder):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def _kill(folder: str) -> None:
+    try:
+        with open(os.path.join(folder, LOCK), encoding="ascii") as lock:
+            os.kill(int(lock.read()), 9)
+    except (OSError, ValueError):
+        return
+
+
+def _called(folder: str) -> Line:
+    import _socket
+
+    held = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+    made = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
+    try:
+        made.connect(f"/proc/self/fd/{held}/{SOCKET}")
+    except BaseException:
+        made.close()
+        raise
+    finally:
+        os.close(held)
+    return Line(made)
+
+
+def _start(kept: bytes, lock: int) -> None:
+    """As nobody's child: it outlives us, and is waited for by no one of ours. The lock goes over to it."""
+    written = os.memfd_create("kept")
+    os.write(written, kept)
+    os.lseek(written, 0, os.SEEK_SET)
+    between = os.fork()
+    if between == 0:
+        try:
+            keeper = os.fork()
+            if keeper:
+                os.ftruncate(lock, 0)
+                os.pwrite(lock, b"%d\n" % keeper, 0)
+            else:
+                os.setsid()
+                os.dup2(written, 0)  # before the lock, which may be put over it
+                os.dup2(lock, HELD)
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, 1)
+                os.dup2(nowhere, 2)
+                os.chdir("/")
+                _close_others()
+                os.set_inheritable(HELD, True)
+                os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", _KEEP, _PACKAGES])  # noqa: S606 - ourselves
+        finally:
+            os._exit(0)
+    os.close(written)
+    os.waitpid(between, 0)
+
+
+def _close_others() -> None:
+    """Locks of this command, above all."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > HELD:
+            try:
+                os.close(int(name))
+            except OSError:
+                continue  # the one that listed them

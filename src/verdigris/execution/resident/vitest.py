@@ -1,0 +1,219 @@
+"""A run of vitest by one that is loaded already, in a room as every run has; where in doubt there is none.
+
+Its key holds what node and vitest read once, when they are loaded: packages, manifests and lock files, the
+configuration, variables, the room's terms, and our own code. All else each run reads anew.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import time
+import zlib
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.environment import surroundings
+from verdigris.execution.process import Finished
+from verdigris.execution.resident import doors, resident
+from verdigris.execution.room.opening import notes_of, room, terms_of
+from verdigris.execution.tools.runs import Ran
+from verdigris.runners.node_report import REPORT
+from verdigris.runners.reporter.verdigris_reporter.line import Broken
+from verdigris.sandbox.child import Confining
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdigris.execution.room.room import Room
+    from verdigris.execution.room.terms import Terms
+    from verdigris.execution.tools.runs import Place
+    from verdigris.runners.protocol import Called
+    from verdigris.runners.reporter.verdigris_reporter.line import Line
+
+_REPORTER = Path(sys.modules["verdigris.runners"].__path__[0]) / "reporter"
+_START = "import sys; sys.path.append(sys.argv[1]); from verdigris_reporter.node_host import main; main()"
+_RESIDENT = _REPORTER / "node" / "resident.mjs"
+_ENTRY = "dist/node.js"
+_INSTALLED = (".package-lock.json", ".modules.yaml", ".yarn-state.yml", ".yarn-integrity")
+"""In `node_modules`: what the tool that filled it wrote down about it."""
+_WATCHED = (
+    *("package.json", "*lock*", ".npmrc", ".env*", "tsconfig*.json", "jsconfig*.json"),
+    *("*.config.*", "*.workspace.*", ".babelrc*", ".swcrc"),
+)
+_EACH_RUNS = frozenset({"TERM", "COLUMNS", "LINES", "USER", "LOGNAME", "SHELL"})
+"""Variables that are a run's own: nothing is made of them when vitest is loaded."""
+_PATIENCE = 10.0
+_CLEARING = 0.5
+
+
+class Unclear(Exception):
+    """The resident did not say what came of the run."""
+
+
+def ran_warm(called: Called, place: Place, timeout: float) -> Ran | None:
+    """None: it has not been run, or not so that it counts; run it cold, which is always right."""
+    terms = terms_of(place.project)
+    if place.layer is not None or place.bare or not resident.allowed() or not doors.possible(terms.way):
+        return None
+    folder = _folder(place, called)
+    key = _key(terms, called)
+    found = _connected(folder, key)
+    if found is None:
+        resident.ensure(_resident(folder, key, terms, called))
+        return None
+    line, user = found
+    try:
+        return _ran(called, place, line, user, timeout)
+    except (OSError, Broken, Unclear):
+        return None
+    finally:
+        line.close()
+        os.close(user)
+
+
+def _connected(folder: str, key: str) -> tuple[Line, int] | None:
+    """Also one that has a little to do yet with the run before: a cold run takes longer."""
+    deadline = time.monotonic() + _CLEARING
+    while True:
+        found = resident.connect(folder, key)
+        told = resident.told(folder)
+        if (
+            found is not None
+            or time.monotonic() > deadline
+            or (told.get("key"), told.get("ready")) != (key, True)
+        ):
+            return found
+        if not resident.is_running(folder):
+            return None
+        time.sleep(_CLEARING / 50)
+
+
+def _ran(called: Called, place: Place, line: Line, user: int, timeout: float) -> Ran:
+    line.send({"hello": True})
+    shared = str(_answer(line, _PATIENCE)["tmp"])
+    equipment = replace(place.equipment, writable=(*place.equipment.writable, shared))
+    with room(place.project, called.argv, equip=equipment.of) as made:
+        made.env |= place.equipment.env
+        begun = time.monotonic()
+        report = Path(shared, Path(called.env[REPORT]).name)
+        try:
+            _ask(called, line, made, user, str(report))
+            end = _end(line, timeout)
+            if report.is_file():
+                Path(called.env[REPORT]).write_bytes(report.read_bytes())
+            elif end:
+                raise Unclear
+        finally:
+            report.unlink(missing_ok=True)
+        finished = Finished(
+            exit_code=end.get("code"),
+            signal=None,
+            timed_out=not end,
+            output=str(end.get("output", "")).encode("utf-8", "surrogatepass"),
+            channel=b"",
+            duration_ms=round((time.monotonic() - begun) * 1000),
+        )
+        wrote = made.wrote(place.project.classify)
+        opened = made.opened()
+        notes = (*notes_of(place.project, made.terms), *made.notes())
+        return Ran(finished, made.sandbox, wrote, notes, opened)
+
+
+def _ask(called: Called, line: Line, made: Room, user: int, report: str) -> None:
+    if not isinstance(made.confine, Confining):
+        raise Unclear
+    opened = doors.opened(made.confine, called.cwd, user)
+    own = {name: text for name, text in made.env.items() if made.folders.own in text}
+    env = {name: text for name, text in {**made.env, **called.env, REPORT: report}.items() if name not in own}
+    worker = {"kept": doors.rights(made.terms.way or ""), "cwd": called.cwd, "env": own}
+    run = {"argv": called.argv[2:], "cwd": called.cwd, "env": env, "worker": worker, "doors": list(opened)}
+    try:
+        line.send({"run": run}, tuple(opened.values()))
+    finally:
+        for door in opened.values():
+            os.close(door)
+
+
+def _end(line: Line, seconds: float) -> dict[str, Any]:
+    """How it ended; nothing when it has not, in that time."""
+    answer = line.receive(seconds)
+    if answer is None:
+        if _is_gone(line):
+            raise Unclear
+        return {}
+    if "code" not in answer[0]:
+        raise Unclear(answer[0].get("doubt"))
+    return answer[0]
+
+
+def _is_gone(line: Line) -> bool:
+    """`receive` says the same of the end of the time and of the conversation."""
+    return bool(select.select([line], [], [], 0)[0])
+
+
+def _answer(line: Line, seconds: float) -> dict[str, Any]:
+    answer = line.receive(max(0.0, seconds))
+    if answer is None:
+        raise Unclear
+    return answer[0]
+
+
+def _resident(folder: str, key: str, terms: Terms, called: Called) -> resident.Resident:
+    node, script = called.argv[:2]
+    entry = str(Path(script).parent / _ENTRY)
+    argv = (sys.executable, "-I", "-S", "-c", _START, str(_REPORTER))
+    packages = list(map(os.path.realpath, _packages(called.cwd, terms.root)))
+    greeting = {"argv": [node, str(_RESIDENT), entry]}
+    return resident.Resident(folder, key, terms.words(), argv, called.cwd, greeting=greeting, live=packages)
+
+
+def _folder(place: Place, called: Called) -> str:
+    name = f"vitest-{zlib.crc32(os.fsencode(called.cwd)):08x}"
+    return resident.folder_of(str(place.project.repo.private), name)
+
+
+def _key(terms: Terms, called: Called) -> str:
+    env = surroundings(os.environ, terms.given, home="", tmp="")
+    variables = (f"{name}={text}" for name, text in sorted(env.items()) if name not in _EACH_RUNS)
+    stamps = (f"{path} {_stamp(path)}" for path in _watched(called, terms.root))
+    words = (*terms.words(), *called.argv[:2], called.cwd, *variables, "", *stamps)
+    return sha256(os.fsencode("\0".join(words))).hexdigest()
+
+
+def _watched(called: Called, root: str) -> Iterator[str]:
+    for program in called.argv[:2]:
+        yield from (program, os.path.realpath(program))
+    for ours in (_REPORTER / "verdigris_reporter", _RESIDENT.parent):
+        yield from map(str, sorted(ours.iterdir()))
+    for folder in _upwards(called.cwd, root):
+        names = sorted(os.listdir(folder))  # noqa: PTH208 - text
+        yield from (f"{folder}/{n}" for n in names if any(fnmatchcase(n, glob) for glob in _WATCHED))
+    for packages in _packages(called.cwd, root):
+        yield packages
+        yield from (f"{packages}/{name}" for name in _INSTALLED)
+
+
+def _packages(cwd: str, root: str) -> Iterator[str]:
+    for folder in _upwards(cwd, root):
+        if os.path.isdir(f"{folder}/node_modules"):  # noqa: PTH112 - text
+            yield f"{folder}/node_modules"
+
+
+def _upwards(folder: str, root: str) -> Iterator[str]:
+    """From the stack's folder to the worktree's root."""
+    yield folder
+    if folder != root and folder.startswith(root):
+        yield from _upwards(os.path.dirname(folder), root)  # noqa: PTH120 - text
+
+
+def _stamp(path: str) -> str:
+    try:
+        status = os.stat(path)  # noqa: PTH116 - text
+    except OSError:
+        return ""
+    return f"{status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"

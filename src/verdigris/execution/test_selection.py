@@ -1,0 +1,156 @@
+"""What the words after `tdd test` mean: ids, slugs, files and folders, each in the stack that runs it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import UnknownTest, UserError
+from verdigris.core.languages import RUST, SUFFIXES, language_of, suffixes_of
+from verdigris.core.pathclass import PathClass
+from verdigris.core.report import Status
+from verdigris.core.testids import MARK, named_tests, nearest, split_id
+from verdigris.storage.paths import canonical
+from verdigris.storage.texts import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from verdigris.core.settings import Stack
+    from verdigris.core.state import WorktreeState
+    from verdigris.storage.project import Project
+
+_GO_BELOW = "/..."
+"""Go's way to say a folder with all below it, which every folder means here."""
+_SLUG = re.compile(r"[A-Za-z0-9][\w.-]*")
+
+
+def resolve(project: Project, words: Sequence[str], *, cwd: Path) -> tuple[str, ...]:
+    """Native ids and paths relative to the worktree's root."""
+    return tuple(_native(project, word.replace(" > ", " › "), cwd) for word in words)
+
+
+def _native(project: Project, word: str, cwd: Path) -> str:
+    word = word.removesuffix(_GO_BELOW)
+    path = split_id(word).path
+    found = _existing(project, path, cwd)
+    if found is not None:
+        return found + word[len(path) :]
+    if native := _from_bare_name(project, word):
+        return native
+    if language_of(path) is None and (native := _from_slug(project, word)):
+        return native
+    raise UnknownTest(
+        f"there is no {path} here, so no test {word!r}.", hint=_offer(word, _test_files(project))
+    )
+
+
+def _existing(project: Project, path: str, cwd: Path) -> str | None:
+    """Relative to where the user stands, else to the worktree's root, as ids are printed."""
+    for base in (cwd, project.root):
+        if (base / path).exists():
+            found = canonical(project.root, path, cwd=base).path
+            if found is None:
+                raise UserError(f"{path} lies outside this repository.", hint="name a test inside it")
+            return found or "."
+    return None
+
+
+def _from_bare_name(project: Project, word: str) -> str | None:
+    """Among the tests that were seen last: nobody waits for a collection to have a name looked up."""
+    state = project.state()
+    known = {*(red.native_id for red in state.reds.values()), *(baseline_ids(project, state) or ())}
+    functions = {i.removesuffix(split_id(i).case) if word not in i else i for i in named_tests(word, known)}
+    if len(functions) > 1:
+        raise UnknownTest(
+            f"{word!r} is the name of {len(functions)} tests.", hint=" or ".join(sorted(functions)[:3])
+        )
+    return next(iter(functions), None)
+
+
+def _from_slug(project: Project, word: str) -> str | None:
+    """A slug, alone or with one of its cases behind it; None for what can only be a path."""
+    from verdigris.languages.test_ids import marks, native_of, refuse_duplicates
+
+    slug = _SLUG.match(word)
+    name, case = (slug[0], word[slug.end() :]) if slug else ("", word)
+    texts = _marked(project)
+    refuse_duplicates(texts)
+    known = {mark.slug: (path, mark) for path, text in texts.items() for mark in marks(path, text)}
+    if name in known:
+        path, mark = known[name]
+        return native_of(path, mark, case)
+    if "::" in word or "/" in word:
+        return None
+    raise UnknownTest(f"no test has the id {word!r}.", hint=_offer(word, [*known, *_test_files(project)]))
+
+
+def _marked(project: Project) -> dict[str, str]:
+    """The files in which annotations stand; tests of Rust stand in source files too."""
+    paths = (*_test_files(project), *_files(project, PathClass.SOURCE, (RUST,)))
+    texts = {path: text_of(project, path) for path in paths}
+    return {path: text for path, text in texts.items() if text is not None and MARK in text}
+
+
+def _test_files(project: Project) -> Iterator[str]:
+    yield from _files(project, PathClass.TEST, tuple(SUFFIXES))
+
+
+def _files(project: Project, cls: PathClass, languages: tuple[str, ...]) -> Iterator[str]:
+    for entry in project.workspace.files(project.workspace.snapshot()):
+        if language_of(entry.path) in languages and project.classify(entry.path) is cls:
+            yield entry.path
+
+
+def _offer(word: str, known: Iterable[str]) -> str:
+    close = nearest(word, known)
+    return f"did you mean {', '.join(close)}?" if close else "`tdd test` without a name runs all"
+
+
+def by_stack(stacks: Sequence[Stack], natives: Sequence[str]) -> dict[Stack, tuple[str, ...]]:
+    """Each id goes to the stack that runs its file; a folder to all that have tests in it."""
+    chosen: dict[Stack, list[str]] = {}
+    for native in natives:
+        path = split_id(native).path
+        if language_of(path) is None and path == native:
+            for stack, name in _below(stacks, path):
+                chosen.setdefault(stack, []).append(name)
+        else:
+            chosen.setdefault(stack_of(stacks, path), []).append(native)
+    return {stack: tuple(names) for stack, names in chosen.items()}
+
+
+def stack_of(stacks: Sequence[Stack], path: str) -> Stack:
+    """The innermost that holds the file, among those of its language where there is one."""
+    holding = [stack for stack in stacks if _holds(stack, path)]
+    if not holding:
+        raise UserError(f"{path} belongs to no stack of tdd.yaml.", hint="add its folder as a stack")
+    speaking = [stack for stack in holding if path.endswith(suffixes_of(stack.language))]
+    return max(speaking or holding, key=lambda stack: len(stack.root))
+
+
+def _below(stacks: Sequence[Stack], folder: str) -> Iterator[tuple[Stack, str]]:
+    """The stacks inside a folder, whole, and of those that hold it the innermost."""
+    inside = [s for s in stacks if s.root != folder and (folder == "." or s.root.startswith(f"{folder}/"))]
+    yield from ((stack, stack.root) for stack in inside)
+    holding = [stack for stack in stacks if stack not in inside and _holds(stack, folder)]
+    innermost = max((len(stack.root) for stack in holding), default=0)
+    yield from ((stack, folder) for stack in holding if len(stack.root) == innermost)
+    if not holding and not inside:
+        stack_of(stacks, folder)
+
+
+def _holds(stack: Stack, path: str) -> bool:
+    return stack.root in {".", "", path} or path.startswith(stack.root.rstrip("/") + "/")
+
+
+def baseline_ids(project: Project, state: WorktreeState) -> frozenset[str] | None:
+    """Ids that passed in the last whole run; None when there has been none."""
+    if state.baseline is None:
+        return None
+    data = project.workspace.blob_bytes(state.baseline.record)
+    if data is None:
+        return None
+    return frozenset(i for i, status in json.loads(data).items() if status == Status.PASS)

@@ -1,0 +1,110 @@
+"""One command of a test tool in a room of its own: what came of it, and what the room saw."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import closing
+from dataclasses import field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from verdigris import sandbox
+from verdigris.core.value import value
+from verdigris.execution.process import MOST_CHANNEL, Command, run
+from verdigris.execution.room.equipment import Equipment
+from verdigris.execution.room.opening import insist, notes_of, room, terms_of
+from verdigris.execution.room.room import Room
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from verdigris.execution.process import Finished
+    from verdigris.execution.room.layers import Layer
+    from verdigris.runners.protocol import Called
+    from verdigris.storage.project import Project
+
+
+@value
+class Ran:
+    finished: Finished
+    sandbox: Literal["overlay", "none"] = "none"
+    wrote: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    opened: tuple[str, ...] = ()
+
+
+@value
+class Place:
+    """In what a command is run."""
+
+    project: Project
+    layer: Layer | None = None
+    equipment: Equipment = field(default_factory=Equipment)
+    bare: bool = False
+
+    def given(self, env: Mapping[str, str], *, layer: Layer | None = None) -> Place:
+        more = replace(self.equipment, env={**self.equipment.env, **env})
+        return replace(self, equipment=more, layer=layer or self.layer)
+
+    def placing(self, folder: str, at: str) -> Place:
+        """With the folder there, written for real."""
+        return replace(self, equipment=replace(self.equipment, placed=((folder, at),)))
+
+    def shadowing(self, folder: str, at: str) -> Place:
+        """With the folder there, and nothing kept of what is written."""
+        more = (*self.equipment.shadowed, (folder, at))
+        return replace(self, equipment=replace(self.equipment, shadowed=more))
+
+
+def ran(called: Called, place: Place, timeout: float) -> Ran:
+    if place.bare:
+        return _bare(called, place, timeout)
+    return insist(place.project, partial(_in_a_room, called, place, timeout))
+
+
+def _in_a_room(called: Called, place: Place, timeout: float) -> Ran | str:
+    """Or why nothing of the project was run."""
+    with room(place.project, called.argv, layer=place.layer, equip=place.equipment.of) as made:
+        made.env |= place.equipment.env
+        finished = _finished(called, made, timeout)
+        why = sandbox.refusal(finished.exit_code, finished.output) if made.confine else None
+        if why is not None:
+            return why
+        wrote = made.wrote(place.project.classify)
+        opened = made.opened()
+        notes = (*notes_of(place.project, made.terms), *made.notes())
+        return Ran(finished, made.sandbox, wrote, notes, opened)
+
+
+def _bare(called: Called, place: Place, timeout: float) -> Ran:
+    made = Room(terms_of(place.project).unconfined(), called.argv)
+    with closing(made):
+        made.env = dict(os.environ)
+        return Ran(_finished(called, made, timeout))
+
+
+def _finished(called: Called, made: Room, timeout: float) -> Finished:
+    """All that it prints is kept: for some tools that is the report."""
+    env = {**made.env, **called.env}
+    command = Command(called.argv, Path(called.cwd), env, confine=made.confine)
+    return run(command, timeout=timeout, kept=MOST_CHANNEL // 2)
+
+
+def taken(folder: str) -> Mapping[str, bytes]:
+    """The regular files in a report folder, by relative name, but hidden ones; afterwards it is empty."""
+    found: dict[str, bytes] = {}
+    size = 0
+    for path in sorted(Path(folder).rglob("*")):
+        status = path.lstat()
+        name = str(path.relative_to(folder))
+        if (
+            stat.S_ISREG(status.st_mode)
+            and not name.startswith(".")
+            and size + status.st_size <= MOST_CHANNEL
+        ):
+            size += status.st_size
+            found[name] = path.read_bytes()
+    sandbox.clear(folder)
+    return found

@@ -1,0 +1,123 @@
+"""Runs git for an agent's `tdd sync`: confined, without programs of the agent's, and leaving nobody behind.
+
+Tests and source are writable for this one move of git's. A process that outlived it would keep that right, so
+all that git started is killed at its end; what cannot be killed stays in the record of open calls.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+from verdigris.core.actions import Deny
+from verdigris.core.regions import is_writable
+from verdigris.core.state import Phase
+from verdigris.gates.agent_shell.confining import confine
+from verdigris.gates.agent_shell.protection import found_way, protection, regions
+from verdigris.sandbox.syscalls import prctl
+from verdigris.storage import opencall
+from verdigris.storage.git import not_started, program
+from verdigris.storage.gitoptions import has_exec, plain_environment, starting_word
+from verdigris.storage.repository import read_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from verdigris.storage.project import Project
+
+TODO = "rebase-merge/git-rebase-todo"
+PATIENCE = 10.0
+"""Seconds for killing what git left behind."""
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def refusal(project: Project, argv: Sequence[str]) -> Deny | None:
+    """Git's own programs move the tree; others are the agent's to run in its shell."""
+    asked = f"`git {' '.join(argv)}`"
+    person = f"leave it out, or ask the person to run `tdd sync -- {' '.join(argv)}`"
+    if word := starting_word(argv):
+        return Deny("git-starts-a-program", f"{asked}: with `{word}` git would start another program", person)
+    if argv[0] == "rebase" and _has_exec(project):
+        return Deny("git-starts-a-program", "The rebase in progress has `exec` steps.", "take them out of it")
+    return None
+
+
+def _has_exec(project: Project) -> bool:
+    try:
+        return has_exec(os.fsdecode(read_plain(project.repo.git_dir / TODO)))
+    except OSError:
+        return False
+
+
+def run(project: Project, argv: Sequence[str], *, quiet: bool) -> tuple[int, str]:
+    """Git's exit code, and what it said where that is not shown."""
+    known = regions(project, Phase.OFF)
+    programs = [p for p in os.environ.get("PATH", "").split(":") if p.startswith("/")]
+    env = plain_environment(
+        os.environ, [path for path in programs if not is_writable(os.path.realpath(path), known)]
+    )
+    private = str(project.repo.private)
+    record = opencall.opened(private, f"tdd sync -- {' '.join(argv)}")
+    prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    others = _children()
+    try:
+        done = subprocess.run(
+            [program(env), *argv],
+            cwd=project.root,
+            env=env,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if quiet else None,
+            stderr=subprocess.STDOUT if quiet else None,
+            preexec_fn=_confining(project, record),
+        )
+    except FileNotFoundError:
+        raise not_started(project.root) from None
+    finally:
+        alone = _kill_descendants(others)
+        prctl(_PR_SET_CHILD_SUBREAPER, 0)
+        os.close(record)
+        opencall.closed(private, empty=alone)
+    return done.returncode, os.fsdecode(done.stdout or b"").strip()
+
+
+def _confining(project: Project, record: int) -> Callable[[], None] | None:
+    planned = protection(project, Phase.OFF)
+    way = found_way(planned)
+    if way is None:
+        return None
+
+    def enter() -> None:
+        confine(planned, way)
+        opencall.entered(record, opencall.namespace(user_namespace=way != "plain"))
+
+    return enter
+
+
+def _kill_descendants(others: set[int]) -> bool:
+    """Whether none is left. Whoever loses its parent becomes our child, so that killing children gets all."""
+    deadline = time.monotonic() + PATIENCE
+    while left := _children() - others:
+        if time.monotonic() > deadline:
+            return False
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)  # ours: its number stays its own until we wait for it
+        for pid in left:
+            os.waitpid(pid, 0)
+    return True
+
+
+def _children() -> set[int]:
+    mine = str(os.getpid())
+    return {int(pid) for pid in filter(str.isdigit, os.listdir("/proc")) if _parent(pid) == mine}  # noqa: PTH208
+
+
+def _parent(pid: str) -> str:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - no path of ours
+            return file.read().rpartition(b")")[2].split()[1].decode()
+    except OSError:
+        return ""

@@ -1,0 +1,70 @@
+"""The program that a client's settings name as its shell prefix, in each worktree's private folder."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import StorageError
+from verdigris.gates.agent_shell.installation import import_paths, interpreter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from verdigris.storage.repository import Repository
+
+NAME = "shell"
+HOOKS = "hook-commands"
+PACKAGES = Path(__file__).resolve().parents[3]
+ENTRY = PACKAGES / "verdigris" / "gates" / "shell.py"
+LONGEST = 120
+"""Of an interpreter in a script's first line; the oldest systems cut it at 127."""
+
+
+def launcher(repo: Repository) -> Path:
+    return repo.private / NAME
+
+
+def arguments(repo: Repository) -> list[str]:
+    """The entry and its first arguments; the command comes after them."""
+    place = [str(repo.root), str(repo.private), "\n".join(import_paths())]
+    return [interpreter(), "-I", "-S", str(ENTRY), *place]
+
+
+def program(repo: Repository) -> str:
+    """A shell in between costs a tenth of the whole call; some paths cannot do without."""
+    python, *_, root, private, paths = arguments(repo)
+    if len(os.fsencode(python)) > LONGEST or set(python) & set(" \t\n"):
+        return f'#!/bin/sh\nexec {shlex.join(arguments(repo))} "$@"\n'
+    return (
+        f"#!{python} -IS\n"
+        "import sys\n"
+        f"sys.path.append({str(PACKAGES)!a})\n"
+        "from verdigris.gates.agent_shell.run import main\n"
+        f"main([{root!a}, {private!a}, {paths!a}, *sys.argv[1:]])\n"
+    )
+
+
+def write_launcher(repo: Repository) -> Path:
+    """Written anew where it is not as it should be: after an upgrade, or a move of the repository."""
+    text = os.fsencode(program(repo))
+    target = launcher(repo)
+    try:
+        repo.private.mkdir(parents=True, exist_ok=True)
+        if not target.is_file() or target.read_bytes() != text:
+            fresh = target.with_name(f"{NAME}.{os.getpid()}")
+            fresh.write_bytes(text)
+            fresh.chmod(0o755)
+            fresh.replace(target)
+    except OSError as error:
+        raise StorageError(
+            f"cannot write {target}: {error.strerror}", hint="look for a full or read-only disk"
+        ) from error
+    return target
+
+
+def write_hook_commands(repo: Repository, commands: Iterable[str]) -> None:
+    """The client runs its hooks through the prefix, too: these pass, byte for byte, and run outside."""
+    (repo.control / HOOKS).write_bytes(b"\0".join(map(os.fsencode, commands)))

@@ -1,0 +1,156 @@
+"""Makes the card of a worktree's shell calls: what is mounted how, in this phase, on this tree."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdigris.core.actions import Actor
+from verdigris.core.errors import NotConfigured, VerdigrisError
+from verdigris.core.protection import mounts, readonly_classes
+from verdigris.core.regions import is_writable, plan_mounts
+from verdigris.gates.agent_shell import git_folders, writable
+from verdigris.gates.agent_shell.card import (
+    ANCHOR,
+    DISK,
+    HOLE,
+    MASKED,
+    READONLY,
+    Card,
+    seen,
+    surroundings,
+    write,
+)
+from verdigris.gates.agent_shell.confining import confine
+from verdigris.gates.agent_shell.installation import own
+from verdigris.sandbox.namespaces import IDS, same, ways
+from verdigris.storage.project import open_project
+from verdigris.storage.repository import LOCKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from verdigris.core.pathclass import PathClass
+    from verdigris.core.state import Phase
+    from verdigris.sandbox.namespaces import Way
+    from verdigris.storage.project import Project
+
+KINDS = {"hole": HOLE, "readonly": READONLY, "anchor": ANCHOR}
+LINK = "120000"
+LOG_LOCK = "lock"
+MAIN_SOURCE = "src"
+
+
+def main(root: str, private: str) -> None:
+    """For the entry: its exit code says whether there is a card."""
+    try:
+        refresh(root, private)
+    except VerdigrisError as error:
+        sys.exit(f"verdigris: {error.message}" + (f" ({error.hint})" if error.hint else ""))
+
+
+def refresh(root: str, private: str) -> Card:
+    control = os.path.dirname(os.path.dirname(private))  # noqa: PTH120 - names stay `str`
+    around = surroundings(control, os.environ)
+    try:
+        project = open_project(Path(root), Actor("kernel", client="shell"))
+    except NotConfigured:
+        card = Card(root, "", (), seen(control), around=around)
+    else:
+        log = seen(control)  # before the state is read: what is appended meanwhile makes a new card
+        project.repo.lock("").parent.mkdir(exist_ok=True)
+        git_folders.make_switches(project.repo)
+        writable.make_folders(os.environ, project.settings.sandbox_write)
+        planned = protection(project)
+        way = found_way(planned) or ""
+        ids = tuple((name, same(name)) for name in IDS) if way == "mapped" else ()
+        card = Card(root, way, planned, log, ids, around)
+    write(private, card)
+    return card
+
+
+def protection(project: Project, phase: Phase | None = None) -> tuple[tuple[str, int], ...]:
+    """Absolute path and kind of each mount, a folder before what is in it; as in the phase that it is in."""
+    control = str(project.repo.control)
+    masked = {f"{control}/store": MASKED, f"{control}/{LOCKS}": MASKED, f"{control}/{LOG_LOCK}": DISK}
+    planned = {path: KINDS[kind] for path, kind in plan_mounts(regions(project, phase)).items()}
+    return (*planned.items(), *masked.items(), *((disk, DISK) for disk in _disks()))
+
+
+def regions(project: Project, phase: Phase | None = None) -> dict[str, bool]:
+    """Absolute path → writable? All else is read-only; of two lines on one path the later wins."""
+    top = str(project.root)
+    files = _files(project)
+    kept = readonly_classes(phase or project.state().phase)
+    inside = mounts(_with_links(project, files, kept), kept, _roomy(project))
+    found = writable.outside_regions(os.environ)
+    found |= git_folders.git_regions(project.repo) | {top: True}
+    found |= dict.fromkeys(git_folders.hooks_in(project.root, os.environ), False)
+    found |= {f"{top}/{path}": not readonly for path, readonly in inside.items()}
+    if project.repo.git_dir != project.root / ".git":
+        found[f"{top}/.git"] = False
+    readonly, holes = own()
+    holes = [path for path in holes if is_writable(path, found)]
+    found |= dict.fromkeys(readonly, False) | dict.fromkeys(holes, True)
+    found |= writable.allowed_regions(os.environ, project.settings.sandbox_write)
+    found[str(project.repo.control)] = False
+    return found
+
+
+def found_way(planned: Iterable[tuple[str, int]]) -> Way | None:
+    """The strongest way that works here, found out by going it in a child."""
+    return next((way for way in ways() if _works(tuple(planned), way)), None)
+
+
+def _works(planned: tuple[tuple[str, int], ...], way: Way) -> bool:
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            confine(planned, way)
+            code = 0
+        finally:
+            os._exit(code)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def _files(project: Project) -> dict[str, PathClass]:
+    """A link cannot be mounted over: what it leads to has a name of its own."""
+    entries = project.workspace.files(project.workspace.snapshot())
+    return {e.path: project.classify(e.path) for e in entries if e.mode != LINK}
+
+
+def _with_links(
+    project: Project, files: Mapping[str, PathClass], kept: frozenset[PathClass]
+) -> dict[str, PathClass]:
+    """Another hard link to a protected file is as protected: its name leads to the same bytes."""
+    nodes = {path: _node(f"{project.root}/{path}") for path in files}
+    shared = {node: files[path] for path, node in nodes.items() if node and files[path] in kept}
+    return {path: shared.get(node, files[path]) if node else files[path] for path, node in nodes.items()}
+
+
+def _node(path: str) -> tuple[int, int] | None:
+    """Of a file that has more names than one."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if found.st_nlink > 1 else None
+
+
+def _roomy(project: Project) -> list[str]:
+    """Stacks' roots and source roots: builds and editable installs put folders of their own there."""
+    roots = [stack.root for stack in project.settings.stacks]
+    sources = [glob for stack in project.settings.stacks for glob in (*stack.source, MAIN_SOURCE)]
+    below = [f"{root}/{source.rstrip('/')}" for root in roots for source in sources]
+    return [os.path.normpath(path).removeprefix("./") for path in (*roots, *below)]
+
+
+def _disks() -> list[str]:
+    if os.geteuid() != 0:
+        return []
+    with os.scandir("/dev") as entries:
+        return [entry.path for entry in entries if stat.S_ISBLK(entry.stat(follow_symlinks=False).st_mode)]

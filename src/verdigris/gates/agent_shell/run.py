@@ -1,0 +1,266 @@
+"""Runs an agent's shell command: confined, with a broker outside, as if nothing stood between."""
+
+# The entry of every shell call, where every millisecond counts, and names stay `str`:
+# ruff: noqa: PTH110, PTH119, PTH120, PTH123
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # `signal` costs as much as all of this
+import gc
+import os
+import sys
+
+from verdigris.gates.agent_shell import guests
+from verdigris.gates.agent_shell.card import READONLY, Card, read, surroundings
+from verdigris.gates.agent_shell.git_leftovers import GitFolder, Namespaces
+from verdigris.gates.agent_shell.write_failure import Hearing
+from verdigris.storage import opencall, stat_cache
+from verdigris.storage.log import light
+
+TYPE_CHECKING = False  # see card.py
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import NoReturn
+
+BROKER = "TDD_BROKER"
+HOOKS = "hook-commands"
+ALIVE = b'"alive": true'
+"""Stands in the tripwire's memory where a process of the agent's was running at the last look."""
+BEGINNING, END = "beginning", "end"
+REFUSED = 126
+SHELLS = ("bash", "zsh")
+OUTSIDE = "import sys; sys.path += sys.argv.pop(1).split('\\n'); from verdigris.cli.main import run; run()"
+REFRESH = (
+    "import sys; sys.path += sys.argv[1].split('\\n'); "
+    "from verdigris.gates.agent_shell.protection import main; main(sys.argv[2], sys.argv[3])"
+)
+LOOK = (
+    "import sys; sys.path += sys.argv[1].split('\\n'); "
+    "from verdigris.turns.tripwire.calls import main; main(sys.argv[2], sys.argv[3])"
+)
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+
+
+class Place:
+    """Where a call belongs; the launcher knows it, so that no working directory has a say."""
+
+    __slots__ = ("control", "paths", "private", "root")
+
+    def __init__(self, root: str, private: str, paths: str) -> None:
+        self.root = root
+        self.private = private
+        self.control = os.path.dirname(os.path.dirname(private))
+        self.paths = paths
+        """Where our own packages lie, one a line."""
+
+    def outside(self, code: str, *arguments: str) -> list[str]:
+        """Our own interpreter, which takes nothing from an environment that an agent can write to."""
+        return [sys.executable, "-I", "-S", "-c", code, self.paths, *arguments]
+
+
+def run(place: Place, command: str) -> NoReturn:
+    if not os.access(place.private, os.W_OK) or _hook(place.control, command):
+        _shell(command, os.environ)  # confined already, or one of our own
+    card = _known(place) or _refreshed(place)
+    if card is None:
+        os.write(
+            2, b"verdigris: the state cannot be read, so the command was not run: `tdd doctor` tells more\n"
+        )
+        os._exit(REFUSED)
+    os._exit(_looked_after(place, card, command))
+
+
+def _looked_after(place: Place, card: Card, command: str) -> int:
+    if not card.way:
+        return _call(place, card, command)
+    _look(place, BEGINNING)
+    try:
+        return _call(place, card, command)
+    finally:
+        _look(place, END)
+
+
+def _hook(control: str, command: str) -> bool:
+    """Whether the client runs a hook that `tdd init` wrote, which it does by its shell, too.
+
+    The words alone are not enough, since an agent can say them: only to a hook does the client give the mark.
+    """
+    if guests.MARK not in os.environ:
+        return False
+    try:
+        with open(f"{control}/{HOOKS}", "rb") as file:
+            return os.fsencode(command) in file.read().split(b"\0")
+    except FileNotFoundError:
+        return False
+
+
+def _known(place: Place) -> Card | None:
+    return read(place.private, place.control, surroundings(place.control, os.environ))
+
+
+def _refreshed(place: Place) -> Card | None:
+    return _known(place) if _spawned(place.outside(REFRESH, place.root, place.private)) else None
+
+
+def _look(place: Place, moment: str) -> None:
+    """What is protected was written to: what an agent did goes back now, and what a person did is theirs."""
+    if _is_changed(place):
+        _spawned(place.outside(LOOK, place.root, moment))
+
+
+def _is_changed(place: Place) -> bool:
+    """As `turns.tripwire.watch.unwatched`; also where a verb within the call left something to tell."""
+    known, head = stat_cache.read(place.private), light.head(place.control)
+    if known is None or head is None:
+        return True
+    seq, root, rows = known
+    if seq != light.changed_at(head) or stat_cache.differs(root, rows):
+        return True
+    try:
+        return ALIVE in light.read(f"{place.private}/call.json")
+    except OSError:
+        return True
+
+
+def _spawned(argv: list[str]) -> bool:
+    child = os.posix_spawn(argv[0], argv, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, 2, 1)])
+    return os.waitpid(child, 0)[1] == 0
+
+
+def _call(place: Place, card: Card, command: str) -> int:
+    """While the child makes its mounts, we make its record and the broker's socket.
+
+    Memory that either of us writes to is copied: nothing is collected, and what both need is loaded before.
+    """
+    gc.disable()
+    from verdigris.sandbox.syscalls import prctl
+
+    path, linked = opencall.socket_of(place.private), _linked(place)
+    readonly = frozenset(point for point, kind in card.mounts if kind == READONLY)
+    git, left = GitFolder(place.root, place.private, readonly), None
+    go, tell = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
+    kept = guests.held(os.environ)
+    heard = Hearing() if card.way and kept < 0 else None
+    child = os.fork()
+    if child == 0:
+        os.close(go[1])
+        if kept >= 0:
+            os.dup2(kept, 2)
+        if heard is not None:
+            heard.redirect()
+        _confined(card, command, path, go[0], tell[1])
+    os.close(tell[1])
+    if heard is not None:
+        heard.begin()
+    from verdigris.gates.agent_shell.outside import Outside, listening
+
+    prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    record = opencall.opened(place.private, command)
+    socket = listening(path)
+    if namespace := os.read(tell[0], 64):
+        opencall.entered(record, namespace)
+        if card.way:
+            left = Namespaces(child, own_ids=card.way == "own")
+        for name, ids in card.ids:
+            _write(f"/proc/{child}/{name}", ids)
+        os.write(go[1], b".")
+    outside = Outside(place.outside(OUTSIDE), place.root, child, socket, (place.private, command))
+    try:
+        code = outside.wait()
+        if code and heard is not None:
+            _explain(heard, card)
+        return code
+    finally:
+        alone = outside.alone()
+        if left is not None and not alone:
+            _close_git(left, git, namespace.decode())
+        opencall.closed(place.private, empty=alone)
+        for line in git.tidy():
+            os.write(2, f"[tdd] {line}\n".encode(errors="surrogateescape"))
+        _remember_worktrees(place, linked)
+        guests.explained(kept)
+
+
+def _close_git(left: Namespaces, git: GitFolder, namespace: str) -> None:
+    """To who outlives the call; one that holds a file there open to write is ended."""
+    deadline = 3
+    while not left.close_to([git.common]) and deadline:
+        deadline -= 1
+        opencall.kill(namespace)
+
+
+def _explain(heard: Hearing, card: Card) -> None:
+    if said := heard.said():
+        from verdigris.gates.agent_shell.write_failure import explanation
+
+        os.write(2, explanation(said, card.mounts, card.root, os.environ))
+
+
+def _linked(place: Place) -> set[str]:
+    try:
+        with os.scandir(f"{os.path.dirname(place.control)}/worktrees") as entries:
+            return {f"{entry.inode()} {entry.name}" for entry in entries}
+    except OSError:
+        return set()
+
+
+def _remember_worktrees(place: Place, before: set[str]) -> None:
+    """What the call added is an agent's to write; the person's other worktrees are not."""
+    if added := _linked(place) - before:
+        from verdigris.gates.agent_shell.git_folders import remember_made
+
+        remember_made(place.private, added)
+
+
+def _write(path: str, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    os.write(descriptor, text.encode())
+    os.close(descriptor)
+
+
+def _confined(card: Card, command: str, path: str, go: int, tell: int) -> NoReturn:
+    def tell_us() -> None:
+        os.write(tell, opencall.namespace(user_namespace=card.way != "plain"))
+
+    try:
+        from verdigris.gates.agent_shell.voices import DROPPED, silenced
+
+        environment = {name: given for name, given in os.environ.items() if name not in DROPPED}
+        if card.way:
+            from verdigris.gates.agent_shell.confining import confine
+
+            environment[BROKER] = path
+            mounts = (*card.mounts, *silenced(os.environ))
+            confine(mounts, card.way, tell_us)  # type: ignore[arg-type]  # one of the ways, as it was written
+        else:
+            environment["TDD_ACTOR"] = "agent"
+            tell_us()
+        from verdigris.sandbox.syscalls import prctl
+
+        prctl(_PR_SET_PDEATHSIG, _signal.SIGKILL)
+        _wait(go)
+        _shell(command, environment)
+    except BaseException as error:  # noqa: BLE001 - whatever it is, the command must not run
+        said = f"verdigris: the command was not run, since it could not be confined: {error}\n"
+        os.write(2, said.encode(errors="surrogateescape"))
+        os._exit(REFUSED)
+
+
+def _wait(go: int) -> None:
+    if not os.read(go, 1):
+        raise OSError("the process outside went away")
+
+
+def _shell(command: str, environment: Mapping[str, str]) -> NoReturn:
+    for number in (_signal.SIGPIPE, _signal.SIGXFSZ):
+        _signal.signal(number, _signal.SIG_DFL)  # which our interpreter ignores
+    shell = environment.get("SHELL", "")
+    if os.path.basename(shell) not in SHELLS or not os.access(shell, os.X_OK):
+        shell = next((path for path in ("/bin/bash", "/usr/bin/bash") if os.path.exists(path)), "/bin/sh")
+    os.execve(shell, [shell, "-c", command], environment)  # noqa: S606 - it is the shell
+
+
+def main(argv: Sequence[str]) -> NoReturn:
+    """ROOT PRIVATE PATHS [-c] COMMAND, as the launcher and the client give them."""
+    root, private, paths, *words = argv
+    run(Place(root, private, paths), words[-1] if words else ":")

@@ -1,0 +1,3 @@
+"""One folder per coding agent."""
+
+from __future__ import annotations

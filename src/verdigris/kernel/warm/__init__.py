@@ -1,1 +1,0 @@
-"""Resident processes: test tools that stay loaded between runs, for feedback only; verdicts are cold."""

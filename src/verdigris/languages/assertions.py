@@ -1,0 +1,160 @@
+"""What a test file asserts, as a grammar told it, and what one assertion is worth beside another."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.languages.python.testfile import Assertion, Name, TestFile
+from verdigris.languages.python.testmarks import Mark as Skip
+from verdigris.languages.python.weakening.weakening_strength import Change
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from verdigris.languages.python.weakening.weakening_marks import Mark
+
+ROW = "row"
+"""The kind, and the words, of a row of a table."""
+HELPER = "()"
+"""Ends the scope of a function that no test of its file was seen to call."""
+
+
+@value
+class Word:
+    """A token; names can be renamed, local ones within their test."""
+
+    text: str
+    name: bool = False
+    local: bool = False
+    called: bool = False
+
+
+Words = tuple[Word, ...]
+
+
+@value
+class Check:
+    """How much of its subject an assertion pins: 0 nothing, 1 that it is truthy, 5 its value."""
+
+    kind: str
+    rank: float
+    subject: Words
+    expected: Words = ()
+    slack: float = 0.0
+    """How far a number may be off."""
+
+
+@value
+class PlainFact:
+    path: str
+    line: int
+    what: str
+    scope: str
+    guards: tuple[str, ...]
+    check: Check
+    match: Assertion
+    """As the same test would say it after a rename of its own variables."""
+    loose: Assertion
+    """The same, with every name open to be another."""
+    case: str = ""
+
+    def calls(self) -> set[str]:
+        return {word.text for word in self._spoken() if word.called}
+
+    def _spoken(self) -> Words:
+        return (*self.check.subject, *self.check.expected)
+
+    def names(self) -> set[str]:
+        return {word.text for word in self._spoken() if word.name}
+
+    def against(self, other: PlainFact) -> Change:
+        was, is_ = self.check, other.check
+        if ROW in {was.kind, is_.kind}:
+            return _row(was, is_)
+        if (was.kind, _text(was.subject), _text(was.expected), was.slack) == (
+            is_.kind,
+            _text(is_.subject),
+            _text(is_.expected),
+            is_.slack,
+        ):
+            return Change.SAME
+        if is_.rank == 0:
+            return Change.WEAKER if was.rank else Change.SAME
+        if not self.names() & other.names():
+            return Change.UNRELATED
+        if was.rank != is_.rank:
+            if is_.rank < was.rank:
+                return Change.WEAKER
+            return Change.STRONGER if self.names() <= other.names() else Change.CHANGED
+        return _alike(was, is_)
+
+
+def _row(was: Check, is_: Check) -> Change:
+    if was.kind != is_.kind:
+        return Change.UNRELATED
+    return Change.SAME if _text(was.subject) == _text(is_.subject) else Change.UNRELATED
+
+
+def _alike(was: Check, is_: Check) -> Change:
+    one, two = _text(was.subject), _text(is_.subject)
+    if was.slack != is_.slack and one == two:
+        return Change.WEAKER if is_.slack > was.slack else Change.STRONGER
+    if _text(was.expected) == _text(is_.expected) and was.kind == is_.kind:
+        if _is_call_on(two, one):
+            return Change.WEAKER
+        if _is_call_on(one, two):
+            return Change.STRONGER
+    return Change.CHANGED
+
+
+def _is_call_on(outer: str, inner: str) -> bool:
+    """`f ( 1 ) . trim ( )` keeps less of the answer than `f ( 1 )`."""
+    return outer != inner and "(" in inner and (outer.startswith(f"{inner} .") or f"( {inner} )" in outer)
+
+
+def _text(words: Iterable[Word]) -> str:
+    return " ".join(word.text for word in words)
+
+
+def assertion(
+    line: int, what: str, scope: str, guards: Sequence[str], words: Words, *, loose: bool
+) -> Assertion:
+    """`loose`: every name may be another one, not only a test's own."""
+    shown = [word if word.name and (loose or word.local) else None for word in words]
+    places = tuple(Name(word.text, word.local) for word in shown if word is not None)
+    texts = [word.text if open_ is None else "$" for word, open_ in zip(words, shown, strict=True)]
+    return Assertion(line, what, scope, "|".join([*guards, " ".join(texts)]), places)
+
+
+@value
+class TestSeen:
+    __test__ = False
+
+    name: str
+    line: int
+    body: str
+    last: int = 0
+    """The line where it ends."""
+
+
+@value
+class Reading:
+    """One file."""
+
+    tests: tuple[TestSeen, ...] = ()
+    facts: tuple[PlainFact, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    functions: Mapping[str, str] = field(default_factory=dict)
+    """By body, the name and line of each function that is no test."""
+    whole: bool = True
+    """All of the file could be read."""
+
+    def as_test_file(self) -> TestFile:
+        skips = (Skip(mark.line, mark.what) for mark in self.marks)
+        return TestFile(
+            tuple(fact.loose for fact in self.facts),
+            tuple((test.name, test.line) for test in self.tests),
+            tuple(skips),
+        )

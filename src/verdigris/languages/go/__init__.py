@@ -1,0 +1,3 @@
+"""Go: tests, stubs and conventions."""
+
+from __future__ import annotations

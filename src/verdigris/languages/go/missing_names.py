@@ -1,0 +1,299 @@
+"""What a test in Go asks of a package that does not declare it, with the types that its text tells."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from verdigris.languages.grammar.trees import first, part, parts, said, tree_of, walk
+from verdigris.languages.missing_names import Argument, Call, Kind, Wanted, merged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tree_sitter import Node
+
+_LITERALS = {
+    "int_literal": "int",
+    "float_literal": "float64",
+    "interpreted_string_literal": "string",
+    "raw_string_literal": "string",
+    "rune_literal": "rune",
+    "true": "bool",
+    "false": "bool",
+}
+_NAMES = {"int": "n", "float64": "x", "string": "s", "rune": "r", "bool": "ok"}
+_BUILT_IN = frozenset(
+    {
+        *(
+            "append",
+            "cap",
+            "clear",
+            "close",
+            "complex",
+            "copy",
+            "delete",
+            "imag",
+            "len",
+            "make",
+            "max",
+            "min",
+        ),
+        *(
+            "new",
+            "panic",
+            "print",
+            "println",
+            "real",
+            "recover",
+            "any",
+            "bool",
+            "byte",
+            "comparable",
+            "error",
+        ),
+        *("complex64", "complex128", "float32", "float64", "int", "int8", "int16", "int32", "int64", "rune"),
+        *("string", "uint", "uint8", "uint16", "uint32", "uint64", "uintptr", "true", "false", "nil", "iota"),
+    }
+)
+_EQUAL = re.compile(
+    r"(?:assert|require|is)\.(?:Equal|EqualValues|Exactly)|reflect\.DeepEqual|cmp\.(?:Equal|Diff)"
+)
+_COMPARES = frozenset({"==", "!=", "<", ">", "<=", ">="})
+
+
+def imports(path: str, data: bytes) -> dict[str, str]:
+    """Local name → import path."""
+    root, _ = tree_of(path, data)
+    specs = [node for node in walk(root) if node.type == "import_spec"]
+    paths = [(said(part(spec, "name")), said(part(spec, "path")).strip('"`')) for spec in specs]
+    return {name or at.rpartition("/")[2]: at for name, at in paths}
+
+
+def package_of(path: str, data: bytes) -> str:
+    root, _ = tree_of(path, data)
+    return said(next(iter(parts(first(parts(root), "package_clause"))), None))
+
+
+def declared(path: str, data: bytes) -> dict[str, str]:
+    """What a file declares, with the types of its functions' results; methods as `Type.Name`."""
+    root, _ = tree_of(path, data)
+    found: dict[str, str] = {}
+    for node in walk(root):
+        match node.type:
+            case "function_declaration":
+                found[said(part(node, "name"))] = said(part(node, "result"))
+            case "method_declaration":
+                receiver = said(part(node, "receiver")).strip("()").rpartition(" ")[2].lstrip("*")
+                found[f"{receiver.partition('[')[0]}.{said(part(node, 'name'))}"] = said(part(node, "result"))
+            case "type_spec" | "type_alias" | "const_spec" | "var_spec":
+                found |= {said(name): "" for name in node.children_by_field_name("name")}
+                for one in walk(node):
+                    if one.type == "field_declaration":
+                        names = one.children_by_field_name("name")
+                        found |= {f"{said(part(node, 'name'))}.{said(n)}": "" for n in names}
+    return found
+
+
+def asked(path: str, data: bytes, known: Mapping[str, str], package: str = "") -> tuple[Wanted, ...]:
+    """`known`: what the package declares; `package`: its name in the test, empty for a test inside it."""
+    root, _ = tree_of(path, data)
+    found: list[Wanted] = []
+    for function in parts(root):
+        if function.type in {"function_declaration", "method_declaration"}:
+            found += _Reading(function, known, package).wanted()
+    return merged(found)
+
+
+class _Reading:
+    """One function of a test."""
+
+    def __init__(self, function: Node, known: Mapping[str, str], package: str) -> None:
+        self._nodes = list(walk(function))
+        self._known = known
+        self._package = package
+        self._types: dict[str, str] = {}
+        self._fields: dict[str, str] = {}
+        for node in self._nodes:
+            self._bind(node)
+
+    def _bind(self, node: Node) -> None:
+        match node.type:
+            case "parameter_declaration" | "var_spec":
+                for name in node.children_by_field_name("name"):
+                    self._types[said(name)] = said(part(node, "type"))
+            case "field_declaration":
+                for name in node.children_by_field_name("name"):
+                    self._fields[said(name)] = said(part(node, "type"))
+            case "short_var_declaration":
+                left, right = parts(part(node, "left")), parts(part(node, "right"))
+                for at, name in enumerate(left):
+                    value = right[at] if len(right) == len(left) else None
+                    self._types.setdefault(said(name), self._type(value))
+            case "range_clause":
+                for name in parts(part(node, "left")):
+                    self._types.setdefault(said(name), "")
+
+    def wanted(self) -> Iterator[Wanted]:
+        for node in self._nodes:
+            match node.type:
+                case "identifier" | "type_identifier" if not self._package:
+                    if self._is_missing(said(node)) and not _is_label(node):
+                        yield from self._name(node, said(node))
+                case "selector_expression" | "qualified_type":
+                    yield from self._selected(node)
+
+    def _selected(self, node: Node) -> Iterator[Wanted]:
+        owner = part(node, "operand") or part(node, "package")
+        name = said(part(node, "field") or part(node, "name"))
+        if self._package and said(owner) == self._package:
+            if name not in self._known:
+                yield from self._name(node, name)
+            return
+        made = self._type(owner).lstrip("*&").removeprefix(f"{self._package}." if self._package else "")
+        if made.isidentifier() and made not in _BUILT_IN and f"{made}.{name}" not in self._known:
+            calls = self._calls(node)
+            kind: Kind = "function" if calls else "value"
+            member = Wanted("", name, kind, calls, type="" if calls else self._expected(node))
+            yield Wanted("", made, "class", members=(member,))
+
+    def _is_missing(self, name: str) -> bool:
+        return name not in self._known and name not in _BUILT_IN and name not in self._types and name != "_"
+
+    def _name(self, node: Node, name: str) -> Iterator[Wanted]:
+        if calls := self._calls(node):
+            yield Wanted("", name, "function", calls)
+            if (made := _constructed(name)) and made not in self._known:
+                yield Wanted("", made, "class")
+            return
+        parent = node.parent
+        if node.type in {"type_identifier", "qualified_type"}:
+            yield Wanted("", name, "class", members=tuple(self._literal_fields(node)))
+        elif name.startswith("Err"):
+            yield Wanted("", name, "error")
+        elif parent is not None and parent.type != "selector_expression":
+            yield Wanted("", name, "value", type=self._expected(node))
+
+    def _literal_fields(self, node: Node) -> Iterator[Wanted]:
+        literal = node.parent
+        if literal is None or literal.type != "composite_literal":
+            return
+        for element in parts(part(literal, "body")):
+            if element.type == "keyed_element":
+                key, inner = said(part(element, "key")), part(element, "value")
+                value = next(iter(parts(inner)), None) if inner is not None else None
+                yield Wanted("", key, "value", type=self._type(value))
+
+    def _calls(self, node: Node) -> tuple[Call, ...]:
+        call = node.parent
+        if call is None or call.type != "call_expression" or part(call, "function") != node:
+            return ()
+        given = parts(part(call, "arguments"))
+        arguments = tuple(Argument(_parameter(one, self._type(one)), self._type(one)) for one in given)
+        return (Call(arguments, result=self._results(call, said(node))),)
+
+    def _results(self, call: Node, name: str) -> tuple[str, ...]:
+        """The types of what a call gives back; `any` where something is used and cannot be told."""
+        parent = call.parent
+        above = parent.parent if parent is not None and parent.type == "expression_list" else parent
+        if above is None or above.type == "expression_statement":
+            return ()
+        made = _constructed(name.rpartition(".")[2])
+        if above.type in {"short_var_declaration", "assignment_statement"}:
+            names = [said(one) for one in parts(part(above, "left"))]
+            return tuple(self._variable(one, made if at == 0 else "") for at, one in enumerate(names))
+        if made:
+            return (self._pointer(made),)
+        if above.type in {"if_statement", "unary_expression"}:
+            return ("bool",)
+        return (self._expected(call) or "any",)
+
+    def _pointer(self, made: str) -> str:
+        return f"*{made}"
+
+    def _variable(self, name: str, made: str) -> str:
+        if made:
+            return self._pointer(made)
+        if name == "_":
+            return "any"
+        if name.lower().startswith("err"):
+            return "error"
+        if name in {"ok", "found", "exists"}:
+            return "bool"
+        uses = [node for node in self._nodes if node.type == "identifier" and said(node) == name]
+        return next((kind for node in uses if (kind := self._expected(node))), "any")
+
+    def _expected(self, node: Node) -> str:
+        """The type that an expression is compared with."""
+        parent = node.parent
+        if parent is None:
+            return ""
+        if parent.type == "binary_expression" and said(part(parent, "operator")) in _COMPARES:
+            others = [one for one in parts(parent) if one != node]
+            return self._type(others[0]) if others else ""
+        if parent.type == "argument_list" and _EQUAL.fullmatch(said(part(parent.parent, "function"))):
+            others = [one for one in parts(parent) if one != node and said(one) != "t"]
+            return next((kind for one in others if (kind := self._type(one))), "")
+        if parent.type == "unary_expression" and said(parent).startswith("!"):
+            return "bool"
+        return "bool" if parent.type == "if_statement" and part(parent, "condition") == node else ""
+
+    def _type(self, node: Node | None) -> str:
+        """As far as the text tells; empty where it does not."""
+        if node is None:
+            return ""
+        match node.type:
+            case kind if kind in _LITERALS:
+                return _LITERALS[kind]
+            case "composite_literal":
+                return re.sub(r"^\[\.\.\.\]", "[]", self._bare(said(part(node, "type"))))
+            case "unary_expression":
+                inner = self._type(part(node, "operand"))
+                return f"*{inner}" if said(node).startswith("&") and inner else inner
+            case "parenthesized_expression":
+                return self._type(next(iter(parts(node)), None))
+            case "binary_expression":
+                return "bool" if said(part(node, "operator")) in _COMPARES else self._type(part(node, "left"))
+            case "identifier":
+                return self._types.get(said(node), "")
+            case "selector_expression":
+                return self._fields.get(said(part(node, "field")), "")
+            case "call_expression":
+                return self._of_call(said(part(node, "function")))
+            case _:
+                return ""
+
+    def _of_call(self, name: str) -> str:
+        bare = self._bare(name)
+        if bare in _BUILT_IN and bare not in {"append", "make", "new", "len", "cap"}:
+            return bare
+        if bare in {"len", "cap"}:
+            return "int"
+        made = _constructed(bare)
+        return self._known.get(bare) or (self._pointer(made) if made else "")
+
+    def _bare(self, name: str) -> str:
+        return name.replace(f"{self._package}.", "") if self._package else name
+
+
+def _is_label(node: Node) -> bool:
+    """A name of something else: a field, a key, an import, a declared function."""
+    parent = node.parent
+    if parent is None or (part(parent, "name") == node and parent.type.endswith("_declaration")):
+        return True
+    if parent.type == "literal_element" and parent.parent is not None:
+        return part(parent.parent, "key") == parent
+    return parent.type in {"selector_expression", "qualified_type", "import_spec", "package_clause"}
+
+
+def _constructed(name: str) -> str:
+    """The type that `NewMoney` makes, by convention."""
+    found = re.fullmatch(r"New([A-Z]\w*)", name)
+    return found[1] if found else ""
+
+
+def _parameter(node: Node, kind: str) -> str:
+    name = said(node).rpartition(".")[2]
+    if node.type in {"identifier", "selector_expression"} and name.isidentifier() and name[:1].islower():
+        return name
+    return _NAMES.get(kind, "items" if kind.startswith("[]") else "value")

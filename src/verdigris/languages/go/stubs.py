@@ -1,0 +1,185 @@
+"""What a stub looks like in Go: declarations without behaviour, bodies that panic or return a constant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.languages.grammar.stubs import Item, Seen, faulty, head_form, inside, unmarked, within
+from verdigris.languages.grammar.trees import COMMENTS, first, line_of, part, parts, said, shape, walk
+from verdigris.languages.python.stubs import StubFinding
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from tree_sitter import Node
+
+_LITERALS = frozenset(
+    {
+        *("int_literal", "float_literal", "imaginary_literal", "rune_literal", "interpreted_string_literal"),
+        *("raw_string_literal", "nil", "true", "false", "iota"),
+    }
+)
+_ERRORS = frozenset({"errors.New", "fmt.Errorf"})
+_GROUPS = frozenset({"type_declaration", "var_declaration", "import_declaration"})
+_DIRECTIVES = ("//go:", "// +build", "//export ", "//line ")
+
+
+class GoForms:
+    def items(self, scope: Node) -> list[Item]:
+        return [item for node in scope.children for item in _items(node)]
+
+    def known(self, root: Node) -> tuple[frozenset[str], frozenset[str]]:
+        items = self.items(root)
+        bound = {name for item in items for name in item.names}
+        declared = {said(n) for node in walk(root) for n in node.children_by_field_name("name")}
+        made = (node for node in walk(root) if node.type == "short_var_declaration")
+        declared |= {said(n) for node in made for n in walk(part(node, "left") or node)}
+        used = {said(node) for node in walk(root) if node.type in {"identifier", "type_identifier"}}
+        types = {name for item in items if item.node.type == "type_spec" for name in item.names}
+        return frozenset(bound | (used - declared)), frozenset(types)
+
+    def raises(self, node: Node) -> bool:
+        return node.type == "call_expression" and said(part(node, "function")) == "panic"
+
+    def continues(self, old: Item, new: Item) -> bool:
+        bodies = _body(old.node), _body(new.node)
+        if None in bodies or old.node.type != new.node.type or _head(old.node) != _head(new.node):
+            return False
+        # Constants count from the top of their group.
+        firsts = [self.items(body)[:1] for body in bodies if body]
+        same = [item.form for item in firsts[0]] == [item.form for item in firsts[1]]
+        return same or old.node.type != "const_declaration"
+
+    def growth(self, old: Item, new: Item, seen: Seen) -> Iterator[StubFinding]:
+        yield from within(self, new, _body(old.node), _body(new.node), inside(seen, new))
+
+    def addition(self, item: Item, seen: Seen) -> Iterator[StubFinding]:
+        node = item.node
+        match node.type:
+            case "import_spec":
+                if said(part(node, "name")) in {"_", "."} or said(part(node, "path")) == '"C"':
+                    yield StubFinding(item.line, f"{item.called} brings what nobody sees here")
+            case "package_clause" if not seen.existing:
+                return
+            case "function_declaration" | "method_declaration":
+                yield from unmarked(item, seen)
+                if said(part(node, "name")) == "init" and node.type == "function_declaration":
+                    yield StubFinding(item.line, "`init` runs although nobody calls it")
+                yield from faulty(item, _body_fault(part(node, "body")))
+            case "type_spec" | "type_alias" | "method_elem" | "type_elem":
+                yield from unmarked(item, seen)
+            case "field_declaration":
+                yield from unmarked(item, seen)
+                if part(node, "name") is None and seen.existing:
+                    yield StubFinding(item.line, f"{item.called} would bring its methods to existing code")
+            case "var_spec" | "const_spec":
+                yield from unmarked(item, seen)
+                values = parts(part(node, "value"))
+                yield from faulty(item, None if all(map(constant, values)) else "the value is not a constant")
+            case "const_declaration":
+                yield from within(self, item, None, node, inside(seen, item))
+            case _:
+                yield StubFinding(item.line, f"{item.called} does work")
+
+
+def _items(node: Node) -> Iterator[Item]:
+    if node.type in COMMENTS:
+        if said(node).startswith(_DIRECTIVES):
+            yield Item(node, form=said(node).strip())
+    elif node.type in _GROUPS or node.type in {"import_spec_list", "var_spec_list", "statement_list"}:
+        for child in node.children:
+            yield from _items(child)
+    elif node.is_named and node.type != "empty_statement":
+        body = _body(node)
+        yield Item(node, (), _names(node), line_of(body) if body else 0, shape(node))
+
+
+def _names(node: Node) -> tuple[str, ...]:
+    match node.type:
+        case "import_spec":
+            alias, path = said(part(node, "name")), said(part(node, "path")).strip('"`')
+            return (alias or path.rpartition("/")[2],)
+        case "method_declaration":
+            receiver = said(part(node, "receiver")).strip("()").rpartition(" ")[2]
+            return (f"{receiver.lstrip('*').partition('[')[0]}.{said(part(node, 'name'))}",)
+        case "package_clause" | "const_declaration" | "type_elem":
+            return ()
+        case _:
+            names = [said(name) for name in node.children_by_field_name("name")]
+            return tuple(name for name in names if name != "_")
+
+
+def _body(node: Node) -> Node | None:
+    """What holds the members of a type, or the entries of a group of constants."""
+    match node.type:
+        case "type_spec":
+            kind = part(node, "type")
+            if kind is not None and kind.type == "struct_type":
+                return first(parts(kind), "field_declaration_list")
+            return kind if kind is not None and kind.type == "interface_type" else None
+        case "const_declaration":
+            return node
+        case _:
+            return None
+
+
+def _head(node: Node) -> str:
+    return f"{node.type} {head_form(node, 'type')}" if node.type == "type_spec" else node.type
+
+
+def _body_fault(body: Node | None) -> str | None:
+    statements = parts(first(parts(body), "statement_list"))
+    zeros = {said(n) for s in statements if s.type == "var_declaration" for n in _zero_names(s)}
+    if all(_is_empty(node, zeros) for node in statements):
+        return None
+    return "the body does more than panic or return a constant"
+
+
+def _zero_names(node: Node) -> Iterator[Node]:
+    for spec in parts(node):
+        if part(spec, "value") is None:
+            yield from spec.children_by_field_name("name")
+
+
+def _is_empty(node: Node, zeros: set[str]) -> bool:
+    match node.type:
+        case "expression_statement":
+            (call,) = parts(node)[:1] or [node]
+            return _called(call, {"panic"})
+        case "return_statement":
+            values = [value for listed in parts(node) for value in parts(listed)]
+            return all(constant(value) or said(value) in zeros for value in values)
+        case "assignment_statement":
+            kinds = {n.type for n in walk(part(node, "right") or node)}
+            blank = all(said(n) == "_" for n in parts(part(node, "left")))
+            return blank and kinds <= {"expression_list", "identifier", ","}
+        case "var_declaration":
+            return all(part(spec, "value") is None for spec in parts(node))
+        case _:
+            return False
+
+
+def constant(node: Node) -> bool:
+    match node.type:
+        case kind if kind in _LITERALS:
+            return True
+        case "unary_expression" | "parenthesized_expression":
+            return all(map(constant, parts(node)))
+        case "composite_literal":
+            return all(map(constant, parts(part(node, "body"))))
+        case "literal_element" | "literal_value" | "expression_list":
+            return all(map(constant, parts(node)))
+        case "keyed_element":
+            value = part(node, "value")
+            return value is not None and constant(value)
+        case "binary_expression":
+            return all(map(constant, parts(node)))
+        case "call_expression":
+            return _called(node, _ERRORS)
+        case _:
+            return False
+
+
+def _called(node: Node, names: Collection[str]) -> bool:
+    """One of these functions, with constants."""
+    return said(part(node, "function")) in names and all(map(constant, parts(part(node, "arguments"))))

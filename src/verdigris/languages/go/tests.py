@@ -1,0 +1,211 @@
+"""Tests in Go: what `t` is told under which condition, testify, gomega, tables and subtests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from verdigris.languages.assertions import Check, Word
+from verdigris.languages.go.checks import TESTIFY, gomega, negated, testify
+from verdigris.languages.grammar.suite import At, Suite
+from verdigris.languages.grammar.trees import COMMENTS, first, on_one_line, part, parts, said, walk
+from verdigris.languages.grammar.words import spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+_TESTS = ("Test", "Benchmark", "Fuzz", "Example")
+_FAILS = frozenset({"Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"})
+_SKIPS = frozenset({"Skip", "Skipf", "SkipNow"})
+_OWNERS = frozenset({"t", "tb", "b", "f", "tt"})
+_OUTPUT = ("output:", "unordered output:")
+
+
+@dataclass(slots=True)
+class GoSuite(Suite):
+    leaves: frozenset[str] = frozenset(
+        {"return_statement", "break_statement", "continue_statement", "goto_statement"}
+    )
+    functions_of: frozenset[str] = frozenset({"func_literal", "function_declaration", "method_declaration"})
+
+    def named(self, node: Node) -> tuple[str, Node] | None:
+        name = said(part(node, "name"))
+        if node.type == "function_declaration" and not (_is_test(name) or name == "TestMain"):
+            return name, node
+        return None
+
+    def bound(self, node: Node, at: At) -> At:
+        if node.type == "assignment_statement":
+            for name in parts(part(node, "left")):
+                at = at.binding(said(name), None)
+        if node.type != "short_var_declaration":
+            return at
+        left, right = parts(part(node, "left")), parts(part(node, "right"))
+        alone = len(left) == len(right)
+        for index, name in enumerate(left):
+            value = spelled(right[index], at.names) if alone else None
+            if not alone and len(right) == 1:
+                value = (*spelled(right[0], at.names), Word(f"#{index}"))
+            at = at.binding(said(name), value)
+        return at
+
+    def may_leave(self, statement: Node) -> bool:
+        """Where the test has failed already, leaving takes nothing away."""
+        return not any(map(_is_failing, walk(statement))) and Suite.may_leave(self, statement)
+
+    def visit(self, node: Node, at: At) -> None:
+        match node.type:
+            case "function_declaration":
+                self._function(node, at)
+            case "comment" | "import_declaration":
+                return
+            case "block":
+                self.block(first(parts(node), "statement_list") or node, at)
+            case "if_statement":
+                self._branch(node, at)
+            case "for_statement":
+                self._loop(node, at)
+            case "expression_case" | "type_case" | "default_case":
+                self.within(node, at.under(f"case {on_one_line(part(node, 'value'))}"))
+            case "call_expression":
+                self._call(node, at)
+            case _:
+                self.within(node, at)
+
+    def _function(self, node: Node, at: At) -> None:
+        name, body = said(part(node, "name")), part(node, "body")
+        if name == "TestMain":
+            if body is not None and "m.Run()" not in said(body).replace(" ", ""):
+                self.mark("hook", node, on_one_line(node), "")
+            return
+        if not _is_test(name) or body is None:
+            return
+        self.test(name, node, body)
+        inner = replace(at, scope=name, test=True)
+        if name.startswith("Example"):
+            self._output(body, inner)
+        self.visit(body, inner)
+
+    def _output(self, body: Node, at: At) -> None:
+        comments = [n for n in walk(body) if n.type in COMMENTS]
+        texts = [said(n).removeprefix("//").strip() for n in comments]
+        start = next((i for i, text in enumerate(texts) if text.lower().startswith(_OUTPUT)), None)
+        if start is not None:
+            words = tuple(Word(text) for text in texts[start:])
+            self.fact(comments[start], Check("output", 5, (Word("output", name=True),), words), at)
+
+    def _branch(self, node: Node, at: At) -> None:
+        initial, condition = part(node, "initializer"), part(node, "condition")
+        if initial is not None:
+            self.visit(initial, at)
+            at = self.bound(initial, at)
+        then, other = part(node, "consequence"), part(node, "alternative")
+        if condition is None or then is None:
+            return
+        if _fails(then):
+            for check in negated(condition, at):
+                self.fact(condition, check, at)
+        else:
+            self.visit(then, at.under(f"if {on_one_line(condition)}"))
+        if other is not None and _fails(other):
+            self.fact(condition, Check("if", 3, spelled(condition, at.names)), at)
+        elif other is not None:
+            self.visit(other, at.under(f"else {on_one_line(condition)}"))
+
+    def _loop(self, node: Node, at: At) -> None:
+        clause, body = first(parts(node), "range_clause", "for_clause"), part(node, "body")
+        over = part(clause, "right")
+        words = spelled(over, at.names)
+        table = next(iter(_tables(over, node)), None)
+        if table is not None:
+            self.rows(table, at)
+        elif clause is not None:
+            at = at.under(f"for {' '.join(word.text for word in words) or on_one_line(clause)}")
+        for name in parts(part(clause, "left")):
+            at = at.binding(said(name), None)
+        if body is not None:
+            self.visit(body, at)
+
+    def _call(self, node: Node, at: At) -> None:
+        function, arguments = part(node, "function"), parts(part(node, "arguments"))
+        owner, method = said(part(function, "operand")), said(part(function, "field"))
+        if owner in _OWNERS and method in _SKIPS:
+            self.mark("skipped", node, " ".join((*at.guards, on_one_line(node))), at.scope)
+        elif _is_failing(node):
+            self.fact(node, Check("fail", 3, (Word("fail", name=True),)), at)
+        elif owner in _OWNERS and method == "Run" and arguments:
+            self._subtest(arguments, at)
+        elif owner in {"assert", "require", "is", "s", "suite"} and (method.removesuffix("f") in TESTIFY):
+            self.fact(
+                node,
+                testify(method.removesuffix("f"), arguments, at, with_t=owner in {"assert", "require"}),
+                at,
+            )
+        elif method in {"To", "Should", "NotTo", "ToNot", "ShouldNot"}:
+            self.fact(node, gomega(function, method, arguments, at), at)
+        elif (
+            function is not None
+            and function.type == "identifier"
+            and self.called(said(function), arguments, at)
+        ):
+            return
+        else:
+            self.within(node, at)
+
+    def _subtest(self, arguments: list[Node], at: At) -> None:
+        name = said(arguments[0]).strip('"`').replace(" ", "_")
+        literal = arguments[0].type.endswith("string_literal")
+        inner = replace(at, scope=f"{at.scope}/{name}") if literal else at
+        body = first(arguments[1:], "func_literal")
+        if literal:
+            self.test(inner.scope, arguments[0], body)
+        if body is not None:
+            self.within(body, inner)
+        elif len(arguments) > 1:
+            self.called(said(arguments[1]), (), inner)
+
+
+def _is_test(name: str) -> bool:
+    """As `go test` tells: what follows the word is no small letter."""
+    for word in _TESTS:
+        rest = name.removeprefix(word)
+        if name.startswith(word) and name != "TestMain" and not rest[:1].islower():
+            return True
+    return False
+
+
+def _is_failing(node: Node) -> bool:
+    function = part(node, "function") if node.type == "call_expression" else None
+    return said(part(function, "field")) in _FAILS and said(part(function, "operand")) in _OWNERS
+
+
+def _fails(block: Node) -> bool:
+    statements = parts(first(parts(block), "statement_list"))
+    return any(_is_failing(call) for s in statements if s.type == "expression_statement" for call in parts(s))
+
+
+def _tables(over: Node | None, loop: Node) -> Iterator[list[Node]]:
+    """The literal that a loop goes through: in place, or declared above it."""
+    if over is None:
+        return
+    found = over
+    if over.type == "identifier":
+        scope = loop
+        while scope.parent is not None and found is over:
+            scope = scope.parent
+            found = _declared(scope, said(over)) or found
+    if found.type == "composite_literal":
+        yield parts(part(found, "body"))
+
+
+def _declared(scope: Node, name: str) -> Node | None:
+    for node in scope.children:
+        inner = parts(node) if node.type == "var_declaration" else [node]
+        for one in inner:
+            names = parts(part(one, "left")) or ([n] if (n := part(one, "name")) else [])
+            values = parts(part(one, "right")) or parts(part(one, "value"))
+            if [said(n) for n in names] == [name] and len(values) == 1:
+                return values[0]
+    return None

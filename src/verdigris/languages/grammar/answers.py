@@ -1,0 +1,146 @@
+"""Source that holds the values of its tests, in languages that a grammar reads: a person is shown which."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core import languages
+from verdigris.languages.grammar.trees import (
+    COMMENTS,
+    Unparsed,
+    grammar_of,
+    line_of,
+    parsed,
+    part,
+    said,
+    short,
+)
+from verdigris.languages.python.concerns import Concern
+from verdigris.languages.python.concerns.concerns_tests import telling
+from verdigris.languages.rust import rusttests
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from tree_sitter import Node
+
+    Value = int | float | str
+
+_NUMBERS = frozenset({"number", "int_literal", "float_literal", "integer_literal"})
+_TEXTS = frozenset({"string", "interpreted_string_literal", "raw_string_literal", "string_literal"})
+_ROWS = frozenset({"array", "array_expression", "literal_value"})
+_ANSWERING = _ROWS | {
+    *("return_statement", "return_expression", "arrow_function", "block", "pair", "keyed_element"),
+    *("switch_case", "expression_case", "match_arm", "match_pattern", "tuple_expression"),
+}
+_THROUGH = frozenset(
+    {
+        *("parenthesized_expression", "ternary_expression", "expression_list", "unary_expression"),
+        *("literal_element", "expression_statement", "as_expression", "reference_expression"),
+        *("call_expression", "field_expression", "arguments", "or_pattern"),
+    }
+)
+"""Between a value and what is done with it; of calls only those that convert it."""
+_CONVERTING = (".to_string", ".to_owned", ".into", "String::from", "string", "int", "int64", "float64")
+_EQUAL = frozenset({"==", "===", "!=", "!=="})
+_SILENT = frozenset(
+    {"import_statement", "import_declaration", "use_declaration", "throw_statement", "attribute_item"}
+)
+_SHOWN = 3
+_PRINTABLE = range(32, 127)
+
+
+def copied_answers(
+    before: Mapping[str, bytes | None], after: Mapping[str, bytes | None], tests: Iterable[tuple[str, bytes]]
+) -> Iterator[Concern]:
+    """Source by path, and the files of tests; those of Rust may be source as well."""
+    texts = {path: data for path, data in after.items() if data is not None}
+    inside = ((path, data) for path, data in texts.items() if grammar_of(path) == languages.RUST)
+    asked = {value for path, data in tests for _, value in _values(path, data)}
+    asked |= {value for path, data in inside for _, value in _values(path, data, only_tests=True)}
+    for path, data in texts.items():
+        old = {value for _, value in _values(path, _bare(path, before.get(path) or b""))}
+        found: dict[Value, int] = {}
+        for node, value in _standing(path, _bare(path, data)):
+            if value in asked and value not in old:
+                found.setdefault(value, line_of(node))
+        if found:
+            told = ", ".join(f"`{short(repr(value), 20)}`" for value in [*found][:_SHOWN])
+            more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+            what = f"{told}{more}: copied from the tests, and returned, looked up or compared"
+            yield Concern("expected-literals", path, min(found.values()), what, blocks=False)
+
+
+def _bare(path: str, data: bytes) -> bytes:
+    return rusttests.without_tests(data) if grammar_of(path) == languages.RUST else data
+
+
+def _standing(path: str, data: bytes) -> Iterator[tuple[Node, Value]]:
+    root = parsed(path, data)
+    if isinstance(root, Unparsed):
+        return
+    for node in _nodes(root):
+        if node.type in _ROWS and (text := _spelled(node)):
+            yield node, text
+        if (value := _value(node)) is not None and _answers(node):
+            yield node, value
+
+
+def _values(path: str, data: bytes, *, only_tests: bool = False) -> Iterator[tuple[Node, Value]]:
+    root = parsed(path, data)
+    if isinstance(root, Unparsed):
+        return
+    bare = rusttests.without_tests(data) if only_tests else b""
+    for node in _nodes(root):
+        if only_tests and bare[node.start_byte : node.end_byte] == data[node.start_byte : node.end_byte]:
+            continue
+        if (value := _value(node)) is not None:
+            yield node, value
+
+
+def _nodes(root: Node) -> Iterator[Node]:
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.type in COMMENTS or node.type in _SILENT:
+            continue
+        yield node
+        if node.type not in _TEXTS:
+            stack += reversed(node.children)
+
+
+def _value(node: Node) -> Value | None:
+    text = said(node)
+    found: Value | None = None
+    if node.type in _TEXTS:
+        found = text.strip("\"'`")
+    elif node.type in _NUMBERS:
+        try:
+            found = int(text.replace("_", "")) if "." not in text else float(text.replace("_", ""))
+        except ValueError:
+            return None
+    return found if telling(found) and not isinstance(found, bytes) else None
+
+
+def _answers(node: Node) -> bool:
+    above = node.parent
+    while above is not None and above.type in _THROUGH:
+        if above.type == "call_expression" and not said(part(above, "function")).endswith(_CONVERTING):
+            return False
+        if above.type == "ternary_expression" and part(above, "condition") == node:
+            return False
+        node, above = above, above.parent
+    if above is None:
+        return False
+    if above.type == "binary_expression":
+        return said(part(above, "operator")) in _EQUAL
+    return above.type in _ANSWERING
+
+
+def _spelled(row: Node) -> str:
+    """A text that is written as the numbers of its letters."""
+    cells = [said(node) for node in row.named_children if node.type not in COMMENTS]
+    if not all(cell.isdigit() and int(cell) in _PRINTABLE for cell in cells):
+        return ""
+    text = "".join(chr(int(cell)) for cell in cells)
+    return text if telling(text) else ""

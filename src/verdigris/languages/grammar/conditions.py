@@ -1,0 +1,135 @@
+"""Conditions in one form, by grammar: mirrored, negated and measured ones are alike."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.languages.grammar.trees import COMMENTS, part, parts, said
+from verdigris.languages.python.testfile import Name
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+IDENTIFIERS = frozenset(
+    {"identifier", "shorthand_property_identifier", "shorthand_property_identifier_pattern"}
+)
+GLOBAL = frozenset(
+    {"property_identifier", "field_identifier", "type_identifier", "private_property_identifier"}
+)
+_OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "==", "===": "!==", "!==": "==="}
+_MIRROR = {">": "<", ">=": "<="}
+_EQUAL = frozenset({"==", "!=", "===", "!=="})
+_LITERALS = frozenset({"number", "string", "int_literal", "integer_literal", "interpreted_string_literal"})
+_LENGTH = re.compile(r"len\((?P<go>.*)\)|(?P<node>.*)\.length|(?P<rust>.*)\.len\(\)", re.DOTALL)
+_EMPTY = {("==", "0"), ("===", "0"), ("<", "1"), ("<=", "0")}
+_FILLED = {("!=", "0"), ("!==", "0"), ("0", "<"), ("1", "<=")}
+
+
+@value
+class Form:
+    shape: str
+    names: tuple[Name, ...]
+    flipped: bool = False
+    """It is the opposite's form."""
+
+
+def condition_form(node: Node) -> Form:
+    """The form with fewer negations, of the condition and its opposite."""
+    forms = []
+    for flipped in (False, True):
+        names: list[Name] = []
+        shape = _pushed(node, names, negated=flipped)
+        forms.append(Form(shape, tuple(names), flipped))
+    return min(forms, key=lambda form: (len(re.findall(r"\(not |!=", form.shape)), form.shape))
+
+
+def shape_of(node: Node, names: list[Name]) -> str:
+    """Structure, operators and literals; the names go on the list."""
+    if node.type in COMMENTS:
+        return ""
+    if node.type in IDENTIFIERS or node.type in GLOBAL:
+        names.append(Name(said(node), local=node.type in IDENTIFIERS))
+        return "_"
+    if not node.children:
+        return said(node)
+    return f"({node.type} {' '.join(shape_of(child, names) for child in node.children)})"
+
+
+def ways_of(node: Node) -> tuple[str, str]:
+    """What follows if the condition of an `if` holds, and if not."""
+    yes, no = part(node, "consequence"), part(node, "alternative")
+    if no is None:
+        no = node.next_named_sibling
+        if no is None and node.parent is not None and node.parent.type == "expression_statement":
+            no = node.parent.next_named_sibling
+    return _first(yes), _first(no)
+
+
+def _first(node: Node | None) -> str:
+    while node is not None and node.type in {
+        "statement_block",
+        "block",
+        "else_clause",
+        "expression_statement",
+    }:
+        inner = parts(node)
+        node = inner[0] if inner else None
+    text = said(node).strip().removesuffix(";")
+    return text.removeprefix("return").strip()
+
+
+def _pushed(node: Node, names: list[Name], *, negated: bool) -> str:
+    if node.type == "parenthesized_expression" and parts(node):
+        return _pushed(parts(node)[0], names, negated=negated)
+    operator = said(part(node, "operator")) or (
+        said(node.children[0]) if node.type == "unary_expression" else ""
+    )
+    if node.type == "unary_expression" and operator == "!":
+        return _pushed(parts(node)[-1], names, negated=not negated)
+    left, right = part(node, "left"), part(node, "right")
+    if node.type != "binary_expression" or left is None or right is None:
+        return _alone(node, names, negated=negated)
+    if operator in {"&&", "||"}:
+        word = "and" if (operator == "&&") != negated else "or"
+        sides = [_pushed(side, names, negated=negated) for side in (left, right)]
+        flat = [
+            s.removeprefix(f"({word} ").removesuffix(")") if s.startswith(f"({word} ") else s for s in sides
+        ]
+        return f"({word} {' '.join(flat)})"
+    if operator not in _OPPOSITE:
+        return _alone(node, names, negated=negated)
+    return _compared(left, _OPPOSITE[operator] if negated else operator, right, names)
+
+
+def _alone(node: Node, names: list[Name], *, negated: bool) -> str:
+    text = said(node)
+    if text.endswith(".is_empty()"):
+        shape, negated = _measured(node, names), not negated
+    elif text.endswith(".length"):
+        shape = _measured(node, names)
+    else:
+        shape = shape_of(node, names)
+    return f"(not {shape})" if negated else shape
+
+
+def _compared(left: Node, operator: str, right: Node, names: list[Name]) -> str:
+    if operator in _MIRROR or (operator in _EQUAL and left.type in _LITERALS):
+        left, operator, right = right, _MIRROR.get(operator, operator), left
+    measured = next((side for side in (left, right) if _LENGTH.fullmatch(said(side))), None)
+    if measured is left and ((operator, said(right)) in _EMPTY | _FILLED):
+        shape = _measured(left, names)
+        return f"(not {shape})" if (operator, said(right)) in _EMPTY else shape
+    if measured is right and (said(left), operator) in _FILLED:
+        return _measured(right, names)
+    return f"({shape_of(left, names)} {operator} {shape_of(right, names)})"
+
+
+def _measured(node: Node, names: list[Name]) -> str:
+    """Something that is not empty; what it is called stands for the whole."""
+    text = said(node).removesuffix(".is_empty()")
+    found = _LENGTH.fullmatch(text)
+    inner = next((one for one in found.groups() if one is not None), text) if found else text
+    names.append(Name(inner, local=True))
+    return "(filled _)"

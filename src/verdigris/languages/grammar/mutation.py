@@ -1,0 +1,311 @@
+"""The same for languages besides Python: what a refactor changed, changed a little more, or set to fail.
+
+No line is measured there, so a function or an arm that is new is made to fail instead: a test that runs it
+notices.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from verdigris.core import languages
+from verdigris.core.value import value
+from verdigris.languages.grammar.conditions import condition_form, shape_of, ways_of
+from verdigris.languages.grammar.opposites import Edit, apply_edits
+from verdigris.languages.grammar.trees import (
+    COMMENTS,
+    grammar_of,
+    line_of,
+    part,
+    parts,
+    said,
+    short,
+    tree_of,
+    walk,
+)
+from verdigris.languages.movedliterals import Literal, compare_literals
+from verdigris.languages.python.mutation import Mutant, Mutated
+from verdigris.languages.python.renaming import matched
+from verdigris.languages.python.testfile import Assertion, Name
+from verdigris.languages.rust import rusttests
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from tree_sitter import Node
+
+_FAILURE = {
+    languages.NODE: 'if (true) throw new Error("not run by any test");',
+    languages.RUST: 'if true { panic!("not run by any test") }',
+    languages.GO: 'if true { panic("not run by any test") };',
+}
+_FUNCTIONS = frozenset(
+    {
+        *("function_declaration", "generator_function_declaration", "method_definition", "function_item"),
+        "method_declaration",
+    }
+)
+_VALUES = frozenset({"arrow_function", "function_expression", "generator_function", "func_literal"})
+_HOLDERS = frozenset({"variable_declarator", "public_field_definition", "pair", "assignment_expression"})
+_ARMS = frozenset(
+    {
+        *("switch_case", "switch_default", "catch_clause", "match_arm", "default_case"),
+        *("expression_case", "type_case", "communication_case"),
+    }
+)
+_LOOPS = frozenset({"while_statement", "do_statement", "for_statement", "for_clause", "while_expression"})
+_CONDITIONAL = _LOOPS | {"if_statement", "ternary_expression", "if_expression", "match_pattern"}
+_ASKING = frozenset({"condition", "loop"})
+_NUMBERS = frozenset({"number", "int_literal", "float_literal", "integer_literal"})
+_TEXTS = frozenset({"string", "interpreted_string_literal", "string_literal"})
+_BOUNDARY = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
+_NEUTRAL = {"&&": "|| true", "||": "&& false"}
+_SILENT = frozenset(
+    {
+        *("import_statement", "import_declaration", "throw_statement", "macro_invocation", "attribute_item"),
+        *("use_declaration", "type_annotation", "inner_attribute_item", "literal_type"),
+    }
+)
+_TELLING = ("console.", "log.", "fmt.", "errors.", "new Error", "Error(")
+
+
+@value
+class _Site:
+    path: str
+    node: Node
+    kind: str
+    about: Assertion
+    flipped: bool = False
+    ways: tuple[str, str] = ("", "")
+    """What follows if a condition holds, and if not, in the form that is compared."""
+
+
+def grammar_mutated(before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
+    """Of files that a grammar reads; tests that stand among the source are no part of it."""
+    olds = {path: _root(path, data) for path, data in before.items() if data is not None}
+    texts = {path: data for path, data in after.items() if data is not None}
+    roots = {path: _root(path, data) for path, data in texts.items()}
+    then = [site for path, root in olds.items() for site in _sites(path, root)]
+    now = [site for path, root in roots.items() for site in _sites(path, root)]
+    pairs = {
+        old: new
+        for old, new in matched([site.about for site in then], [site.about for site in now]).items()
+        if then[old].flipped == now[new].flipped or _leads_alike(then[old], now[new])
+    }
+    gone = {_loose(site) for at, site in enumerate(then) if at not in pairs}
+    known = set(pairs.values())
+    mutants: list[Mutant] = []
+    for at, site in enumerate(now):
+        if at not in known:
+            language = grammar_of(site.path) or ""
+            made = partial(_mutant, site.path, texts[site.path], line_of(site.node))
+            mutants += (made(edits, what) for edits, what in _changes(language, site))
+            if site.kind in _ASKING:
+                # `<` that became `<=` is other behaviour; a boundary that is only written anew is not.
+                weak = _loose(site) not in gone
+                mutants += (made(edits, what, weak=weak) for edits, what in _boundaries(site.node))
+    was = [*_literals_of(olds, [then[at] for at in pairs])]
+    held = [*_literals_of(roots, [now[at] for at in known])]
+    surplus = compare_literals([about for _, _, about in was], [about for _, _, about in held])
+    for at, weak in surplus.found.items():
+        path, node, _ = held[at]
+        if (other := _other(node)) is not None:
+            what = f"`{short(said(node))}` → `{short(other.text)}`: no test notices"
+            mutants.append(_mutant(path, texts[path], line_of(node), (other,), what, weak=weak))
+    return Mutated(tuple(mutants))
+
+
+def _leads_alike(old: _Site, new: _Site) -> bool:
+    """A condition that became its opposite has to have its ways changed with it."""
+    return any(a == b for a, b in zip(old.ways, new.ways, strict=True))
+
+
+def _loose(site: _Site) -> str:
+    return site.about.shape.replace("<=", "<")
+
+
+def _literals_of(roots: Mapping[str, Node], same: Iterable[_Site]) -> Iterator[tuple[str, Node, Literal]]:
+    """Those of conditions that are the same are the same too, however they are written."""
+    spans = {(s.path, s.node.start_byte, s.node.end_byte) for s in same if s.kind in _ASKING}
+    for path, root in roots.items():
+        mine = [(start, end) for where, start, end in spans if where == path]
+        for node in _literals(root):
+            if not any(start <= node.start_byte and node.end_byte <= end for start, end in mine):
+                yield path, node, Literal(said(node), _place(node))
+
+
+def _place(node: Node) -> str:
+    above = node.parent
+    if above is None:
+        return ""
+    function = said(part(above.parent, "function")).rpartition(".")[2]
+    at = [child.id for child in above.children].index(node.id)
+    return f"{at} {above.type} {function} {' '.join(child.type for child in above.children)}"
+
+
+def _mutant(
+    path: str, data: bytes, line: int, edits: tuple[Edit, ...], what: str, *, weak: bool = False
+) -> Mutant:
+    return Mutant(path, line, what, apply_edits(data, edits), weak)
+
+
+def _root(path: str, data: bytes) -> Node:
+    # Their lines and columns stay, so that a place in it is one in the file.
+    bare = rusttests.without_tests(data) if grammar_of(path) == languages.RUST else data
+    return tree_of(path, bare)[0]
+
+
+def _sites(path: str, root: Node) -> Iterator[_Site]:
+    stack: list[tuple[Node, str]] = [(root, path)]
+    while stack:
+        node, scope = stack.pop()
+        if node.type in COMMENTS or node.type in {"token_tree", "ERROR"}:
+            continue
+        kind, found = _kind(node)
+        if found is not None:
+            names: list[Name] = []
+            shape = f"{kind} {shape_of(found, names)}"
+            yield _Site(path, found, kind, Assertion(line_of(found), "", scope, shape, tuple(names)))
+        if (test := _condition(node)) is not None:
+            kind = "loop" if node.type in _LOOPS else "condition"
+            form = condition_form(test)
+            about = Assertion(line_of(test), "", scope, f"{kind} {form.shape}", form.names)
+            yes, no = ways_of(node)
+            yield _Site(path, test, kind, about, form.flipped, (no, yes) if form.flipped else (yes, no))
+        if node.type in _FUNCTIONS:
+            scope = f"{scope}::{said(part(node, 'name'))}"
+        stack += ((child, scope) for child in reversed(node.children))
+
+
+def _kind(node: Node) -> tuple[str, Node | None]:
+    """What is looked at here besides a condition."""
+    if node.type in _FUNCTIONS:
+        return ("function", node) if part(node, "body") is not None else ("", None)
+    if node.type in _VALUES and node.parent is not None and node.parent.type in _HOLDERS:
+        return "function", node
+    if node.type in _ARMS:
+        return "arm", node
+    if _operator(node) in {"&&", "||", "??"} and not _is_decided(node):
+        return "value", node
+    return "", None
+
+
+def _operator(node: Node) -> str:
+    return said(part(node, "operator")) if node.type == "binary_expression" else ""
+
+
+def _is_decided(node: Node) -> bool:
+    """Whether it is part of a condition, or of a longer chain, that is looked at as a whole."""
+    above = node.parent
+    while above is not None and above.type in {"parenthesized_expression", "binary_expression"}:
+        if _operator(above) in {"&&", "||", "??"}:
+            return True
+        node, above = above, above.parent
+    return above is not None and above.type in _CONDITIONAL and _condition(above) == node
+
+
+def _condition(node: Node) -> Node | None:
+    if node.type not in _CONDITIONAL:
+        return None
+    found = part(node, "condition")
+    if found is None or any(one.type in {"let_condition", "let_chain"} for one in walk(found)):
+        return None
+    if found.type == "expression_statement" or not said(found).strip(" ;"):
+        return None
+    return found
+
+
+def _changes(language: str, site: _Site) -> Iterator[tuple[tuple[Edit, ...], str]]:
+    node = site.node
+    match site.kind:
+        case "function":
+            name = said(part(node, "name")) or said(part(node.parent, "name")) or "a function"
+            if (edits := _failing(language, part(node, "body"))) is not None:
+                yield edits, f"`{name}` is new or changed, and no test runs it"
+        case "arm":
+            if (edits := _failing_arm(language, node)) is not None:
+                yield edits, f"`{short(said(node), 40)}` is new or changed, and no test runs it"
+        case "value":
+            left = said(part(node, "left"))
+            whole = Edit(node.start_byte, node.end_byte, f"({left})")
+            yield (whole,), f"`{short(said(node))}` → `{short(left)}`: no test notices"
+        case kind:
+            yield from _forced(node, loop=kind == "loop")
+
+
+def _forced(node: Node, *, loop: bool) -> Iterator[tuple[tuple[Edit, ...], str]]:
+    inner = node
+    while inner.type == "parenthesized_expression" and parts(inner):
+        inner = parts(inner)[0]
+    sides = [side for side in (part(inner, "left"), part(inner, "right")) if side is not None]
+    operator = _operator(inner)
+    ways = [_NEUTRAL[operator]] if operator in _NEUTRAL else ["|| true", "&& false"]
+    for part_of in sides if operator in _NEUTRAL else [inner]:
+        for way in ways:
+            if loop and way == "|| true":
+                continue
+            edits = (
+                Edit(part_of.start_byte, part_of.start_byte, "(("),
+                Edit(part_of.end_byte, part_of.end_byte, f") {way})"),
+            )
+            yield edits, f"`{short(said(part_of))}` → `… {way}`: no test notices"
+
+
+def _boundaries(node: Node) -> Iterator[tuple[tuple[Edit, ...], str]]:
+    for one in walk(node):
+        operator = part(one, "operator") if one.type == "binary_expression" else None
+        if operator is not None and said(operator) in _BOUNDARY:
+            moved = Edit(operator.start_byte, operator.end_byte, _BOUNDARY[said(operator)])
+            yield (moved,), f"`{short(said(one))}` → `{moved.text}`: no test notices"
+
+
+def _failing(language: str, body: Node | None) -> tuple[Edit, ...] | None:
+    if body is None:
+        return None
+    if body.type in {"statement_block", "block"}:
+        return (Edit(body.start_byte + 1, body.start_byte + 1, f" {_FAILURE[language]} "),)
+    if language != languages.NODE:
+        return None
+    thrown = f"(() => {{ {_FAILURE[language]} }})()"
+    return (Edit(body.start_byte, body.end_byte, thrown),)
+
+
+def _failing_arm(language: str, node: Node) -> tuple[Edit, ...] | None:
+    if node.type == "catch_clause":
+        return _failing(language, part(node, "body"))
+    if node.type == "match_arm":
+        found = part(node, "value")
+        if found is None:
+            return None
+        start = Edit(found.start_byte, found.start_byte, f"{{ {_FAILURE[language]} ")
+        return start, Edit(found.end_byte, found.end_byte, " }")
+    colon = next((child for child in node.children if child.type == ":"), None)
+    return None if colon is None else (Edit(colon.end_byte, colon.end_byte, f" {_FAILURE[language]} "),)
+
+
+def _literals(root: Node) -> Iterator[Node]:
+    """Numbers and texts that code works with: no messages, imports or types."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.type in _NUMBERS | _TEXTS:
+            yield node
+        elif (
+            node.type in _SILENT
+            or node.type in COMMENTS
+            or (node.type in {"call_expression", "new_expression"} and said(node).startswith(_TELLING))
+        ):
+            continue
+        else:
+            stack += reversed(node.children)
+
+
+def _other(node: Node) -> Edit | None:
+    text = said(node)
+    if node.type in _TEXTS:
+        return Edit(node.start_byte, node.end_byte, f"{text[:-1]}~{text[-1:]}")
+    digits = text.replace("_", "")
+    if not digits.isdigit() or (len(digits) > 1 and digits[0] == "0"):
+        return None
+    return Edit(node.start_byte, node.end_byte, str(int(digits) + 1))

@@ -1,0 +1,185 @@
+"""`only_stubs` by a grammar: every old declaration is there unchanged, and all that is new is a stub."""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Protocol
+
+from verdigris.core.value import value
+from verdigris.languages.grammar.marks import Marks
+from verdigris.languages.grammar.trees import COMMENTS, last_line, line_of, said, shape, short, tree_of
+from verdigris.languages.python.stubs import StubFinding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tree_sitter import Node
+
+_COUNTED = frozenset({"enum_variant_list", "enum_body"})
+
+
+@value
+class Item:
+    """A declaration with what belongs to it."""
+
+    node: Node
+    before: tuple[Node, ...] = ()
+    """Attributes and decorators that stand before it."""
+    names: tuple[str, ...] = ()
+    """What it binds in its own scope."""
+    head: int = 0
+    """The last line before its members; 0 where it has none."""
+    form: str = ""
+    """The same text for the same declaration."""
+
+    @property
+    def line(self) -> int:
+        return line_of(self.before[0] if self.before else self.node)
+
+    @property
+    def called(self) -> str:
+        return f"`{self.names[0] if self.names else short(said(self.node), 40)}`"
+
+
+@value
+class Seen:
+    """What an addition is judged by."""
+
+    marks: Marks
+    taken: frozenset[str] = frozenset()
+    """Names that existing code binds, or relies on as the language's own."""
+    types: frozenset[str] = frozenset()
+    """Names of types that existed."""
+    existing: bool = True
+    covered: bool = False
+    """It stands in something new whose mark speaks for it."""
+    added: set[str] = field(default_factory=set)
+
+    def marked(self, item: Item) -> bool:
+        return self.covered or self.marks.on(item.line, item.head or last_line(item.node))
+
+
+class Forms(Protocol):
+    """How one language declares things."""
+
+    def items(self, scope: Node) -> list[Item]: ...
+
+    def known(self, root: Node) -> tuple[frozenset[str], frozenset[str]]:
+        """Names that are taken, and names of types."""
+        ...
+
+    def raises(self, node: Node) -> bool:
+        """Whether a statement only raises."""
+        ...
+
+    def continues(self, old: Item, new: Item) -> bool:
+        """Whether the new one is the old one's successor, to be compared in detail."""
+        ...
+
+    def growth(self, old: Item, new: Item, seen: Seen) -> Iterator[StubFinding]: ...
+
+    def addition(self, item: Item, seen: Seen) -> Iterator[StubFinding]: ...
+
+
+def only_stubs(forms: Forms, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
+    """`path` must have a grammar."""
+    try:
+        return _compared(forms, path, before, after)
+    except RecursionError:
+        return StubFinding(1, "it is nested too deeply to be read")
+
+
+def _compared(forms: Forms, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
+    (new, fault), (old, known) = tree_of(path, after), tree_of(path, before or b"")
+    if fault is not None and known is None:
+        return StubFinding(fault.line, f"syntax error: {fault.what}")
+    items = forms.items(old)
+    taken, types = forms.known(old)
+    marks = Marks.of(new, forms.raises, new=not items)
+    seen = Seen(marks, taken, types, existing=bool(items))
+    return next(compared(forms, items, forms.items(new), seen), None)
+
+
+def compared(forms: Forms, old: Sequence[Item], new: Sequence[Item], seen: Seen) -> Iterator[StubFinding]:
+    rest = list(old)
+    for item in new:
+        at = _counterpart(forms, rest, item)
+        if at is None:
+            same = next((old for old in rest if old.names and old.names == item.names), None)
+            if same is not None:
+                why = "existing code stays as it is until a red test is claimed"
+                yield StubFinding(item.line, f"{item.called} was changed; {why}")
+            yield from _added(forms, item, seen)
+            continue
+        if at > 0:
+            yield StubFinding(item.line, f"{rest[0].called} was changed, removed or moved")
+        if rest[at].form != item.form:
+            yield from forms.growth(rest[at], item, seen)
+        rest = rest[at + 1 :]
+    if rest:
+        line = last_line(new[-1].node) if new else 1
+        yield StubFinding(line, f"{rest[0].called} was changed, removed or moved")
+
+
+def _counterpart(forms: Forms, rest: Sequence[Item], item: Item) -> int | None:
+    exact = next((at for at, old in enumerate(rest) if old.form == item.form), None)
+    if exact is not None:
+        return exact
+    return next((at for at, old in enumerate(rest) if forms.continues(old, item)), None)
+
+
+def _added(forms: Forms, item: Item, seen: Seen) -> Iterator[StubFinding]:
+    if item.node.has_error:
+        yield StubFinding(item.line, f"{item.called} cannot be read")
+    yield from forms.addition(item, seen)
+    for name in item.names:
+        if name in seen.taken or name in seen.added:
+            yield StubFinding(item.line, f"`{name}` exists already, and would be replaced")
+    seen.added.update(item.names)
+
+
+def inside(seen: Seen, item: Item, **changes: object) -> Seen:
+    """For the members of something: a scope of their own."""
+    made = replace(seen, taken=frozenset(), added=set(), covered=seen.covered or seen.marked(item))
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def gathered(scope: Node, leading: str, made: Callable[[Node, tuple[Node, ...]], Item]) -> list[Item]:
+    """The declarations of a scope, each with the nodes of the type `leading` right before it."""
+    found: list[Item] = []
+    before: list[Node] = []
+    for node in scope.children:
+        if node.type == leading:
+            before.append(node)
+        elif node.is_named and node.type not in COMMENTS and node.type != "empty_statement":
+            found.append(made(node, tuple(before)))
+            before = []
+    return found
+
+
+def within(forms: Forms, item: Item, old: Node | None, new: Node | None, seen: Seen) -> Iterator[StubFinding]:
+    """The same for the members of two bodies."""
+    before, after = (forms.items(body) if body is not None else [] for body in (old, new))
+    counted = new is not None and new.type in _COUNTED
+    if counted and [i.form for i in before] != [i.form for i in after[: len(before)]]:
+        yield StubFinding(
+            item.line, f"{item.called}: what is new belongs at the end, values count from the top"
+        )
+    for found in compared(forms, before, after, seen):
+        yield StubFinding(found.line, f"in {item.called}: {found.why}")
+
+
+def unmarked(item: Item, seen: Seen) -> Iterator[StubFinding]:
+    if not seen.marked(item):
+        yield StubFinding(item.line, f"{item.called} is not marked STUB:TDD")
+
+
+def faulty(item: Item, fault: str | None) -> Iterator[StubFinding]:
+    if fault is not None:
+        yield StubFinding(item.line, f"{item.called}: {fault}")
+
+
+def head_form(node: Node, *without: str) -> str:
+    """The form of a declaration without the parts of these field names."""
+    left = [node.child_by_field_name(name) for name in without]
+    return " ".join(shape(child) for child in node.children if child not in left)

@@ -1,0 +1,215 @@
+"""Walks through a test file: scopes, guards, helpers and tables are alike in all languages."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.languages.assertions import (
+    HELPER,
+    ROW,
+    Check,
+    PlainFact,
+    Reading,
+    TestSeen,
+    Word,
+    Words,
+    assertion,
+)
+from verdigris.languages.grammar.trees import (
+    COMMENTS,
+    last_line,
+    line_of,
+    on_one_line,
+    part,
+    parts,
+    said,
+    walk,
+)
+from verdigris.languages.grammar.words import Names, spelled
+from verdigris.languages.python.weakening.weakening_marks import Mark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tree_sitter import Node
+
+_CALLS = 3
+"""Helpers within helpers that are followed."""
+
+
+@value
+class At:
+    """Where in a suite something stands."""
+
+    scope: str = ""
+    guards: tuple[str, ...] = ()
+    names: Names = field(default_factory=lambda: Names({}))
+    calls: int = 0
+    test: bool = False
+
+    def under(self, guard: str) -> At:
+        return replace(self, guards=(*self.guards, guard))
+
+    def binding(self, name: str, words: Words | None) -> At:
+        return replace(self, names=self.names.binding(name, words))
+
+
+@dataclass(slots=True)
+class Suite:
+    """One file; a language says what its nodes mean."""
+
+    path: str
+    tests: list[TestSeen] = field(default_factory=list)
+    facts: list[PlainFact] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    functions: dict[str, Node] = field(default_factory=dict)
+    """Those that are no tests, by name."""
+    shared: Mapping[str, Node] = field(default_factory=dict)
+    """The same of other files."""
+    entered: set[str] = field(default_factory=set)
+    """Functions that some test was seen to call."""
+    asserted: list[tuple[Node, At]] = field(default_factory=list)
+    """Where each assertion stands."""
+
+    # -- what a language says --------------------------------------------------------------------
+
+    @abstractmethod
+    def visit(self, node: Node, at: At) -> None:
+        """Take in what the node means, or look into it with `within`."""
+
+    @abstractmethod
+    def named(self, node: Node) -> tuple[str, Node] | None:
+        """The name of a function that tests may call, and the function."""
+
+    @abstractmethod
+    def bound(self, node: Node, at: At) -> At:
+        """With the names that a statement binds."""
+
+    leaves: frozenset[str] = frozenset()
+    """Statements after which nothing of a block runs."""
+    functions_of: frozenset[str] = frozenset()
+    """Functions without a name, or within others: what leaves them leaves no block around them."""
+
+    # -- what is alike ---------------------------------------------------------------------------
+
+    def collect(self, root: Node) -> None:
+        for node in walk(root):
+            found = self.named(node)
+            if found is not None:
+                self.functions.setdefault(*found)
+
+    def read(self, root: Node) -> Reading:
+        """After `collect`."""
+        self.block(root, At())
+        for name, function in self.functions.items():
+            if name not in self.entered:
+                self.helper(name, function, (), At(f"{name}{HELPER}"))
+        bodies = {_body(node): f"{line_of(node)} {name}" for name, node in self.functions.items()}
+        return Reading(tuple(self.tests), tuple(self.facts), tuple(self.marks), bodies)
+
+    def block(self, node: Node, at: At) -> None:
+        """Statement by statement: what follows a way out is guarded by it."""
+        for statement in parts(node):
+            self.visit(statement, at)
+            if self.leaving(statement):
+                return
+            if self.may_leave(statement):
+                at = at.under(f"after {on_one_line(part(statement, 'condition'))}")
+            at = self.bound(statement, at)
+
+    def leaving(self, statement: Node) -> bool:
+        inner = (
+            parts(statement)[0]
+            if statement.type == "expression_statement" and parts(statement)
+            else statement
+        )
+        return inner.type in self.leaves
+
+    def may_leave(self, statement: Node) -> bool:
+        waiting = [] if statement.type in self.functions_of else [statement]
+        while waiting:
+            node = waiting.pop()
+            if node.type in self.leaves:
+                return True
+            waiting += [child for child in node.children if child.type not in self.functions_of]
+        return False
+
+    def within(self, node: Node | None, at: At) -> None:
+        for child in parts(node):
+            self.visit(child, at)
+
+    def test(self, name: str, node: Node, body: Node | None) -> None:
+        self.tests.append(TestSeen(name, line_of(node), _body(body), last_line(body or node)))
+
+    def mark(self, kind: str, node: Node, what: str, scope: str) -> None:
+        self.marks.append(Mark(kind, line_of(node), what, scope))
+
+    def fact(self, node: Node, check: Check, at: At) -> None:
+        self.asserted.append((node, at))
+        what = on_one_line(node)
+        words = (Word(check.kind), *check.subject, Word("="), *check.expected, Word(f"±{check.slack}"))
+        if not check.subject and not check.expected:
+            words = (*words, *spelled(node, at.names))
+        line = line_of(node)
+        match, loose = (
+            assertion(line, what, at.scope, at.guards, words, loose=loose) for loose in (False, True)
+        )
+        self.facts.append(PlainFact(self.path, line, what, at.scope, at.guards, check, match, loose))
+
+    def rows(self, table: Iterable[Node], at: At) -> None:
+        for row in table:
+            words, what, line = spelled(row, at.names), on_one_line(row), line_of(row)
+            match, loose = (
+                assertion(line, what, at.scope, (*at.guards, ROW), words, loose=loose)
+                for loose in (False, True)
+            )
+            check = Check(ROW, 5, words)
+            fact = PlainFact(self.path, line, ROW, at.scope, at.guards, check, match, loose, case=what)
+            self.facts.append(fact)
+
+    def helper(self, name: str, function: Node, arguments: Sequence[Words], at: At) -> None:
+        """What a function asserts, in the words of the test that calls it."""
+        if at.calls >= _CALLS:
+            return
+        self.entered.add(name)
+        alone = function.parent is None or function.parent.parent is None
+        inner = replace(at, calls=at.calls + 1, names=Names({}) if alone else at.names)
+        for index, parameter in enumerate(self.parameters(function)):
+            inner = inner.binding(parameter, arguments[index] if index < len(arguments) else None)
+        body = part(function, "body")
+        if body is not None:
+            self.block(body, inner)
+
+    def parameters(self, function: Node) -> list[str]:
+        listed = parts(part(function, "parameters"))
+        found: list[Node] = []
+        for parameter in listed:
+            pattern = part(parameter, "pattern")
+            names = [pattern] if pattern is not None else parameter.children_by_field_name("name")
+            found += names or ([] if parameter.type == "self_parameter" else [parameter])
+        return [said(name) for name in found]
+
+    def called(self, name: str, arguments: Iterable[Node], at: At) -> bool:
+        """Whether a call leads to a function of this file."""
+        function = self.functions.get(name) or self.shared.get(name)
+        if function is None:
+            return False
+        self.helper(name, function, [_bare(spelled(a, at.names)) for a in arguments], at)
+        return True
+
+
+def _bare(words: Words) -> Words:
+    """Without what only says how an argument is handed over."""
+    while words and words[0].text in {"&", "*", "mut"}:
+        words = words[1:]
+    return words
+
+
+def _body(node: Node | None) -> str:
+    inner = part(node, "body") or node
+    if inner is None:
+        return ""
+    return " ".join(said(n) for n in walk(inner) if not n.children and n.type not in COMMENTS)

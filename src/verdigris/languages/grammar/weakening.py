@@ -1,0 +1,97 @@
+"""`plain_weakenings`: what a suite loses between two readings, in languages that a grammar reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from verdigris.core.languages import file_end
+from verdigris.languages.assertions import HELPER, ROW
+from verdigris.languages.python.renaming import matched
+from verdigris.languages.python.weakening import Weakening, between, told
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from verdigris.languages.assertions import PlainFact, Reading, TestSeen
+    from verdigris.languages.python.weakening.weakening_losses import Key
+    from verdigris.languages.python.weakening.weakening_marks import Mark
+
+SEPARATORS = (" › ", "::", "/")
+"""Between the names of a test and of what it stands in."""
+
+
+def plain_weakenings(
+    before: Mapping[str, Reading], after: Mapping[str, Reading], *, revised: Collection[str] = ()
+) -> tuple[Weakening, ...]:
+    """Only files that changed need to be given."""
+    unreadable = tuple(
+        Weakening("unreadable", path, 1, "", "it does not parse")
+        for path, reading in sorted(after.items())
+        if not reading.whole and (path not in before or before[path].whole)
+    )
+    if unreadable:
+        return unreadable
+    old, new = PlainState(before), PlainState(after)
+    # A test must not be put to rest as a function that no one calls.
+    known = {fact.scope for fact in old.facts}
+    new.facts = [fact for fact in new.facts if not fact.scope.endswith(HELPER) or fact.scope in known]
+    found_in = matched([fact.match for fact in old.facts], [fact.match for fact in new.facts])
+    losing = between(old, new, found_in)
+    return told(loss for loss in losing if not is_given_up(loss.path, loss.scope, revised))
+
+
+@dataclass(slots=True)
+class PlainState:
+    files: Mapping[str, Reading]
+    facts: list[PlainFact] = field(init=False)
+    tests: dict[Key, int] = field(init=False)
+    _seen: dict[Key, TestSeen] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.facts = [fact for reading in self.files.values() for fact in reading.facts]
+        self._seen = {(p, test.name): test for p, reading in self.files.items() for test in reading.tests}
+        self.tests = {key: test.line for key, test in self._seen.items()}
+
+    def names(self) -> Counter[str]:
+        return Counter(name for _, name in self.tests)
+
+    def body(self, key: Key) -> str:
+        return self._seen[key].body
+
+    def hidden(self, body: str) -> str:
+        """Where the body of a test stands that is no longer collected."""
+        found = ((p, reading.functions.get(body)) for p, reading in self.files.items())
+        return next((f"{path}:{name}" for path, name in found if name and body), "")
+
+    def stands(self, scope: str, what: str) -> bool:
+        return what == ROW or any(what in test.body for test in self._seen.values() if test.name == scope)
+
+    def marks(self) -> Iterator[tuple[str, Mark]]:
+        for path, reading in self.files.items():
+            yield from ((path, mark) for mark in reading.marks)
+
+    def within(self, name: str, scope: str) -> bool:
+        return stands_in(name, scope)
+
+
+def stands_in(name: str, scope: str) -> bool:
+    return not scope or name == scope or name.startswith(tuple(scope + mark for mark in SEPARATORS))
+
+
+def _entry(revised: str) -> tuple[str, str]:
+    end = file_end(revised)
+    return (revised, "") if end < 0 else (revised[:end], revised[end + 2 :])
+
+
+def is_given_up(path: str, scope: str, revised: Iterable[str]) -> bool:
+    """`revised`: test ids, paths and folders."""
+    return any(_covers(*_entry(one), path, scope) for one in revised)
+
+
+def _covers(named: str, name: str, path: str, scope: str) -> bool:
+    if not name:
+        return path == named or path.startswith(f"{named.rstrip('/')}/")
+    # A Rust test's full name begins with the modules that lead to its file.
+    return path == named and (stands_in(scope, name) or f"::{name}".endswith(f"::{scope}"))

@@ -1,0 +1,3 @@
+"""JavaScript and TypeScript: tests, stubs and conventions."""
+
+from __future__ import annotations

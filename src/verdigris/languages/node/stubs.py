@@ -1,0 +1,251 @@
+"""What a stub looks like in JavaScript and TypeScript: types, signatures, bodies that throw or are empty."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.languages.grammar.stubs import (
+    Item,
+    Seen,
+    faulty,
+    gathered,
+    head_form,
+    inside,
+    unmarked,
+    within,
+)
+from verdigris.languages.grammar.trees import first, line_of, on_one_line, part, parts, said, shape, walk
+from verdigris.languages.node.node_forms import enum_fault, function_fault, value_fault
+from verdigris.languages.python.stubs import StubFinding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+_FUNCTIONS = frozenset({"function_declaration", "generator_function_declaration", "method_definition"})
+_CLASSES = frozenset({"class_declaration", "abstract_class_declaration"})
+_TYPES = frozenset({"interface_declaration", "type_alias_declaration", "enum_declaration"})
+_OTHERS = frozenset({"lexical_declaration", "variable_declaration", "function_signature"})
+_SIGNATURES = frozenset(
+    {
+        *("function_signature", "method_signature", "abstract_method_signature", "property_signature"),
+        *("call_signature", "construct_signature", "index_signature", "ambient_declaration"),
+    }
+)
+_FELT = frozenset({"constructor", "toString", "valueOf", "toJSON", "then"})
+"""Methods that run although nobody names them."""
+_BINDING = frozenset({"identifier", "type_identifier"})
+
+
+class NodeForms:
+    def items(self, scope: Node) -> list[Item]:
+        return gathered(scope, "decorator", _item)
+
+    def known(self, root: Node) -> tuple[frozenset[str], frozenset[str]]:
+        bound = {name for item in self.items(root) for name in item.names}
+        declared = {said(node.child_by_field_name("name")) for node in walk(root)}
+        patterns = (pattern for node in walk(root) if (pattern := part(node, "pattern")) is not None)
+        declared |= {said(n) for pattern in patterns for n in walk(pattern)}
+        used = {said(node) for node in walk(root) if node.type in _BINDING}
+        return frozenset(bound | (used - declared)), frozenset()
+
+    def raises(self, node: Node) -> bool:
+        return node.type == "throw_statement" or (
+            node.type == "call_expression" and said(part(node, "function")) == "Promise.reject"
+        )
+
+    def continues(self, old: Item, new: Item) -> bool:
+        one, two = old.node, new.node
+        if _declaration(one) == one and two.type == "export_statement":
+            return shape(_declaration(one)) == shape(_declaration(two)) and said(two).startswith("export ")
+        if one.type != two.type:
+            return False
+        if _exports(one) is not None and _exports(two) is not None:
+            return True
+        if one.type in {"import_statement", "export_statement"} and part(one, "source") is not None:
+            return said(part(one, "source")) == said(part(two, "source")) and _kind(one) == _kind(two)
+        one, two = _declaration(one) or one, _declaration(two) or two
+        heads = [head_form(node, "body", "value") for node in (one, two)]
+        return one.type in _CLASSES | _TYPES and one.type == two.type and heads[0] == heads[1]
+
+    def growth(self, old: Item, new: Item, seen: Seen) -> Iterator[StubFinding]:
+        one, two = old.node, new.node
+        if one.type != two.type:
+            return
+        kept = _listed(one) if _exports(one) is None else _exports(one)
+        now = _listed(two) if _exports(two) is None else _exports(two)
+        if kept is not None and now is not None:
+            yield from _more(kept, now, new, seen if one.type == "import_statement" else None)
+            return
+        one, two = _declaration(one) or one, _declaration(two) or two
+        if one.type == "type_alias_declaration":
+            members = [_union(part(n, "value")) for n in (one, two)]
+            if not set(members[0]) <= set(members[1]):
+                yield StubFinding(new.line, f"{new.called} was changed")
+            yield from unmarked(new, seen)
+            return
+        bodies = part(one, "body"), part(two, "body")
+        known = {name for item in self.items(bodies[0] or one) for name in item.names}
+        yield from within(self, new, *bodies, inside(seen, new, taken=frozenset(known)))
+
+    def addition(self, item: Item, seen: Seen) -> Iterator[StubFinding]:
+        node = _declaration(item.node) or item.node
+        for decorator in (*item.before, *(n for n in item.node.children if n.type == "decorator")):
+            yield StubFinding(item.line, f"`{said(decorator)}` does work")
+        match node.type:
+            case "import_statement":
+                if not any(n.type == "import_clause" for n in node.children) and not _requires(node):
+                    yield StubFinding(item.line, f"{item.called} is imported for its effects alone")
+            case "export_statement":
+                yield from self._exported(item, seen)
+            case kind if kind in _FUNCTIONS:
+                yield from self._function(item, node, seen)
+            case kind if kind in _CLASSES:
+                yield from self._class(item, node, seen)
+            case kind if kind in _TYPES | _SIGNATURES | {"enum_assignment", "property_identifier"}:
+                yield from unmarked(item, seen)
+                yield from faulty(item, enum_fault(node))
+            case "lexical_declaration" | "variable_declaration":
+                yield from self._variables(item, node, seen)
+            case "public_field_definition" | "field_definition":
+                yield from unmarked(item, seen)
+                yield from faulty(item, value_fault(part(node, "value")))
+            case "expression_statement":
+                yield from self._statement(item, node, seen)
+            case _:
+                yield StubFinding(item.line, f"{item.called} does work")
+
+    def _exported(self, item: Item, seen: Seen) -> Iterator[StubFinding]:
+        """`export { a }`, `export … from`, or a default that is a value."""
+        if part(item.node, "source") is not None or first(parts(item.node), "export_clause"):
+            return
+        value = part(item.node, "value") or next(iter(parts(item.node)), None)
+        if value is not None and value.type != "identifier":
+            yield from unmarked(item, seen)
+            yield from faulty(item, value_fault(value))
+
+    def _function(self, item: Item, node: Node, seen: Seen) -> Iterator[StubFinding]:
+        yield from unmarked(item, seen)
+        name = said(part(node, "name"))
+        if node.type == "method_definition" and seen.existing and (name in _FELT or name.startswith("[")):
+            yield StubFinding(item.line, f"`{name}` would change how existing code behaves")
+        yield from faulty(item, function_fault(node))
+
+    def _class(self, item: Item, node: Node, seen: Seen) -> Iterator[StubFinding]:
+        if any(n.type == "decorator" for n in node.children):
+            yield StubFinding(item.line, f"{item.called}: the decorator does work")
+        heritage = first(parts(node), "class_heritage")
+        if any(n.type in {"call_expression", "class"} for n in walk(heritage or node) if heritage):
+            yield StubFinding(item.line, f"{item.called}: a base class is not plain")
+        members = self.items(part(node, "body") or node)
+        if not members or not all(map(seen.marked, members)):
+            yield from unmarked(item, seen)
+        scope = inside(seen, item, existing=False, covered=True)
+        yield from within(self, item, None, part(node, "body"), scope)
+
+    def _variables(self, item: Item, node: Node, seen: Seen) -> Iterator[StubFinding]:
+        values = [part(declared, "value") for declared in parts(node)]
+        if values and all(value is not None and _requires(value) for value in values):
+            return
+        yield from unmarked(item, seen)
+        for value in values:
+            yield from faulty(item, value_fault(value))
+
+    def _statement(self, item: Item, node: Node, seen: Seen) -> Iterator[StubFinding]:
+        """`exports.a = a` and its like."""
+        assigned = first(parts(node), "assignment_expression")
+        target = said(part(assigned, "left"))
+        value = part(assigned, "right")
+        if value is None or not target.startswith(("exports.", "module.exports.")):
+            yield StubFinding(item.line, f"{item.called} does work")
+        elif value.type != "identifier":
+            yield from unmarked(item, seen)
+            yield from faulty(item, value_fault(value))
+
+
+def _item(node: Node, before: tuple[Node, ...]) -> Item:
+    inner = _declaration(node) or node
+    body = part(inner, "body") if inner.type in _CLASSES | _TYPES else None
+    members = parts(body)
+    head = max(line_of(inner), line_of(members[0]) - 1) if members else 0
+    return Item(node, before, _names(inner), head, " ".join([*map(shape, before), shape(node)]))
+
+
+def _declaration(node: Node) -> Node | None:
+    """What an `export` or `declare` stands before; a declaration itself; else None."""
+    if node.type == "export_statement":
+        return part(node, "declaration")
+    return node if node.type in _FUNCTIONS | _CLASSES | _TYPES | _OTHERS else None
+
+
+def _names(inner: Node) -> tuple[str, ...]:
+    match inner.type:
+        case "import_statement":
+            return tuple(name.rpartition(" ")[2] for name in sorted(_listed(inner) or ()))
+        case "lexical_declaration" | "variable_declaration":
+            found = [part(declared, "name") for declared in parts(inner)]
+            kinds = {"identifier", "shorthand_property_identifier_pattern"}
+            return tuple(said(n) for name in found if name for n in walk(name) if n.type in kinds)
+        case kind if kind in _SIGNATURES and kind != "property_signature":
+            return ()
+        case _:
+            name = said(part(inner, "name")) or (said(inner) if inner.type == "property_identifier" else "")
+            accessor = next((said(c) for c in inner.children if c.type in {"get", "set", "static"}), "")
+            return (f"{accessor} {name}".strip(),) if name else ()
+
+
+def _listed(node: Node) -> frozenset[str] | None:
+    """What an import or export names."""
+    kinds = {"import_specifier", "namespace_import", "export_specifier", "identifier"}
+    if node.type not in {"import_statement", "export_statement"} or _declaration(node) is not None:
+        return None
+    clause = first(parts(node), "import_clause", "export_clause")
+    found = [n for n in walk(clause) if n.type in kinds] if clause else []
+    return frozenset(on_one_line(n) for n in found if n.type != "identifier" or n.parent == clause)
+
+
+def _kind(node: Node) -> str:
+    """`import type` and `export *` are of their own kind."""
+    words = {"type", "*", "import_clause", "export_clause"}
+    return " ".join(c.type for c in node.children if c.type in words)
+
+
+def _exports(node: Node) -> frozenset[str] | None:
+    """The entries of `module.exports = { … }`."""
+    assigned = first(parts(node), "assignment_expression") if node.type == "expression_statement" else None
+    if said(part(assigned, "left")) != "module.exports":
+        return None
+    right = part(assigned, "right")
+    if right is None or right.type != "object":
+        return None
+    plain = all(map(_is_plain_entry, parts(right)))
+    return frozenset(on_one_line(entry) for entry in parts(right)) if plain else None
+
+
+def _is_plain_entry(node: Node) -> bool:
+    value = part(node, "value")
+    named = value is not None and value.type in {"identifier", "member_expression"}
+    return node.type == "shorthand_property_identifier" or (node.type == "pair" and named)
+
+
+def _more(kept: frozenset[str], now: frozenset[str], new: Item, seen: Seen | None) -> Iterator[StubFinding]:
+    if gone := sorted(kept - now):
+        yield StubFinding(new.line, f"`{gone[0]}` is there no more")
+    for name in sorted(now - kept) if seen else ():
+        bound = name.rpartition(" ")[2]
+        if seen and bound in seen.taken | seen.added:
+            yield StubFinding(new.line, f"`{bound}` exists already, and would be replaced")
+
+
+def _union(node: Node | None) -> list[str]:
+    if node is None or node.type != "union_type":
+        return [shape(node)]
+    return [member for inner in parts(node) for member in _union(inner)]
+
+
+def _requires(node: Node) -> bool:
+    """`require("…")`, maybe of one of its parts."""
+    while node.type == "member_expression" and (held := part(node, "object")) is not None:
+        node = held
+    return node.type == "call_expression" and said(part(node, "function")) == "require"

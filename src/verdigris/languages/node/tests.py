@@ -1,0 +1,251 @@
+"""Tests in JavaScript and TypeScript: vitest, jest, mocha and node:test, as their words declare them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from verdigris.languages.grammar.suite import At, Suite
+from verdigris.languages.grammar.trees import first, on_one_line, part, parts, said
+from verdigris.languages.grammar.words import spelled
+from verdigris.languages.node.node_checks import assert_check, expect_check
+from verdigris.languages.node.nodeids import SEPARATOR, node_id
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_SUITES = frozenset({"describe", "suite", "context", "fdescribe", "xdescribe"})
+_TESTS = frozenset({"it", "test", "fit", "xit", "xtest", "specify", "xspecify"})
+_SKIPPING = frozenset({"skip", "todo", "fails", "failing", "skipIf", "runIf"})
+_OFF = frozenset({"xit", "xtest", "xdescribe", "xspecify"})
+_ALONE = frozenset({"fit", "fdescribe"})
+_FUNCTIONS = frozenset(
+    {
+        "arrow_function",
+        "function_expression",
+        "function_declaration",
+        "generator_function",
+        "method_definition",
+    }
+)
+_LOOPS = frozenset({"for_statement", "for_in_statement", "while_statement", "do_statement"})
+_ASSERTS = frozenset({"assert", "t", "chai"})
+_NESTED = (["t", "test"], ["t", "it"])
+"""How node:test declares a test within a test."""
+
+
+@dataclass(slots=True)
+class NodeSuite(Suite):
+    leaves: frozenset[str] = frozenset(
+        {"return_statement", "throw_statement", "break_statement", "continue_statement"}
+    )
+    functions_of: frozenset[str] = _FUNCTIONS
+
+    def named(self, node: Node) -> tuple[str, Node] | None:
+        value = part(node, "value")
+        if node.type == "function_declaration":
+            return said(part(node, "name")), node
+        if node.type == "variable_declarator" and value is not None and value.type in _FUNCTIONS:
+            return said(part(node, "name")), value
+        return None
+
+    def bound(self, node: Node, at: At) -> At:
+        for declared in parts(node) if node.type == "lexical_declaration" else ():
+            name, value = part(declared, "name"), part(declared, "value")
+            if name is None or name.type != "identifier":
+                continue
+            fixed = node.children[0].type == "const" and value is not None and value.type not in _FUNCTIONS
+            at = at.binding(said(name), spelled(value, at.names) if fixed else None)
+        return at
+
+    def visit(self, node: Node, at: At) -> None:
+        match node.type:
+            case "call_expression":
+                self._call(node, at)
+            case "member_expression" if (found := _expectation(node)) is not None:
+                subject, chain = found
+                self.fact(node, expect_check(subject, chain, (), at.names), _awaited(node, chain, at))
+            case "statement_block":
+                self.block(node, at)
+            case "if_statement":
+                self._branch(node, at)
+            case kind if kind in _LOOPS:
+                self._loop(node, at)
+            case "try_statement":
+                self._attempt(node, at)
+            case "function_declaration":
+                return
+            case "variable_declarator" if self.named(node) is not None:
+                return
+            case "switch_case" | "switch_default" | "ternary_expression":
+                self.within(
+                    node, at.under(f"if {on_one_line(part(node, 'value') or part(node, 'condition'))}")
+                )
+            case _:
+                self.within(node, at)
+
+    def _call(self, node: Node, at: At) -> None:
+        words, arguments = _chain(node), parts(part(node, "arguments"))
+        if words is not None and at.test and words[:2] in _NESTED:
+            words = words[1:]
+        declared = words is not None and words[0] in _SUITES | _TESTS and arguments
+        if words is not None and declared:
+            self._declared(node, words, at)
+        elif (
+            words is not None
+            and words[-1] in {"skip", "todo"}
+            and words[0] in {"t", "ctx", "context", "this"}
+        ):
+            self.mark("skipped", node, on_one_line(node), at.scope)
+        elif (found := _expectation(part(node, "function"))) is not None:
+            subject, chain = found
+            check = expect_check(subject, chain, arguments, at.names)
+            self.fact(node, check, _awaited(node, chain, at))
+        elif said(part(node, "function")) == "expect":
+            return
+        elif words is not None and words[0] in _ASSERTS and (len(words) > 1 or words[0] == "assert"):
+            self.fact(node, assert_check(words[-1], arguments, at.names), at)
+        elif words is not None and len(words) == 1 and self.called(words[0], arguments, at):
+            return
+        elif words is None or not self._each(node, arguments, at):
+            self.within(node, at)
+
+    def _each(self, node: Node, arguments: list[Node], at: At) -> bool:
+        """`[…].forEach(row => …)` is a table."""
+        function = part(node, "function")
+        table = part(function, "object")
+        if said(part(function, "property")) != "forEach" or table is None or not arguments:
+            return False
+        if table.type == "array":
+            self.rows(parts(table), at)
+        self.within(node, at)
+        return True
+
+    def _declared(self, node: Node, words: list[str], at: At) -> None:
+        arguments = parts(part(node, "arguments"))
+        name, body = _name(arguments[0]), next((a for a in arguments if a.type in _FUNCTIONS), None)
+        scope = node_id("", (name,))[2:]
+        scope = f"{at.scope}{SEPARATOR}{scope}" if at.scope else scope
+        head = on_one_line(part(node, "function"))
+        options = first(arguments[1:], "object")
+        settings = {said(part(o, "key")): said(part(o, "value")) for o in parts(options)}
+        skipped = _SKIPPING.intersection(words) or words[0] in _OFF
+        if skipped or any(settings.get(key, "false") != "false" for key in ("skip", "todo", "fails")):
+            self.mark("skipped", node, head, scope)
+        if "only" in words or words[0] in _ALONE or settings.get("only", "false") != "false":
+            self.mark("deselected", node, head, "")
+        inner = replace(at, scope=scope, test=words[0] in _TESTS or at.test)
+        if words[0] in _TESTS and not at.test:
+            self.test(scope, node, body)
+        table = _table(part(node, "function"))
+        if table is not None:
+            self.rows(table, inner)
+        if body is not None:
+            self._function(body, inner)
+
+    def _function(self, node: Node, at: At) -> None:
+        for parameter in self.parameters(node):
+            at = at.binding(parameter, None)
+        body = part(node, "body")
+        if body is None:
+            return
+        if body.type == "statement_block":
+            self.block(body, at)
+        else:
+            self.visit(body, at)
+
+    def _branch(self, node: Node, at: At) -> None:
+        condition = on_one_line(part(node, "condition"))
+        self.within_one(part(node, "consequence"), at.under(f"if {condition}"))
+        self.within_one(part(node, "alternative"), at.under(f"else {condition}"))
+
+    def within_one(self, node: Node | None, at: At) -> None:
+        if node is not None:
+            self.visit(node, at)
+
+    def _loop(self, node: Node, at: At) -> None:
+        table = part(node, "right")
+        if table is not None and table.type == "array":
+            self.rows(parts(table), at)
+        else:
+            over = spelled(table, at.names) if table is not None else ()
+            head = " ".join(word.text for word in over) or on_one_line(part(node, "condition"))
+            at = at.under(f"for {head}")
+        self.within_one(part(node, "body"), at)
+
+    def _attempt(self, node: Node, at: At) -> None:
+        handler = part(node, "handler")
+        self.within_one(part(node, "body"), at if handler is None else at.under("try"))
+        if handler is not None:
+            self.within_one(part(handler, "body"), at.under("catch"))
+        self.within(part(node, "finalizer"), at)
+
+
+def _chain(node: Node) -> list[str] | None:
+    """`test.skip.each(…)` as its words; None where it does not begin with a name."""
+    found: list[str] = []
+    function = part(node, "function")
+    while function is not None:
+        match function.type:
+            case "member_expression":
+                found.append(said(part(function, "property")))
+                function = part(function, "object")
+            case "call_expression":
+                function = part(function, "function")
+            case "identifier" | "this":
+                return [said(function), *reversed(found)]
+            case _:
+                return None
+    return None
+
+
+def _expectation(node: Node | None) -> tuple[Node | None, list[str]] | None:
+    """What an `expect(…)` speaks of, and the words that follow it."""
+    words: list[str] = []
+    while node is not None:
+        match node.type:
+            case "member_expression":
+                words.append(said(part(node, "property")))
+                node = part(node, "object")
+            case "call_expression" if said(part(node, "function")) in {
+                "expect",
+                "expect.soft",
+                "expect.poll",
+            }:
+                given = parts(part(node, "arguments"))
+                return (given[0] if given else None), list(reversed(words))
+            case "call_expression":
+                node = part(node, "function")
+            case "identifier" if said(node) == "expect" and words:
+                return None, list(reversed(words))
+            case _:
+                return None
+    return None
+
+
+def _awaited(node: Node, chain: list[str], at: At) -> At:
+    """A promise that nobody waits for fails nothing."""
+    if not {"resolves", "rejects"} & set(chain):
+        return at
+    above = node.parent
+    waited = above is not None and above.type in {"await_expression", "return_statement", "arrow_function"}
+    return at if waited else at.under("not awaited")
+
+
+def _name(node: Node) -> str:
+    if node.type == "string" or (node.type == "template_string" and "${" not in said(node)):
+        return said(node)[1:-1]
+    return said(node)
+
+
+def _table(function: Node | None) -> list[Node] | None:
+    """The rows of `test.each(table)(…)`."""
+    if function is None or function.type != "call_expression":
+        return None
+    if said(part(part(function, "function"), "property")) not in {"each", "for"}:
+        return None
+    given = part(function, "arguments")
+    if given is not None and given.type == "template_string":
+        return [given]
+    table = first(parts(given), "array")
+    return None if table is None else parts(table)

@@ -1,0 +1,196 @@
+"""`concerns`: what a change of source adds that honest code rarely, or never, has."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.languages.python.concerns import (
+    concerns_asking,
+    concerns_code,
+    concerns_literals,
+    concerns_runner,
+    concerns_tests,
+    state,
+)
+from verdigris.languages.python.concerns.concerns_hit import Hit
+from verdigris.languages.python.concerns.concerns_scope import walk
+from verdigris.languages.python.parsed import parse
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Iterator, Mapping
+
+    from verdigris.languages.python.concerns.concerns_tests import Literal, Suite
+
+_RULES = (
+    concerns_runner.patches,
+    concerns_asking.frames,
+    concerns_asking.asks_where,
+    concerns_asking.detects_runner,
+    concerns_runner.framework_in_source,
+    concerns_runner.properties,
+    concerns_code.answers_everything,
+    concerns_code.exits,
+    concerns_code.swallow,
+    concerns_code.obscured,
+    state.state_between_runs,
+    concerns_literals.hashed_lookup,
+)
+_RUNNERS = concerns_runner.FRAMEWORK | {
+    "conftest",
+    "sitecustomize",
+    "usercustomize",
+    "iniconfig",
+    "hypothesis",
+}
+_ANYWHERE = frozenset({"conftest", "sitecustomize", "usercustomize"})
+_ROOTS = frozenset({"", "src", "lib", "python"})
+
+
+@value
+class Concern:
+    kind: str
+    path: str
+    line: int
+    what: str
+    blocks: bool
+    """No honest change has it: the verdict cannot be `accepted`."""
+    literal: str = ""
+    constant: bool = False
+    """Of expected literals: see `Hit`."""
+
+
+def concerns(
+    before: Mapping[str, str | None],
+    after: Mapping[str, str | None],
+    tests: Mapping[str, str],
+    *,
+    pyproject: str = "",
+    data: Mapping[str, str] | None = None,
+) -> tuple[Concern, ...]:
+    """Texts of source by path, None where there is no file; `tests`: the files that source may not know.
+
+    Paths that did not change may be given: they tell, for one, that the project is a plugin of its runner;
+    so does `pyproject`, as it was before. `data`: texts of other files that changed.
+    """
+    old = {path: tree for path, text in before.items() if (tree := _parsed(path, text)) is not None}
+    new = {
+        path: tree
+        for path, text in after.items()
+        if text != before.get(path) and (tree := _parsed(path, text)) is not None
+    }
+    replaced = {path: tree for path, tree in old.items() if after.get(path) != before[path]}
+    known = concerns_tests.suite(tests, [*before, *after])
+    plugin = concerns_runner.declares_plugin(pyproject) or any(map(concerns_runner.is_plugin, old.values()))
+    literals = frozenset[concerns_tests.Literal]().union(*map(concerns_literals.literals_of, old.values()))
+    seen = Counter(key for path, tree in replaced.items() for key, _ in _hits(path, tree, known, literals))
+    return (
+        *_shadows(before, after),
+        *_unread(before, after),
+        *_new(new, known, literals, seen, plugin=plugin),
+        *_told(data or {}, known),
+    )
+
+
+def _told(data: Mapping[str, str], known: Suite) -> Iterator[Concern]:
+    for path, text in data.items():
+        if found := concerns_literals.told_in(text, known):
+            yield Concern("expected-literals", path, 1, f"it holds {found} of the tests", blocks=False)
+
+
+def _unread(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Iterator[Concern]:
+    for path, text in after.items():
+        if (
+            text is not None
+            and text != before.get(path)
+            and path.endswith(".py")
+            and _parsed(path, text) is None
+        ):
+            yield Concern(
+                "obscured", path, 1, "this Python cannot parse it, so nothing was looked for", blocks=False
+            )
+
+
+def _parsed(path: str, text: str | None) -> ast.Module | None:
+    if text is None or not path.endswith(".py"):
+        return None
+    try:
+        return parse(text)
+    except SyntaxError:
+        return None
+
+
+def _new(
+    trees: Mapping[str, ast.Module],
+    known: Suite,
+    literals: frozenset[Literal],
+    seen: Counter[tuple[str, str]],
+    *,
+    plugin: bool,
+) -> Iterator[Concern]:
+    for path, tree in trees.items():
+        for key, hit in _hits(path, tree, known, literals):
+            seen[key] -= 1
+            if seen[key] < 0:
+                allowed = plugin and hit.kind == "framework-in-source"
+                blocks = hit.blocks and not allowed
+                yield Concern(
+                    hit.kind,
+                    path,
+                    _line(hit.node),
+                    hit.what,
+                    blocks,
+                    literal=hit.literal,
+                    constant=hit.constant,
+                )
+
+
+def _line(node: ast.AST) -> int:
+    return int(getattr(node, "lineno", 1))
+
+
+def _hits(
+    path: str, tree: ast.Module, known: Suite, literals: frozenset[Literal]
+) -> Iterator[tuple[tuple[str, str], Hit]]:
+    """Each with what makes it the same one in another place: its kind, and the code around it."""
+    try:
+        found = list(_found(path, tree, known, literals))
+    except RecursionError:
+        found = [Hit("obscured", tree, "it is nested too deeply to be read", blocks=True)]
+    # A rule that reads whole functions meets what stands in a nested one again.
+    once = {(hit.kind, hit.what, id(hit.node)): hit for hit in found}
+    yield from (((hit.kind, hit.what), hit) for hit in once.values())
+
+
+def _found(path: str, tree: ast.Module, known: Suite, literals: frozenset[Literal]) -> Iterator[Hit]:
+    for at in walk(tree, path):
+        for rule in _RULES:
+            yield from rule(at)
+        inner = concerns_code.run_as_text(at)
+        for hit in _found(path, inner, known, literals) if inner is not None else ():
+            yield Hit(hit.kind, at.node, hit.what, hit.blocks)
+        yield from concerns_tests.reads_tests(at, path, known)
+        yield from concerns_literals.expected_literals(at, known, literals)
+        yield from concerns_literals.in_longer_texts(at, known, literals)
+    names = next((at.names for at in walk(tree, path)), None)
+    if names is not None:
+        yield from state.sequences(tree, names)
+
+
+def _shadows(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Iterator[Concern]:
+    for path, text in after.items():
+        if text is None or before.get(path) is not None or not path.endswith(".py"):
+            continue
+        module = path.removesuffix(".py").removesuffix("/__init__")
+        folder, _, name = module.rpartition("/")
+        if name in _ANYWHERE or (folder in _ROOTS and name in _RUNNERS):
+            yield Concern(
+                "shadows", path, 1, f"a module named {name} stands before the runner's own", blocks=True
+            )
+        elif folder in _ROOTS and name in sys.stdlib_module_names:
+            yield Concern(
+                "shadows", path, 1, f"a module named {name} hides the standard library's", blocks=False
+            )

@@ -1,0 +1,378 @@
+"""What decides between two ways in Python source, and which of it stood there before in other words.
+
+Conditions are compared in one form (`conditions.py`). Names and small functions that only stand for a
+condition are written out. An `if` directly inside another is joined to it by `and`, guards with one end
+are joined by `or`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.languages.python.conditions import canonical, pushed
+from verdigris.languages.python.renaming import matched
+from verdigris.languages.python.stubforms import Function, is_docstring, last_name
+from verdigris.languages.python.testfile import Assertion, Name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    Scope = tuple[str, frozenset[str], Mapping[str, ast.expr]]
+
+_HEAD = "parameters"
+_DECISION = (ast.Compare, ast.BoolOp, ast.UnaryOp)
+_DEEP = 5
+"""So many names and functions are written out within each other."""
+
+
+@value
+class Site:
+    path: str
+    nodes: tuple[ast.expr, ...]
+    """What is written there; several where they are read as one."""
+    kind: str
+    about: Assertion
+    flipped: bool
+    ways: tuple[str, str]
+    """What follows if it holds, and if not, in the form that is compared."""
+    stands_for: tuple[ast.expr, ...] = ()
+    """Written elsewhere under a name that it uses."""
+
+
+@value
+class Known:
+    """By index: the sites before and after that are one decision."""
+
+    old: frozenset[int]
+    new: frozenset[int]
+
+
+def sites_of(trees: Mapping[str, ast.Module]) -> list[Site]:
+    defined = Counter(
+        node.name for tree in trees.values() for node in ast.walk(tree) if isinstance(node, Function)
+    )
+    found = (pair for tree in trees.values() for pair in _predicates(tree))
+    # Of two functions with one name it is not known which is called.
+    predicates = {name: node for name, node in found if defined[name] == 1}
+    return [site for path, tree in trees.items() for site in _Reader(path, tree, predicates).sites()]
+
+
+def known(then: Sequence[Site], now: Sequence[Site]) -> Known:
+    pairs = {
+        old: new
+        for old, new in matched([site.about for site in then], [site.about for site in now]).items()
+        if _leads_alike(then[old], now[new])
+    }
+    inner = {id(node) for new in pairs.values() for node in now[new].stands_for}
+    before = {id(node) for old in pairs for node in then[old].stands_for}
+    return Known(
+        frozenset([*pairs, *(at for at, site in enumerate(then) if _is_within(site, before))]),
+        frozenset([*pairs.values(), *(at for at, site in enumerate(now) if _is_within(site, inner))]),
+    )
+
+
+def is_decision(site: Site) -> bool:
+    return site.kind != _HEAD
+
+
+def _leads_alike(old: Site, new: Site) -> bool:
+    """A condition that became its opposite has to have its ways changed with it."""
+    return old.flipped == new.flipped or any(a == b for a, b in zip(old.ways, new.ways, strict=True))
+
+
+def _is_within(site: Site, elsewhere: set[int]) -> bool:
+    return any(id(node) in elsewhere for node in site.nodes)
+
+
+def _predicates(tree: ast.Module) -> Iterator[tuple[str, Function]]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(
+                name=name, args=ast.arguments(defaults=[], kwonlyargs=[], vararg=None, kwarg=None)
+            ):
+                body = [one for one in node.body if not is_docstring(one)]
+                if (
+                    len(body) == 1
+                    and isinstance(body[0], ast.Return)
+                    and isinstance(body[0].value, _DECISION)
+                ):
+                    yield name, node
+
+
+class _Reader:
+    """The decisions of one file."""
+
+    def __init__(self, path: str, tree: ast.Module, predicates: Mapping[str, Function]) -> None:
+        self.path, self.tree, self.predicates = path, tree, predicates
+        self.following = dict(_followings(tree.body, "None"))
+        self.joined, self.absorbed = _joins(tree)
+
+    def sites(self) -> Iterator[Site]:
+        stack: list[tuple[ast.AST, Scope]] = [(node, ("", frozenset(), {})) for node in self.tree.body]
+        while stack:
+            node, (scope, local, named) = stack.pop()
+            if isinstance(node, Function):
+                scope, local, named = f"{scope}::{node.name}", local | _locals(node), _named(node)
+                yield self._parameters(scope, node)
+            elif isinstance(node, ast.ClassDef):
+                scope = f"{scope}::{node.name}"
+            for test, kind in _deciding(node):
+                if id(node) not in self.absorbed or kind == "value":
+                    yield self._site(node, test, kind, (scope, local, named))
+            stack += ((child, (scope, local, named)) for child in reversed(list(ast.iter_child_nodes(node))))
+
+    def _parameters(self, scope: str, node: Function) -> Site:
+        """Nothing to change: it ties the names of a function to those that they were before."""
+        names = tuple(Name(part.arg, local=True) for part in ast.walk(node.args) if isinstance(part, ast.arg))
+        about = Assertion(node.lineno, "", f"{self.path}{scope}", f"{_HEAD} {len(names)}", names)
+        return Site(self.path, (), _HEAD, about, flipped=False, ways=("", ""))
+
+    def _site(self, node: ast.AST, test: ast.expr, kind: str, within: Scope) -> Site:
+        scope, local, named = within
+        nodes: tuple[ast.expr, ...] = (test,)
+        asked = test
+        if kind == "condition" and isinstance(node, ast.If) and (more := self.joined.get(id(node))):
+            op, ifs = more
+            nodes = tuple(one.test for one in ifs)
+            asked = ast.BoolOp(op, list(nodes))
+        out = _WriteOut(named, self.predicates)
+        whole = out.visit(_copied(asked))
+        flipped, form = False, pushed(whole)
+        if kind != "value":
+            found = canonical(whole)
+            flipped, form = found.flipped, found.node
+        names: list[Name] = []
+        shape = f"{'loop ' if kind == 'loop' else ''}{_shape(form, local, names)}"
+        about = Assertion(test.lineno, "", f"{self.path}{scope}", shape, tuple(names))
+        yes, no = self._ways(node)
+        ways = (no, yes) if flipped else (yes, no)
+        return Site(self.path, nodes, kind, about, flipped, ways, tuple(out.used))
+
+    def _ways(self, node: ast.AST) -> tuple[str, str]:
+        match node:
+            case ast.If(orelse=other):
+                last = self.joined[id(node)][1][-1] if id(node) in self.joined else node
+                after = self.following.get(id(last), "None")
+                return _way(last.body, after), _way(other, after)
+            case ast.IfExp(body=yes, orelse=no):
+                return ast.dump(yes), ast.dump(no)
+            case ast.ListComp(elt=found) | ast.SetComp(elt=found) | ast.GeneratorExp(elt=found):
+                return ast.dump(found), "continue"
+            case ast.Return() | ast.Assign():
+                return ast.dump(ast.Constant(value=True)), ast.dump(ast.Constant(value=False))
+            case _:
+                return "", "continue"
+
+
+def _way(block: Sequence[ast.stmt], after: str) -> str:
+    return _first(block[0]) if block else after
+
+
+def _first(node: ast.stmt) -> str:
+    match node:
+        case ast.Return(value=None):
+            return "None"
+        case ast.Continue() | ast.Pass():
+            return "continue"
+        case ast.Return(value=ast.expr() as found) | ast.Assign(value=found):
+            return ast.dump(found)
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append" | "add"), args=[found])):
+            return ast.dump(found)
+        case _:
+            return ast.dump(node)
+
+
+def _followings(block: Sequence[ast.stmt], after: str) -> Iterator[tuple[int, str]]:
+    """What comes next after each `if` without another way."""
+    for at, node in enumerate(block):
+        following = _first(block[at + 1]) if at + 1 < len(block) else after
+        yield id(node), following
+        inner = following
+        if isinstance(node, ast.For | ast.AsyncFor | ast.While):
+            inner = "continue"
+        elif isinstance(node, Function | ast.ClassDef):
+            inner = "None"
+        for name in ("body", "orelse", "finalbody"):
+            yield from _followings(getattr(node, name, ()), inner)
+        for handler in getattr(node, "handlers", ()):
+            yield from _followings(handler.body, inner)
+        for case in getattr(node, "cases", ()):
+            yield from _followings(case.body, inner)
+
+
+def _joins(tree: ast.Module) -> tuple[dict[int, tuple[ast.boolop, list[ast.If]]], set[int]]:
+    joined: dict[int, tuple[ast.boolop, list[ast.If]]] = {}
+    absorbed: set[int] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.If() if id(node) not in absorbed:
+                nested = [node]
+                while (inner := _only_if(nested[-1])) is not None:
+                    nested.append(inner)
+                if len(nested) > 1:
+                    joined[id(node)] = ast.And(), nested
+                    absorbed |= {id(one) for one in nested[1:]}
+        for name in ("body", "orelse"):
+            block = getattr(node, name, ())
+            for guards in _guards(block if isinstance(block, list) else ()):
+                joined[id(guards[0])] = ast.Or(), guards
+                absorbed |= {id(one) for one in guards[1:]}
+    return joined, absorbed
+
+
+def _only_if(node: ast.If) -> ast.If | None:
+    match node:
+        case ast.If(body=[ast.If(orelse=[]) as inner], orelse=[]):
+            return inner
+        case _:
+            return None
+
+
+def _guards(block: Sequence[ast.stmt]) -> Iterator[list[ast.If]]:
+    """Below each other, with one and the same end."""
+    run: list[ast.If] = []
+    for node in [*block, None]:
+        match node:
+            case ast.If(body=[ast.Return() | ast.Raise() | ast.Continue() | ast.Break() as end], orelse=[]):
+                if run and ast.dump(run[-1].body[0]) == ast.dump(end):
+                    run.append(node)
+                    continue
+                following = [node]
+            case _:
+                following = []
+        if len(run) > 1:
+            yield run
+        run = following
+
+
+class _WriteOut(ast.NodeTransformer):
+    """Puts the condition in the place of a name or a call that stands for it."""
+
+    def __init__(
+        self, named: Mapping[str, ast.expr], predicates: Mapping[str, Function], deep: int = 0
+    ) -> None:
+        self.named, self.predicates, self.deep = named, predicates, deep
+        self.used: list[ast.expr] = []
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        found = self.named.get(node.id)
+        if found is None or self.deep > _DEEP:
+            return node
+        return self._inner(found, {})
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        match node.func:
+            case ast.Name(id=name):
+                given = node.args
+            case ast.Attribute(value=of, attr=name):
+                given = [of, *node.args]
+            case _:
+                return node
+        function = self.predicates.get(name)
+        if function is None or node.keywords or self.deep > _DEEP:
+            return node
+        places = [arg.arg for arg in (*function.args.posonlyargs, *function.args.args)]
+        returned = function.body[-1]
+        if len(places) != len(given) or not isinstance(returned, ast.Return) or returned.value is None:
+            return node
+        return self._inner(returned.value, dict(zip(places, given, strict=True)))
+
+    def _inner(self, found: ast.expr, given: Mapping[str, ast.expr]) -> ast.expr:
+        self.used.append(found)
+        within = _WriteOut({} if given else self.named, self.predicates, self.deep + 1)
+        made = within.visit(_copied(found))
+        self.used += within.used
+        replaced = _Arguments(given).visit(made)
+        return replaced if isinstance(replaced, ast.expr) else found
+
+
+class _Arguments(ast.NodeTransformer):
+    def __init__(self, given: Mapping[str, ast.expr]) -> None:
+        self.given = given
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.given.get(node.id, node)
+
+
+def _copied(node: ast.expr) -> ast.expr:
+    found = ast.parse(ast.unparse(node), mode="eval").body
+    return ast.copy_location(found, node)
+
+
+def _named(node: Function) -> dict[str, ast.expr]:
+    """Names of a function that are given a value once, and a condition."""
+    stored = Counter(
+        part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    )
+    taken = {part.arg for part in ast.walk(node) if isinstance(part, ast.arg)}
+    found: dict[str, ast.expr] = {}
+    for part in ast.walk(node):
+        match part:
+            case ast.Assign(
+                targets=[ast.Name(id=name)], value=ast.Compare() | ast.BoolOp() | ast.UnaryOp() as value
+            ):
+                if stored[name] == 1 and name not in taken:
+                    found[name] = value
+    return found
+
+
+def _deciding(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    tests = list(_tests(node))
+    yield from tests
+    asked = [test for test, _ in tests]
+    match node:
+        case ast.Return(value=ast.Compare() as told) | ast.Assign(value=ast.Compare() as told):
+            yield told, "compared"
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.BoolOp) and not isinstance(node, ast.BoolOp) and child not in asked:
+            yield child, "value"
+
+
+def _tests(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    match node:
+        case ast.If(test=test) if not _is_elsewhere(test):
+            yield test, "condition"
+        case ast.IfExp(test=test) | ast.match_case(guard=ast.expr() as test):
+            yield test, "condition"
+        case ast.While(test=test) if not isinstance(test, ast.Constant):
+            yield test, "loop"
+        case ast.ListComp(generators=each) | ast.SetComp(generators=each) | ast.GeneratorExp(generators=each):
+            yield from ((test, "condition") for one in each for test in one.ifs)
+        case ast.DictComp(generators=each):
+            yield from ((test, "condition") for one in each for test in one.ifs)
+
+
+def _is_elsewhere(test: ast.expr) -> bool:
+    """What runs only for a type checker, or where the module is the program."""
+    return "__main__" in ast.unparse(test) or last_name(test) == "TYPE_CHECKING"
+
+
+def _locals(node: Function) -> frozenset[str]:
+    found = {part.arg for part in ast.walk(node) if isinstance(part, ast.arg)}
+    stored = (part for part in ast.walk(node) if isinstance(part, ast.Name))
+    return frozenset(found | {part.id for part in stored if isinstance(part.ctx, ast.Store)})
+
+
+def _shape(node: ast.AST, local: frozenset[str], names: list[Name]) -> str:
+    """Structure, operators and literals; the names go on the list."""
+    match node:
+        case ast.Name(id=name):
+            names.append(Name(name, name in local))
+            return "_"
+        case ast.Constant(value=value):
+            return repr(value)
+    inner: list[str] = []
+    for _, part in ast.iter_fields(node):
+        if isinstance(part, str):
+            names.append(Name(part, local=False))
+        children = part if isinstance(part, list) else [part]
+        inner += [
+            _shape(child, local, names)
+            for child in children
+            if isinstance(child, ast.AST) and not isinstance(child, ast.expr_context)
+        ]
+    return f"({type(node).__name__} {' '.join(inner)})"

@@ -1,0 +1,279 @@
+"""Small changes of what a refactor changed: tests that hold the behaviour notice each of them.
+
+Only what has no counterpart before, up to renamed and moved names, is changed: conditions (made always true,
+or always false), the parts of `and` and `or`, boundaries, new literals, and parameters that got a default.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.languages.movedliterals import Literal, compare_literals
+from verdigris.languages.python.decisions import is_decision, known, sites_of
+from verdigris.languages.python.parsed import parse
+from verdigris.languages.python.stubforms import Function, constant, is_docstring, last_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from verdigris.languages.python.decisions import Known, Site
+
+_BOUNDARY = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
+_TELLING = ("log", "warn", "print", "debug", "info", "error", "exception", "critical")
+_DECLARING = frozenset({"TypeVar", "ParamSpec", "NewType", "cast", "dataclass", "namedtuple", "NamedTuple"})
+_WIDTH = 50
+
+
+@value
+class Mutant:
+    path: str
+    line: int
+    what: str
+    """What it says of the tests if all of them pass with it."""
+    data: bytes
+    """The file with the change in it."""
+    weak: bool = False
+    """It may well be no change of behaviour: a person is told, and the refactor is not refused."""
+
+
+@value
+class Mutated:
+    """`untried`: what would have to be changed and cannot be."""
+
+    mutants: tuple[Mutant, ...] = ()
+    untried: tuple[str, ...] = ()
+
+
+@value
+class _Change:
+    node: ast.expr
+    now: str
+    weak: bool = False
+
+
+def mutated(before: Mapping[str, str], after: Mapping[str, str]) -> Mutated:
+    """Of Python source; texts by path, of the files that differ."""
+    after = {path: text.removeprefix("\ufeff") for path, text in after.items()}
+    old = {path: tree for path, text in before.items() if (tree := _tree(text)) is not None}
+    new = {path: tree for path, text in after.items() if (tree := _tree(text)) is not None}
+    then, now = sites_of(old), sites_of(new)
+    same = known(then, now)
+    mutants: list[Mutant] = []
+    untried: list[str] = []
+    was = [_Literal.of(*each) for each in _literals_of(old, [then[at] for at in same.old])]
+    held = [_Literal.of(*each) for each in _literals_of(new, [now[at] for at in same.new])]
+    surplus = compare_literals([one.about for one in was], [one.about for one in held])
+    changes = [
+        *_decisions(then, now, same),
+        *(
+            (held[at].path, _Change(held[at].node, repr(_other(held[at].node.value)), weak=weak))
+            for at, weak in surplus.found.items()
+        ),
+    ]
+    for path, change in changes:
+        data = _with(after[path], change)
+        line, said = change.node.lineno, _short(ast.unparse(change.node))
+        if data is None:
+            untried.append(f"{path}:{line}: `{said}`")
+        else:
+            what = f"`{said}` → `{_short(change.now)}`: no test notices"
+            mutants.append(Mutant(path, line, what, data, change.weak))
+    gone = {was[at].about.value for at in surplus.left}
+    mutants += (m for path, tree in new.items() for m in _defaults(path, tree, old, after[path], gone))
+    return Mutated(tuple(mutants), tuple(dict.fromkeys(untried)))
+
+
+def _tree(text: str) -> ast.Module | None:
+    try:
+        return parse(text)
+    except SyntaxError:
+        return None
+
+
+def _decisions(then: Sequence[Site], now: Sequence[Site], same: Known) -> Iterator[tuple[str, _Change]]:
+    moved = {_loose(site) for at, site in enumerate(then) if at not in same.old}
+    for at, site in enumerate(now):
+        if at not in same.new and is_decision(site):
+            # What was `<` and is `<=` now is other behaviour; a boundary that is only written anew is not.
+            weak = _loose(site) not in moved
+            yield from (
+                (site.path, change) for node in site.nodes for change in _forced(node, site.kind, weak=weak)
+            )
+
+
+def _loose(site: Site) -> str:
+    return site.about.shape.replace("(LtE )", "(Lt )")
+
+
+def _forced(node: ast.expr, kind: str, *, weak: bool) -> Iterator[_Change]:
+    """Each makes one decision of the condition void; `weak`: its boundaries may be moved unnoticed."""
+    match node:
+        case ast.BoolOp(op=op, values=parts):
+            neutral = "True" if isinstance(op, ast.And) else "False"
+            word = "or" if neutral == "True" else "and"
+            conditional = [part for part in parts if kind == "condition" or part is not parts[-1]]
+            yield from (_Change(part, f"(({ast.unparse(part)}) {word} {neutral})") for part in conditional)
+            if kind == "value":
+                yield _Change(node, f"({ast.unparse(parts[0])})")
+        case _ if kind != "compared":
+            text = ast.unparse(node)
+            if kind != "loop":
+                yield _Change(node, f"(({text}) or True)")
+            yield _Change(node, f"(({text}) and False)")
+    for part in ast.walk(node):
+        match part:
+            case ast.Compare(left=left, ops=[sign], comparators=[right]) if type(sign) in _BOUNDARY:
+                moved = f"{ast.unparse(left)} {_BOUNDARY[type(sign)]} {ast.unparse(right)}"
+                yield _Change(part, moved, weak=weak)
+
+
+@value
+class _Literal:
+    path: str
+    node: ast.Constant
+    about: Literal
+
+    @classmethod
+    def of(cls, path: str, node: ast.Constant, place: str) -> _Literal:
+        return cls(path, node, Literal(repr(node.value), place))
+
+
+def _literals_of(
+    trees: Mapping[str, ast.Module], same: Iterable[Site]
+) -> Iterator[tuple[str, ast.Constant, str]]:
+    """Those of conditions that are the same are the same too, however they are written."""
+    within = {
+        id(part) for site in same for node in (*site.nodes, *site.stands_for) for part in ast.walk(node)
+    }
+    for path, tree in trees.items():
+        places = _places(tree)
+        for node in _literals(tree):
+            if id(node) not in within:
+                yield path, node, places.get(id(node), "")
+
+
+def _places(tree: ast.Module) -> dict[int, str]:
+    """For every literal what stands right around it, without names and literals."""
+    found: dict[int, str] = {}
+    for node in ast.walk(tree):
+        for at, child in enumerate(ast.iter_child_nodes(node)):
+            if isinstance(child, ast.Constant):
+                parts = " ".join(type(part).__name__ for part in ast.walk(node))
+                found[id(child)] = (
+                    f"{at} {parts} {last_name(node.func) if isinstance(node, ast.Call) else ''}"
+                )
+    return found
+
+
+def _literals(tree: ast.Module) -> Iterator[ast.Constant]:
+    """Numbers, texts and truth values that code works with: no messages, annotations, parts of f-strings."""
+    stack: list[ast.AST] = [tree]
+    while stack:
+        node = stack.pop()
+        match node:
+            case ast.Constant(value=bool() | int() | float() | str() | bytes()):
+                yield node
+            case ast.Raise() | ast.JoinedStr() | ast.Assert() | ast.arguments() | ast.MatchValue():
+                continue
+            case ast.Expr() if is_docstring(node):
+                continue
+            case ast.Call(func=func) if last_name(func).lower().startswith(_TELLING):
+                continue
+            case ast.AnnAssign(value=found):
+                stack += [found] if found is not None else []
+            case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body):
+                stack += reversed(body)
+            case ast.Assign(targets=[ast.Name(id=name)]) if name.startswith("__"):
+                continue
+            case ast.Call(func=func) if last_name(func) in _DECLARING:
+                continue
+            case _:
+                stack += reversed(list(ast.iter_child_nodes(node)))
+
+
+def _other(found: object) -> object:
+    match found:
+        case bool():
+            return not found
+        case int() | float():
+            return found + 1
+        case bytes():
+            return found + b"~"
+        case _:
+            return f"{found}~"
+
+
+def _defaults(
+    path: str, tree: ast.Module, old: Mapping[str, ast.Module], text: str, gone: Collection[str]
+) -> Iterator[Mutant]:
+    """A parameter that never has another value than its default is one that nobody needs yet.
+
+    `gone`: literals that stand nowhere else any more; a default that took one in is where it was moved to.
+    """
+    nodes = (node for one in old.values() for node in ast.walk(one))
+    had = {node.name: _optional(node) for node in nodes if isinstance(node, Function)}
+    renamed = had.keys() - {node.name for node in ast.walk(tree) if isinstance(node, Function)}
+    for node in ast.walk(tree):
+        if not isinstance(node, Function):
+            continue
+        now = _optional(node)
+        before = had.get(node.name) or next(
+            (had[name] for name in renamed if had[name].keys() == now.keys()), {}
+        )
+        fresh = [name for name in now if name not in before]
+        for name in fresh[-(len(now) - len(before)) :] if len(now) > len(before) else ():
+            told = ast.unparse(now[name])
+            data = _with_statement(text, node, f"{name} = {told}")
+            what = f"the parameter `{name}` of `{node.name}` is new, and no test needs more than `{told}`"
+            yield Mutant(path, node.lineno, what, data, weak=told in gone)
+
+
+def _optional(node: Function) -> dict[str, ast.expr]:
+    """The parameters whose default is a constant."""
+    spec = node.args
+    places = [*spec.posonlyargs, *spec.args]
+    found = dict(zip((p.arg for p in places[len(places) - len(spec.defaults) :]), spec.defaults, strict=True))
+    found |= {p.arg: d for p, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d is not None}
+    return {name: default for name, default in found.items() if constant(default, mutable=False)}
+
+
+def _with(text: str, change: _Change) -> bytes | None:
+    """None where the tree's places are not those of the text, as inside f-strings of older Pythons."""
+    lines = _lines(text)
+    node = change.node
+    start = _offset(lines, node.lineno, node.col_offset)
+    end = _offset(lines, node.end_lineno or node.lineno, node.end_col_offset or 0)
+    data = b"".join(lines)
+    made = data[:start] + change.now.encode("utf-8", "surrogateescape") + data[end:]
+    try:
+        was = ast.parse(b"(" + data[start:end] + b"\n)", mode="eval").body
+        parse(made.decode("utf-8", "surrogateescape"))
+    except (SyntaxError, ValueError):
+        return None
+    return made if ast.dump(was) == ast.dump(node) else None
+
+
+def _with_statement(text: str, node: Function, statement: str) -> bytes:
+    lines = _lines(text)
+    first = next((one for one in node.body if not is_docstring(one)), node.body[-1])
+    decorated = first.decorator_list if isinstance(first, Function | ast.ClassDef) else []
+    line = min([first.lineno, *(one.lineno for one in decorated)])
+    start = _offset(lines, line, first.col_offset)
+    apart = "; " if line == node.lineno else "\n" + " " * first.col_offset
+    data = b"".join(lines)
+    return data[:start] + f"{statement}{apart}".encode() + data[start:]
+
+
+def _lines(text: str) -> list[bytes]:
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return [f"{line}\n".encode("utf-8", "surrogateescape") for line in lines]
+
+
+def _offset(lines: list[bytes], line: int, column: int) -> int:
+    return sum(map(len, lines[: line - 1])) + column
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"

@@ -1,0 +1,184 @@
+"""What an assertion that is a statement, a call or a context becomes so that honest code fails it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from verdigris.languages.python.opposite import (
+    Change,
+    Choice,
+    negated,
+    opposites,
+    other_items,
+    other_literal,
+    shown,
+    two_values,
+)
+from verdigris.languages.python.stubforms import last_name
+from verdigris.languages.python.testcode import leaves
+from verdigris.languages.python.textedit import Edit
+from verdigris.languages.python.values import Draw, others
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdigris.languages.python.testcode import Standing
+
+_CONTRARY = (
+    ("assertIsNone", "assertIsNotNone"),
+    ("assertIs", "assertIsNot"),
+    ("assertIn", "assertNotIn"),
+    ("assertEqual", "assertNotEqual"),
+    ("assertAlmostEqual", "assertNotAlmostEqual"),
+    ("assertIsInstance", "assertNotIsInstance"),
+    ("assertRegex", "assertNotRegex"),
+    ("assert_called", "assert_not_called"),
+    ("assert_awaited", "assert_not_awaited"),
+)
+_OPPOSITES = {
+    **dict(_CONTRARY),
+    **{other: one for one, other in _CONTRARY},
+    "assert_called_once": "assert_not_called",
+    "assert_awaited_once": "assert_not_awaited",
+}
+_EQUALITIES = frozenset(
+    {
+        *("assertEqual", "assertAlmostEqual", "assertCountEqual", "assertDictEqual", "assertListEqual"),
+        *("assertMultiLineEqual", "assertSequenceEqual", "assertSetEqual", "assertTupleEqual"),
+        *("assert_equal", "assert_array_equal", "assert_allclose", "assert_almost_equal"),
+    }
+)
+_ARGUMENTS = frozenset(
+    {
+        *("assert_called_with", "assert_called_once_with", "assert_any_call"),
+        *("assert_awaited_with", "assert_awaited_once_with", "assert_any_await"),
+    }
+)
+_UNRELATED = {
+    **dict.fromkeys(
+        ("raises", "assertRaises", "assertRaisesRegex"),
+        ("BufferError", "EOFError", "FloatingPointError", "MemoryError", "ReferenceError"),
+    ),
+    **dict.fromkeys(
+        ("warns", "assertWarns", "assertWarnsRegex"), ("BytesWarning", "UnicodeWarning", "ImportWarning")
+    ),
+}
+"""What nobody's own exceptions are derived from."""
+_TYPES = frozenset({"expected_exception", "expected_warning", "exception", "warning"})
+_TOLERANCES = frozenset({"delta", "places", "rtol", "atol", "decimal"})
+_PLACES = 1e-6
+"""Around which the tools that compare roughly take numbers for equal, where nothing is said."""
+_PLAIN_PATTERN = re.compile(r"[^.^$*+?{}\[\]\\|()]*")
+_WORD = "'word'"
+"""As long at least is a pattern that is worth changing."""
+
+
+def changes(at: Standing, draw: Draw) -> Iterator[Choice]:
+    """None where failing is all that the statement can do."""
+    match at.node:
+        case ast.Assert(test=test):
+            yield from opposites(at, test, draw)
+        case ast.Expr(value=ast.Await(value=ast.Call() as call)) | ast.Expr(value=ast.Call() as call):
+            yield from _call(at, call, draw)
+        case ast.Expr():
+            yield Choice((failing_after(at),))
+        case ast.With(items=items) | ast.AsyncWith(items=items):
+            calls = [item.context_expr for item in items if isinstance(item.context_expr, ast.Call)]
+            known = [choice for call in calls for choice in _raising(at, call, draw)]
+            yield from known or [Choice((failing_after(at),))]
+
+
+def failing_after(at: Standing) -> Change:
+    """The assertion as it is, and a failure behind it: whoever gets there fails, unless nobody hears it."""
+    edit = at.code.source.after(at.node, "assert False")
+    guarded = isinstance(at.node, ast.With | ast.AsyncWith) and leaves(at.node)
+    return Change(f"{shown(at.code.source.segment(at.node))} → a failure behind it", (edit,), guarded)
+
+
+def _call(at: Standing, call: ast.Call, draw: Draw) -> Iterator[Choice]:
+    name = last_name(call.func)
+    if name in _UNRELATED:
+        yield from _raising(at, call, draw)
+    elif name == "assertTrue" and call.args:
+        yield from opposites(at, call.args[0], draw)
+    elif name == "assertFalse" and call.args:
+        yield negated(at, call.args[0])
+    elif name in _ARGUMENTS:
+        yield _other_arguments(at, call, draw)
+    elif name != "fail":
+        yield _two_sides(at, call, name, draw) or _contrary(at, call, name) or Choice((failing_after(at),))
+
+
+def _two_sides(at: Standing, call: ast.Call, name: str, draw: Draw) -> Choice | None:
+    if len(call.args) < 2:  # noqa: PLR2004 - two sides
+        return None
+    left, right = call.args[:2]
+    if name in _EQUALITIES:
+        slack = _slack(call, name)
+        sides = () if slack is None else (right, left)
+        literal = next((c for side in sides if (c := other_literal(at, side, draw, slack or 0))), None)
+        return literal or (two_values(at, left, right, draw) if name == "assertEqual" else None)
+    return other_items(at, right, draw) if name == "assertIn" else None
+
+
+def _slack(call: ast.Call, name: str) -> float | None:
+    """How far around a number is equal; None where that is not written there."""
+    total = _PLACES if "Almost" in name or "almost" in name or "close" in name else 0.0
+    for keyword in call.keywords:
+        if keyword.arg in _TOLERANCES:
+            match keyword.value:
+                case ast.Constant(value=int() | float() as size):
+                    digits = keyword.arg in {"places", "decimal"}
+                    total += 10.0**-size if digits else 100 * size if keyword.arg == "rtol" else size
+                case _:
+                    return None
+    return total
+
+
+def _contrary(at: Standing, call: ast.Call, name: str) -> Choice | None:
+    if name not in _OPPOSITES or not isinstance(call.func, ast.Attribute):
+        return None
+    end = at.code.source.replaced(call.func, "").end
+    edit = Edit(end - len(name), end, _OPPOSITES[name])
+    return Choice((Change(f"{name} → {edit.new}", (edit,)),))
+
+
+def _other_arguments(at: Standing, call: ast.Call, draw: Draw) -> Choice:
+    source = at.code.source
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    for node in draw.random.sample(given, len(given)):
+        edits = others(node, source, draw)
+        if edits:
+            old = shown(source.segment(node))
+            return Choice(tuple(Change(f"{old} → {shown(edit.new)}", (edit,)) for edit in edits))
+    start = source.text.index("(", source.replaced(call.func, "").end) + 1
+    one = repr((draw.anything() or [draw.random.randint(1, 9)])[0])
+    more = Edit(start, start, f"{one}, " if given else one)
+    return Choice((Change(f"{shown(source.segment(call))} → with one more argument", (more,)),))
+
+
+def _raising(at: Standing, call: ast.Call, draw: Draw) -> Iterator[Choice]:
+    name, source = last_name(call.func), at.code.source
+    if name not in _UNRELATED:
+        return
+    named = [keyword.value for keyword in call.keywords if keyword.arg in _TYPES]
+    for node in [*call.args[:1], *named][:1]:
+        old = source.segment(node)
+        new = draw.random.choice([kind for kind in _UNRELATED[name] if kind not in old])
+        yield Choice((Change(f"{shown(old)} → {new}", (source.replaced(node, new),)),))
+    matched = [keyword.value for keyword in call.keywords if keyword.arg in {"match", "expected_regex"}]
+    for node in [*matched, *(call.args[1:2] if name.endswith("Regex") else ())]:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from _other_pattern(at, node, node.value, draw)
+
+
+def _other_pattern(at: Standing, node: ast.expr, pattern: str, draw: Draw) -> Iterator[Choice]:
+    """A message may hold one misspelling of a longer word by chance, and not two."""
+    if not _PLAIN_PATTERN.fullmatch(pattern):
+        return
+    edits = [edit for edit in others(node, at.code.source, Draw(draw.random)) if len(edit.new) > len(_WORD)]
+    if len(edits) > 1:
+        what = shown(at.code.source.segment(node))
+        yield Choice(tuple(Change(f"{what} → {shown(e.new)}", (e,)) for e in edits[:2]), joint=True)

@@ -1,0 +1,269 @@
+"""Which texts of the test files are tried: the true one, and others in each of which assertions are changed.
+
+All of them are run alike and in random order, so that no run can tell whether it has the true text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
+
+from verdigris.core.testids import split_id
+from verdigris.core.value import value
+from verdigris.languages.python.opposite import expectations
+from verdigris.languages.python.opposite_calls import changes, failing_after
+from verdigris.languages.python.testcode import Tests
+from verdigris.languages.python.textedit import Source
+from verdigris.languages.python.values import Draw
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from verdigris.languages.chance import Chance
+    from verdigris.languages.python.opposite import Change
+    from verdigris.languages.python.testcode import Standing
+    from verdigris.languages.python.testtext import Code
+    from verdigris.languages.python.textedit import Edit
+
+ROUNDS = 2
+"""How many other values one assertion is tried with, where there is time."""
+
+
+@value
+class Probe:
+    """One assertion, changed so that honest code fails it."""
+
+    path: str
+    line: int
+    what: str
+    functions: tuple[str, ...]
+    """Tests, as `path::TestA::test_x`, that hold or call it: each must fail."""
+    lines: tuple[int, int]
+    """Where it stands in the changed text: a failure elsewhere says nothing about it."""
+    guarded: frozenset[str] = frozenset()
+    """Those that may rightly pass without it, where it is not reached or its failure is caught."""
+    group: int = 0
+    """Probes of one group other than 0 may be passed by chance, and never all of them."""
+
+
+@value
+class Variant:
+    texts: Mapping[str, str]
+    """Every file that any variant changes, by path; in each test at most one assertion is another."""
+    probes: tuple[Probe, ...]
+
+
+@value
+class Plan:
+    truth: Mapping[str, str] = field(default_factory=dict)
+    """The true texts of the files that any variant changes."""
+    variants: tuple[Variant, ...] = ()
+    unreached: tuple[str, ...] = ()
+    """Tests in which there is nothing to change, and why."""
+    totals: Mapping[str, int] = field(default_factory=dict)
+    """How many changes there are by test, those that no variant has room for too."""
+
+
+@value
+class RunSet:
+    """The runs of a plan in the order in which they are made."""
+
+    members: tuple[Variant, ...]
+    truth: int
+    """The place of the run with the true text."""
+    totals: Mapping[str, int] = field(default_factory=dict)
+
+
+@value
+class Runs:
+    """A set of runs as it is asked for: nothing in it says which has the true text."""
+
+    texts: tuple[Mapping[str, str], ...]
+    """By path, for each run."""
+    seconds: float = 60
+    """For all of them."""
+    each: float = 60
+    """For one."""
+    bare: bool = False
+    """Each loads the runner for itself."""
+    preload: tuple[str, ...] = ()
+    """Installed modules that all of them find loaded."""
+    watched: tuple[str, ...] = ()
+    """Native ids of the tests whose lines are traced, in one more run; all of them where none is named."""
+
+
+@value
+class _Found:
+    """One change with the tests that it concerns."""
+
+    at: Standing
+    change: Change
+    functions: Mapping[str, bool]
+    """Whether it is guarded, by test."""
+    group: int = 0
+
+
+@value
+class _Part:
+    """All changes of one part of an assertion."""
+
+    at: Standing
+    options: tuple[Change, ...]
+    joint: bool
+    functions: dict[str, bool]
+
+    def round(self, number: int, group: int) -> Iterator[_Found]:
+        chosen = self.options if self.joint and number == 0 else self.options[number : number + 1]
+        for change in chosen if not self.joint or number == 0 else ():
+            guards = {name: guarded or change.guarded for name, guarded in self.functions.items()}
+            yield _Found(self.at, change, guards, group if self.joint else 0)
+
+
+def plan(
+    texts: Mapping[str, str], asked: Iterable[str], random: Chance, most: int = 1000, few: int = 6
+) -> Plan:
+    """`texts`: every test file that a run loads, by path. `asked`: native ids; cases do not matter.
+    `most`: how many variants there may be; `few`: so many, where an assertion is changed more than once.
+
+    Changes of different tests share a variant, so that as many runs are needed as one test has assertions.
+    """
+    tests = Tests(texts)
+    functions = list(dict.fromkeys(test_id.removesuffix(split_id(test_id).case) for test_id in asked))
+    parts, unreached = _gather(tests, functions, Draw(random))
+    first = [found for number, part in enumerate(parts) for found in part.round(0, number + 1)]
+    waves = _waves(first)
+    totals: dict[str, int] = {}
+    for found in first:
+        for name in found.functions:
+            totals[name] = totals.get(name, 0) + 1
+    for number in range(1, ROUNDS):
+        more = [found for part in parts for found in part.round(number, 0)]
+        fuller = _waves(more, waves)
+        waves = fuller if len(fuller) <= few else waves
+    chosen = waves if len(waves) <= most else _whole_groups(random.sample(waves, most), first)
+    return _planned(tests, chosen, tuple(unreached), totals)
+
+
+def reaching(texts: Mapping[str, str], asked: Iterable[str], suspects: Iterable[Probe]) -> Plan:
+    """Whether these assertions are reached at all, and their failures heard: a failure behind each."""
+    tests = Tests(texts)
+    places = {(probe.path, probe.line) for probe in suspects}
+    found: dict[tuple[str, int], _Found] = {}
+    for function in asked:
+        for at in _standing(tests, function):
+            place = at.code.path, at.node.lineno
+            if place in places:
+                known = found.get(place)
+                mine = {**(known.functions if known else {}), function: True}
+                found[place] = _Found(at, failing_after(at), mine)
+    return _planned(tests, _waves(found.values()), (), {})
+
+
+def shuffled(made: Plan, random: Chance) -> RunSet:
+    members = [Variant(made.truth, ()), *made.variants]
+    order = random.sample(range(len(members)), len(members))
+    return RunSet(tuple(members[number] for number in order), order.index(0), made.totals)
+
+
+def _gather(tests: Tests, functions: Iterable[str], draw: Draw) -> tuple[list[_Part], list[str]]:
+    standing = {function: list(_standing(tests, function)) for function in functions}
+    for found in standing.values():
+        for at in found:
+            draw.learn(expectations(at))
+    parts: dict[tuple[str, int, int], _Part] = {}
+    unreached = []
+    for function, found in standing.items():
+        count = 0
+        for at in found:
+            known = any(key[:2] == (at.code.path, at.node.lineno) for key in parts)
+            choices = () if known else tuple(changes(at, draw))
+            for number, choice in enumerate(choices):
+                key = at.code.path, at.node.lineno, number
+                parts[key] = _Part(at, choice.options, choice.joint, {})
+            for key, part in parts.items():
+                if key[:2] == (at.code.path, at.node.lineno):
+                    part.functions[function] = part.functions.get(function, True) and at.guarded
+                    count += 1
+        if not count:
+            unreached.append(f"{function}: {_why_nothing(tests, function)}")
+    return list(parts.values()), unreached
+
+
+def _standing(tests: Tests, function: str) -> Iterator[Standing]:
+    where = split_id(function)
+    code = tests.code(where.path)
+    return iter(()) if code is None else tests.assertions(code, where.function)
+
+
+def _why_nothing(tests: Tests, function: str) -> str:
+    where = split_id(function)
+    code = tests.code(where.path)
+    if code is None:
+        return "its file cannot be read as Python"
+    if tests.find(code, where.function) is None:
+        return "its function is not to be found"
+    return "no assertion that can be changed was found in it"
+
+
+def _waves(found: Iterable[_Found], known: Iterable[list[_Found]] = ()) -> list[list[_Found]]:
+    """Each change goes where none of its tests has another."""
+    waves = [list(wave) for wave in known]
+    for one in found:
+        for wave in waves:
+            if not any(one.functions.keys() & other.functions.keys() for other in wave):
+                wave.append(one)
+                break
+        else:
+            waves.append([one])
+    return waves
+
+
+def _whole_groups(waves: list[list[_Found]], all_: Iterable[_Found]) -> list[list[_Found]]:
+    """Without changes that say something only together with others that found no room."""
+    due = Counter(found.group for found in all_)
+    there = Counter(found.group for wave in waves for found in wave)
+    return [
+        [found for found in wave if not found.group or there[found.group] == due[found.group]]
+        for wave in waves
+    ]
+
+
+def _planned(
+    tests: Tests, waves: Iterable[list[_Found]], unreached: tuple[str, ...], totals: Mapping[str, int]
+) -> Plan:
+    made = [_variant(wave) for wave in waves]
+    spoilt = tuple(
+        f"{probe.path}:{probe.line}: {probe.what} is no Python"
+        for variant in made
+        if not _parses(variant)
+        for probe in variant.probes
+    )
+    whole = [variant for variant in made if _parses(variant)]
+    truth = {path: tests.text(path) for variant in whole for path in variant.texts}
+    variants = tuple(replace(variant, texts={**truth, **variant.texts}) for variant in whole)
+    return Plan(truth, variants, (*unreached, *spoilt), totals)
+
+
+def _variant(wave: list[_Found]) -> Variant:
+    edits: dict[Code, dict[Edit, None]] = {}
+    for one in wave:
+        edits.setdefault(one.at.code, {}).update(dict.fromkeys(one.change.edits))
+    texts = {code.path: code.source.apply(mine) for code, mine in edits.items()}
+    return Variant(texts, tuple(_probe(one, edits[one.at.code]) for one in wave))
+
+
+def _probe(one: _Found, edits: Iterable[Edit]) -> Probe:
+    at, names = one.at, tuple(one.functions)
+    lines = at.code.source.lines(at.node, edits)
+    guarded = frozenset(name for name, guard in one.functions.items() if guard)
+    return Probe(at.code.path, at.node.lineno, one.change.what, names, lines, guarded, one.group)
+
+
+def _parses(variant: Variant) -> bool:
+    try:
+        for text in variant.texts.values():
+            Source(text)
+    except SyntaxError:
+        return False
+    return True

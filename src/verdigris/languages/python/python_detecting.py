@@ -1,0 +1,66 @@
+"""Which Python stacks a project has, and whether they are tested with unittest alone."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from verdigris.core.classify import Detected, classify
+from verdigris.core.pathclass import PathClass
+from verdigris.core.settings import Settings, Stack
+from verdigris.languages.classes import compile_classes
+from verdigris.languages.walking import Found, holding, holds_suffix, outermost, text_in, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from verdigris.languages.walking import Folder
+
+_MARKS = frozenset({"pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile"})
+_PROJECTS = frozenset({"pyproject.toml", "setup.py"})
+_NAMES_PYTEST = (
+    *("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "noxfile.py", "Pipfile", "Makefile"),
+    *("requirements.txt", "requirements-dev.txt", "dev-requirements.txt", "requirements/dev.txt"),
+    *("pytest.ini", ".pytest.ini", "conftest.py", "tests/conftest.py", "test/conftest.py"),
+)
+_PYTEST = re.compile(r"\bpytest\b")
+_UNITTEST = re.compile(r"\bunittest\b")
+_TEST = re.compile(r"(?:test_.*|.*_test|tests?)\.py")
+_DISCOVERED = re.compile(r"test.*\.py")
+"""Names that unittest's own discovery takes."""
+_MANY = 200
+FLAT = compile_classes(Settings(), {(".", "python"): Detected(flat=True)})
+
+
+def found(root: Path, known: Sequence[Folder], *, alone: bool) -> Found:
+    """`alone`: no other language is there, so a mark without any code, or code without a mark, counts."""
+    places = ["."] if _MARKS & known[0].files else outermost(holding(known, _PROJECTS))
+    if not alone:
+        places = [place for place in places if holds_suffix(known, place, (".py", ".pyx"))]
+    if not places and alone and _has_modules(root):
+        places = ["."]
+    return Found(tuple(Stack(root=place, runner=_runner(root / place)) for place in places))
+
+
+def _has_modules(root: Path) -> bool:
+    paths = (f"{at}/{name}".removeprefix("./") for at, _, files in walk(root, 2) for name in files)
+    return any(classify(p, FLAT) in {PathClass.SOURCE, PathClass.TEST} for p in paths if p.endswith(".py"))
+
+
+def _runner(home: Path) -> str:
+    """Pytest runs unittest's cases too: it takes a project that nowhere speaks of it to do without."""
+    if _PYTEST.search(text_in(home, *_NAMES_PYTEST)) or any(home.glob(".venv/lib/*/site-packages/pytest")):
+        return "pytest"
+    files = list(_test_files(home))
+    if not all(_DISCOVERED.fullmatch(path.rpartition("/")[2]) for path in files):
+        return "pytest"
+    texts = [text_in(home, path) for path in files]
+    only = bool(texts) and all(_UNITTEST.search(text) and not _PYTEST.search(text) for text in texts)
+    return "unittest" if only else "pytest"
+
+
+def _test_files(home: Path) -> Iterator[str]:
+    found = (f"{at}/{name}" for at, _, files in walk(home) for name in sorted(files) if _TEST.fullmatch(name))
+    return islice(found, _MANY)

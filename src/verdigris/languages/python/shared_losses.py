@@ -1,0 +1,178 @@
+"""What a change of source takes from tests that assert with it: weaker, changed, or never run."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.languages.python.shared_oracle import Files, fails
+from verdigris.languages.python.weakening import weakenings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from verdigris.languages.python.shared_oracle import Place, Shared
+
+_SHOWN = 60
+_LOSES = frozenset({"removed", "dropped", "guarded", "weaker", "cases"})
+_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+
+
+@value
+class Losses:
+    blocking: tuple[str, ...] = ()
+    noted: tuple[str, ...] = ()
+
+
+def judge_shared(before: Mapping[str, str], after: Mapping[str, str], shared: Iterable[Shared]) -> Losses:
+    """What was lost of assertions and expected values between two states of source, by path."""
+    shared = tuple(shared)
+    old, new = Files({}, before), Files({}, after)
+    blocking, noted = _lost_assertions(old, before, after, [s for s in shared if s.kind == "assertion"])
+    for one in shared:
+        if one.kind == "expectation" and (told := _changed_table(old, new, one)):
+            (noted if _only_grew(old, new, one) else blocking).append(told)
+    return Losses(tuple(dict.fromkeys(blocking)), tuple(dict.fromkeys(noted)))
+
+
+def _lost_assertions(
+    files: Files, before: Mapping[str, str], after: Mapping[str, str], shared: list[Shared]
+) -> tuple[list[str], list[str]]:
+    places = frozenset[tuple[str, str]]()
+    for one in shared:
+        code = files.code(one.path)
+        places |= frozenset() if code is None else files.asserting((code, one.name))
+    ranges = [
+        (path, node.lineno, node.end_lineno or node.lineno)
+        for path, name in places
+        if (code := files.code(path)) is not None and (node := code.functions.get(name)) is not None
+    ]
+    blocking: list[str] = []
+    noted: list[str] = []
+    use = {"test_of_what_is_shared.py": _called_by_name(shared)}
+    for less in weakenings(use | _as_assertions(before), use | _as_assertions(after)) if ranges else ():
+        if any(path == less.path and first <= less.line <= last for path, first, last in ranges):
+            now = f", is `{less.after}`" if less.after else ""
+            told = f"{less.path}:{less.line}: {less.kind}: was `{less.before}`{now}; tests assert with it"
+            (blocking if less.kind in _LOSES else noted).append(told)
+    return blocking, noted
+
+
+def _called_by_name(shared: Iterable[Shared]) -> str:
+    """A test that calls each of them, so that one which moved is looked for where its name leads now."""
+    names = [
+        (one.path.removesuffix(".py").removesuffix("/__init__").replace("/", "."), one.name) for one in shared
+    ]
+    return "".join(
+        f"from {module} import {name}\n\n\ndef test_{name}():\n    {name}(value)\n"
+        for module, name in names
+        if "::" not in name
+    )
+
+
+def _as_assertions(texts: Mapping[str, str]) -> dict[str, str]:
+    """`if C: raise AssertionError` is written as the assertion that it is, on the same lines."""
+    return {path: _rewritten(text) for path, text in texts.items()}
+
+
+def _rewritten(text: str) -> str:
+    try:
+        nodes = [*ast.walk(ast.parse(text))]
+    except (SyntaxError, ValueError, RecursionError):
+        return text
+    lines = text.splitlines()
+    for node in nodes:
+        match node:
+            case ast.If(test=test, body=[ast.Raise() as failure], orelse=[]) if fails(failure):
+                first, last = node.lineno - 1, (node.end_lineno or node.lineno)
+                made = f"{' ' * node.col_offset}assert {_opposite(test)}"
+                lines[first:last] = [made, *[""] * (last - first - 1)]
+    return "\n".join(lines) + "\n"
+
+
+def _opposite(test: ast.expr) -> str:
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return ast.unparse(operand)
+        case ast.Compare(left=left, ops=[operator], comparators=[right]) if type(operator) in _OPPOSITE:
+            return ast.unparse(ast.Compare(left, [_OPPOSITE[type(operator)]()], [right]))
+        case _:
+            return f"not ({ast.unparse(test)})"
+
+
+def _changed_table(old: Files, new: Files, one: Shared) -> str:
+    was, now = _value(old, one), _value(new, one)
+    if was is None or (now is not None and ast.dump(was) == ast.dump(now)):
+        return ""
+    became = "it is gone" if now is None else f"is `{_short(now)}`"
+    return (
+        f"{one.path}:{one.line}: {one.name} was `{_short(was)}`, {became}; {one.test} expects what it holds"
+    )
+
+
+def _value(files: Files, one: Shared) -> ast.expr | None:
+    code = files.code(one.path)
+    place = None if code is None else files.resolve(code, one.name)
+    return None if place is None else place[0].constants.get(place[1])
+
+
+def _short(node: ast.expr) -> str:
+    text = ast.unparse(node)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def _only_grew(old: Files, new: Files, one: Shared) -> bool:
+    """Whether all that it held is still there as it was."""
+    was, now = _value(old, one), _value(new, one)
+    if was is None or now is None:
+        return False
+    try:
+        held, holds = ast.literal_eval(was), ast.literal_eval(now)
+    except (ValueError, TypeError, RecursionError):
+        return False
+    match held, holds:
+        case dict(), dict():
+            return all(key in holds and holds[key] == held[key] for key in held)
+        case (list(), list()) | (tuple(), tuple()):
+            return all(item in holds for item in held)
+        case set(), set():
+            return held <= holds
+        case _:
+            return False
+
+
+def idle_assertions(
+    sources: Mapping[str, str], shared: Iterable[Shared], ran: Mapping[str, frozenset[int]]
+) -> tuple[str, ...]:
+    """Functions that tests assert with, of which no assertion ran. `ran`: lines by path, of traced files."""
+    files = Files({}, _as_assertions(sources))
+    found = []
+    for one in shared:
+        code = files.code(one.path)
+        place = None if code is None else files.resolve(code, one.name.replace("::", "."))
+        lines = {} if place is None else _assertion_lines(files, place)
+        if lines and not any(lines[path] & ran.get(path, frozenset()) for path in lines):
+            found.append(
+                f"{one.path}:{one.line}: {one.name}: {one.test} asserts with it, and no assertion in it ran"
+            )
+    return tuple(found)
+
+
+def _assertion_lines(files: Files, place: Place) -> dict[str, frozenset[int]]:
+    found: dict[str, frozenset[int]] = {}
+    for path, name in files.asserting(place):
+        code = files.code(path)
+        node = None if code is None else code.functions.get(name)
+        lines = (
+            [getattr(one, "lineno", 0) for one in ast.walk(node) if fails(one)] if node is not None else []
+        )
+        found[path] = found.get(path, frozenset()) | frozenset(lines)
+    return found

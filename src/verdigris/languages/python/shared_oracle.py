@@ -1,0 +1,266 @@
+"""Source that tests assert with, or take what they expect from: an oracle that no test file holds."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Literal
+
+from verdigris.core.testids import split_id
+from verdigris.core.value import value
+from verdigris.languages.python.stubforms import Function, last_name
+from verdigris.languages.python.testtext import Code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+_SAYS_SO = ("assert", "check", "verify", "expect", "ensure", "must", "should", "require")
+"""How functions are called that tests assert with."""
+_EXPECTING = frozenset({"raises", "warns", "assertRaises", "assertWarns", "deprecated_call"})
+_DEPTH = 8
+"""Imports that are followed from one module to the next."""
+Place = tuple[Code, str]
+
+
+@value
+class Shared:
+    path: str
+    name: str
+    """Qualified, as `Checked::check`."""
+    line: int
+    kind: Literal["assertion", "expectation"]
+    test: str
+    """One of the tests that use it."""
+
+    def __str__(self) -> str:
+        use = "asserts with it" if self.kind == "assertion" else "takes what it expects from it"
+        name = self.name.replace("::", ".")
+        return (
+            f"{self.path}:{self.line}: {name} is source, and {self.test} {use};"
+            f" a person freezes it with `oracle: {{include: [{self.path}]}}` in tdd.yaml"
+        )
+
+
+def find_shared(
+    tests: Mapping[str, str], sources: Mapping[str, str], claimed: Iterable[str]
+) -> tuple[Shared, ...]:
+    """`sources` is asked only for the modules that tests name. `claimed`: native ids."""
+    files = Files(tests, sources)
+    found: dict[tuple[str, str], Shared] = {}
+    for test_id in dict.fromkeys(one.removesuffix(split_id(one).case) for one in claimed):
+        where = split_id(test_id)
+        code = files.code(where.path)
+        place = None if code is None else files.resolve(code, where.function.replace("::", "."))
+        for kind, (there, name) in files.used_by(place) if place is not None else ():
+            line = files.line(there, name)
+            found.setdefault((there.path, name), Shared(there.path, name, line, kind, test_id))
+    return tuple(found.values())
+
+
+class Files:
+    """Tests and source, parsed when they are asked for."""
+
+    def __init__(self, tests: Mapping[str, str], sources: Mapping[str, str]) -> None:
+        self.tests = tests
+        self._sides = (tests, sources)
+        self._codes: dict[str, Code | None] = {}
+        self._by_end: dict[str, list[str]] = {}
+        for path in (*tests, *sources):
+            module = path.removesuffix(".py").removesuffix("/__init__")
+            self._by_end.setdefault(module.rpartition("/")[2], []).append(path)
+
+    def code(self, path: str) -> Code | None:
+        if path not in self._codes:
+            side = next((side for side in self._sides if path in side), None)
+            try:
+                self._codes[path] = None if side is None else Code(path, side[path])
+            except (SyntaxError, ValueError, RecursionError):
+                self._codes[path] = None
+        return self._codes[path]
+
+    def line(self, code: Code, name: str) -> int:
+        node = code.functions.get(name) or code.constants.get(name)
+        return 1 if node is None else node.lineno
+
+    def resolve(self, code: Code, dotted: str, depth: int = _DEPTH) -> Place | None:
+        """The function, class or constant that a name means here: inherited, imported or handed on."""
+        if depth == 0:
+            return None
+        name = dotted.replace(".", "::")
+        if name in code.functions or name in code.classes or name in code.constants:
+            return code, name
+        owner, _, method = name.rpartition("::")
+        for base in code.bases.get(owner, ()):
+            if found := self.resolve(code, f"{base}.{method}", depth - 1):
+                return found
+        for there, rest in self._imported(code, dotted):
+            if found := self.resolve(there, rest, depth - 1):
+                return found
+        return None
+
+    def _imported(self, code: Code, dotted: str) -> Iterator[tuple[Code, str]]:
+        words = dotted.split(".")
+        for count in range(len(words), 0, -1):
+            module, name = code.imports.get(".".join(words[:count]), ("", ""))
+            rest = words[count:]
+            if name and (inner := self._module(code, f"{module}.{name}".strip("."))) and rest:
+                yield inner, ".".join(rest)
+            if (module or name) and (outer := self._module(code, module or name)):
+                yield outer, ".".join(filter(None, (name, *rest)))
+        for star in code.stars:
+            if there := self._module(code, star):
+                yield there, dotted
+
+    def _module(self, code: Code, module: str) -> Code | None:
+        """The only file that the module's name can mean, one beside the importing file first."""
+        tail = module.replace(".", "/")
+        ends = (f"/{tail}.py", f"/{tail}/__init__.py")
+        meant = [p for p in self._by_end.get(tail.rpartition("/")[2], ()) if f"/{p}".endswith(ends)]
+        beside = code.path.rpartition("/")[0]
+        near = [p for p in meant if p.rpartition("/")[0] == beside]
+        paths = near if len(near) == 1 else meant
+        return self.code(paths[0]) if len(paths) == 1 and paths[0] != code.path else None
+
+    def used_by(
+        self, place: Place, seen: frozenset[object] = frozenset()
+    ) -> Iterator[tuple[Literal["assertion", "expectation"], Place]]:
+        """What a function of the tests, and those that it calls there, take from source."""
+        code, name = place
+        node = code.functions.get(name)
+        if node is None or (code.path, name) in seen:
+            return
+        seen |= {(code.path, name)}
+        calls = [(call, self._called(place, node, call)) for call in _calls(node)]
+        own = _own_assertions(node, [call for call, meant in calls if self._in_source(meant)])
+        expected_to_fail = _under_raises(node)
+        for call, meant in calls:
+            if meant is None:
+                continue
+            if not self._in_source(meant):
+                yield from self.used_by(meant, seen)
+            elif id(call) in _statements(node) and id(call) not in expected_to_fail:
+                says_so = meant[1].rpartition("::")[2].lstrip("_").lower().startswith(_SAYS_SO)
+                if (says_so or not own) and self.asserting(meant):
+                    yield "assertion", meant
+        for dotted in _expected_names(node):
+            table = self.resolve(code, dotted)
+            if table is not None and self._in_source(table) and table[1] in table[0].constants:
+                yield "expectation", table
+
+    def _in_source(self, place: Place | None) -> bool:
+        return place is not None and place[0].path not in self.tests
+
+    def _called(self, place: Place, node: Function, call: ast.Call) -> Place | None:
+        code, name = place
+        match call.func:
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=method):
+                return self.resolve(code, f"{name.rpartition('::')[0].replace('::', '.')}.{method}")
+            case ast.Attribute(value=ast.Call(func=made), attr=method):
+                return self.resolve(code, f"{ast.unparse(made)}.{method}")
+            case ast.Attribute(value=ast.Name(id=local), attr=method) if local in (made_here := _made(node)):
+                return self.resolve(code, f"{made_here[local]}.{method}")
+            case ast.Name() | ast.Attribute():
+                return self.resolve(code, ast.unparse(call.func))
+            case _:
+                return None
+
+    def asserting(self, place: Place, seen: frozenset[object] = frozenset()) -> frozenset[tuple[str, str]]:
+        """The functions of source, this one and those that it calls, in which an assertion stands."""
+        code, name = place
+        node = code.functions.get(name)
+        if node is None or (code.path, name) in seen:
+            return frozenset()
+        seen |= {(code.path, name)}
+        found = frozenset({(code.path, name)}) if any(map(fails, ast.walk(node))) else frozenset()
+        for call in _calls(node):
+            meant = self._called(place, node, call)
+            if meant is not None and self._in_source(meant):
+                found |= self.asserting(meant, seen)
+        return found
+
+
+def _calls(node: Function) -> list[ast.Call]:
+    return [inner for part in node.body for inner in ast.walk(part) if isinstance(inner, ast.Call)]
+
+
+def _statements(node: Function) -> frozenset[int]:
+    """Calls whose answer nobody takes."""
+    alone = (inner.value for inner in ast.walk(node) if isinstance(inner, ast.Expr))
+    return frozenset(id(one.value if isinstance(one, ast.Await) else one) for one in alone)
+
+
+def _own_assertions(node: Function, of_source: Iterable[ast.Call]) -> bool:
+    others = {id(call) for call in of_source}
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Assert):
+            return True
+        if isinstance(inner, ast.Call) and id(inner) not in others:
+            name = last_name(inner.func)
+            if name in _EXPECTING or name.lower().startswith("assert"):
+                return True
+    return False
+
+
+def _under_raises(node: Function) -> frozenset[int]:
+    blocks = (
+        inner
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.With | ast.AsyncWith)
+        and any(
+            isinstance(item.context_expr, ast.Call) and last_name(item.context_expr.func) in _EXPECTING
+            for item in inner.items
+        )
+    )
+    return frozenset(id(part) for block in blocks for stmt in block.body for part in ast.walk(stmt))
+
+
+def _made(node: Function) -> dict[str, str]:
+    """What local names were made by, where that is one call."""
+    return {
+        target.id: ast.unparse(made)
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Assign) and isinstance(inner.value, ast.Call)
+        for target, made in [(inner.targets[0], inner.value.func)]
+        if isinstance(target, ast.Name)
+    }
+
+
+def fails(node: ast.AST) -> bool:
+    match node:
+        case ast.Assert():
+            return True
+        case ast.Raise(exc=ast.Call(func=ast.Name(id="AssertionError")) | ast.Name(id="AssertionError")):
+            return True
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name.startswith("assert") or ast.unparse(node.func) == "pytest.fail"
+        case _:
+            return False
+
+
+def _expected_names(node: Function) -> Iterator[str]:
+    """Names in comparisons with what is no literal, in loops over cases, in decorators that give cases."""
+    parts: list[ast.expr] = [part for one in node.decorator_list for part in _arguments(one)]
+    for inner in ast.walk(node):
+        match inner:
+            case ast.Compare() if not any(_is_literal(side) for side in (inner.left, *inner.comparators)):
+                parts += (inner.left, *inner.comparators)
+            case ast.For(iter=cases) | ast.comprehension(iter=cases):
+                parts.append(cases)
+    for part in parts:
+        called = {id(one.func) for one in ast.walk(part) if isinstance(one, ast.Call)}
+        for name in ast.walk(part):
+            if isinstance(name, ast.Name | ast.Attribute) and id(name) not in called:
+                yield ast.unparse(name)
+            elif isinstance(name, ast.Attribute):
+                yield ast.unparse(name.value)
+
+
+def _arguments(decorator: ast.expr) -> list[ast.expr]:
+    return [*decorator.args] if isinstance(decorator, ast.Call) else []
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, RecursionError):
+        return False
+    return True

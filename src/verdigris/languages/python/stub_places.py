@@ -1,0 +1,130 @@
+"""Stubs for a Python test: which of its imports lead nowhere, and the module where each belongs."""
+
+from __future__ import annotations
+
+import posixpath
+import sys
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from verdigris.core.loading import import_roots
+from verdigris.languages.missing_names import Stub, Wanted
+from verdigris.languages.python.missing_names_python import asked, declared
+from verdigris.languages.python.stubtext import extended, python_stub
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from verdigris.languages.place import Files
+
+_INSTALLED = ("", ".py", ".pyi", ".so")
+
+
+def stubs_of(path: str, files: Files) -> tuple[Stub, ...]:
+    places = _Places(path, files)
+    by_module: dict[str, list[Wanted]] = {}
+    for one in asked(files.text(path), lambda module: places.existing(module) is not None):
+        by_module.setdefault(one.module, []).append(one)
+    found: dict[str, Stub] = {}
+    for module, wanted in by_module.items():
+        if (at := places.file(module)) is not None:
+            for stub in _stubs(at, wanted, files, raises=files.is_behaviour_red):
+                found[stub.path] = stub
+    packages = (Stub(at, "", "", new=True) for stub in found.values() for at in places.packages(stub.path))
+    return (*dict.fromkeys(packages), *found.values())
+
+
+def _stubs(at: str, wanted: list[Wanted], files: Files, *, raises: bool) -> Iterator[Stub]:
+    before = files.text(at)
+    known = declared(before)
+    if known is None:
+        return
+    inside = posixpath.dirname(at) if at.endswith("/__init__.py") else None
+    texts = [
+        python_stub(one, raises=raises)
+        for one in wanted
+        if one.name and one.name not in known and not _is_inner(inside, one.name, files)
+    ]
+    new = at not in files.paths
+    if texts or new:
+        text = "\n\n".join(texts)
+        yield Stub(at, text, extended(before, texts), new=new)
+
+
+def _is_inner(package: str | None, name: str, files: Files) -> bool:
+    """A module of a package is imported from it without being bound in it."""
+    ends = (f"{name}.py", f"{name}/__init__.py")
+    return package is not None and any(f"{package}/{end}" in files.paths for end in ends)
+
+
+class _Places:
+    """Where modules are, or would be."""
+
+    def __init__(self, test: str, files: Files) -> None:
+        self._files = files
+        stack = files.stack_of(test)
+        self._stack = stack
+        self._home = "" if stack.root in {"", "."} else stack.root.rstrip("/")
+        self._roots = tuple(dict.fromkeys((self._home, *import_roots(files.source))))
+        self._beside = posixpath.dirname(test)
+
+    def existing(self, module: str) -> str | None:
+        """The file of a module that is there, of any class."""
+        name = module.replace(".", "/")
+        ends = (f"{name}.py", f"{name}/__init__.py")
+        places = (posixpath.join(root, end) for root in (*self._roots, self._beside) for end in ends)
+        return next((place for place in places if place in self._files.paths), None)
+
+    def file(self, module: str) -> str | None:
+        """The source file that a module is or belongs into; None for what is not this project's."""
+        found = self.existing(module)
+        if found is not None:
+            return found if self._files.is_source(found) else None
+        top, *rest = module.split(".")
+        if top in sys.stdlib_module_names or self._is_installed(top):
+            return None
+        if rest and (package := self._package(module)):
+            return package
+        name = module.replace(".", "/")
+        bases = [base for base in (f"{self._home}/src".lstrip("/"),) if self._has_folder(base)]
+        places = [posixpath.join(base, f"{name}.py") for base in (*bases, self._home, *self._roots)]
+        return next((place for place in places if self._files.is_source(place)), None)
+
+    def _package(self, module: str) -> str | None:
+        """Below the nearest package around it that exists."""
+        outer, _, inner = module.rpartition(".")
+        while outer:
+            found = self.existing(outer)
+            if found is not None and found.endswith("/__init__.py"):
+                return posixpath.join(posixpath.dirname(found), f"{inner.replace('.', '/')}.py")
+            folder = next(
+                (f for root in self._roots if self._has_folder(f := self._joined(root, outer))), None
+            )
+            if folder is not None:
+                return posixpath.join(folder, f"{inner.replace('.', '/')}.py")
+            outer, _, last = outer.rpartition(".")
+            inner = f"{last}.{inner}"
+        return None
+
+    def _joined(self, root: str, module: str) -> str:
+        return posixpath.join(root, module.replace(".", "/"))
+
+    def _has_folder(self, folder: str) -> bool:
+        return any(path.startswith(f"{folder}/") for path in self._files.source)
+
+    def packages(self, path: str) -> Iterator[str]:
+        """`__init__.py` files that a new module needs, where it lies in folders that do not exist."""
+        folder = posixpath.dirname(path)
+        while folder and not any(known.startswith(f"{folder}/") for known in self._files.paths):
+            at = f"{folder}/__init__.py"
+            if at != path and self._files.is_source(at):
+                yield at
+            folder = posixpath.dirname(folder)
+
+    def _is_installed(self, top: str) -> bool:
+        return any((folder / f"{top}{end}").exists() for folder in self._packages for end in _INSTALLED)
+
+    @cached_property
+    def _packages(self) -> Sequence[Path]:
+        return self._files.packages(self._stack)

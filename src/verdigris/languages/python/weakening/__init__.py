@@ -1,0 +1,145 @@
+"""`weakenings`: what a suite loses between two states of its files."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Protocol
+
+from verdigris.core.testids import annotated, split_id
+from verdigris.core.value import value
+from verdigris.languages.python.weakening.weakening_inherited import inherited_losses
+from verdigris.languages.python.weakening.weakening_losses import Loss, State, losses
+from verdigris.languages.python.weakening.weakening_state import pairs, parsed, states
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from verdigris.languages.python.weakening.weakening_marks import Mark
+
+
+class Marked(State, Protocol):
+    """A suite with what takes its tests out of a run."""
+
+    def marks(self) -> Iterable[tuple[str, Mark]]: ...
+
+    def within(self, name: str, scope: str) -> bool:
+        """Whether a test is the scope, or stands in it; all stand in the empty one."""
+        ...
+
+
+@value
+class Weakening:
+    kind: str
+    """`removed`, `uncollected`, `skipped`, `deselected`, `hook`, `dropped`, `guarded`, `weaker`, `cases`,
+    `changed`, `data` or `unreadable`."""
+    path: str
+    line: int
+    before: str
+    after: str
+
+
+def weakenings(
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+    *,
+    revised: Collection[str] = (),
+    data_changed: bool = False,
+) -> tuple[Weakening, ...]:
+    """`revised`: test ids, slugs, paths and folders that were given up with a reason.
+    `data_changed`: files that are no Python count too; their text may be anything that tells contents apart.
+
+    Files that are the same on both sides may be given: they show who uses a helper that changed.
+    """
+    changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    if not changed:
+        return ()
+    unreadable = tuple(
+        Weakening("unreadable", path, 1, "", "it does not parse")
+        # In a new file nothing can have been lost; that it does not parse may be what it is there for.
+        for path in sorted(changed & after.keys() & before.keys())
+        if path.endswith(".py") and parsed(after[path]) is None and parsed(before[path]) is not None
+    )
+    if unreadable:
+        return unreadable
+    try:
+        old, new = states(before, after, changed)
+        no_longer_inherited = [*inherited_losses(before, after)]
+    except RecursionError:
+        why = "it is nested too deeply to be read"
+        return tuple(Weakening("unreadable", path, 1, "", why) for path in sorted(changed & after.keys()))
+    losing = [
+        *between(old, new, pairs(old, new)),
+        *no_longer_inherited,
+        *(_data(before, after) if data_changed else ()),
+    ]
+    given_up = _revised(revised, before)
+    return told(loss for loss in losing if not any(_covers(entry, loss) for entry in given_up))
+
+
+def between(old: Marked, new: Marked, found_in: Mapping[int, int]) -> Iterator[Loss]:
+    """`found_in`: by index, the new fact that an old one is found in."""
+    yield from losses(old, new, found_in)
+    yield from _marked(old, new, found_in)
+
+
+def told(losing: Iterable[Loss]) -> tuple[Weakening, ...]:
+    found = (Weakening(loss.kind, loss.path, loss.line, loss.before, loss.after) for loss in losing)
+    return tuple(dict.fromkeys(found))
+
+
+def _marked(old: Marked, new: Marked, found_in: Mapping[int, int]) -> Iterator[Loss]:
+    """New marks on what was there before; a new test may be skipped as its author likes."""
+    known = Counter((mark.kind, mark.what) for _, mark in old.marks())
+    fresh = _fresh(old, new, found_in)
+    for path, mark in new.marks():
+        known[mark.kind, mark.what] -= 1
+        if known[mark.kind, mark.what] >= 0 or _only_fresh(mark.scope, path, fresh, new):
+            continue
+        yield Loss(mark.kind, path, mark.line, "", _head(mark.what), mark.scope)
+
+
+def _head(what: str) -> str:
+    lines = what.splitlines()
+    return next((line for line in lines if line.startswith(("def ", "async def "))), lines[0])
+
+
+def _fresh(old: Marked, new: Marked, found_in: Mapping[int, int]) -> set[tuple[str, str]]:
+    """Tests that stand for no earlier one."""
+    heirs = {(new.facts[at].path, new.facts[at].scope) for at in found_in.values()}
+    names = old.names()
+    return {key for key in new.tests if key not in heirs and not names[key[1]]}
+
+
+def _only_fresh(scope: str, path: str, fresh: set[tuple[str, str]], new: Marked) -> bool:
+    under = [key for key in new.tests if key[0] == path and new.within(key[1], scope)]
+    return bool(under) and all(key in fresh for key in under)
+
+
+def _data(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Loss]:
+    contents = Counter(text for path, text in after.items() if not path.endswith(".py"))
+    for path, text in before.items():
+        if path.endswith(".py"):
+            continue
+        contents[text] -= 1
+        if contents[text] < 0:
+            yield Loss("data", path, 1, text, after.get(path, ""), "")
+
+
+def _revised(revised: Collection[str], before: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Path and function of each entry."""
+    slugs: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    for path, text in before.items():
+        for function, annotation in annotated(text).items():
+            slugs[annotation.slug].append((path, function))
+    entries = []
+    for entry in revised:
+        native = split_id(entry)
+        entries += slugs.get(entry.partition("[")[0], []) or [(native.path, native.function)]
+    return entries
+
+
+def _covers(entry: tuple[str, str], loss: Loss) -> bool:
+    path, function = entry
+    if not function:
+        return loss.path == path or loss.path.startswith(f"{path.rstrip('/')}/")
+    return loss.path == path and f"{loss.scope}::".startswith(f"{function}::")

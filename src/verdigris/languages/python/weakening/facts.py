@@ -1,0 +1,259 @@
+"""`facts`: all that a suite asserts, test by test and row by row, with helpers and tables written out."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.languages.python.stubforms import Function, last_name
+from verdigris.languages.python.testfile import (
+    BLOCKS,
+    LEAVES,
+    Assertion,
+    Name,
+    branches,
+    context,
+    is_assert_call,
+    visible,
+)
+from verdigris.languages.python.weakening.names import Names, arguments, bound, renamed
+from verdigris.languages.python.weakening.weakening_forms import conjuncts, normal, raising
+from verdigris.languages.python.weakening.weakening_strength import Change, compare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from verdigris.languages.python.weakening.names import Env, File, Suite
+
+_CALLS = 4
+"""Helpers within helpers that are followed."""
+_CASES = 400
+_PLACE = ast.Name("$", ast.Load())
+
+Guard = tuple[str, ast.expr | None]
+
+
+@value
+class Fact:
+    path: str
+    line: int
+    what: str
+    """The assertion as it is written."""
+    scope: str
+    """The test (`Class::name`) that makes it."""
+    case: str
+    """The row of a table that it is made for."""
+    form: ast.expr
+    """What is asserted, with values in place of names."""
+    guards: tuple[str, ...]
+    match: Assertion
+
+    def against(self, other: Fact) -> Change:
+        return compare(self.form, other.form)
+
+    def calls(self) -> set[str]:
+        return {ast.unparse(node.func) for node in ast.walk(self.form) if isinstance(node, ast.Call)}
+
+
+@dataclass(frozen=True, slots=True)
+class _At:
+    names: Names
+    scope: str
+    owner: str = ""
+    guards: tuple[Guard, ...] = ()
+    case: str = ""
+    calls: int = 0
+    inner: tuple[Function, ...] = ()
+
+    def under(self, *guards: Guard) -> _At:
+        return replace(self, guards=(*self.guards, *guards))
+
+
+def facts(suite: Suite, file: File, name: str) -> Iterator[Fact]:
+    """Of one function that the runner, or a caller out of sight, starts."""
+    function = file.functions[name]
+    owner = name.rpartition("::")[0]
+    names = Names(suite, file)
+    tables = [*function.decorator_list, *_class_decorators(file.tree, owner)]
+    for case, env, guards in _rows(tables, names):
+        inner = names.entering(file, function, {})
+        yield from _block(function.body, _At(inner.binding(env), name, owner, guards, case))
+
+
+def _class_decorators(tree: ast.Module, owner: str) -> list[ast.expr]:
+    wanted = owner.split("::")
+    if not owner:
+        return []
+    return [
+        d
+        for n in ast.walk(tree)
+        if isinstance(n, ast.ClassDef) and n.name in wanted
+        for d in n.decorator_list
+    ]
+
+
+def _rows(decorators: Iterable[ast.expr], names: Names) -> Iterator[tuple[str, Env, tuple[Guard, ...]]]:
+    tables: list[list[tuple[str, Env]]] = []
+    guards: list[Guard] = []
+    for decorator in decorators:
+        match decorator:
+            case ast.Call(func=func, args=[parameters, values, *_]) if last_name(func) == "parametrize":
+                table = _table(parameters, values, names)
+                if table is None:
+                    guards.append(("for", names.inlined(values)))
+                else:
+                    tables.append(table)
+    for cases in itertools.islice(itertools.product(*tables), _CASES):
+        env = {name: value for _, row in cases for name, value in row.items()}
+        yield ", ".join(text for text, _ in cases), env, tuple(guards)
+
+
+def _table(parameters: ast.expr, values: ast.expr, names: Names) -> list[tuple[str, Env]] | None:
+    texts = parameters.elts if isinstance(parameters, ast.List | ast.Tuple) else [parameters]
+    plain = ",".join(str(text.value) for text in texts if isinstance(text, ast.Constant))
+    wanted = [name.strip() for name in plain.split(",") if name.strip()]
+    rows = names.rows(values)
+    if rows is None:
+        return None
+    found = []
+    for row in map(_bare, rows):
+        parts = row.elts if len(wanted) > 1 and isinstance(row, ast.Tuple | ast.List) else [row]
+        found.append((ast.unparse(row), dict(zip(wanted, parts, strict=False))))
+    return found
+
+
+def _bare(row: ast.expr) -> ast.expr:
+    match row:
+        case ast.Call(func=func, args=args) if last_name(func).rpartition(".")[2] == "param":
+            return args[0] if len(args) == 1 else ast.Tuple(args, ast.Load())
+        case _:
+            return row
+
+
+def _block(body: Sequence[ast.stmt], at: _At) -> Iterator[Fact]:
+    at = replace(at, inner=(*at.inner, *(node for node in body if isinstance(node, Function))))
+    for node in visible(body):
+        yield from _statement(node, at)
+        if isinstance(node, LEAVES):
+            return
+        if isinstance(node, BLOCKS) and any(isinstance(part, LEAVES) for part in ast.walk(node)):
+            at = at.under(("after", node.test if isinstance(node, ast.If) else None))
+
+
+def _statement(node: ast.stmt, at: _At) -> Iterator[Fact]:
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return
+        case ast.Assert(test=test):
+            yield from _facts(node, f"assert {ast.unparse(test)}", conjuncts(test), at)
+        case ast.Expr(value=value) if any(map(is_assert_call, ast.walk(value))):
+            helped = [*_called(value, at)]
+            yield from helped or _facts(node, ast.unparse(value), conjuncts(value), at)
+        case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
+            checks = [call for item in items if (call := context(item.context_expr)) is not None]
+            for check in checks:
+                if last_name(check.func) != "suppress":
+                    what = f"with {ast.unparse(check)}"
+                    yield from _facts(node, what, [raising(check, body)], at)
+            yield from _block(body, at.under(*((last_name(check.func), None) for check in checks)))
+        case ast.For(target=target, iter=table, body=body) if (rows := at.names.rows(table)) is not None:
+            yield from _loop(target, rows, body, at)
+        case ast.stmt() if inner := list(branches(node)):
+            for block, guard in inner:
+                yield from _block(block, at.under(*_guards(guard)))
+        case _:
+            yield from _called(node, at)
+
+
+def _loop(target: ast.expr, rows: list[ast.expr], body: Sequence[ast.stmt], at: _At) -> Iterator[Fact]:
+    for row in rows:
+        env = bound(target, row)
+        case = ", ".join(filter(None, [at.case, ast.unparse(row)]))
+        if env is None:
+            yield from _block(body, replace(at, case=case).under(("for", row)))
+        else:
+            yield from _block(body, replace(at, case=case, names=at.names.binding(env)))
+
+
+def _guards(guard: tuple[object, ...]) -> list[Guard]:
+    """As `branches` tells them: a word, then the expressions that decide."""
+    if not guard or guard in {("try",), ("try-else",)}:
+        return []
+    word, *rest = guard
+    parts = [part for part in rest if isinstance(part, ast.expr)]
+    return [(str(word), ast.Tuple(parts, ast.Load()) if parts else None)]
+
+
+def _called(node: ast.AST, at: _At) -> Iterator[Fact]:
+    """What the functions of the suite that a statement calls, or hands on, assert."""
+    if at.calls >= _CALLS:
+        return
+    for part in ast.walk(node):
+        match part:
+            case ast.Call(func=ast.Name(id=name)):
+                yield from _helper(name, part, at)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name)):
+                yield from _helper(f"{at.owner}::{name}", part, at)
+            case ast.Call(func=ast.Attribute(value=ast.Name(), attr=name)):
+                yield from _helper(name, part, at)
+            case ast.Name(id=name, ctx=ast.Load()) if any(f.name == name for f in at.inner):
+                yield from _helper(name, ast.Call(part, [], []), at)
+
+
+def _helper(name: str, call: ast.Call, at: _At) -> Iterator[Fact]:
+    names = at.names
+    nested = next((f for f in at.inner if f.name == name), None)
+    file, known = names.file, name
+    if nested is None and name not in file.functions:
+        file, known = names.suite.helpers.get(name.rpartition("::")[2], (file, ""))
+    function = nested or file.functions.get(known)
+    if function is None or function.name.startswith("test"):
+        return
+    given = arguments(function, call, names, method="::" in known)
+    entered = names.entering(file, function, given)
+    if nested is not None:
+        entered.env = {**names.env, **entered.env}
+        entered.local |= names.local
+    yield from _block(function.body, replace(at, names=entered, calls=at.calls + 1))
+
+
+def _facts(node: ast.stmt, what: str, tests: Iterable[ast.expr], at: _At) -> Iterator[Fact]:
+    guards = [(word, None if test is None else at.names.inlined(test)) for word, test in at.guards]
+    for test in tests:
+        for form in conjuncts(at.names.inlined(test)):
+            # Rows may bring tuples side by side that are asserted part by part.
+            whole = normal(form)
+            places: list[Name] = []
+            local = at.names.local
+            shape = "|".join(
+                [
+                    *(f"{word}:{_shape(test, local, places)}" for word, test in guards),
+                    _shape(whole, local, places),
+                ]
+            )
+            shown = tuple(word if test is None else f"{word} {ast.unparse(test)}" for word, test in guards)
+            yield Fact(
+                at.names.file.path,
+                node.lineno,
+                what,
+                at.scope,
+                at.case,
+                whole,
+                shown,
+                Assertion(node.lineno, what, at.scope, shape, tuple(places)),
+            )
+
+
+def _shape(node: ast.expr | None, local: frozenset[str], places: list[Name]) -> str:
+    if node is None:
+        return ""
+    here = [
+        Name(part.id, local=True)
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name) and part.id in local
+    ]
+    places += here
+    return ast.unparse(renamed(node, lambda name: _PLACE if name.id in local else name) if here else node)

@@ -1,0 +1,266 @@
+"""What the names in a test stand for: values assigned once, rows of a table, fixtures, imports."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from verdigris.languages.python.stubforms import Function
+from verdigris.languages.python.testfile import is_fixture, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+_DEPTH = 6
+_LARGE = 2_000
+"""Nodes beyond which an expression is left as it was written."""
+_ROWS = 300
+
+Env = dict[str, ast.expr]
+
+
+@dataclass(slots=True)
+class File:
+    path: str
+    tree: ast.Module
+    imports: dict[str, str] = field(default_factory=dict)
+    values: Env = field(default_factory=dict)
+    """Assigned once, at the top level."""
+    functions: dict[str, Function] = field(default_factory=dict)
+    """By `Class::name`."""
+
+
+def file_of(path: str, tree: ast.Module) -> File:
+    file = File(path, tree)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=aliases):
+                for alias in aliases:
+                    top = alias.name.partition(".")[0]
+                    file.imports[alias.asname or top] = alias.name if alias.asname else top
+            case ast.ImportFrom(names=aliases):
+                base = "." * node.level + (node.module or "")
+                for alias in aliases:
+                    file.imports[alias.asname or alias.name] = f"{base}.{alias.name}"
+    file.values = _assigned_once(tree)
+    file.functions = dict(_functions(tree.body, ""))
+    return file
+
+
+def _functions(body: Sequence[ast.stmt], scope: str) -> Iterator[tuple[str, Function]]:
+    for node in visible(body):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield scope + name, node
+            case ast.ClassDef(name=name, body=inner):
+                yield from _functions(inner, f"{scope}{name}::")
+
+
+def own_nodes(owner: ast.Module | Function) -> Iterator[ast.AST]:
+    """The nodes of a scope without those of functions and classes inside it."""
+    stack: list[ast.AST] = list(reversed(owner.body))
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, Function | ast.ClassDef):
+            stack.extend(reversed(list(ast.iter_child_nodes(node))))
+
+
+def _assigned_once(owner: ast.Module | Function) -> Env:
+    nodes = list(own_nodes(owner))
+    stores = Counter(n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+    found: Env = {}
+    for node in nodes:
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+                | ast.NamedExpr(target=ast.Name(id=name), value=value)
+            ) if stores[name] == 1:
+                found[name] = value
+    return found
+
+
+@dataclass(slots=True)
+class Suite:
+    files: Mapping[str, File]
+    helpers: dict[str, tuple[File, str]] = field(default_factory=dict)
+    """Top-level functions of all files, by name."""
+    fixtures: dict[str, tuple[File, Function]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for file in self.files.values():
+            for name, function in file.functions.items():
+                if is_fixture(function):
+                    self.fixtures[function.name] = (file, function)
+                elif "::" not in name:
+                    self.helpers[name] = (file, name)
+
+    def fixture(self, file: File, name: str) -> tuple[File, Function] | None:
+        own = file.functions.get(name)
+        return (file, own) if own is not None and is_fixture(own) else self.fixtures.get(name)
+
+    def value(self, dotted: str) -> ast.expr | None:
+        """A table that one file of the suite imports from another."""
+        module, _, name = dotted.rpartition(".")
+        stem = module.rpartition(".")[2]
+        homes = (f for path, f in self.files.items() if path.endswith((f"/{stem}.py", f"{stem}/__init__.py")))
+        return next((f.values[name] for f in homes if name in f.values), None) if stem else None
+
+
+@dataclass(slots=True)
+class Names:
+    """Of one function, seen from one call of it."""
+
+    suite: Suite
+    file: File
+    env: Env = field(default_factory=dict)
+    local: frozenset[str] = frozenset()
+    depth: int = 0
+
+    def entering(self, file: File, function: Function, given: Mapping[str, ast.expr]) -> Names:
+        """`given`: what the parameters stand for; the rest may be fixtures."""
+        parameters = {part.arg for part in ast.walk(function.args) if isinstance(part, ast.arg)}
+        stored = {
+            n.id for n in own_nodes(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
+        inner = Names(self.suite, file, dict(given), frozenset(parameters | stored), self.depth + 1)
+        if self.depth < _DEPTH:
+            inner.env |= {
+                n: v for n in parameters - given.keys() if (v := inner.fixture_value(n)) is not None
+            }
+        for name, value in _assigned_once(function).items():
+            if name not in parameters:
+                inner.env[name] = inner.inlined(value)
+        return inner
+
+    def fixture_value(self, name: str) -> ast.expr | None:
+        found = self.suite.fixture(self.file, name)
+        if found is None:
+            return None
+        file, function = found
+        values = [n.value for n in own_nodes(function) if isinstance(n, ast.Return | ast.Yield)]
+        if len(values) != 1 or values[0] is None:
+            return None
+        return self.entering(file, function, {}).inlined(values[0])
+
+    def binding(self, more: Mapping[str, ast.expr]) -> Names:
+        """With rows of a table, which also change what was assigned from them."""
+        env = {n: _replaced(v, more) for n, v in self.env.items()} | dict(more)
+        return Names(self.suite, self.file, env, self.local, self.depth)
+
+    def inlined(self, node: ast.expr) -> ast.expr:
+        made = renamed(node, self._meant)
+        return made if sum(1 for _ in itertools.islice(ast.walk(made), _LARGE)) < _LARGE else node
+
+    def rows(self, node: ast.expr) -> list[ast.expr] | None:
+        """The elements of a table that is written out."""
+        match self.inlined(node):
+            case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) if len(parts) <= _ROWS:
+                return None if any(isinstance(part, ast.Starred) for part in parts) else parts
+            case ast.Call(
+                func=ast.Attribute(value=ast.Dict(keys=keys, values=values), attr="items"), args=[]
+            ):
+                pairs = zip(keys, values, strict=True)
+                return [ast.Tuple([k, v], ast.Load()) for k, v in pairs if k is not None]
+            case ast.Call(func=ast.Name(id="enumerate"), args=[ast.List(elts=parts) | ast.Tuple(elts=parts)]):
+                return [ast.Tuple([ast.Constant(at), part], ast.Load()) for at, part in enumerate(parts)]
+            case _:
+                return None
+
+    def _meant(self, name: ast.Name, within: tuple[str, ...] = ()) -> ast.expr:
+        if name.id in self.env:
+            return self.env[name.id]
+        if name.id in self.local or name.id in within:
+            return name
+        dotted = self.file.imports.get(name.id, name.id)
+        value = self.file.values.get(name.id) or self.suite.value(dotted)
+        if value is None or len(within) >= _DEPTH:
+            return ast.Name(dotted, name.ctx)
+        return renamed(value, lambda inner: self._meant(inner, (*within, name.id)))
+
+
+def _replaced(node: ast.expr, more: Mapping[str, ast.expr]) -> ast.expr:
+    if not any(isinstance(part, ast.Name) and part.id in more for part in ast.walk(node)):
+        return node
+    return renamed(node, lambda name: more.get(name.id, name))
+
+
+def renamed(node: ast.expr, meant: Callable[[ast.Name], ast.expr]) -> ast.expr:
+    """A new expression with something else for each name; the old one stays as it is."""
+    match node:
+        case ast.Name():
+            return meant(node)
+        case ast.Constant():
+            return node
+        case ast.JoinedStr(values=values):
+            # Not every expression can be written inside of an f-string.
+            flat = [inner for part in values for inner in _pieces(part)]
+            return ast.Call(ast.Name("f-string", ast.Load()), [renamed(part, meant) for part in flat], [])
+        case _:
+            made: ast.expr = _rebuilt(node, meant)
+            return made
+
+
+def _pieces(part: ast.expr) -> list[ast.expr]:
+    match part:
+        case ast.FormattedValue(value=value, format_spec=spec):
+            return [value] if spec is None else [value, spec]
+        case _:
+            return [part]
+
+
+def _rebuilt(node: Any, meant: Callable[[ast.Name], ast.expr]) -> Any:
+    match node:
+        case ast.expr_context() | ast.operator() | ast.unaryop() | ast.boolop() | ast.cmpop():
+            return node
+        case ast.AST():
+            fields = {name: _inside(part, meant) for name, part in ast.iter_fields(node)}
+            return type(node)(**fields)
+        case _:
+            return node
+
+
+def _inside(part: Any, meant: Callable[[ast.Name], ast.expr]) -> Any:
+    match part:
+        case list():
+            return [_inside(inner, meant) for inner in part]
+        case ast.expr():
+            return renamed(part, meant)
+        case _:
+            return _rebuilt(part, meant)
+
+
+def bound(target: ast.expr, row: ast.expr) -> Env | None:
+    """What the names of a loop or of a parametrized test stand for in one row."""
+    match target, row:
+        case ast.Name(id=name), _:
+            return {name: row}
+        case ((ast.Tuple(elts=names) | ast.List(elts=names)), (ast.Tuple(elts=parts) | ast.List(elts=parts))):
+            inner = [bound(n, p) for n, p in zip(names, parts, strict=False)]
+            if len(names) != len(parts) or None in inner:
+                return None
+            return {name: value for env in inner if env is not None for name, value in env.items()}
+        case _:
+            return None
+
+
+def arguments(function: Function, call: ast.Call, names: Names, *, method: bool) -> Env:
+    """What the parameters of a helper stand for in one call."""
+    parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args)][1 if method else 0 :]
+    plain = _until_star(call.args)
+    given: Env = {name: names.inlined(arg) for name, arg in zip(parameters, plain, strict=False)}
+    given |= {k.arg: names.inlined(k.value) for k in call.keywords if k.arg is not None}
+    return given
+
+
+def _until_star(args: Iterable[ast.expr]) -> list[ast.expr]:
+    plain = []
+    for arg in args:
+        if isinstance(arg, ast.Starred):
+            break
+        plain.append(arg)
+    return plain

@@ -1,0 +1,3 @@
+"""Rust: tests among source, stubs and conventions."""
+
+from __future__ import annotations

@@ -1,0 +1,348 @@
+"""What a test in Rust asks of its crate, with the types that its text tells."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from verdigris.languages.grammar.trees import part, parts, said, tree_of, walk
+from verdigris.languages.missing_names import UNTOLD, Argument, Call, Kind, Wanted, merged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tree_sitter import Node
+
+Path = tuple[str, ...]
+_ASSERT = re.compile(rb"\b((?:debug_)?assert(?:_eq|_ne)?)!\(")
+_ITEMS = frozenset(
+    {
+        *("function_item", "struct_item", "enum_item", "union_item", "trait_item", "type_item", "const_item"),
+        *("static_item", "mod_item", "macro_definition"),
+    }
+)
+_PRELUDE = frozenset(
+    {
+        *("Some", "None", "Ok", "Err", "Vec", "String", "Box", "Option", "Result", "Default", "From", "Into"),
+        *("Iterator", "ToString", "Clone", "Copy", "Self", "self", "drop"),
+    }
+)
+_NAMES = {
+    "i32": "number",
+    "f64": "number",
+    "&str": "text",
+    "String": "text",
+    "bool": "flag",
+    "char": "letter",
+}
+_LITERALS = {
+    "string_literal": "&str",
+    "raw_string_literal": "&str",
+    "char_literal": "char",
+    "boolean_literal": "bool",
+}
+_RESULTS = {
+    **dict.fromkeys(("is_ok", "is_err", "unwrap_err", "expect_err"), "Result<(), String>"),
+    **dict.fromkeys(("is_some", "is_none"), "Option<()>"),
+}
+
+
+def declared(path: str, data: bytes) -> dict[str, Node]:
+    """Items of a file's top level; what blocks of `impl` hold as `Type.name`."""
+    root, _ = tree_of(path, data)
+    found: dict[str, Node] = {}
+    for node in parts(root):
+        if node.type in _ITEMS:
+            found[said(part(node, "name"))] = node
+        elif node.type == "use_declaration":
+            found |= {name: node for name, _ in _used(said(part(node, "argument")))}
+        elif node.type == "impl_item":
+            owner = said(part(node, "type")).partition("<")[0]
+            found |= {f"{owner}.{said(part(one, 'name'))}": one for one in parts(part(node, "body"))}
+    return found
+
+
+def asked(path: str, data: bytes, crate: str, module: Path) -> tuple[Wanted, ...]:
+    """`crate`: its name in tests outside of it; `module`: where the file stands, for tests inside."""
+    root, _ = tree_of(path, _ASSERT.sub(rb"\1(", data))
+    names = _Names(root, crate, module)
+    functions = [node for node in walk(root) if node.type == "function_item"]
+    return merged(one for function in functions for one in _Reading(function, names).wanted())
+
+
+def _used(text: str, prefix: Path = ()) -> Iterator[tuple[str, Path]]:
+    """What a `use` binds: the local name and the path."""
+    text = text.strip()
+    if text.endswith("}"):
+        head, _, inner = text.partition("{")
+        before = (*prefix, *(one.strip() for one in head.split("::") if one.strip()))
+        for one in re.findall(r"(?:[^,{}]|\{[^{}]*\})+", inner[:-1]):
+            yield from _used(one, before)
+        return
+    named, _, alias = (one.strip() for one in text.partition(" as "))
+    steps = tuple(one for one in (*prefix, *named.split("::")) if one)
+    if steps and steps[-1] == "self":
+        steps = steps[:-1]
+    if steps:
+        yield alias or steps[-1], steps
+
+
+class _Names:
+    """What the names of a file lead to: paths from the crate's root."""
+
+    def __init__(self, root: Node, crate: str, module: Path) -> None:
+        self._crate, self._module = crate, module
+        self._taken: dict[str, Path] = {}
+        self._globs: list[Path] = []
+        nodes = list(walk(root))
+        self._own = {said(part(node, "name")) for node in nodes if node.type in _ITEMS}
+        for node in nodes:
+            if node.type == "use_declaration":
+                for name, steps in _used(said(part(node, "argument"))):
+                    found = self._from_root(steps)
+                    if found is not None and name == "*":
+                        self._globs.append(found[:-1])
+                    elif found is not None:
+                        self._taken[name] = found
+
+    def _from_root(self, steps: Path) -> Path | None:
+        match steps:
+            case (first, *rest) if first in {self._crate, "crate"}:
+                return tuple(rest)
+            case ("super", *rest):
+                return (*self._module, *rest)
+            case _:
+                return None
+
+    def path(self, text: str, local: Mapping[str, str]) -> Path | None:
+        steps = tuple(one.strip() for one in text.split("::"))
+        if (found := self._from_root(steps)) is not None:
+            return found
+        first, *rest = steps
+        if first in self._taken:
+            return (*self._taken[first], *rest)
+        unknown = first not in local and first not in self._own and first not in _PRELUDE
+        if self._globs and unknown and re.fullmatch(r"[A-Za-z_]\w*", first):
+            return (*self._globs[0], *steps)
+        return None
+
+
+class _Reading:
+    """One function of a test."""
+
+    def __init__(self, function: Node, names: _Names) -> None:
+        self._nodes = list(walk(part(function, "body") or function))
+        self._names = names
+        self._types: dict[str, str] = {}
+        self._made: dict[str, Path] = {}
+        for node in self._nodes:
+            if node.type == "let_declaration":
+                name = said(part(node, "pattern")).removeprefix("mut ").strip()
+                value = part(node, "value")
+                self._types[name] = said(part(node, "type")) or self._type(value)
+                if (made := self._class(value)) is not None:
+                    self._made[name] = made
+
+    def wanted(self) -> Iterator[Wanted]:
+        for node in self._nodes:
+            match node.type:
+                case "call_expression":
+                    yield from self._called(node)
+                case "field_expression" if not _is_called(node):
+                    yield from self._member(node, "value")
+                case "scoped_identifier" if not _is_called(node) and not _is_part(node):
+                    yield from self._variant(node)
+                case "struct_expression":
+                    yield from self._literal(node)
+
+    def _called(self, call: Node) -> Iterator[Wanted]:
+        function = part(call, "function")
+        if function is None:
+            return
+        if function.type == "field_expression":
+            yield from self._member(function, "function", self._call(call))
+            return
+        if function.type not in {"identifier", "scoped_identifier"}:
+            return
+        found = self._names.path(said(function), self._types)
+        if not found:
+            return
+        if len(found) > 1 and found[-2][:1].isupper():
+            member = Wanted("", found[-1], "function", (self._call(call),), of_type=True)
+            yield Wanted("::".join(found[:-2]), found[-2], "class", members=(member,))
+        elif found[-1][:1].islower():
+            yield Wanted("::".join(found[:-1]), found[-1], "function", (self._call(call),))
+
+    def _member(self, node: Node, kind: Kind, *calls: Call) -> Iterator[Wanted]:
+        owner = self._class(part(node, "value"))
+        if owner is not None:
+            expected = "" if calls else self._expected(node)
+            member = Wanted("", said(part(node, "field")), kind, calls, type=expected)
+            yield Wanted("::".join(owner[:-1]), owner[-1], "class", members=(member,))
+
+    def _variant(self, node: Node) -> Iterator[Wanted]:
+        found = self._names.path(said(node), self._types)
+        if found and len(found) > 1 and found[-2][:1].isupper() and found[-1][:1].isupper():
+            member = Wanted("", found[-1], "value", of_type=True)
+            yield Wanted("::".join(found[:-2]), found[-2], "class", members=(member,))
+
+    def _literal(self, node: Node) -> Iterator[Wanted]:
+        found = self._names.path(said(part(node, "name")), self._types)
+        if not found or not found[-1][:1].isupper():
+            return
+        fields = (one for one in parts(part(node, "body")) if one.type == "field_initializer")
+        members = tuple(
+            Wanted("", said(part(one, "field")), "value", type=_lasting(self._type(part(one, "value"))))
+            for one in fields
+        )
+        yield Wanted("::".join(found[:-1]), found[-1], "class", members=members)
+
+    def _class(self, node: Node | None) -> Path | None:
+        """The type of the crate that an expression is an object of."""
+        if node is None:
+            return None
+        if node.type == "identifier":
+            return self._made.get(said(node))
+        if node.type == "call_expression":
+            found = self._names.path(said(part(node, "function")), self._types)
+            made = found is not None and len(found) > 1 and found[-2][:1].isupper()
+            return found[:-1] if made and found else None
+        if node.type == "struct_expression":
+            found = self._names.path(said(part(node, "name")), self._types)
+            return found if found and found[-1][:1].isupper() else None
+        return None
+
+    def _call(self, call: Node) -> Call:
+        arguments = []
+        for one in parts(part(call, "arguments")):
+            kind = self._type(one)
+            arguments.append(Argument(_parameter(one, kind), kind))
+        return Call(tuple(arguments), result=self._result(call))
+
+    def _result(self, call: Node) -> tuple[str, ...]:
+        parent = call.parent
+        if parent is None or parent.type == "expression_statement":
+            return ()
+        if parent.type == "let_declaration":
+            name = said(part(parent, "pattern")).removeprefix("mut ").strip()
+            if said(part(parent, "type")):
+                return (said(part(parent, "type")),)
+            uses = [node for node in self._nodes if node.type == "identifier" and said(node) == name]
+            return (next((kind for node in uses if (kind := self._expected(node))), UNTOLD),)
+        return (self._expected(call) or UNTOLD,)
+
+    def _expected(self, node: Node) -> str:
+        """The type that an expression is compared with, or that what is asked of it tells."""
+        parent = node.parent
+        if parent is None:
+            return ""
+        if parent.type == "arguments" and parent.parent is not None:
+            macro = said(part(parent.parent, "function"))
+            if macro.endswith(("assert_eq", "assert_ne")):
+                others = [one for one in parts(parent)[:2] if one != node]
+                return self._owned(self._type(others[0])) if others else ""
+            return "bool" if macro in {"assert", "debug_assert"} else ""
+        if parent.type == "unary_expression" and said(parent).startswith("!"):
+            return "bool"
+        if parent.type == "field_expression" and _is_called(parent) and parent.parent is not None:
+            asked_for = said(part(parent, "field"))
+            if asked_for in {"unwrap", "expect"}:
+                return f"Result<{self._expected(parent.parent) or '()'}, String>"
+            return _RESULTS.get(asked_for, "")
+        return ""
+
+    def _owned(self, kind: str) -> str:
+        """What a function gives back, where the test compares with something borrowed."""
+        return {"&str": "String"}.get(kind, _lasting(kind))
+
+    def _type(self, node: Node | None) -> str:
+        if node is None:
+            return ""
+        match node.type:
+            case "negative_literal" | "unary_expression" | "parenthesized_expression":
+                return self._type(next(iter(parts(node)), None))
+            case "array_expression" | "tuple_expression":
+                return self._of_several(node)
+            case "reference_expression":
+                return _borrowed(self._type(part(node, "value")))
+            case "macro_invocation":
+                return _of_macro(said(node))
+            case "identifier":
+                return self._types.get(said(node), "")
+            case "call_expression":
+                return self._of_call(node)
+            case "struct_expression":
+                found = self._class(node)
+                return found[-1] if found else ""
+            case _:
+                return _of_literal(node)
+
+    def _of_several(self, node: Node) -> str:
+        inner = [self._type(one) for one in parts(node)]
+        if not all(inner):
+            return ""
+        if node.type == "tuple_expression":
+            return f"({', '.join(inner)})"
+        return f"[{inner[0]}; {len(inner)}]" if inner else ""
+
+    def _of_call(self, node: Node) -> str:
+        function = said(part(node, "function"))
+        given = parts(part(node, "arguments"))
+        inner = self._type(given[0]) if given else ""
+        if function in {"String::from", "String::new"} or function.endswith((".to_string", ".to_owned")):
+            return "String"
+        if function in {"Some", "Ok", "Err"} and inner:
+            return {"Some": f"Option<{inner}>", "Ok": f"Result<{inner}, String>"}.get(
+                function, f"Result<(), {self._owned(inner)}>"
+            )
+        made = self._class(node)
+        return made[-1] if made and made[-1][:1].isupper() else ""
+
+
+def _of_literal(node: Node) -> str:
+    match node.type:
+        case "integer_literal" | "float_literal":
+            found = re.search(r"[iuf](?:8|16|32|64|128|size)$", said(node))
+            return found[0] if found else "i32" if node.type == "integer_literal" else "f64"
+        case "scoped_identifier":
+            steps = said(node).split("::")
+            return steps[-2] if len(steps) > 1 and steps[-2][:1].isupper() else ""
+        case _:
+            return _LITERALS.get(node.type, "")
+
+
+def _lasting(kind: str) -> str:
+    """As the type of a field or a result: what a literal lends lasts."""
+    return kind.replace("&", "&'static ")
+
+
+def _borrowed(kind: str) -> str:
+    if found := re.fullmatch(r"\[(.+); \d+\]|Vec<(.+)>", kind):
+        return f"&[{found[1] or found[2]}]"
+    return {"String": "&str"}.get(kind, f"&{kind}" if kind else "")
+
+
+def _of_macro(text: str) -> str:
+    if text.startswith("format!"):
+        return "String"
+    found = re.match(r"vec!\s*[\[(]\s*(-?\d+\.\d)?(-?\d)?(\")?(true|false)?", text)
+    if found is None:
+        return ""
+    kinds = ((found[1], "f64"), (found[2], "i32"), (found[3], "&str"), (found[4], "bool"))
+    inner = next((kind for seen, kind in kinds if seen), "")
+    return f"Vec<{inner}>" if inner else ""
+
+
+def _is_called(node: Node) -> bool:
+    return node.parent is not None and part(node.parent, "function") == node
+
+
+def _is_part(node: Node) -> bool:
+    return node.parent is not None and node.parent.type in {"scoped_identifier", "use_declaration"}
+
+
+def _parameter(node: Node, kind: str) -> str:
+    name = said(node).lstrip("&").strip()
+    if re.fullmatch(r"[a-z_][a-z0-9_]*", name) and node.type in {"identifier", "reference_expression"}:
+        return name
+    return _NAMES.get(kind, "items" if kind.startswith(("&[", "Vec<", "[")) else "value")

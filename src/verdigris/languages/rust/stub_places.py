@@ -1,0 +1,199 @@
+"""Stubs for a test in Rust: in the module that its paths lead to, with the `mod` line for a new one."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING
+
+from verdigris.languages.grammar.trees import part
+from verdigris.languages.missing_names import UNTOLD, Stub, Wanted
+from verdigris.languages.python.stubmarks import MARK
+from verdigris.languages.rust.missing_names import asked, declared
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdigris.languages.missing_names import Signature
+    from verdigris.languages.place import Files
+
+_NAME = re.compile(r"^name\s*=\s*\"([^\"]+)\"", re.MULTILINE)
+_TESTS = re.compile(r"^#\[cfg\(test\)\]", re.MULTILINE)
+_EITHER = re.compile(r"Result<(.+), ([^,]+)>")
+_TODO = f'todo!("{MARK}")'
+
+
+def stubs_of(path: str, files: Files) -> tuple[Stub, ...]:
+    home = _home(path, files)
+    if home is None:
+        return ()
+    crate = _Crate(home, files)
+    wanted = asked(path, _data(path, files), crate.name, crate.module(path))
+    by_module: dict[tuple[str, ...], list[Wanted]] = {}
+    for one in wanted:
+        by_module.setdefault(tuple(filter(None, one.module.split("::"))), []).append(one)
+    for module, found in by_module.items():
+        crate.add(module, found)
+    return crate.stubs()
+
+
+def _home(path: str, files: Files) -> str | None:
+    folder = posixpath.dirname(path)
+    while posixpath.join(folder, "Cargo.toml") not in files.paths:
+        if not folder:
+            return None
+        folder = posixpath.dirname(folder)
+    return folder
+
+
+class _Crate:
+    def __init__(self, home: str, files: Files) -> None:
+        self._files = files
+        self._source = posixpath.join(home, "src")
+        named = _NAME.search(files.text(posixpath.join(home, "Cargo.toml")))
+        self.name = named[1].replace("-", "_") if named else ""
+        self._texts: dict[str, list[str]] = {}
+        self._notes: dict[str, list[str]] = {}
+
+    def module(self, path: str) -> tuple[str, ...]:
+        """The path of the module that a file of source is."""
+        if not path.startswith(f"{self._source}/"):
+            return ()
+        steps = path[len(self._source) + 1 :].removesuffix(".rs").split("/")
+        return tuple(steps[:-1] if steps[-1] in {"lib", "main", "mod"} else steps)
+
+    def _file(self, module: tuple[str, ...]) -> tuple[str, bool] | None:
+        """Where a module is, or would be, and whether that is new; None where it cannot be a file."""
+        if not module:
+            roots = [posixpath.join(self._source, name) for name in ("lib.rs", "main.rs")]
+            return next(((root, False) for root in roots if root in self._files.paths), (roots[0], True))
+        at = posixpath.join(self._source, *module)
+        for place in (f"{at}.rs", f"{at}/mod.rs"):
+            if place in self._files.paths:
+                return place, False
+        above = self._file(module[:-1])
+        if above is None:
+            return None
+        known = declared(above[0], _data(above[0], self._files))
+        if module[-1] in known and part(known[module[-1]], "body") is not None:
+            return None
+        return f"{at}.rs", True
+
+    def add(self, module: tuple[str, ...], wanted: list[Wanted]) -> None:
+        found = self._file(module)
+        if found is None or not self._files.is_source(found[0]):
+            return
+        at, new = found
+        known = declared(at, _data(at, self._files))
+        texts = [text for one in wanted for text in _texts(one, set(known))]
+        if not texts and not new:
+            return
+        self._texts.setdefault(at, []).extend(texts)
+        self._notes.setdefault(at, []).extend(note for one in wanted for note in _notes(one, set(known)))
+        if new and module:
+            self._declare(module)
+
+    def _declare(self, module: tuple[str, ...]) -> None:
+        above = self._file(module[:-1])
+        if above is None:
+            return
+        at, new = above
+        line = f"pub mod {module[-1]};\n"
+        if module[-1] not in declared(at, _data(at, self._files)) and line not in self._texts.get(at, []):
+            self._texts.setdefault(at, []).insert(0, line)
+        if new and module[:-1]:
+            self._declare(module[:-1])
+
+    def stubs(self) -> tuple[Stub, ...]:
+        return tuple(
+            Stub(
+                at,
+                "\n".join(texts),
+                self._whole(at, texts),
+                at not in self._files.paths,
+                tuple(self._told(at)),
+            )
+            for at, texts in self._texts.items()
+        )
+
+    def _told(self, at: str) -> list[str]:
+        return self._notes.get(at, [])
+
+    def _whole(self, at: str, texts: list[str]) -> str:
+        """Behind what the file holds, and before its tests."""
+        before, added = self._files.text(at), "\n".join(texts)
+        tests = _TESTS.search(before)
+        head, tail = (before[: tests.start()], before[tests.start() :]) if tests else (before, "")
+        kept = head.rstrip("\n")
+        return "".join([f"{kept}\n\n" if kept else "", added, f"\n{tail}" if tail else ""])
+
+
+def _texts(one: Wanted, known: set[str]) -> Iterator[str]:
+    if one.kind == "function":
+        if one.name not in known:
+            yield _function(one.name, one.signature, "", _result(one))
+        return
+    if one.name not in known:
+        yield "".join(_type(one))
+    methods = [m for m in one.members if m.kind == "function" and f"{one.name}.{m.name}" not in known]
+    plain = [m for m in methods if not (m.of_type and m.name[:1].isupper())]
+    if plain:
+        inner = "\n".join(_method(member) for member in plain)
+        yield f"impl {one.name} {{\n{inner}}}\n"
+
+
+def _type(one: Wanted) -> Iterator[str]:
+    yield f"// {MARK}\n#[derive(Debug, Clone, PartialEq)]\n"
+    variants = [m for m in one.members if m.of_type and m.name[:1].isupper()]
+    fields = [m for m in one.members if m.kind == "value" and not m.of_type]
+    if variants:
+        words = (f"    {m.name}{_payload(m)},\n" for m in variants)
+        yield f"pub enum {one.name} {{\n{''.join(words)}}}\n"
+    elif fields:
+        words = (f"    pub {m.name}: {m.type or '()'},\n" for m in fields)
+        yield f"pub struct {one.name} {{\n{''.join(words)}}}\n"
+    else:
+        yield f"pub struct {one.name};\n"
+
+
+def _payload(one: Wanted) -> str:
+    kinds = [{"&str": "String"}.get(p.type, p.type) or "()" for p in one.signature.parameters]
+    return f"({', '.join(kinds)})" if kinds else ""
+
+
+def _method(one: Wanted) -> str:
+    kind = _result(one) or ("Self" if one.of_type else "")
+    return _function(one.name, one.signature, "" if one.of_type else "&self", kind, "    ")
+
+
+def _function(name: str, found: Signature, first: str, result: str, indent: str = "") -> str:
+    words = [first] if first else []
+    words += [f"_{one.name.lstrip('_')}: {one.type or 'impl Sized'}" for one in found.parameters]
+    after = f" -> {result}" if result else ""
+    return f"{indent}pub fn {name}({', '.join(words)}){after} {{\n{indent}    {_TODO}\n{indent}}}\n"
+
+
+def _result(one: Wanted) -> str:
+    """Of all calls together: one may tell what `Ok` holds, another what `Err` does."""
+    kinds = [kind for call in one.calls for kind in call.result if kind != UNTOLD]
+    both = [found.groups() for kind in kinds if (found := _EITHER.fullmatch(kind))]
+    if not both:
+        return kinds[0] if kinds else ""
+    good = next((held for held, _ in both if held != "()"), "()")
+    bad = next((held for _, held in both if held != "String"), "String")
+    return f"Result<{good}, {bad}>"
+
+
+def _notes(one: Wanted, known: set[str]) -> Iterator[str]:
+    for each in (one, *one.members):
+        if each.kind != "function" or each.name in known or f"{one.name}.{each.name}" in known:
+            continue
+        found = each.signature
+        if unknown := [parameter.name for parameter in found.parameters if not parameter.type]:
+            yield f"the type of {', '.join(unknown)} in {each.name}"
+        if UNTOLD in found.result and not each.of_type:
+            yield f"what {each.name} returns"
+
+
+def _data(path: str, files: Files) -> bytes:
+    return files.text(path).encode("utf-8", "surrogateescape")

@@ -1,0 +1,275 @@
+"""What a stub looks like in Rust: items without behaviour, and bodies that are yet to come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.languages.grammar.stubs import (
+    Item,
+    Seen,
+    faulty,
+    gathered,
+    head_form,
+    inside,
+    unmarked,
+    within,
+)
+from verdigris.languages.grammar.trees import first, line_of, part, parts, said, shape, walk
+from verdigris.languages.python.stubs import StubFinding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+_RAISING = frozenset({"todo", "unimplemented", "panic", "unreachable"})
+_LITERALS = frozenset(
+    {
+        *("integer_literal", "float_literal", "string_literal", "raw_string_literal", "char_literal"),
+        *("boolean_literal", "unit_expression", "negative_literal"),
+    }
+)
+_MAKERS = frozenset({"Some", "Ok", "Err"})
+_EMPTY = frozenset({"new", "default", "from", "to_string", "to_owned", "into", "String"})
+_ATTRIBUTES = frozenset(
+    {
+        *("derive", "allow", "warn", "deny", "expect", "doc", "must_use", "inline", "cold", "non_exhaustive"),
+        *("repr", "error", "from", "source", "serde", "default", "async_trait", "deprecated", "track_caller"),
+        *("cfg", "cfg_attr", "clap", "command", "arg", "value", "automatically_derived", "backtrace"),
+    }
+)
+_TYPES = frozenset({"struct_item", "enum_item", "union_item", "type_item", "trait_item"})
+_PLAIN = frozenset(
+    {
+        *("struct_item", "enum_item", "union_item", "type_item", "associated_type"),
+        *("function_signature_item", "enum_variant", "field_declaration"),
+    }
+)
+_SUCCESSORS = frozenset({"impl_item", "trait_item", "mod_item", "struct_item", "enum_item"})
+_FELT = frozenset({"Drop", "Deref", "DerefMut"})
+"""Traits whose methods run although nobody calls them."""
+_NAMES = frozenset({"identifier", "type_identifier"})
+
+
+class RustForms:
+    def items(self, scope: Node) -> list[Item]:
+        return gathered(scope, "attribute_item", _item)
+
+    def known(self, root: Node) -> tuple[frozenset[str], frozenset[str]]:
+        items = self.items(root)
+        bound = {name for item in items for name in item.names}
+        declared = {said(node.child_by_field_name("name")) for node in walk(root)}
+        declared |= {said(n) for node in walk(root) for n in [part(node, "pattern")] if n is not None}
+        used = {said(node) for node in walk(root) if node.type in _NAMES}
+        types = {name for item in items if item.node.type in _TYPES for name in item.names}
+        return frozenset(bound | (used - declared)), frozenset(types)
+
+    def raises(self, node: Node) -> bool:
+        return node.type == "macro_invocation" and said(part(node, "macro")) in _RAISING
+
+    def continues(self, old: Item, new: Item) -> bool:
+        if old.node.type != new.node.type:
+            return False
+        if old.node.type == "use_declaration":
+            return _visible(old) == _visible(new) and _used(old.node) <= _used(new.node)
+        if _bare(old) == _bare(new):
+            return not _visible(old)
+        return old.node.type in _SUCCESSORS and _head(old) == _head(new) and _has_body(old) == _has_body(new)
+
+    def growth(self, old: Item, new: Item, seen: Seen) -> Iterator[StubFinding]:
+        if old.node.type == "use_declaration":
+            for name in sorted(_bound_by_use(new.node) - _bound_by_use(old.node)):
+                if name in seen.taken | seen.added:
+                    yield StubFinding(new.line, f"`{name}` exists already, and would be replaced")
+        elif _bare(old) != _bare(new):
+            yield from within(self, new, part(old.node, "body"), part(new.node, "body"), inside(seen, new))
+
+    def addition(self, item: Item, seen: Seen) -> Iterator[StubFinding]:
+        node, body = item.node, part(item.node, "body")
+        yield from faulty(item, _attribute_fault(item))
+        match node.type:
+            case "use_declaration" | "inner_attribute_item" | "extern_crate_declaration":
+                yield from faulty(item, _import_fault(node) if seen.existing else None)
+            case "mod_item":
+                yield from within(self, item, None, body, inside(seen, item, existing=False))
+            case "function_item":
+                yield from unmarked(item, seen)
+                yield from faulty(item, _body_fault(body))
+            case "impl_item":
+                yield from self._impl(item, seen)
+            case "trait_item":
+                yield from unmarked(item, seen)
+                yield from within(self, item, None, body, inside(seen, item, covered=True))
+            case "const_item" | "static_item":
+                yield from unmarked(item, seen)
+                value = part(node, "value")
+                known = value is None or constant(value)
+                yield from faulty(item, None if known else "the value is not a constant")
+            case kind if kind in _PLAIN:
+                yield from unmarked(item, seen)
+            case _:
+                yield StubFinding(item.line, f"{item.called} does work")
+
+    def _impl(self, item: Item, seen: Seen) -> Iterator[StubFinding]:
+        trait, kind = (said(part(item.node, name)).partition("<")[0] for name in ("trait", "type"))
+        if trait.rpartition("::")[2] in _FELT and kind in seen.types:
+            yield StubFinding(item.line, f"`{trait}` would change how existing code behaves")
+        yield from within(self, item, None, part(item.node, "body"), inside(seen, item, existing=False))
+
+
+def _item(node: Node, before: tuple[Node, ...]) -> Item:
+    body = part(node, "body")
+    holds = body is not None and node.type not in {"function_item", "enum_variant"}
+    form = " ".join([*(shape(attribute) for attribute in before), shape(node, _counted)])
+    return Item(node, before, _names(node), line_of(body) if holds and body else 0, form)
+
+
+def _names(node: Node) -> tuple[str, ...]:
+    match node.type:
+        case "use_declaration":
+            return tuple(sorted(_bound_by_use(node)))
+        case "impl_item":
+            return ()
+        case _:
+            name = said(part(node, "name"))
+            return (name,) if name else ()
+
+
+def _visible(item: Item) -> str:
+    return said(first(parts(item.node), "visibility_modifier"))
+
+
+def _bare(item: Item) -> str:
+    """Without visibility: what is made public is not changed by it."""
+    kept = (c for c in item.node.children if c.type != "visibility_modifier")
+    return " ".join([*(shape(a) for a in item.before), *(shape(c, _counted) for c in kept)])
+
+
+def _head(item: Item) -> str:
+    return " ".join([*(shape(a) for a in item.before), head_form(item.node, "body")])
+
+
+def _has_body(item: Item) -> tuple[bool, str]:
+    body = part(item.node, "body")
+    return body is not None, "" if body is None else body.type
+
+
+def _used(node: Node) -> frozenset[str]:
+    return frozenset(_flat(part(node, "argument"), ""))
+
+
+def _flat(node: Node | None, prefix: str) -> Iterator[str]:
+    if node is None:
+        return
+    match node.type:
+        case "scoped_use_list":
+            path = said(part(node, "path"))
+            yield from _flat(part(node, "list"), f"{prefix}{path}::" if path else prefix)
+        case "use_list":
+            for one in parts(node):
+                yield from _flat(one, prefix)
+        case _:
+            yield f"{prefix}{said(node)}"
+
+
+def _bound_by_use(node: Node) -> frozenset[str]:
+    ends = (path.rpartition(" as ")[2].rpartition("::")[2] for path in _used(node))
+    return frozenset(end for end in ends if end not in {"*", "_", "self"})
+
+
+def _import_fault(node: Node) -> str | None:
+    if node.type == "inner_attribute_item":
+        return "it would change how the file is compiled"
+    return "a `*` hides what it brings" if any(n.type == "use_wildcard" for n in walk(node)) else None
+
+
+def _attribute_fault(item: Item) -> str | None:
+    for attribute in item.before:
+        inner = parts(attribute)[0]
+        name = said(parts(inner)[0]).rpartition("::")[2]
+        if name not in _ATTRIBUTES:
+            return f"`{said(attribute)}` does work"
+    return None
+
+
+def _body_fault(body: Node | None) -> str | None:
+    statements = [_bare_statement(node) for node in parts(body)]
+    if all(_is_empty(node) for node in statements):
+        return None
+    return "the body does more than raise or return a constant"
+
+
+def _bare_statement(node: Node) -> Node:
+    return parts(node)[0] if node.type == "expression_statement" and parts(node) else node
+
+
+def _is_empty(node: Node) -> bool:
+    match node.type:
+        case "macro_invocation":
+            return _is_raising(node) or constant(node)
+        case "return_expression":
+            return all(map(constant, parts(node)))
+        case "let_declaration":
+            names = {n.type for n in walk(part(node, "value") or node)} if part(node, "value") else {""}
+            return said(part(node, "pattern")) == "_" and names <= _DISCARDED
+        case "empty_statement" | "attribute_item":
+            return True
+        case _:
+            return constant(node)
+
+
+_DISCARDED = frozenset({"identifier", "self", "tuple_expression", "reference_expression", "(", ")", ",", "&"})
+
+
+def _is_raising(node: Node) -> bool:
+    """A message may name what is missing, but nothing is called for it."""
+    if said(part(node, "macro")) not in _RAISING:
+        return False
+    tree = first(parts(node), "token_tree")
+    return not any(n.type == "token_tree" for n in parts(tree))
+
+
+def constant(node: Node) -> bool:
+    match node.type:
+        case kind if kind in _LITERALS:
+            return True
+        case "identifier" | "scoped_identifier":
+            return said(node).rpartition("::")[2][:1].isupper()
+        case "unary_expression" | "reference_expression" | "parenthesized_expression":
+            return all(map(constant, parts(node)))
+        case "tuple_expression" | "array_expression" | "arguments":
+            return all(map(constant, parts(node)))
+        case "call_expression":
+            function = part(node, "function")
+            if function is None or not all(map(constant, parts(part(node, "arguments")))):
+                return False
+            if function.type == "field_expression":
+                held = part(function, "value")
+                return said(part(function, "field")) in _EMPTY and held is not None and constant(held)
+            name = said(function).rpartition("::")[2]
+            return name in _MAKERS | _EMPTY
+        case "macro_invocation":
+            tree = first(parts(node), "token_tree")
+            return said(part(node, "macro")) == "vec" and all(n.type in _LITERALS for n in parts(tree))
+        case "struct_expression":
+            fields = [part(n, "value") for n in parts(part(node, "body"))]
+            return all(value is not None and constant(value) for value in fields)
+        case _:
+            return False
+
+
+def _counted(node: Node) -> list[Node]:
+    """Arms at the end of a `match` that only raise are reached by nothing that was there before."""
+    if node.type == "match_arm":
+        return [child for child in node.children if child.type != ","]
+    arms = list(node.children)
+    if node.type == "match_block":
+        arms = [arm for arm in arms if arm.type == "match_arm"]
+        while arms and _raising_arm(arms[-1]):
+            arms.pop()
+    return arms
+
+
+def _raising_arm(arm: Node) -> bool:
+    value = part(arm, "value")
+    return value is not None and value.type == "macro_invocation" and _is_raising(value)

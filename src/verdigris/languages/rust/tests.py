@@ -1,0 +1,290 @@
+"""Tests in Rust: functions that an attribute makes tests, and what their macros assert."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from verdigris.languages.assertions import Check, Word, Words
+from verdigris.languages.grammar.suite import At, Suite
+from verdigris.languages.grammar.trees import COMMENTS, first, on_one_line, part, parts, said, walk
+from verdigris.languages.grammar.words import Names, spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tree_sitter import Node
+
+_TESTS = frozenset({"test", "rstest", "test_case", "bench", "quickcheck", "proptest", "gtest"})
+_ROWS = frozenset({"case", "test_case"})
+_EQUAL = frozenset({"assert_eq", "debug_assert_eq", "prop_assert_eq", "assert_str_eq"})
+_UNEQUAL = frozenset({"assert_ne", "debug_assert_ne", "prop_assert_ne"})
+_TRUE = frozenset({"assert", "debug_assert", "prop_assert"})
+_SNAPSHOTS = ("assert_snapshot", "assert_debug_snapshot", "assert_json_snapshot", "assert_yaml_snapshot")
+_NEAR = ("assert_relative_eq", "assert_abs_diff_eq", "assert_approx_eq", "assert_ulps_eq", "assert_float_eq")
+_RAISING = frozenset({"panic", "unreachable", "todo", "unimplemented"})
+_OPERATORS = {
+    "==": ("==", 5.0),
+    "!=": ("!=", 2.0),
+    "<": ("<", 3.0),
+    ">": (">", 3.0),
+    "<=": ("<=", 2.9),
+    ">=": (">=", 2.9),
+}
+_METHODS = {
+    **dict.fromkeys(("is_ok", "is_err", "is_some", "is_none", "is_empty"), 2.0),
+    **dict.fromkeys(("contains", "starts_with", "ends_with", "contains_key", "is_match", "any"), 3.0),
+    **dict.fromkeys(("all", "eq", "matches", "is_some_and", "is_ok_and", "is_none_or"), 4.0),
+}
+_SPLITTING = frozenset({",", ";"})
+
+
+@dataclass(slots=True)
+class RustSuite(Suite):
+    leaves: frozenset[str] = frozenset({"return_expression", "break_expression", "continue_expression"})
+    functions_of: frozenset[str] = frozenset({"closure_expression", "function_item", "async_block"})
+
+    def named(self, node: Node) -> tuple[str, Node] | None:
+        if node.type == "function_item" and not _is_test(_attributes(node)):
+            return said(part(node, "name")), node
+        return None
+
+    def bound(self, node: Node, at: At) -> At:
+        name = part(node, "pattern") if node.type == "let_declaration" else None
+        if name is None:
+            return at
+        value = part(node, "value")
+        changing = first(parts(node), "mutable_specifier") is not None
+        closure = value is not None and value.type == "closure_expression"
+        fixed = name.type == "identifier" and value is not None and not changing and not closure
+        for one in walk(name):
+            if one.type == "identifier":
+                at = at.binding(said(one), spelled(value, at.names) if fixed else None)
+        return at
+
+    def visit(self, node: Node, at: At) -> None:
+        match node.type:
+            case "mod_item":
+                inner = f"{at.scope}::{said(part(node, 'name'))}" if at.scope else said(part(node, "name"))
+                self.within(part(node, "body"), replace(at, scope=inner))
+            case "function_item":
+                self._function(node, at)
+            case "macro_definition" | "attribute_item" | "use_declaration":
+                return
+            case "macro_invocation":
+                self._macro(node, said(part(node, "macro")), first(parts(node), "token_tree"), at)
+            case "block":
+                self.block(node, at)
+            case "if_expression":
+                self._branch(node, at)
+            case "match_arm":
+                pattern = on_one_line(part(node, "pattern"))
+                self._one(part(node, "value"), at.under(f"match {pattern}"))
+            case "for_expression" | "while_expression":
+                self._loop(node, at)
+            case "call_expression":
+                self._call(node, at)
+            case _:
+                self.within(node, at)
+
+    def _one(self, node: Node | None, at: At) -> None:
+        if node is not None:
+            self.visit(node, at)
+
+    def _function(self, node: Node, at: At) -> None:
+        attributes = _attributes(node)
+        if not _is_test(attributes):
+            return
+        name = said(part(node, "name"))
+        scope = f"{at.scope}::{name}" if at.scope else name
+        inner = replace(at, scope=scope, test=True)
+        self.test(scope, node, part(node, "body"))
+        for attribute in attributes:
+            self._attribute(attribute, inner)
+        for parameter in self.parameters(node):
+            inner = inner.binding(parameter, None)
+        self._one(part(node, "body"), inner)
+
+    def _attribute(self, attribute: Node, at: At) -> None:
+        name, text = _path(attribute), on_one_line(attribute)
+        tree = first(parts(parts(attribute)[0]), "token_tree")
+        if name == "should_panic":
+            expected = spelled(tree, Names({}))
+            subject = (Word("panics", name=True),)
+            self.fact(attribute, Check("throws", 5 if expected else 3, subject, expected), at)
+            self.mark("skipped", attribute, "#[should_panic]", at.scope)
+        elif name in {"ignore", "cfg"} or (name == "cfg_attr" and "ignore" in text):
+            self.mark("skipped", attribute, text, at.scope)
+        elif name in _ROWS and tree is not None:
+            self.rows([tree], at)
+
+    def _branch(self, node: Node, at: At) -> None:
+        condition = on_one_line(part(node, "condition"))
+        self._one(part(node, "consequence"), at.under(f"if {condition}"))
+        self._one(part(node, "alternative"), at.under(f"else {condition}"))
+
+    def _loop(self, node: Node, at: At) -> None:
+        table = part(node, "value")
+        while table is not None and table.type == "reference_expression":
+            table = part(table, "value")
+        if table is not None and table.type == "array_expression":
+            self.rows(parts(table), at)
+        elif table is not None and table.type == "macro_invocation" and said(part(table, "macro")) == "vec":
+            self.rows([table], at)
+        else:
+            head = " ".join(word.text for word in spelled(table or part(node, "condition"), at.names))
+            at = at.under(f"for {head}")
+        for one in walk(part(node, "pattern") or node) if part(node, "pattern") else ():
+            if one.type == "identifier":
+                at = at.binding(said(one), None)
+        self._one(part(node, "body"), at)
+
+    def _call(self, node: Node, at: At) -> None:
+        function, arguments = part(node, "function"), parts(part(node, "arguments"))
+        name = said(part(function, "field")) or said(function)
+        if name in {"unwrap_err", "expect_err"}:
+            held = spelled(part(function, "value"), at.names)
+            self.fact(node, Check("fails", 3, held), at)
+        if function is not None and function.type == "identifier" and self.called(name, arguments, at):
+            return
+        self.within(node, at)
+
+    def _macro(self, node: Node, macro: str, tree: Node | None, at: At) -> None:
+        name = macro.rpartition("::")[2]
+        if name.lstrip("_").startswith(("assert", "debug_assert", "prop_assert")) and tree is not None:
+            for check in _checks(name, _split(tree), at.names):
+                self.fact(node, check, at)
+        elif name in _RAISING:
+            if at.guards:
+                self.fact(node, Check("fail", 3, (Word("fail", name=True),)), at)
+        elif tree is not None:
+            self._tokens(tree, at)
+
+    def _tokens(self, tree: Node, at: At) -> None:
+        """Within other macros there are but tokens: assertions are told by their form."""
+        children = tree.children
+        for index, node in enumerate(children):
+            following = [n.type for n in children[index + 1 : index + 3]]
+            if node.type == "identifier" and following == ["!", "token_tree"]:
+                self._macro(node, said(node), children[index + 2], at)
+            elif node.type == "token_tree":
+                self._tokens(node, at)
+            elif said(node) == "fn" and index + 1 < len(children):
+                name = said(children[index + 1])
+                at = replace(at, scope="::".join(filter(None, (at.scope.removesuffix("::" + name), name))))
+                self.test(
+                    at.scope, node, next((n for n in children[index + 1 :] if said(n).startswith("{")), None)
+                )
+
+
+def _attributes(node: Node) -> list[Node]:
+    found: list[Node] = []
+    before = node.prev_sibling
+    while before is not None and (before.type == "attribute_item" or before.type in COMMENTS):
+        if before.type == "attribute_item":
+            found.insert(0, before)
+        before = before.prev_sibling
+    return found
+
+
+def _path(attribute: Node) -> str:
+    """The last name of an attribute's path; `case::named(…)` is a `case`."""
+    words = said(parts(parts(attribute)[0])[0]).split("::")
+    return words[0].strip() if words[0].strip() in _ROWS else words[-1].strip()
+
+
+def _is_test(attributes: Sequence[Node]) -> bool:
+    return any(_path(a) in _TESTS or _path(a).endswith("_test") for a in attributes)
+
+
+def _split(tree: Node) -> list[list[Node]]:
+    """The arguments of a macro."""
+    found: list[list[Node]] = [[]]
+    for node in tree.children[1:-1]:
+        if node.type in _SPLITTING:
+            found.append([])
+        elif node.type not in COMMENTS:
+            found[-1].append(node)
+    return [argument for argument in found if argument]
+
+
+def _spelled(nodes: Sequence[Node], names: Names) -> Words:
+    return tuple(word for node in nodes for word in spelled(node, names))
+
+
+def _checks(macro: str, arguments: Sequence[Sequence[Node]], names: Names) -> Iterator[Check]:
+    given = [_spelled(argument, names) for argument in arguments]
+    first_, second = (*given, (), ())[:2]
+    if macro in _EQUAL or macro in _UNEQUAL:
+        kind, rank = ("==", 5.0) if macro in _EQUAL else ("!=", 2.0)
+        left, right = sorted((first_, second), key=lambda words: not any(word.name for word in words))
+        nothing = left == right or not any(word.name for word in left)
+        yield Check(kind, 0 if nothing else rank, left, right)
+    elif macro in _TRUE and arguments:
+        yield from _conditions(arguments[0], names)
+    elif macro.startswith(_SNAPSHOTS):
+        inline = any(word.text == "@" for words in given for word in words)
+        yield Check("snapshot", 5 if inline else 4, _named(given), given[-1] if given else ())
+    elif macro.startswith(_NEAR):
+        yield Check("near", 4, first_, second, _slack(given[2:]))
+    elif "matches" in macro or macro.endswith(("_ok", "_err", "_some", "_none")):
+        yield Check(macro, 4 if "matches" in macro else 2, first_, second)
+    else:
+        yield Check(macro, 3, first_, second)
+
+
+def _named(given: Sequence[Words]) -> Words:
+    return next((words for words in given if any(word.name for word in words)), ())
+
+
+def _slack(given: Sequence[Words]) -> float:
+    for words in given:
+        try:
+            return float(words[-1].text)
+        except (ValueError, IndexError):
+            continue
+    return 1e-6
+
+
+def _conditions(nodes: Sequence[Node], names: Names) -> Iterator[Check]:
+    """`a && b` asserts two things."""
+    parts_ = _apart(nodes, "&&")
+    if len(parts_) > 1:
+        for one in parts_:
+            yield from _conditions(one, names)
+        return
+    words = _spelled(nodes, names)
+    if len(_apart(nodes, "||")) > 1:
+        yield Check("or", 0.5, words)
+        return
+    for operator, (kind, rank) in _OPERATORS.items():
+        sides = _apart(nodes, operator)
+        if len(sides) == 2:  # noqa: PLR2004 - a comparison has two sides
+            left, right = (_spelled(side, names) for side in sides)
+            if operator in {"<", "<="} and any(word.text == "abs" for word in left):
+                yield Check("near", 4, left, (), _slack([right]))
+            else:
+                yield Check(kind, 0 if left == right else rank, left, right)
+            return
+    yield _truth(words)
+
+
+def _truth(words: Words) -> Check:
+    texts = [word.text for word in words]
+    if texts[:2] == ["matches", "!"]:
+        return Check("matches", 4, words)
+    if not any(word.name for word in words):
+        return Check("truth", 0, words)
+    negated = texts[0] == "!"
+    rank = max((_METHODS.get(text, 1.0) for text in texts), default=1.0)
+    return Check("false" if negated else "true", max(1.5, min(rank, 2.0)) if negated else rank, words)
+
+
+def _apart(nodes: Sequence[Node], operator: str) -> list[list[Node]]:
+    found: list[list[Node]] = [[]]
+    for node in nodes:
+        if said(node) == operator and not node.children:
+            found.append([])
+        else:
+            found[-1].append(node)
+    return [side for side in found if side]

@@ -1,0 +1,80 @@
+"""Which model plays which role, as the configuration says: at a server or from a recording."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Self
+
+from verdigris.core.errors import ConfigError
+from verdigris.core.machine import AS_USUAL
+from verdigris.models.providers import endpoint_of, key_variables
+from verdigris.models.recording import Recorded, Recorder
+from verdigris.models.remote import Remote
+from verdigris.models.replay import Recording
+from verdigris.models.secrets import Scrubber
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from verdigris.core.machine import Player, Served
+    from verdigris.models.endpoint import Endpoint
+    from verdigris.models.protocol import Model
+
+
+class Casting(AbstractContextManager["Casting"]):
+    """Made once a run; a wrong word or a missing recording is told here, before anything is done."""
+
+    def __init__(
+        self,
+        players: Mapping[str, Player],
+        llm: Served = AS_USUAL,
+        *,
+        root: Path,
+        record: Path | None = None,
+        **remote: Any,
+    ) -> None:
+        """`root`: where a replay's file is looked for; `remote`: further arguments of every `Remote`."""
+        served = (llm, *(player.served for player in players.values()))
+        self.scrub = Scrubber(key_variables(*served), remote.get("environ"))
+        """For all that is written while these models are at work."""
+        replays = {role: file for role, player in players.items() if (file := player.replayed) is not None}
+        if empty := [role for role, name in replays.items() if not name]:
+            raise ConfigError(f"the model of the {empty[0]} is a replay of no file", hint="write replay:FILE")
+        self.endpoints: Mapping[str, Endpoint] = {
+            role: endpoint_of(player.model, player.served, llm)
+            for role, player in players.items()
+            if role not in replays
+        }
+        opened = {name: Recording(root / name) for name in replays.values()}
+        self.recordings: Mapping[str, Recording] = {role: opened[name] for role, name in replays.items()}
+        self._recorder = None if record is None else Recorder(record, self.scrub)
+        self._remotes: dict[Endpoint, Remote] = {}
+        self._remote = remote
+        self._models: dict[str, Model] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        for remote in self._remotes.values():
+            remote.close()
+
+    def model(self, role: str, step: int) -> Model:
+        """The same one for the whole step; of an earlier step nothing is known to it."""
+        place = f"step-{step}-{role}"
+        if place not in self._models:
+            self._models[place] = self._made(role, place)
+        return self._models[place]
+
+    def _made(self, role: str, place: str) -> Model:
+        model: Model
+        if role in self.recordings:
+            model = self.recordings[role].at(place)
+        else:
+            endpoint = self.endpoints[role]
+            model = self._remotes.setdefault(endpoint, Remote(endpoint, **self._remote))
+        return model if self._recorder is None else Recorded(model, self._recorder, place)

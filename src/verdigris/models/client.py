@@ -1,0 +1,168 @@
+"""One call of a model's server through the `openai` SDK: an answer or a `Failure`, never the SDK's errors.
+
+Imported when a model is called, not before: the SDK takes a second to load.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import openai
+
+from verdigris.models.failure import Failure, Meaning, Refusal, meaning_of, message_of
+from verdigris.models.hearing import Hearing
+from verdigris.models.patience import retry_after
+from verdigris.models.request import features_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdigris.models.endpoint import Endpoint
+
+CONNECTING = 10.0
+WHOLE = 10
+"""An answer may take this many times the longest silence that is allowed."""
+LARGEST = 64 * 1024 * 1024
+
+
+class Endless(Exception):
+    """A server that sends signs of life, or bytes, without end."""
+
+
+class Client:
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        timeout = endpoint.timeout
+        self._sdk = openai.OpenAI(
+            base_url=endpoint.base_url,
+            api_key="none",  # the real one goes with each request; with none, the SDK looks for OpenAI's
+            max_retries=0,
+            timeout=openai.Timeout(timeout, connect=min(CONNECTING, timeout)),
+            http_client=openai.DefaultHttpxClient(
+                event_hooks={"response": [self._watched]},
+                trust_env=not endpoint.local,  # proxies, which do not lead back to this machine
+            ),
+        )
+
+    def close(self) -> None:
+        self._sdk.close()
+
+    def complete(self, request: dict[str, Any], key: str) -> Hearing | Failure:
+        try:
+            return self._heard(request, key)
+        except Exception as error:  # noqa: BLE001 - whatever the SDK raises is told in our words, without its request
+            return self._failure(error, request)
+
+    def models(self, key: str) -> tuple[str, ...] | Failure:
+        """What the server lists."""
+        try:
+            response = self._sdk.models.with_raw_response.list(extra_headers=self._headers(key)).http_response
+            if "html" in response.headers.get("content-type", ""):
+                return self._no_api()
+            return tuple(str(each["id"]) for each in json.loads(response.text)["data"])
+        except Exception as error:  # noqa: BLE001 - same
+            return self._failure(error, {})
+
+    def _heard(self, request: dict[str, Any], key: str) -> Hearing | Failure:
+        raw = self._sdk.chat.completions.with_raw_response.create(**request, extra_headers=self._headers(key))
+        response, hearing = raw.http_response, Hearing()
+        try:
+            kind = response.headers.get("content-type", "")
+            if "html" in kind:
+                return self._no_api()
+            if "json" in kind:
+                hearing.take(_document(response.read()))
+            else:
+                for piece in raw.parse():
+                    hearing.take(piece.model_dump())
+        finally:
+            response.close()
+        return hearing if hearing.finish else self._cut()
+
+    def _headers(self, key: str) -> dict[str, Any]:
+        """An organisation or a project of OpenAI's in the environment is no other server's business."""
+        own = httpx2.URL(self._endpoint.base_url).host.endswith("openai.com")
+        foreign = {} if own else {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
+        return {"Authorization": f"Bearer {key}" if key else openai.Omit(), **foreign}
+
+    def _watched(self, response: httpx2.Response) -> None:
+        assert isinstance(response.stream, httpx2.SyncByteStream)  # noqa: S101 - of a client that is not async
+        response.stream = _Watched(response.stream, time.monotonic() + WHOLE * self._endpoint.timeout)
+
+    def _failure(self, error: Exception, request: dict[str, Any]) -> Failure:
+        shown = self._endpoint.shown
+        match error:
+            case openai.APIStatusError():
+                said, code = message_of(error.body, error.response.text)
+                after = retry_after(error.response.headers, said)
+                refusal = Refusal(error.status_code, said, code, after)
+                return meaning_of(refusal, self._endpoint, features_of(request))
+            case openai.APITimeoutError() if isinstance(error.__cause__, httpx2.ConnectTimeout):
+                return Failure(Meaning.AGAIN, f"no connection to {shown}: it does not answer")
+            case openai.APITimeoutError():
+                return Failure(Meaning.AGAIN, f"{shown} was silent for {self._endpoint.timeout:g} s")
+            case openai.APIConnectionError() if isinstance(error.__cause__, httpx2.ConnectError):
+                return Failure(Meaning.AGAIN, f"no connection to {shown}: {_reason(error.__cause__)}")
+            case openai.APIConnectionError() if isinstance(
+                error.__cause__, httpx2.UnsupportedProtocol | httpx2.InvalidURL
+            ):
+                return Failure(
+                    Meaning.MISUSED, f"{shown}: the base URL cannot be used", "check base_url in tdd.yaml"
+                )
+            case openai.APIConnectionError():
+                return self._cut()
+            case openai.APIError():
+                said, code = message_of(error.body, error.message)
+                status = int(code) if code.isdigit() and len(code) == 3 else 502  # noqa: PLR2004
+                return meaning_of(Refusal(status, said, code), self._endpoint, features_of(request))
+            case Endless():
+                return Failure(Meaning.AGAIN, f"the answer of {shown} {error}")
+            case ValueError() | KeyError() | TypeError() | AttributeError():
+                return Failure(Meaning.AGAIN, f"{shown} sent what is no answer ({type(error).__name__})")
+            case _:
+                return Failure(Meaning.AGAIN, f"the call of {shown} failed ({type(error).__name__})")
+
+    def _cut(self) -> Failure:
+        return Failure(Meaning.AGAIN, f"the answer of {self._endpoint.shown} was cut off")
+
+    def _no_api(self) -> Failure:
+        words = f"{self._endpoint.shown} answers with a web page"
+        return Failure(Meaning.MISUSED, words, "check base_url in tdd.yaml; it usually ends in /v1")
+
+
+def _document(body: bytes) -> dict[str, Any]:
+    document = json.loads(body)
+    if not isinstance(document, dict):
+        raise TypeError
+    if document.get("error"):
+        raise openai.APIError("", httpx2.Request("POST", ""), body=document["error"])
+    return document
+
+
+def _reason(error: BaseException) -> str:
+    """`[Errno 111] Connection refused` without the number; a name that is not known says so."""
+    return str(error).rpartition("] ")[2] or type(error).__name__
+
+
+class _Watched(httpx2.SyncByteStream):
+    """Bytes until the time is up: keep-alive comments never reach the SDK's own reader of events."""
+
+    def __init__(self, stream: httpx2.SyncByteStream, until: float) -> None:
+        self._stream = stream
+        self._until = until
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = 0
+        for piece in self._stream:
+            size += len(piece)
+            if size > LARGEST:
+                raise Endless(f"is larger than {LARGEST >> 20} MB")
+            if time.monotonic() > self._until:
+                raise Endless("takes too long")
+            yield piece
+
+    def close(self) -> None:
+        self._stream.close()

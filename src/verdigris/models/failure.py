@@ -1,0 +1,183 @@
+"""What a server's refusal means: try again, ask with less, show less, or tell the person what is wrong."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from verdigris.models.endpoint import Endpoint
+    from verdigris.models.request import Feature
+
+
+class Meaning(StrEnum):
+    AGAIN = "again"
+    LESS = "less"
+    """The server does not know a parameter of the request."""
+    OVERFLOW = "overflow"
+    MISUSED = "misused"
+    UNAVAILABLE = "unavailable"
+    """And no sooner for being tried again."""
+
+
+@value
+class Failure:
+    meaning: Meaning
+    words: str
+    hint: str = ""
+    after: float | None = None
+    """Seconds that the server wants to be left alone."""
+    feature: Feature | None = None
+
+
+@value
+class Refusal:
+    """An HTTP answer that is no success, or an error in the middle of a stream."""
+
+    status: int
+    message: str
+    code: str = ""
+    after: float | None = None
+
+
+_AGAIN = frozenset({408, 409, 425, 429})
+_PARAMETERS = frozenset({400, 404, 422, 500, 501})
+"""With these, servers say that they do not know a parameter."""
+_MISSED = frozenset({"json_validate_failed", "tool_use_failed"})
+"""The model's fault, not the request's: the next answer may be better."""
+_FAULT = 500
+_QUOTA = re.compile(
+    r"insufficient_quota|insufficient.balance|billing|exceeded your current quota", re.IGNORECASE
+)
+_OVERFLOW = re.compile(
+    r"context[ _](length|window|size|limit)|exceed_context|above_max_length|reduce the length"
+    r"|(prompt|input|messages?)\b.{0,60}(too long|too large|too many|exceed|longer than)"
+    r"|too many (input )?tokens|exceeds?\b.{0,40}\btokens?\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_CONTEXT = re.compile(r"context[ _](length|window|size)|exceed_context", re.IGNORECASE)
+_TOO_LARGE = re.compile(r"request too large|tokens must be reduced", re.IGNORECASE)
+_COMPLETION = re.compile(
+    r"max_(completion_)?tokens.{0,60}(too large|at most)|completion tokens", re.IGNORECASE
+)
+_REFUSING = re.compile(
+    r"support|unknown|unrecogni[sz]ed|unexpected|not (allowed|permitted|enabled|implemented|available)"
+    r"|invalid|requires?\b|extra|cannot|can't|unavailable|only|does not|doesn't|must",
+    re.IGNORECASE,
+)
+_NAMES: Mapping[Feature, re.Pattern[str]] = {
+    "format": re.compile(
+        r"response_format|json_schema|json_object|json.mode|structured.output|grammar|guided|schema",
+        re.IGNORECASE,
+    ),
+    "stream_options": re.compile(r"stream_options|include_usage", re.IGNORECASE),
+    "temperature": re.compile(r"temperature", re.IGNORECASE),
+    "max_tokens": re.compile(r"max_(completion_)?tokens", re.IGNORECASE),
+    "tools": re.compile(r"\btools?\b|function.call", re.IGNORECASE),
+    "stream": re.compile(r"\bstream(ing)?\b", re.IGNORECASE),
+}
+
+
+def meaning_of(refusal: Refusal, endpoint: Endpoint, sent: Sequence[Feature]) -> Failure:
+    """`sent`: the features of the request, those first that are easiest to do without."""
+    said = f"{refusal.code} {refusal.message}"
+    if _spent(refusal, said):
+        return Failure(
+            Meaning.UNAVAILABLE,
+            f"there is no credit or quota left for {endpoint.shown}",
+            f"see to it at the provider, then run again{_key_hint(endpoint)}",
+        )
+    if _overflows(refusal.status, said):
+        return Failure(Meaning.OVERFLOW, f"{endpoint.shown} cannot read that much at once: {refusal.message}")
+    if refusal.code in _MISSED:
+        return Failure(Meaning.AGAIN, f"{endpoint.shown} failed to answer in the form asked for")
+    if refusal.status in _PARAMETERS and (feature := _refused_feature(said, sent)):
+        return Failure(Meaning.LESS, f"{endpoint.shown} does not take {feature}", feature=feature)
+    if refusal.status in _AGAIN or refusal.status >= _FAULT:
+        words = f"{endpoint.shown} answers {refusal.status}: {refusal.message}"
+        return Failure(Meaning.AGAIN, words, after=refusal.after)
+    return _misused(refusal, endpoint)
+
+
+def _spent(refusal: Refusal, said: str) -> bool:
+    """Some say "quota" of what is free again in a minute; then they also say when."""
+    if refusal.status == 402:  # noqa: PLR2004 - payment required
+        return True
+    return refusal.after is None and bool(_QUOTA.search(said))
+
+
+def _overflows(status: int, said: str) -> bool:
+    if status == 413:  # noqa: PLR2004 - content too large
+        return True
+    if status == 429:  # noqa: PLR2004 - most are about requests a minute
+        return bool(_TOO_LARGE.search(said))
+    if status >= _FAULT:
+        return bool(_CONTEXT.search(said))
+    if _COMPLETION.search(said) and not _CONTEXT.search(said):
+        return False
+    return status in {400, 422} and bool(_OVERFLOW.search(said))
+
+
+def _refused_feature(said: str, sent: Sequence[Feature]) -> Feature | None:
+    if not _REFUSING.search(said):
+        return None
+    return next((feature for feature in sent if _NAMES[feature].search(said)), None)
+
+
+def _misused(refusal: Refusal, endpoint: Endpoint) -> Failure:
+    match refusal.status:
+        case 401:  # what the server says may hold a part of the key
+            return Failure(Meaning.MISUSED, *_wrong_key(endpoint))
+        case 403:
+            words = f"{endpoint.shown} refuses access: {refusal.message}"
+            return Failure(Meaning.MISUSED, words, f"see what the account may use{_key_hint(endpoint)}")
+        case 404 if re.search(r"model|" + re.escape(endpoint.model), f"{refusal.code} {refusal.message}"):
+            words = f"the server does not know the model {endpoint.shown}: {refusal.message}"
+            return Failure(
+                Meaning.MISUSED, words, "check the model's name in tdd.yaml; `tdd doctor` lists what is there"
+            )
+        case 404 | 405:
+            words = f"there is no chat API for {endpoint.shown}"
+            return Failure(Meaning.MISUSED, words, "check base_url in tdd.yaml; it usually ends in /v1")
+        case _:
+            words = f"{endpoint.shown} refuses the request with {refusal.status}: {refusal.message}"
+            return Failure(Meaning.MISUSED, words, "check the model's settings in tdd.yaml")
+
+
+def _wrong_key(endpoint: Endpoint) -> tuple[str, str]:
+    if not endpoint.api_key_env:
+        return (
+            f"{endpoint.shown} wants a key, and no variable for one is configured",
+            "set api_key_env (of the role, or under llm) to the name of the variable that holds the key",
+        )
+    return (
+        f"{endpoint.shown} does not take the key in the variable {endpoint.api_key_env}",
+        f"check what {endpoint.api_key_env} holds (its value is never shown here)",
+    )
+
+
+def _key_hint(endpoint: Endpoint) -> str:
+    return f" (the key is in {endpoint.api_key_env})" if endpoint.api_key_env else ""
+
+
+LONGEST = 400
+"""Characters of what a server says that people are shown."""
+
+
+def message_of(body: Any, text: str) -> tuple[str, str]:
+    """What a server says and its code, of the many shapes that servers use."""
+    error = body.get("error", body) if isinstance(body, dict) else body
+    if isinstance(error, dict):
+        said = error.get("message") or error.get("detail") or error.get("error") or ""
+        code = error.get("code") or error.get("type") or ""
+    else:
+        said, code = error or text, ""
+    shown = " ".join(str(said).split())
+    if shown.startswith("<"):
+        shown = "(a web page)"
+    return (shown if len(shown) <= LONGEST else shown[:LONGEST] + " …"), str(code)

@@ -1,0 +1,92 @@
+"""Which server a model's word means (`provider:name` or a plain name), by what the configuration says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import ConfigError
+from verdigris.core.machine import AS_USUAL
+from verdigris.core.value import value
+from verdigris.models.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from verdigris.core.machine import Served
+
+
+@value
+class Provider:
+    base_url: str
+    api_key_env: str = ""
+
+
+# No `mistral`, `llama` or `qwen`: `mistral:7b` is a model of Ollama's.
+PROVIDERS: Mapping[str, Provider] = {
+    "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY"),
+    "deepseek": Provider("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+    "glm": Provider("https://api.z.ai/api/paas/v4", "ZAI_API_KEY"),
+    "gemini": Provider("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
+    "groq": Provider("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+    "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    "ollama": Provider("http://localhost:11434/v1"),
+    "llamacpp": Provider("http://localhost:8080/v1"),
+    "lmstudio": Provider("http://localhost:1234/v1"),
+    "vllm": Provider("http://localhost:8000/v1"),
+}
+
+
+TIMEOUT = 120.0
+
+
+def split(word: str) -> tuple[str, str]:
+    """The provider, or nothing, and the model's name: of `qwen2.5-coder:7b` the whole is the name."""
+    before, colon, after = word.partition(":")
+    return (before, after) if colon and before in PROVIDERS and after else ("", word)
+
+
+def endpoint_of(word: str, role: Served = AS_USUAL, llm: Served = AS_USUAL) -> Endpoint:
+    """The role's settings before those of `llm`, and both before what is usual for the provider."""
+    provider, name = split(word.strip())
+    if not name:
+        raise ConfigError("a model's name is empty", hint=f"write it as {_forms()}")
+    base_url, api_key_env = _place(PROVIDERS.get(provider, Provider("")), role, llm)
+    if not base_url:
+        raise ConfigError(
+            f"no server is configured for the model {word}",
+            hint=f"set llm.base_url, or write the model as {_forms()}",
+        )
+    if not base_url.startswith(("http://", "https://")):
+        raise ConfigError(
+            f"the base URL of the model {word} does not begin with http:// or https://",
+            hint="write it as http://localhost:11434/v1",
+        )
+    temperature = role.temperature if role.temperature is not None else llm.temperature
+    return Endpoint(
+        word=word.strip(),
+        model=name,
+        base_url=base_url.rstrip("/"),
+        api_key_env=api_key_env,
+        temperature=temperature,
+        timeout=role.timeout or llm.timeout or TIMEOUT,
+        max_tokens=role.max_tokens or llm.max_tokens,
+    )
+
+
+def _place(usual: Provider, role: Served, llm: Served) -> tuple[str, str]:
+    """The address and the key variable that belongs to it: no key goes to a server that it is not for."""
+    if role.base_url:
+        return role.base_url, role.api_key_env or ("" if llm.base_url else llm.api_key_env)
+    if llm.base_url:
+        return llm.base_url, role.api_key_env or llm.api_key_env
+    return usual.base_url, role.api_key_env or llm.api_key_env or usual.api_key_env
+
+
+def key_variables(*given: Served) -> tuple[str, ...]:
+    """Every variable that may hold a key: those that are configured and those that are usual."""
+    usual = (provider.api_key_env for provider in PROVIDERS.values())
+    return tuple(sorted({*usual, *(each.api_key_env for each in given)} - {""}))
+
+
+def _forms() -> str:
+    return ", ".join(f"{name}:NAME" for name in PROVIDERS)

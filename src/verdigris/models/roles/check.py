@@ -1,0 +1,245 @@
+"""Whether an answer can be carried out on this tree by this role, and what it then changes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.models.roles.paths import ownership_fault, path_fault, plain
+from verdigris.models.roles.plan import Answer, Edit, Refused, Say
+from verdigris.models.roles.role import COMMIT_TYPES, Role
+from verdigris.models.roles.rules import may_hold_tests, rule_fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from verdigris.models.roles.material import Material, Tree
+
+MOST_EDITS = 40
+MOST_CHARACTERS = 200_000
+"""Of all contents together."""
+_SUBJECT = 90
+_TYPED = re.compile(rf"(?:{'|'.join(COMMIT_TYPES)})(?:\([^)]*\))?!?:\s*", re.IGNORECASE)
+_TRAILER = re.compile(r"^\s*TDD-\w+\s*:", re.MULTILINE | re.IGNORECASE)
+
+_STOPS = {
+    Say.NOTHING_TO_DO: (Role.REFACTORER,),
+    Say.KATA_DONE: (Role.TESTER,),
+    Say.TEST_IS_WRONG: tuple(Role),
+    Say.TEST_IS_RIGHT: (Role.TESTER,),
+    Say.KATA_IS_WRONG: tuple(Role),
+}
+_INSTEAD = {
+    Role.TESTER: "write the next failing test, or answer kata-done or kata-is-wrong",
+    Role.IMPLEMENTOR: "make the red test pass, or answer test-is-wrong or kata-is-wrong",
+    Role.REFACTORER: "improve the structure, or answer nothing-to-do",
+}
+
+
+@value
+class EditPlan:
+    role: Role
+    type: str
+    """Of the conventional commit."""
+    subject: str
+    rationale: str
+    changes: Mapping[str, bytes | None] = field(default_factory=dict)
+    """Path → its bytes afterwards; None deletes. What `turns.write.write` takes."""
+    intents: tuple[tuple[str, str], ...] = ()
+    """Path → what the change is for."""
+    points: tuple[int, ...] = ()
+    """Of the tester: the points of the kata that the test shows."""
+
+
+@value
+class Stop:
+    """The role ends the step without an edit: a result, not a failure."""
+
+    say: Say
+    reason: str
+
+
+def check(
+    answer: Answer, role: Role, material: Material, known: frozenset[str], *, returned: bool = False
+) -> EditPlan | Stop | Refused:
+    """`known`: files that the model has seen whole as they are. `returned`: the tester's test came back."""
+    if answer.verdict is Say.TEST_IS_RIGHT and role is Role.TESTER and not returned:
+        return Refused(("The verdict test-is-right answers a test that came back, and none did.",))
+    if answer.verdict is not Say.EDIT:
+        return _stopped(answer, role)
+    tree = material.tree
+    reasons = [*_wording(answer), *_amounts(answer), *_edits(answer, role, material, tree)]
+    unseen = tuple(dict.fromkeys(p for p in _replaced(answer, tree) if p not in known)) if not reasons else ()
+    reasons += [f"{path}: you have not seen all of it, and `upsert` replaces all of it" for path in unseen]
+    changes = {} if reasons else _changes(answer, tree)
+    if not reasons and not changes:
+        right = " If the test is right as it is, answer test-is-right." if returned else ""
+        reasons.append(f"Every edit leaves its file as it is: nothing would change.{right}")
+    if reasons:
+        return Refused(tuple(reasons), unseen)
+    kind = answer.type if answer.type in role.commit_types else role.commit_types[0]
+    intents = ((plain(edit.to or edit.path), _flat(edit.intent)) for edit in answer.edits)
+    shown = tuple((path, intent) for path, intent in intents if path in changes and intent)
+    points = tuple(sorted(frozenset(answer.points))) if role is Role.TESTER else ()
+    return EditPlan(role, kind, _subject(answer), answer.rationale.strip(), changes, shown, points)
+
+
+def _stopped(answer: Answer, role: Role) -> Stop | Refused:
+    if role not in _STOPS[answer.verdict]:
+        return Refused((f"The verdict {answer.verdict} is not the {role}'s to give: {_INSTEAD[role]}.",))
+    if answer.edits:
+        return Refused((f"The verdict is {answer.verdict}, and there are edits: decide for one of them.",))
+    reason = answer.reason.strip() or answer.rationale.strip()
+    if not reason:
+        return Refused((f"The verdict {answer.verdict} needs a `reason`.",))
+    return Stop(answer.verdict, reason)
+
+
+def _wording(answer: Answer) -> Iterator[str]:
+    if not _subject(answer):
+        yield "`subject` is empty: say in one line what the commit does."
+    if not answer.rationale.strip():
+        yield "`rationale` is empty: say why this change is made now."
+    texts = (answer.subject, answer.rationale, *(edit.intent for edit in answer.edits))
+    if any(_TRAILER.search(text) for text in texts):
+        yield "A line of the wording begins with `TDD-…:`: the machine alone writes those."
+
+
+def _amounts(answer: Answer) -> Iterator[str]:
+    size = sum(len(edit.content or "") for edit in answer.edits)
+    if not answer.edits:
+        yield "The verdict is edit, and `edits` is empty."
+    if len(answer.edits) > MOST_EDITS:
+        yield f"There are {len(answer.edits)} edits, and a step has at most {MOST_EDITS}: take a smaller one."
+    if size > MOST_CHARACTERS:
+        yield f"The contents are {size} characters, at most {MOST_CHARACTERS} in a step: take a smaller one."
+
+
+def _edits(answer: Answer, role: Role, material: Material, tree: Tree) -> Iterator[str]:
+    touched: set[str] = set()
+    for edit in answer.edits:
+        for path in _named(edit):
+            fault = path_fault(path) or ownership_fault(path, material)
+            if fault is None and path in touched:
+                fault = "it is named by more than one edit"
+            touched.add(path)
+            if fault:
+                yield f"{_quoted(path)}: {fault}."
+                break
+        else:
+            fault = _shape_fault(edit) or _tree_fault(edit, tree) or rule_fault(edit, role, material, tree)
+            if fault:
+                yield f"{plain(edit.path)}: {fault}."
+    yield from _nested(answer)
+    if role is Role.TESTER and answer.edits and not _has_test(answer, material):
+        yield "No test file is among the edits: the tester's step is a failing test."
+
+
+def _nested(answer: Answer) -> Iterator[str]:
+    written = [plain(edit.to or edit.path) for edit in answer.edits if edit.action != "delete"]
+    for path in written:
+        if inner := next((other for other in written if other.startswith(f"{path}/")), None):
+            yield f"{path}: another edit makes it a folder ({inner})."
+
+
+def _named(edit: Edit) -> tuple[str, ...]:
+    return tuple(plain(path) for path in (edit.path, edit.to) if path is not None)
+
+
+def _shape_fault(edit: Edit) -> str | None:
+    match edit.action:
+        case "upsert" if edit.content is None:
+            return "`upsert` needs `content`, the file's whole new text"
+        case "move" if edit.to is None:
+            return "`move` needs `to`, the new path"
+        case "delete" if edit.content is not None:
+            return "`delete` takes no `content`"
+    if edit.action != "move" and edit.to is not None:
+        return f"`{edit.action}` takes no `to`"
+    return _content_fault(edit.content or "")
+
+
+def _content_fault(content: str) -> str | None:
+    if "\0" in content:
+        at = content.index("\0") + 1
+        return f"its content is binary (a NUL at character {at}), and only text can be written"
+    try:
+        content.encode()
+    except UnicodeEncodeError as error:
+        return f"its content is no Unicode text (half a surrogate pair at character {error.start + 1})"
+    return None
+
+
+def _tree_fault(edit: Edit, tree: Tree) -> str | None:
+    path = plain(edit.path)
+    if edit.action != "upsert" and path not in tree:
+        return f"there is no such file to {edit.action}"
+    if edit.action != "delete" and path in tree and tree[path] is None:
+        return "it is binary or too large to be shown, so it can only be left or deleted"
+    if edit.action == "delete":
+        return None
+    target = plain(edit.to) if edit.to is not None else path
+    if edit.action == "move" and target in tree:
+        return f"{target} exists already, and a move would overwrite it"
+    if any(other.startswith(f"{target}/") for other in tree):
+        return f"{target} is a folder"
+    parents = target.split("/")[:-1]
+    above = ("/".join(parents[: n + 1]) for n in range(len(parents)))
+    return next((f"{folder} is a file, not a folder" for folder in above if folder in tree), None)
+
+
+def _has_test(answer: Answer, material: Material) -> bool:
+    return any(may_hold_tests(path, material) for edit in answer.edits for path in _named(edit))
+
+
+def _replaced(answer: Answer, tree: Tree) -> Iterator[str]:
+    for edit in answer.edits:
+        path = plain(edit.path)
+        if edit.content is not None and tree.get(path):
+            yield path
+
+
+def _changes(answer: Answer, tree: Tree) -> dict[str, bytes | None]:
+    """Without edits that leave a file as it is."""
+    changes: dict[str, bytes | None] = {}
+    for edit in answer.edits:
+        path, old = plain(edit.path), tree.get(plain(edit.path))
+        new = None if edit.content is None else _as_before(edit.content, old)
+        match edit.action:
+            case "delete":
+                changes[path] = None
+            case "move":
+                changes[path] = None
+                changes[plain(edit.to or "")] = (new if new is not None else old or "").encode()
+            case "upsert" if new != old:
+                changes[path] = (new or "").encode()
+    return changes
+
+
+def _as_before(content: str, old: str | None) -> str:
+    """With the line ends that the file had, and one at the end: models are careless with both."""
+    content = content.replace("\r\n", "\n")
+    if content and not content.endswith("\n") and (not old or old.endswith("\n")):
+        content += "\n"
+    if old and "\r\n" in old and old.count("\r\n") == old.count("\n") and "\r" not in content:
+        return content.replace("\n", "\r\n")
+    return content
+
+
+def _subject(answer: Answer) -> str:
+    flat = (
+        _TYPED.sub("", _flat(answer.subject), count=1)
+        if _TYPED.match(_flat(answer.subject))
+        else _flat(answer.subject)
+    )
+    return flat if len(flat) <= _SUBJECT else flat[: _SUBJECT - 1].rstrip() + "…"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _quoted(path: str) -> str:
+    return path if path and path.isprintable() else repr(path)

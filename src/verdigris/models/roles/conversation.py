@@ -1,0 +1,146 @@
+"""One step's talk with one role: what it is asked, what it answers, and what is said to each attempt."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.models.roles.check import EditPlan, Stop, check
+from verdigris.models.roles.feedback import earlier_attempts, refused_answer
+from verdigris.models.roles.paths import plain
+from verdigris.models.roles.plan import Answer, Refused, Say, bared, read_answer
+from verdigris.models.roles.prompting import Task, again, edit_ask, first_ask
+from verdigris.models.roles.toolloop import ROUNDS, Exchange, converse
+from verdigris.models.roles.tools import why_not_read
+
+if TYPE_CHECKING:
+    from verdigris.models.protocol import Ask, Model
+    from verdigris.models.roles.material import Material
+
+_SHOWN = 60_000
+"""Characters of the files that a plan wants to see."""
+LOOKS = 2
+"""Answers of one step that may be a plan, or ask for files, and cost no attempt."""
+_ONLY_CALLS = (
+    "You called a tool once more instead of answering, and no tool is left: answer with the JSON object"
+    " alone; `read` asks for files."
+)
+
+
+@value
+class Talk:
+    material: Material
+    task: Task
+    base: Ask
+    """The step's question, with all that was read and planned since; every attempt begins with it."""
+    ask: Ask
+    """What is to be asked next."""
+    known: frozenset[str]
+    """Files that the model has seen whole as they are."""
+    exchanges: tuple[Exchange, ...] = ()
+    """Every call so far, in order: for usage, sizes and prefix shares."""
+    plan: str = ""
+    """For people: `.tdd/plan/step-N-role.md`."""
+    answered: str = ""
+    """The last answer as the model wrote it."""
+    looks: int = 0
+    tried: tuple[str, ...] = ()
+    """Why each attempt so far came to nothing."""
+
+
+def begin(material: Material, task: Task, *, tools: bool = True) -> Talk:
+    ask, told = first_ask(material, task, tools=tools)
+    return Talk(material, task, ask, ask, told.complete)
+
+
+def edit(model: Model, talk: Talk) -> tuple[Talk, EditPlan | Stop | Refused]:
+    """One attempt. What is Refused is said to the model already: `edit` again asks for the next answer."""
+    while True:
+        talk = _asked(model, talk)
+        answer = _read(talk)
+        if isinstance(answer, Refused) or not _is_plan(answer) or talk.looks >= LOOKS:
+            break
+        talk = _shown(talk, answer)
+    if isinstance(answer, Refused):
+        judged: EditPlan | Stop | Refused = answer
+    else:
+        talk = talk if talk.plan else replace(talk, plan=answer.rationale)
+        judged = check(answer, talk.task.role, talk.material, talk.known, returned=talk.task.returned)
+    if isinstance(judged, Refused):
+        said = refused_answer(judged, talk.material)
+        known = talk.known | frozenset(judged.unseen)
+        talk = replace(say(talk, said, "; ".join(judged.reasons)), known=known)
+    return talk, judged
+
+
+def say(talk: Talk, said: str, why: str = "") -> Talk:
+    """What the machine found out about the last edits (feedback); the next `edit` is another attempt.
+
+    The attempts before the last one are told by their reasons alone, so that a long step stays short.
+    """
+    ask = again(talk.base, talk.answered, said + earlier_attempts(talk.tried))
+    return replace(talk, ask=ask, tried=(*talk.tried, why or said))
+
+
+def _read(talk: Talk) -> Answer | Refused:
+    """The first answer may be a plan in prose: only its words are used."""
+    reply = talk.exchanges[-1].reply
+    if reply.calls and not reply.text.strip():
+        return Refused((_ONLY_CALLS,))
+    answer = read_answer(talk.answered, finish=reply.finish)
+    prose = bared(talk.answered)
+    if isinstance(answer, Refused) and not (talk.looks or talk.tried) and prose and "{" not in prose:
+        return Answer(Say.EDIT, prose)
+    return answer
+
+
+def _is_plan(answer: Answer) -> bool:
+    return answer.verdict is Say.EDIT and not answer.edits
+
+
+def _shown(talk: Talk, answer: Answer) -> Talk:
+    files, missing = _wanted(answer, talk)
+    ask = edit_ask(talk.ask, talk.answered, files, missing)
+    return replace(
+        talk,
+        base=ask if talk.ask == talk.base else talk.base,
+        ask=ask,
+        known=talk.known | files.keys(),
+        plan=talk.plan or answer.rationale,
+        looks=talk.looks + 1,
+    )
+
+
+def _asked(model: Model, talk: Talk) -> Talk:
+    rounds = max(0, ROUNDS - sum(1 for each in talk.exchanges if each.reply.calls))
+    conversed = converse(model, talk.ask, talk.material, rounds=rounds)
+    first = talk.ask == talk.base
+    return replace(
+        talk,
+        base=conversed.ask if first else replace(talk.base, tools=conversed.ask.tools),
+        ask=conversed.ask,
+        known=talk.known | frozenset(conversed.read),
+        exchanges=(*talk.exchanges, *conversed.exchanges),
+        answered=conversed.reply.text,
+    )
+
+
+def _wanted(answer: Answer, talk: Talk) -> tuple[dict[str, str], list[str]]:
+    """Those that exist, may be seen and are not known, as far as there is room; and why not the others."""
+    found: dict[str, str] = {}
+    missing: list[str] = []
+    tree = talk.material.tree
+    room = _SHOWN
+    for path in map(plain, answer.read):
+        text = tree.get(path)
+        if path in talk.known:
+            missing.append(f"{path} is told above, whole.")
+        elif not text:
+            missing.append(why_not_read(path, talk.material))
+        elif len(text) > room:
+            missing.append(f"{path} is too long to be shown as well.")
+        else:
+            found[path] = text
+            room -= len(text)
+    return found, missing

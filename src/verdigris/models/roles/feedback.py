@@ -1,0 +1,315 @@
+"""What goes back to a role whose step did not succeed: short, exact, and nothing of held-out tests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+from verdigris.checks.uncovered import UNASKED
+from verdigris.core.redness import VALID, WHY_NOT, judge_collect_error
+from verdigris.core.report import Ended, Status
+from verdigris.core.verdict import Kind, first_line
+from verdigris.models.roles.telling import fenced, shown_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from verdigris.core.actions import Deny
+    from verdigris.core.events import TestRun
+    from verdigris.core.report import TestReport, TestResult
+    from verdigris.core.verdict import Verdict
+    from verdigris.models.roles.material import Material
+    from verdigris.models.roles.plan import Refused
+
+Quote: TypeAlias = Callable[[str, int], str]
+"""Path and line → the line's text as it was judged, to be said after its number: formatters move lines."""
+_LATER = "Remove it; a later test will ask."
+
+
+def _unquoted(_: str, __: int) -> str:
+    return ""
+
+
+_MOST_TESTS = 5
+_MOST_LINES = 25
+_LINE = 300
+_ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
+_TAKEN_BACK = (
+    "Your edits were taken back: every file is as you were told it. Answer anew, with all the edits."
+)
+
+_MEANS = {
+    Kind.STILL_RED: "The red test does not pass yet.",
+    Kind.REGRESSED: "Something that passed before does not pass any more.",
+    Kind.WEAKENED: "Tests were lost or made weaker, and a suite only grows stronger.",
+    Kind.HOLLOW: "The green does not depend on what the tests assert.",
+    Kind.OVERFIT: (
+        "The tests that you were shown pass; others of the same behaviour, which you are not shown, do not."
+        " Implement the behaviour that the kata describes, not the examples of the tests."
+    ),
+    Kind.TAMPERED: "Something that was frozen has changed.",
+    Kind.BROKEN: "The tests did not run to their end, so nothing was shown.",
+}
+
+
+def earlier_attempts(tried: Sequence[str]) -> str:
+    """What the attempts before the last one came to, a line each."""
+    if not tried:
+        return ""
+    lines = [f"{number}. {_clipped(why)}" for number, why in enumerate(tried, 1)]
+    return "\nYour attempts before that, and why they came to nothing:\n" + "\n".join(lines) + "\n"
+
+
+def _clipped(why: str) -> str:
+    flat = " ".join(why.split())
+    return flat if len(flat) <= _LINE else f"{flat[:_LINE]}…"
+
+
+def refused_answer(refused: Refused, material: Material) -> str:
+    """After an answer that was not carried out."""
+    tree = material.tree
+    shown = [shown_file(path, tree[path] or "") for path in refused.unseen if tree.get(path)]
+    now = ["These files as they are now:", *shown] if shown else []
+    return _said("Your answer was not used:", _listed(refused.reasons), *now, "Answer anew, in full.")
+
+
+def denied(deny: Deny) -> str:
+    """After a write that the law refused; its next moves are meant for a shell, so they are left out."""
+    return _said(f"The edits were refused [{deny.rule}]: {deny.reason}", _TAKEN_BACK)
+
+
+def wrong_red(
+    tests: Sequence[TestRun],
+    report: TestReport | None,
+    *,
+    withheld: AbstractSet[str] = frozenset(),
+    passing: Sequence[str] = (),
+    stubbed: bool = False,
+    quote: Quote = _unquoted,
+) -> str:
+    """After a tester's edits that left no test red for the right reason.
+
+    `passing`: the new tests among those that pass; `stubbed`: they came with stubs.
+    """
+    lines = [_judged(run) for run in tests if run.red not in {None, VALID} and _open(run.native_id, withheld)]
+    lines += _not_loaded(report, withheld)
+    return _said(
+        "No test is red for the right reason:",
+        _listed(lines[:_MOST_TESTS] or [_nothing_red(tests, report, passing, stubbed=stubbed)]),
+        *_details(report, withheld, quote),
+        _TAKEN_BACK,
+    )
+
+
+def spoilt(
+    tests: Sequence[TestRun], report: TestReport | None, *, withheld: AbstractSet[str] = frozenset()
+) -> str:
+    """After a tester's edits with a good red, besides which these tests should pass, or be red as well."""
+    names = [run.test_id for run in tests if _open(run.native_id, withheld)]
+    lines = [*(f"{name}: does not pass" for name in names), *_not_loaded(report, withheld)]
+    return _said(
+        "There is a good red, but something else does not pass that should:",
+        _listed(lines[:_MOST_TESTS]),
+        *_details(report, withheld),
+        _TAKEN_BACK,
+    )
+
+
+def unsettled(
+    verdict: Verdict,
+    report: TestReport | None,
+    output: Iterable[str] = (),
+    *,
+    withheld: AbstractSet[str] = frozenset(),
+    quote: Quote = _unquoted,
+) -> str:
+    """After a settlement or a refactor that was not accepted; `output`: what failing commands said."""
+    head = f"Not accepted [{verdict.kind}]. {_MEANS.get(verdict.kind, '')}".rstrip()
+    if verdict.kind is Kind.OVERFIT:
+        return _said(head, _TAKEN_BACK)
+    unasked = [_unasked(reason, quote) for reason in verdict.reasons if reason.startswith(UNASKED)]
+    if unasked and len(unasked) == len(verdict.reasons):
+        return _said("You wrote code that no test asks for:", _listed(unasked), _LATER, _TAKEN_BACK)
+    details = _details(report, withheld, quote)
+    if verdict.reasons and all(_is_tools(reason) for reason in verdict.reasons):
+        head = "Not accepted: the tests pass, a command of the project does not."
+    # A failure that is told in full length below need not be told here as well.
+    said = tuple(f"{result.id}: " for result in _failed(report, withheld)[:_MOST_TESTS])
+    hidden = tuple(withheld)
+    reasons = [r for r in verdict.reasons if not r.startswith(said) and not any(path in r for path in hidden)]
+    printed = [fenced(_tail(text)) for text in output if text.strip()]
+    # What keeps a file from loading says more than that its tests are missing.
+    told = _not_loaded(report, withheld) or once_each(reasons)
+    return _said(head, _listed(told), *details, *printed, _TAKEN_BACK)
+
+
+def causes(verdict: Verdict, report: TestReport | None) -> str:
+    """Why a verdict is what it is, on a line for people: what does not load before what is missing for it."""
+    errors = report.errors if report is not None else ()
+    unloaded = [f"{error.path}: {error.kind}: {_plain(first_line(error.message))}" for error in errors]
+    return "; ".join(dict.fromkeys(unloaded) or once_each(verdict.reasons))
+
+
+def tool_failed(name: str, command: str, output: str) -> str:
+    """After a formatter, a linter or a commit hook that did not succeed."""
+    return _said(f"{name} failed (`{command}`):", fenced(_tail(output)), _TAKEN_BACK)
+
+
+def not_allowed(reason: str) -> str:
+    """After edits that a limit of the machine's forbids: a refactor too large, coverage lowered …"""
+    return _said(f"The edits were not accepted: {reason}", _TAKEN_BACK)
+
+
+def failing(
+    tests: Sequence[TestRun], report: TestReport | None, *, withheld: AbstractSet[str] = frozenset()
+) -> tuple[str, ...]:
+    """The valid reds as the implementor is told them (Task.reds)."""
+    reds = [run for run in tests if run.red == VALID and _open(run.native_id, withheld)]
+    found = []
+    for run in reds:
+        result = report.result(run.native_id) if report is not None else None
+        place = f" at {run.place}" if run.place else ""
+        found.append(
+            _result(result) if result is not None else f"{run.test_id}{place}: {_plain(run.failure)}"
+        )
+    return tuple(found)
+
+
+def once_each(reasons: Iterable[str]) -> list[str]:
+    """One line a cause: what many tests say alike is told once, with their number."""
+    causes: dict[str, list[str]] = {}
+    for reason in reasons:
+        test, colon, cause = reason.partition(": ")
+        alike = cause if colon and "::" in test else reason
+        causes.setdefault(alike, []).append(reason)
+    return [
+        same[0] if len(same) == 1 else f"{cause} (told by {len(same)} tests)"
+        for cause, same in causes.items()
+    ]
+
+
+# -- pieces -----------------------------------------------------------------------------------
+
+
+def _said(*parts: str) -> str:
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _listed(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _judged(run: TestRun) -> str:
+    why, following = _why_not(run.red or "")
+    place = f" at {run.place}" if run.place else ""
+    seen = f" ({_plain(run.failure)}{place})" if run.failure else ""
+    return f"{run.test_id}: {why}{seen}; {following}"
+
+
+def _why_not(code: str) -> tuple[str, str]:
+    why, following = WHY_NOT.get(code, (code, "revise the test"))
+    return why, following.replace(" and run `tdd test` again", "")
+
+
+def _unasked(reason: str, quote: Quote) -> str:
+    place = reason.removeprefix(UNASKED)
+    path, _, lines = place.rpartition(":")
+    first = lines.partition("-")[0]
+    return f"{place}{quote(path, int(first)) if first.isdecimal() else ''}"
+
+
+def _is_tools(reason: str) -> bool:
+    return reason.startswith(("check failed", "format failed", "verify failed"))
+
+
+def _nothing_red(
+    tests: Sequence[TestRun], report: TestReport | None, passing: Sequence[str] = (), *, stubbed: bool = False
+) -> str:
+    if report is not None and report.ended is not Ended.FINISHED:
+        return f"the test run did not end as it should ({report.ended})"
+    if passing and stubbed:
+        return f"`{passing[0]}` passes with the stub you wrote. Make the stub return a wrong value."
+    if passing:
+        return f"`{passing[0]}` passes already, so it asks for nothing new."
+    return "every test passes already, so none asks for something new" if tests else "no test was run"
+
+
+def _not_loaded(report: TestReport | None, withheld: AbstractSet[str]) -> list[str]:
+    found = []
+    for error in report.errors if report is not None else ():
+        if error.path not in withheld:
+            why, following = _why_not(judge_collect_error(error))
+            found.append(
+                f"{error.path}: {why} ({error.kind}: {_plain(first_line(error.message))}); {following}"
+            )
+    return found
+
+
+def _failed(report: TestReport | None, withheld: AbstractSet[str]) -> list[TestResult]:
+    results = report.results if report is not None else ()
+    bad = {Status.FAIL, Status.ERROR}
+    return [result for result in results if result.status in bad and _open(result.native_id, withheld)]
+
+
+def _details(report: TestReport | None, withheld: AbstractSet[str], quote: Quote = _unquoted) -> list[str]:
+    """The failures in full length, as far as that is short; where nothing ended properly, the last lines."""
+    if report is None:
+        return []
+    failed = _failed(report, withheld)
+    failed = _one_a_cause(failed)
+    more = [f"… and {len(failed) - _MOST_TESTS} more that fail"] if len(failed) > _MOST_TESTS else []
+    long = [e.message for e in report.errors if e.path not in withheld and "\n" in e.message.strip()]
+    found = [
+        *(_result(result, quote) for result in failed[:_MOST_TESTS]),
+        *more,
+        *(fenced(_head(text)) for text in long[:_MOST_TESTS]),
+    ]
+    if found or report.ended is Ended.FINISHED or any(path in report.tail for path in withheld):
+        return found
+    return [fenced(_tail(report.tail))] if report.tail.strip() else []
+
+
+def _one_a_cause(failed: list[TestResult]) -> list[TestResult]:
+    """Tests that never came to their call fail alike, for what keeps their file from loading."""
+    found: dict[tuple[str, str], TestResult] = {}
+    for result in failed:
+        failure = result.failure
+        same = (
+            (failure.kind, failure.message) if failure and result.status is Status.ERROR else (result.id, "")
+        )
+        found.setdefault(same, result)
+    return list(found.values())
+
+
+def _result(result: TestResult, quote: Quote = _unquoted) -> str:
+    failure = result.failure
+    if failure is None:
+        return f"{result.id}: {result.status}"
+    at = failure.place
+    place = f" at {at.path}:{at.line}{quote(at.path, at.line)}" if at else ""
+    message = _head(failure.message)
+    told = f"\n{fenced(message)}" if "\n" in message else f" {message}"
+    return f"{result.id}: {failure.kind}{place}:{told}"
+
+
+def _open(native_id: str, withheld: AbstractSet[str]) -> bool:
+    return not any(native_id == path or native_id.startswith(f"{path}::") for path in withheld)
+
+
+def _plain(text: str) -> str:
+    """Without addresses of objects: they tell nothing, and make every run's words different."""
+    return _ADDRESS.sub("0x…", text)
+
+
+def _head(text: str) -> str:
+    lines = [line[:_LINE] for line in _plain(text).strip().splitlines()]
+    more = [f"… {len(lines) - _MOST_LINES} lines more"] if len(lines) > _MOST_LINES else []
+    return "\n".join([*lines[:_MOST_LINES], *more])
+
+
+def _tail(text: str) -> str:
+    lines = [line[:_LINE] for line in _plain(text).strip().splitlines()]
+    cut = [f"({len(lines) - _MOST_LINES} lines before)"] if len(lines) > _MOST_LINES else []
+    return "\n".join([*cut, *lines[-_MOST_LINES:]])

@@ -1,0 +1,129 @@
+"""The tools that a model may call before it answers: they read what it may see, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.errors import ConfigError
+from verdigris.core.globs import compile_glob
+from verdigris.core.value import value
+from verdigris.models.protocol import ToolCall, ToolSpec
+from verdigris.models.roles.paths import path_fault, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verdigris.models.roles.material import Material, Tree
+
+MOST_NAMES = 200
+MOST_HITS = 60
+_LINE = 200
+"""Characters of a line that was found."""
+
+
+def _spec(name: str, description: str, argument: str, meaning: str) -> ToolSpec:
+    properties = {argument: {"type": "string", "description": meaning}}
+    parameters = {
+        "type": "object",
+        "properties": properties,
+        "required": [argument],
+        "additionalProperties": False,
+    }
+    return ToolSpec(name, description, parameters)
+
+
+TOOLS = (
+    _spec("read_file", "The whole text of a file as it is now.", "path", "from the project's root"),
+    _spec("list_files", "The files whose path matches a glob.", "glob", "such as src/**/*.py; ** for all"),
+    _spec("search", "The lines that contain a text, with file and number.", "text", "taken literally"),
+)
+
+
+@value
+class Found:
+    text: str
+    path: str | None = None
+    """The file that was given, whole."""
+
+
+def answer(call: ToolCall, material: Material, room: int) -> Found:
+    """In plain words, also where there is nothing to give; at most `room` characters of a file."""
+    known: dict[str, tuple[str, Callable[[str, Material, int], Found]]] = {
+        "read_file": ("path", _read_file),
+        "list_files": ("glob", _list_files),
+        "search": ("text", _search),
+    }
+    if call.name not in known:
+        return Found(f"There is no tool {call.name}; there are {', '.join(known)}.")
+    name, carry_out = known[call.name]
+    argument = _argument(call.arguments, name)
+    if argument is None:
+        return Found(f'{call.name} takes a JSON object with one text: {{"{name}": "…"}}.')
+    return carry_out(argument, material, room)
+
+
+def _argument(arguments: str, name: str) -> str | None:
+    try:
+        given: Any = json.loads(arguments)
+    except (json.JSONDecodeError, RecursionError):
+        return None
+    found = given.get(name) if isinstance(given, dict) else None
+    return found if isinstance(found, str) and found else None
+
+
+def _read_file(spelling: str, material: Material, room: int) -> Found:
+    path = plain(spelling)
+    text = material.tree.get(path)
+    if path_fault(path) or not text:
+        return Found(why_not_read(spelling, material), path if text == "" else None)
+    if len(text) > room:
+        return Found(
+            f"{path} has {len(text)} characters, of which these are the first {room}:\n{text[:room]}"
+        )
+    return Found(text, path)
+
+
+def why_not_read(spelling: str, material: Material) -> str:
+    """Of a path that gives no text."""
+    path = plain(spelling)
+    if fault := path_fault(path):
+        return f"{spelling} cannot be read: {fault}."
+    if material.closed(path):
+        return f"{path} is not to be read."
+    tree = material.tree
+    if path not in tree:
+        return f"There is no file {path}. {_alike(path, tree)}".strip()
+    return f"{path} is not a text file." if tree[path] is None else f"{path} is empty."
+
+
+def _alike(path: str, tree: Tree) -> str:
+    name = path.rpartition("/")[2]
+    same = sorted(other for other in tree if other.rpartition("/")[2] == name)
+    return f"Files of that name: {', '.join(same[:5])}." if same else ""
+
+
+def _list_files(glob: str, material: Material, _: int) -> Found:
+    try:
+        pattern = re.compile(compile_glob(glob))
+    except ConfigError as error:
+        return Found(f"{error.message}; {error.hint}.")
+    names = sorted(path for path in material.tree if pattern.fullmatch(path))
+    return Found(_capped(names, MOST_NAMES) if names else f"No file matches {glob}.")
+
+
+def _search(text: str, material: Material, _: int) -> Found:
+    hits = [
+        f"{path}:{number}: {line.strip()[:_LINE]}"
+        for path, content in sorted(material.tree.items())
+        if content is not None and text in content
+        for number, line in enumerate(content.splitlines(), 1)
+        if text in line
+    ]
+    return Found(_capped(hits, MOST_HITS) if hits else f"No line contains {text!r}.")
+
+
+def _capped(lines: list[str], most: int) -> str:
+    more = [f"… and {len(lines) - most} more"] if len(lines) > most else []
+    return "\n".join([*lines[:most], *more])

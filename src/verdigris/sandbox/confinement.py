@@ -1,0 +1,131 @@
+"""What a confined run may see and write: a value that the parent makes, and what must hold of it."""
+
+# Plain calls, as between fork and exec, and names stay `str`:
+# ruff: noqa: PTH112
+
+from __future__ import annotations
+
+import os
+
+from verdigris.core.errors import HarnessError
+
+TYPE_CHECKING = False  # no `typing`, no `dataclasses`: a head start is confined before they are loaded
+if TYPE_CHECKING:
+    from typing import Any
+
+    from verdigris.sandbox.network import Network
+    from verdigris.sandbox.opens import Opens
+
+
+class Confinement:
+    """Paths are absolute where nothing else is said; made once, and changed by nobody.
+
+    root        The worktree: an overlay stands in its place, so that what is written has no effect outside.
+    upper, work Empty private folders on one file system: what was written goes to `upper`, to be thrown away.
+    laid        Folders whose files win over the worktree's, the first over the next; they are only read.
+    removed     Paths relative to the root that the run does not find there.
+    masked      Paths whose content nobody inside can read.
+    decoys      Pairs (folder, path): the folder is found, and written, in the place of what is at the path.
+    writable    Folders outside the root that are written for real: a fresh HOME and TMPDIR.
+    needed      What the run reads, such as its interpreter: a temporary folder with one in it is shown.
+    placed      Pairs (folder, path): the folder is found, and written for real, at the path.
+    shadows     (folder, path, upper, work): at the path the folder is found, and writing leaves it as it is.
+                Such a path is below the root, in a writable folder, or there already; a folder in its own
+                place stays read-only where no overlay of it can be had.
+    live        No overlay: the worktree itself, read-only, as it is at every moment; an overlay does not show
+                what is changed below it later. For a process that outlives a run, and runs none itself.
+    opens       Who hears of the files that are opened in it, where somebody wants to know.
+    """
+
+    __slots__ = (
+        "decoys",
+        "laid",
+        "live",
+        "masked",
+        "needed",
+        "network",
+        "opens",
+        "placed",
+        "removed",
+        "root",
+        "shadows",
+        "upper",
+        "work",
+        "writable",
+    )
+
+    def __init__(
+        self,
+        root: str,
+        upper: str,
+        work: str,
+        *,
+        laid: tuple[str, ...] = (),
+        removed: tuple[str, ...] = (),
+        masked: tuple[str, ...] = (),
+        decoys: tuple[tuple[str, str], ...] = (),
+        writable: tuple[str, ...] = (),
+        needed: tuple[str, ...] = (),
+        placed: tuple[tuple[str, str], ...] = (),
+        shadows: tuple[tuple[str, str, str, str], ...] = (),
+        network: Network = "loopback",
+        live: bool = False,
+        opens: Opens | None = None,
+    ) -> None:
+        self.root = root
+        self.upper = upper
+        self.work = work
+        self.laid = laid
+        self.removed = removed
+        self.masked = masked
+        self.decoys = decoys
+        self.writable = writable
+        self.needed = needed
+        self.placed = placed
+        self.shadows = shadows
+        self.network = network
+        self.live = live
+        self.opens = opens
+
+    def but(self, **changed: Any) -> Confinement:
+        return Confinement(**({name: getattr(self, name) for name in self.__slots__} | changed))
+
+
+def inside(path: str, folder: str) -> bool:
+    """Both canonical; a folder is inside itself."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def checked(confinement: Confinement) -> Confinement:
+    """The same with every path canonical; mistakes of ours are found here, before there is a child."""
+    made = confinement.but(
+        root=os.path.realpath(confinement.root),
+        upper=os.path.realpath(confinement.upper),
+        work=os.path.realpath(confinement.work),
+        laid=_canonical(confinement.laid),
+        masked=_canonical(confinement.masked),
+        decoys=tuple((os.path.realpath(decoy), os.path.realpath(path)) for decoy, path in confinement.decoys),
+        writable=_canonical(confinement.writable),
+        needed=_canonical(confinement.needed),
+    )
+    decoys = [decoy for decoy, _ in made.decoys]
+    besides = [folder for folder, _ in made.placed]
+    besides += [folder for below, _, upper, work in made.shadows for folder in (below, upper, work)]
+    for folder in (made.root, made.upper, made.work, *made.laid, *made.writable, *decoys, *besides):
+        if not os.path.isdir(folder):
+            raise HarnessError(f"the sandbox needs the folder {folder!r}")
+    for layer in (made.upper, made.work, *made.laid, *decoys):
+        for other in (made.root, *made.writable):
+            if inside(layer, other) or inside(other, layer):
+                raise HarnessError(f"the sandbox's folder {layer!r} and {other!r} must not hold one another")
+    for folder in made.writable:
+        if inside(folder, made.root) or inside(made.root, folder):
+            raise HarnessError(f"{folder!r} cannot be writable: it holds the worktree, or is in it")
+    for path in made.removed:
+        if path.startswith("/") or {"", ".", ".."} & set(path.split("/")):
+            raise HarnessError(f"{path!r} is no path below the worktree's root")
+    return made
+
+
+def _canonical(paths: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(os.path.realpath(path) for path in paths)

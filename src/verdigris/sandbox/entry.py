@@ -1,0 +1,129 @@
+"""Confines the process it is called in, step by step; whoever calls it must exec or exit afterwards."""
+
+# Plain calls, as between fork and exec, and names stay `str`:
+# ruff: noqa: PTH103, PTH108, PTH109, PTH110, PTH112
+
+from __future__ import annotations
+
+import os
+
+from verdigris.sandbox.besides import Besides
+from verdigris.sandbox.capabilities import drop_all_but, kept
+from verdigris.sandbox.confinement import inside
+from verdigris.sandbox.mounts import points_below
+from verdigris.sandbox.namespaces import Mapper, Way, leave
+from verdigris.sandbox.network import enter_network
+from verdigris.sandbox.overlay import bind, mount_overlay, mount_tmpfs, opened, remove
+from verdigris.sandbox.places import make_devices, make_private
+from verdigris.sandbox.sealing import seal
+from verdigris.sandbox.syscalls import (
+    ATTR_RDONLY,
+    CLONE_NEWNS,
+    CLONE_NEWUSER,
+    join,
+    set_mount_attributes,
+    unshare,
+)
+
+TYPE_CHECKING = False  # see confinement.py
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verdigris.sandbox.confinement import Confinement
+
+STEPS = ("namespaces", "overlay", "read-only", "ids", "network", "capabilities")
+_MASK = "/dev/.masked"
+
+
+def enter(
+    confinement: Confinement,
+    way: Way,
+    reached: Callable[[str], None],
+    mapped: Callable[[], None] | None = None,
+    below: int | None = None,
+) -> None:
+    """Of a checked confinement; `reached` hears of each of STEPS before it is taken.
+
+    `mapped` returns when one outside has set the ids of a `mapped` namespace; without it we fork such a one.
+    `below` is a descriptor of another user namespace: ours is made in it, so that one in it can follow.
+    """
+    cwd = os.getcwd()
+    reached("namespaces")
+    mapper = Mapper(below) if way == "mapped" and mapped is None else None
+    if way == "own" and below is not None:
+        join(below, CLONE_NEWUSER)
+    leave(own_ids=way == "own")
+    reached("overlay")
+    writable, devices = _mount(confinement, user_namespace=way == "own")
+    reached("read-only")
+    seal(writable, devices)
+    os.chdir(cwd)
+    reached("ids")
+    if mapper is not None:
+        mapper.enter()
+    elif way == "mapped" and mapped is not None:
+        unshare(CLONE_NEWUSER | CLONE_NEWNS)
+        mapped()
+    elif below is not None:
+        leave(own_ids=True)  # once more: whoever follows comes with rights, and finds the mounts locked
+    reached("network")
+    enter_network(confinement.network)
+    reached("capabilities")
+    drop_all_but(kept(user_namespace=way != "plain"))
+
+
+def _mount(confinement: Confinement, *, user_namespace: bool) -> tuple[list[str], list[str]]:
+    """The mount points that stay writable, and those that are devices."""
+    root = confinement.root
+    layers = [opened(folder) for folder in (*confinement.laid, root)]
+    upper, work = opened(confinement.upper), opened(confinement.work)
+    mounted = {point: opened(point) for point in points_below(root) if os.path.exists(point)}
+    outside = {folder: opened(folder) for folder in confinement.writable}
+    decoys = {path: opened(decoy) for decoy, path in confinement.decoys if os.path.isdir(path)}
+    besides = Besides(confinement)
+
+    writable = make_private(confinement, user_namespace=user_namespace)
+    devices, shared = make_devices()
+    around = tuple(path for path in confinement.masked if inside(root, path))
+    _mask(around)
+    os.makedirs(root, exist_ok=True)
+    if confinement.live:
+        bind(layers[-1], root)
+        set_mount_attributes(root, put=ATTR_RDONLY, recursive=True)
+    else:
+        mount_overlay(root, layers, upper, work, user_namespace=user_namespace)
+    for path in confinement.removed:
+        remove(f"{root}/{path}")
+    for point, fd in mounted.items():
+        if os.path.lexists(point):
+            bind(fd, point)
+    for folder, fd in outside.items():
+        os.makedirs(folder, exist_ok=True)
+        bind(fd, folder)
+    for path, fd in decoys.items():
+        if os.path.lexists(path):  # else it was on a volume that is not seen from here
+            bind(fd, path)
+    writable += besides.mount(user_namespace=user_namespace)
+    _mask(tuple(path for path in confinement.masked if path not in around))
+    if confinement.opens is not None and not confinement.live:
+        confinement.opens.watch(root)
+    own = [] if confinement.live else [root]
+    seen = [path for path in decoys if os.path.lexists(path)]
+    return [*own, *writable, *outside, *seen, *shared, *_processes()], list(devices)
+
+
+def _processes() -> list[str]:
+    """What root can write in `/proc` governs the machine; a plain user's programs make namespaces with it."""
+    return [] if os.geteuid() == 0 else ["/proc"]
+
+
+def _mask(paths: tuple[str, ...]) -> None:
+    os.close(os.open(_MASK, os.O_CREAT | os.O_CLOEXEC, 0o444))
+    for path in paths:
+        if os.path.isdir(path):
+            mount_tmpfs(path, 0o555)
+        elif os.path.lexists(path):
+            fd = opened(_MASK)
+            bind(fd, path)
+            os.close(fd)
+    os.unlink(_MASK)

@@ -1,0 +1,112 @@
+"""Hears from the kernel which files of the worktree are opened in a room, whoever opens them in it.
+
+The one outside holds the descriptor, and the child that makes the room says which folders are meant, as
+they are mounted there. Nothing inside can find or silence it. What it hears is names, not who asked.
+"""
+
+# Plain calls, as between fork and exec, and names stay `str`:
+
+from __future__ import annotations
+
+import os
+import sys
+
+from verdigris.core.toolfolders import CACHES, ENVIRONMENTS, FILLED, NODE_MODULES
+from verdigris.sandbox.syscalls import inotify, watch_folder
+
+TYPE_CHECKING = False  # see confinement.py
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_IN_OPEN, _IN_ONLYDIR, _IN_DONT_FOLLOW = 0x20, 0x01000000, 0x02000000
+_IN_ISDIR, _IN_Q_OVERFLOW = 0x40000000, 0x4000
+_MEANT = _IN_OPEN | _IN_ONLYDIR | _IN_DONT_FOLLOW
+_NONBLOCKING = os.O_NONBLOCK | os.O_CLOEXEC
+_HEAD = 16
+"""Bytes of an event before its name: descriptor, mask, cookie, length."""
+_PASSED_OVER = frozenset((".git", NODE_MODULES, *FILLED, *CACHES))
+MOST_FOLDERS = 8_192
+_NO_MORE = -1
+LOST = "not every file that the run opened could be heard of"
+
+
+class Opens:
+    """For one room; `heard` after its run."""
+
+    def __init__(self) -> None:
+        """OSError where there is no such thing, or none is left."""
+        self._events = inotify(_NONBLOCKING)
+        try:
+            self._folders = os.memfd_create("folders", os.MFD_CLOEXEC)
+        except (OSError, AttributeError):
+            os.close(self._events)
+            raise
+        self.lost = False
+
+    def watch(self, root: str) -> None:
+        """In the child, where the room is mounted: all folders of its own file system but environments."""
+        lines: list[str] = []
+        try:
+            for relative, folder in _below(root):
+                if len(lines) >= MOST_FOLDERS:
+                    raise OSError("too many folders")  # noqa: TRY301 - as where the kernel says so
+                lines.append(f"{watch_folder(self._events, folder, _MEANT)} {relative}\0")
+        except OSError:
+            lines.append(f"{_NO_MORE} \0")
+        os.write(self._folders, os.fsencode("".join(lines)))
+
+    def heard(self) -> tuple[str, ...]:
+        """Relative paths of files, each once."""
+        folders = self._told()
+        found: dict[str, None] = {}
+        while data := self._read():
+            at = 0
+            while at < len(data):
+                number, mask, size = (
+                    int.from_bytes(data[at + skip : at + skip + 4], sys.byteorder) for skip in (0, 4, 12)
+                )
+                name = data[at + _HEAD : at + _HEAD + size].rstrip(b"\0")
+                at += _HEAD + size
+                self.lost = self.lost or bool(mask & _IN_Q_OVERFLOW)
+                if name and not mask & _IN_ISDIR and number in folders:
+                    found[folders[number] + os.fsdecode(name)] = None
+        return tuple(found)
+
+    def close(self) -> None:
+        os.close(self._events)
+        os.close(self._folders)
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self._events, 1 << 18)
+        except BlockingIOError:
+            return b""
+
+    def _told(self) -> dict[int, str]:
+        size = os.fstat(self._folders).st_size
+        lines = os.fsdecode(os.pread(self._folders, size, 0)).split("\0")[:-1]
+        told = {int(number): path for number, _, path in (line.partition(" ") for line in lines)}
+        self.lost = self.lost or not told or _NO_MORE in told
+        return told
+
+
+def _below(root: str) -> Iterator[tuple[str, str]]:
+    """Relative and absolute, the root first; of any depth."""
+    device = os.lstat(root).st_dev
+    waiting = [("", root)]
+    while waiting:
+        prefix, folder = waiting.pop()
+        yield prefix, folder
+        try:
+            with os.scandir(folder) as entries:
+                waiting += [(f"{prefix}{e.name}/", e.path) for e in entries if _counts(e, device)]
+        except OSError:
+            continue
+
+
+def _counts(entry: os.DirEntry[str], device: int) -> bool:
+    if entry.name in _PASSED_OVER or not entry.is_dir(follow_symlinks=False):
+        return False
+    if entry.name in ENVIRONMENTS and os.path.lexists(f"{entry.path}/pyvenv.cfg"):
+        return False
+    return entry.stat(follow_symlinks=False).st_dev == device

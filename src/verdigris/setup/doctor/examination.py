@@ -1,0 +1,159 @@
+"""Which checks are made where: each says what it found, and none needs another to have passed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from typing import TYPE_CHECKING
+
+from verdigris.core.classify import Classes
+from verdigris.core.codec import from_json
+from verdigris.core.errors import VerdigrisError
+from verdigris.core.settings import Settings
+from verdigris.execution.resident.resident import running
+from verdigris.setup.detect import detect
+from verdigris.setup.doctor.comparing import check_room
+from verdigris.setup.doctor.finding import Finding, failed
+from verdigris.setup.doctor.sandbox import check_sandbox
+from verdigris.setup.doctor.tools import check_git, check_stack
+from verdigris.setup.initialisation import has_tests
+from verdigris.storage.config import load
+from verdigris.storage.project import CONFIG, Project, open_log
+from verdigris.storage.repository import Repository, find_repository, head, in_progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from verdigris.core.actions import Actor
+    from verdigris.core.state import State
+    from verdigris.runners.protocol import Progress
+    from verdigris.storage.log import Log
+
+UNCOVERED = "write a first test; for code without tests a person may say `tdd refactor begin --uncovered`"
+
+
+def examine(
+    start: Path, actor: Actor, *, room: bool = False, progress: Progress | None = None
+) -> tuple[Finding, ...]:
+    """`room` also runs the suite, once in the room and once as the user's shell would."""
+    return tuple(_examine(start, actor, room=room, progress=progress))
+
+
+def _examine(start: Path, actor: Actor, *, room: bool, progress: Progress | None) -> Iterator[Finding]:
+    yield check_git(start)
+    yield check_sandbox()
+    try:
+        repo = find_repository(start)
+        branch = head(repo).branch
+    except VerdigrisError as error:
+        yield failed("repository", error.message, error.hint)
+        return
+    yield _repository(repo, branch)
+    yield _disk(repo)
+    log = open_log(repo)
+    broken = _log(log)
+    yield broken or Finding("log", "ok", "log intact")
+    settings, finding = _configuration(repo, None if broken else log)
+    yield finding
+    for stack in settings.stacks:
+        yield from check_stack(repo.root, stack, None)
+    yield from _warm(repo)
+    if finding.level != "fail" and broken is None:
+        project = _project(repo, log, actor, settings)
+        yield from _tests(project) if project else ()
+        yield from (check_room(project, progress),) if project and room else ()
+
+
+def _repository(repo: Repository, branch: str | None) -> Finding:
+    where = f"worktree {repo.worktree}, {f'branch {branch}' if branch else 'detached HEAD'}"
+    if unfinished := in_progress(repo):
+        fix = f"`git {unfinished} --continue` or `git {unfinished} --abort`"
+        return Finding(
+            "repository", "warn", f"{where}; a {unfinished} is in progress: nothing can be claimed", fix
+        )
+    return Finding("repository", "ok", where)
+
+
+def _warm(repo: Repository) -> Iterator[Finding]:
+    if names := running(str(repo.private)):
+        yield Finding(
+            "warm", "ok", f"loaded for the next `tdd test`: {', '.join(names)}; `tdd off` ends that"
+        )
+
+
+def _disk(repo: Repository) -> Finding:
+    """By trying, where the log and the store live (or will)."""
+    folder = repo.control if repo.control.is_dir() else repo.common_dir
+    try:
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(b"x")
+    except OSError as error:
+        what = f"{folder} cannot be written: {error.strerror}"
+        return failed("disk", what, "make it writable; until then only what reads works")
+    return Finding("disk", "ok", "the repository's git folder is writable")
+
+
+def _log(log: Log[State]) -> Finding | None:
+    """What is wrong with it."""
+    try:
+        found = log.verify()
+    except VerdigrisError as error:
+        return failed("log", error.message, error.hint)
+    if found.whole:
+        return None
+    first = found.findings[0]
+    return failed(
+        "log",
+        f"event {first.seq}: {first.kind}: {first.message} ({len(found.findings)} in all)",
+        "`tdd log verify` names all; `tdd log repair --why WHY` keeps what is whole",
+    )
+
+
+def _configuration(repo: Repository, log: Log[State] | None) -> tuple[Settings, Finding]:
+    """What the stacks are, as far as that can be known, and how the file and the log agree."""
+    recorded = log.state().of(repo.worktree).configuration if log is not None else None
+    path = repo.root / CONFIG
+    if not path.exists():
+        if recorded is not None:
+            what = "tdd.yaml is gone; the configuration recorded in the log holds"
+            return from_json(Settings, recorded.settings), Finding(
+                "configuration", "warn", what, "`tdd init`"
+            )
+        what = "Verdigris is not set up here: there is no tdd.yaml"
+        return Settings(stacks=detect(repo.root).stacks), failed("configuration", what, "`tdd init`")
+    try:
+        settings = load(repo.root).settings
+    except VerdigrisError as error:
+        return Settings(stacks=()), failed("configuration", error.message, error.hint)
+    if recorded is None:
+        what = "tdd.yaml is there, and not recorded yet"
+        return settings, Finding("configuration", "warn", what, "`tdd init` adopts it")
+    if hashlib.sha256(path.read_bytes()).hexdigest() != recorded.tdd_yaml:
+        what = "tdd.yaml changed since it was recorded"
+        if log is not None and log.state().of(repo.worktree).turn is None:
+            return settings, Finding("configuration", "ok", f"{what}; the next command takes it in")
+        return settings, Finding("configuration", "warn", what, "the old one holds until the turn is settled")
+    return settings, Finding("configuration", "ok", "tdd.yaml is as recorded")
+
+
+def _project(repo: Repository, log: Log[State], actor: Actor, settings: Settings) -> Project | None:
+    """With the settings as they stand in the file, so that a fix can be tried before it is recorded."""
+    recorded = log.state().configuration
+    if recorded is None:
+        return None
+    return Project(repo, log, actor, settings, Classes.from_json(recorded.classes))
+
+
+def _tests(project: Project) -> Iterator[Finding]:
+    try:
+        present = has_tests(project)
+    except VerdigrisError as error:
+        yield failed("tests", f"the tree cannot be looked at: {error.message}", error.hint)
+        return
+    yield (
+        Finding("tests", "ok", "there are tests")
+        if present
+        else Finding("tests", "warn", f"there are no tests in {os.fspath(project.root)}", UNCOVERED)
+    )

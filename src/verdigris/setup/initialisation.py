@@ -1,0 +1,208 @@
+"""`tdd init` and `tdd uninit`: what is written and recorded, and what of it may be taken away again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Literal
+
+from verdigris.core.classify import Classes
+from verdigris.core.codec import from_json
+from verdigris.core.errors import StorageError, UserError
+from verdigris.core.events import Event, Ground, SwitchedOff, SwitchedOn, Unconfigured
+from verdigris.core.languages import RUST, language_of
+from verdigris.core.pathclass import PathClass
+from verdigris.core.settings import Settings, Stack
+from verdigris.core.state import Phase
+from verdigris.core.value import value
+from verdigris.execution.resident.resident import stop
+from verdigris.setup.detect import detect
+from verdigris.storage.config import load, render
+from verdigris.storage.project import CONFIG, Project, configured_event, drafts, open_log, open_project
+from verdigris.storage.repository import Repository, find_repository, head
+from verdigris.turns.claim import following
+from verdigris.turns.recovery import recover
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verdigris.core.actions import Actor
+    from verdigris.core.state import State, WorktreeState
+    from verdigris.storage.log import Log
+
+_NO_TESTS = (
+    "conftest.py",
+    "__init__.py",
+    ".config.ts",
+    ".config.js",
+    ".config.mjs",
+    ".config.mts",
+    "build.rs",
+)
+WROTE = "init"
+ADOPTED = "init, with the tdd.yaml that was there"
+
+
+@value
+class Plan:
+    repo: Repository
+    settings: Settings
+    content: str | None
+    """What tdd.yaml will hold; None where a valid one is there already."""
+    notes: tuple[str, ...] = ()
+    """What else was seen, and is not configured."""
+
+    @property
+    def log(self) -> str:
+        return os.path.relpath(self.repo.control / "events.jsonl", self.repo.root)
+
+
+@value
+class Initialised:
+    phase: str
+    next: str
+    tests: bool
+    """Whether there are tests in the tree."""
+    already: bool
+
+
+@value
+class Removed:
+    file: Literal["removed", "kept", "missing"]
+    was_configured: bool
+
+
+def plan(start: Path, *, lang: str | None = None) -> Plan:
+    repo = find_repository(start)
+    if (repo.root / CONFIG).exists():
+        return Plan(repo, load(repo.root).settings, None)
+    found = detect(repo.root, lang)
+    if not found.stacks and found.notes:
+        hint = "name the language (`tdd init --lang NAME`), or write tdd.yaml first"
+        raise UserError("; ".join(found.notes) + ".", hint=hint)
+    settings = Settings(stacks=found.stacks or (Stack(),))
+    return Plan(repo, settings, render(settings), found.notes)
+
+
+def initialise(start: Path, actor: Actor) -> Initialised:
+    return carry_out(plan(start), actor)
+
+
+def carry_out(plan: Plan, actor: Actor) -> Initialised:
+    """Safe to repeat, and after a kill: the file comes first, and is adopted if the events do not follow."""
+    log = open_log(plan.repo)
+    state = log.state()
+    if state.configuration is not None and _settled(state.of(plan.repo.worktree), plan):
+        return _initialised(open_project(plan.repo.root, actor), already=True)
+    if plan.content is not None:
+        _write(plan.repo.root / CONFIG, plan.content)
+    return _initialised(_record(plan, log, actor), already=False)
+
+
+def _settled(here: WorktreeState, plan: Plan) -> bool:
+    """Whether there is nothing to do in a repository that is configured."""
+    if plan.content is not None and (here.turn is not None or here.refactor is not None):
+        raise UserError(
+            f"tdd.yaml is gone while the {here.phase} phase is open, in which it is frozen.",
+            hint="bring it back (`git checkout -- tdd.yaml`), or end the phase first",
+        )
+    return plan.content is None and here.ground is not None
+
+
+def _record(plan: Plan, log: Log[State], actor: Actor) -> Project:
+    configured = configured_event(plan.repo.root)
+    settings = from_json(Settings, configured.settings)
+    project = Project(plan.repo, log, actor, settings, Classes.from_json(configured.classes))
+    with project.exclusive():
+        fresh = log.state().configuration is None
+        recover(project)
+        state, tree, now = project.state(), project.workspace.snapshot(), head(plan.repo)
+        events: list[Event] = [configured]
+        if fresh and state.phase is not Phase.RED:
+            # What was open when `tdd uninit` was said ended with it.
+            events += [SwitchedOff(why="uninit"), SwitchedOn(tree=tree)]
+        if fresh or state.ground is None:
+            why = ADOPTED if plan.content is None else WROTE
+            events.append(Ground(tree=tree, commit=now.commit, on=now.branch, why=why))
+        project.record(*events, sync=True)
+    return project
+
+
+def _initialised(project: Project, *, already: bool) -> Initialised:
+    state = project.state()
+    return Initialised(state.phase, following(project, state), has_tests(project), already)
+
+
+def has_tests(project: Project) -> bool:
+    """Whether the tree holds a file that may hold tests."""
+    paths = [entry.path for entry in project.workspace.files(project.workspace.snapshot())]
+    return any(_may_test(project, path) for path in paths)
+
+
+def _may_test(project: Project, path: str) -> bool:
+    language = language_of(path)
+    if language is None or path.endswith(_NO_TESTS):
+        return False
+    match project.classify(path):
+        case PathClass.TEST:
+            return True
+        case PathClass.SOURCE if language == RUST:
+            return b"#[test]" in (project.root / path).read_bytes()
+        case _:
+            return False
+
+
+def uninitialise(start: Path, actor: Actor, *, force: bool) -> Removed:
+    repo = find_repository(start)
+    log = open_log(repo)
+    was_configured = log.state().configuration is not None
+    file = _remove(repo, log, force=force)
+    stop(str(repo.private))
+    if was_configured:
+        log.append(drafts(repo, actor, Unconfigured(why="uninit")), sync=True)
+    return Removed(file, was_configured)
+
+
+def _remove(repo: Repository, log: Log[State], *, force: bool) -> Literal["removed", "kept", "missing"]:
+    path = repo.root / CONFIG
+    try:
+        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        if not force and found != _written_by_init(log):
+            return "kept"
+        path.unlink()
+    except FileNotFoundError:
+        return "missing"
+    except OSError as error:
+        raise _unwritable(error) from error
+    return "removed"
+
+
+def _written_by_init(log: Log[State]) -> str | None:
+    """The digest of the file that the latest `tdd init` wrote; None where it adopted one."""
+    by_init = False
+    for record in log.records(reverse=True):
+        if record.type == "ground" and record.data["why"] in {WROTE, ADOPTED}:
+            if record.data["why"] == ADOPTED:
+                return None
+            by_init = True
+        elif by_init and record.type == "configured":
+            return str(record.data["tdd_yaml"])
+    return None
+
+
+def _write(path: Path, content: str) -> None:
+    new = path.with_name(f"{path.name}.new")
+    try:
+        new.write_text(content, "utf-8")
+        new.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            new.unlink()
+        raise _unwritable(error) from error
+
+
+def _unwritable(error: OSError) -> StorageError:
+    return StorageError(
+        f"tdd.yaml cannot be changed: {error.strerror}", hint="make the folder writable and try again"
+    )

@@ -1,0 +1,145 @@
+"""The card: what the gate's quick entry needs of a worktree's state, in a file that is read without imports.
+
+The log is the truth. A card names the stamp that the log had when its state was read (`log.light`), and is
+worth something only while the log has that stamp; stale, missing or damaged, it means: read the log.
+"""
+
+from __future__ import annotations
+
+import _sre  # type: ignore[import-not-found]  # private, so typeshed has it not
+import marshal
+import posix
+import sys
+
+from verdigris import __version__
+from verdigris.storage.log.light import read as read_file
+
+TYPE_CHECKING = False  # as in log/format.py
+if TYPE_CHECKING:
+    from re import Pattern
+    from typing import Any, TypeAlias
+
+    Rule: TypeAlias = tuple[int, list[int], int]
+    """A regex as `re` compiles it: flags, code, groups."""
+    Refs: TypeAlias = tuple[bytes, bytes | None, tuple[int, int, int] | None]
+    """HEAD, the branch it names, and where that is no file of its own the look of packed-refs."""
+
+FILE = "card"
+TAG = (1, __version__, sys.hexversion, _sre.MAGIC)
+"""Regexes are compiled for one version of the interpreter, and chosen by one version of ours."""
+
+
+class Card:
+    __slots__ = (
+        "config",
+        "control",
+        "guarded",
+        "held_out",
+        "home",
+        "mixed",
+        "mixed_source",
+        "phase",
+        "refs",
+        "root",
+        "rules",
+        "schema",
+        "stamp",
+        "suspended",
+        "targets",
+        "worktree",
+    )
+    stamp: str
+    root: str
+    control: str
+    worktree: str
+    schema: int
+    """The version that records are written with."""
+    phase: str
+    suspended: bool
+    targets: Rule | None
+    """What the open claims cover."""
+    rules: list[tuple[str, Rule]]
+    """Class and regex; the first that matches decides."""
+    mixed: list[str]
+    mixed_source: tuple[str, ...]
+    """Endings of source that may hold tests."""
+    held_out: list[str]
+    config: str | None
+    """Digest of `tdd.yaml`; None while no change of it is taken in."""
+    refs: Refs
+    guarded: list[str]
+    """Places besides the classes that are never an agent's to write."""
+    home: str
+    """What in the environment says where those are."""
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        for name in self.__slots__:
+            setattr(self, name, fields[name])
+
+    def fields(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def read(private: str) -> Card | None:
+    try:
+        tag, fields = marshal.loads(whole(f"{private}/{FILE}"))  # noqa: S302 - our own, where no agent may write
+        return Card(fields) if tag == TAG else None
+    except (OSError, EOFError, ValueError, TypeError, KeyError):
+        return None
+
+
+def write(private: str, card: Card) -> None:
+    place = f"{private}/{FILE}"
+    new = f"{place}.{posix.getpid()}"
+    fd = posix.open(new, posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC, 0o666)
+    try:
+        posix.write(fd, marshal.dumps((TAG, card.fields())))
+    finally:
+        posix.close(fd)
+    posix.replace(new, place)
+
+
+def forget(private: str) -> None:
+    try:
+        posix.unlink(f"{private}/{FILE}")
+    except OSError:
+        return
+
+
+def regex(rule: Rule) -> Pattern[str]:
+    """As `re.compile` would give it, without `re`."""
+    flags, code, groups = rule
+    found: Pattern[str] = _sre.compile("", flags, code, groups, {}, (None,) * (groups + 1))
+    return found
+
+
+def refs(git_dir: str, common: str) -> Refs | None:
+    """What shows that HEAD moved; None where it takes git's own rules to tell."""
+    try:
+        head = read_file(f"{git_dir}/HEAD")
+        if not head.startswith(b"ref: "):
+            return head, None, None
+        name = head[5:].rstrip(b"\n").decode("ascii")
+        try:
+            commit = read_file(f"{common}/{name}")
+        except FileNotFoundError:
+            return head, None, _look(f"{common}/packed-refs")
+    except (OSError, ValueError):
+        return None
+    return None if commit.startswith(b"ref: ") else (head, commit, None)
+
+
+def _look(path: str) -> tuple[int, int, int] | None:
+    try:
+        found = posix.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_size, found.st_ctime_ns
+
+
+def whole(path: str) -> bytes:
+    fd = posix.open(path, posix.O_RDONLY | posix.O_NONBLOCK)
+    try:
+        return posix.read(fd, posix.fstat(fd).st_size)
+    finally:
+        posix.close(fd)

@@ -1,0 +1,164 @@
+"""What `tdd.yaml` says: read, and checked against the tree."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import ConfigError, NotConfigured
+from verdigris.core.languages import suffixes_of
+from verdigris.core.machine import MachineSettings
+from verdigris.core.settings import Settings
+from verdigris.core.value import value
+from verdigris.storage.config.configfile import NAME, Places, parse, wrong
+from verdigris.storage.config.configtext import render
+from verdigris.storage.repository import find_repository
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdigris.core.settings import Stack
+    from verdigris.storage.config.keys import Document
+
+__all__ = ["Loaded", "decode", "load", "load_machine", "render"]
+
+
+@value
+class Loaded:
+    settings: Settings
+    digest: str
+    """SHA-256 of the file's bytes."""
+
+
+def load(root: Path) -> Loaded:
+    """Read `tdd.yaml` of a worktree; its stacks' roots must exist below it."""
+    try:
+        data = (root / NAME).read_bytes()
+    except FileNotFoundError:
+        raise NotConfigured(
+            "Verdigris is not set up here: there is no tdd.yaml.", hint="run `tdd init`"
+        ) from None
+    except OSError as error:
+        raise ConfigError(
+            f"{NAME}: cannot be read: {error.strerror}", hint="make it a readable file"
+        ) from None
+    settings, places = _decode(data)
+    for index, stack in enumerate(settings.stacks):
+        _check_folder(root, stack, places, f"stacks[{index}].root")
+    for index, path in enumerate(settings.sandbox_write):
+        _check_written(root, path, places, f"sandbox.write[{index}]")
+    return Loaded(settings, hashlib.sha256(data).hexdigest())
+
+
+def decode(data: bytes) -> Loaded:
+    """The same from bytes alone, without a look at the tree."""
+    return Loaded(_decode(data)[0], hashlib.sha256(data).hexdigest())
+
+
+def _decode(data: bytes) -> tuple[Settings, Places]:
+    from verdigris.storage.config.configenv import entries, plugins, written
+    from verdigris.storage.config.keys import document
+    from verdigris.storage.config.machine import machine_settings
+    from verdigris.storage.config.stacks import stack
+
+    value, places = parse(data)
+    found = document(value, places)
+    _check_globs(found, places)
+    machine_settings(found, places)
+    settings = Settings(
+        stacks=tuple(stack(keys, f"stacks[{index}]", places) for index, keys in enumerate(found.stacks)),
+        red=found.red,
+        claims=found.claims,
+        strikes=found.strikes,
+        spec=tuple(found.spec),
+        oracle_include=tuple(found.oracle.include),
+        oracle_exclude=tuple(found.oracle.exclude),
+        timeout=found.room.timeout,
+        test_timeout=found.room.test_timeout,
+        room_env=entries(found.room.env, places),
+        room_network=found.room.network,
+        room_git=found.room.git,
+        room_plugins=plugins(found.room.plugins, places),
+        sandbox_write=written(found.sandbox.write, places),
+        concerns=found.concerns,
+        liveness=found.liveness.enabled,
+        liveness_seconds=found.liveness.seconds,
+        uncovered=found.uncovered,
+        warm=found.warm,
+        agents=tuple(found.agents),
+    )
+    _check_roots(settings, places)
+    return settings, places
+
+
+def _check_globs(found: Document, places: Places) -> None:
+    from verdigris.storage.config.stacks import check_glob
+
+    for at, glob in _globs(found):
+        check_glob(glob, places, at)
+
+
+def _globs(found: Document) -> Iterator[tuple[str, str]]:
+    lists = {
+        "spec": found.spec,
+        "oracle.include": found.oracle.include,
+        "oracle.exclude": found.oracle.exclude,
+    }
+    for index, stack in enumerate(found.stacks):
+        for key in ("test", "source", "generated"):
+            lists[f"stacks[{index}].{key}"] = getattr(stack, key)
+    for at, globs in lists.items():
+        yield from ((f"{at}[{index}]", glob) for index, glob in enumerate(globs))
+
+
+def _check_roots(settings: Settings, places: Places) -> None:
+    seen: dict[tuple[str, tuple[str, ...]], int] = {}
+    for index, stack in enumerate(settings.stacks):
+        at = f"stacks[{index}].root"
+        if stack.root.startswith("/") or ".." in stack.root.split("/") or "\0" in stack.root:
+            raise wrong(places, at, f"{stack.root!r} is outside the worktree", "name a folder below it")
+        first = seen.setdefault((stack.root, suffixes_of(stack.language)), index)
+        if first != index:
+            what = (
+                f"{stack.root!r} is already the root of stacks[{first}], with files of {stack.language} too"
+            )
+            raise wrong(places, at, what, "join the two stacks")
+
+
+def _check_written(root: Path, path: str, places: Places, at: str) -> None:
+    """Neither the control area, nor a whole that holds it, the worktree or the home."""
+    opened = Path(path).expanduser().resolve()
+    control = find_repository(root).control.resolve()
+    held = (place for place in (control, root.resolve(), Path.home()) if place.is_relative_to(opened))
+    if place := next(held, None):
+        raise wrong(
+            places, at, f"{path!r} holds {place}, which is not opened as a whole", "name a folder in it"
+        )
+    if opened.is_relative_to(control):
+        raise wrong(places, at, f"{path!r} is in Verdigris' own folder", "name another folder")
+
+
+def _check_folder(root: Path, stack: Stack, places: Places, at: str) -> None:
+    folder = root / stack.root
+    if not folder.is_dir():
+        raise wrong(places, at, f"there is no folder {stack.root!r}", "make it, or correct the path")
+    if not folder.resolve().is_relative_to(root.resolve()):
+        raise wrong(places, at, f"{stack.root!r} is outside the worktree", "name a folder below it")
+
+
+def load_machine(root: Path) -> MachineSettings:
+    """What the `tdd.yaml` of a worktree says of the machine; the defaults where there is none."""
+    from verdigris.storage.config.keys import document
+    from verdigris.storage.config.machine import machine_settings
+
+    try:
+        data = (root / NAME).read_bytes()
+    except FileNotFoundError:
+        return MachineSettings()
+    except OSError as error:
+        raise ConfigError(
+            f"{NAME}: cannot be read: {error.strerror}", hint="make it a readable file"
+        ) from None
+    value, places = parse(data)
+    return machine_settings(document(value, places), places)

@@ -1,0 +1,186 @@
+"""Which keys `tdd.yaml` may have in this version, and what each may hold."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+import msgspec
+
+from verdigris.core.settings import (
+    ClaimRule,
+    ConcernRule,
+    JUnitErrors,
+    Network,
+    RedRule,
+    Settings,
+    Stack,
+    UncoveredRule,
+)
+from verdigris.storage.config.configfile import wrong
+from verdigris.storage.config.machine import (
+    SECTIONS,
+    BudgetKeys,
+    CommitKeys,
+    MachineKeys,
+    RolesKeys,
+    ServedKeys,
+    elsewhere,
+)
+
+if TYPE_CHECKING:
+    from verdigris.core.errors import ConfigError
+    from verdigris.storage.config.configfile import Places
+
+_DEFAULT = Settings()
+_STACK = Stack()
+_DOCS = "`tdd help configuration` lists every key"
+_DRIVERS = ("cycle", "loop")
+
+
+class JUnitKeys(msgspec.Struct, forbid_unknown_fields=True):
+    preset: str | None = None
+    command: list[str] | str = []
+    everything: list[str] | str = []
+    item: str | None = None
+    join: str | None = None
+    escape: bool | None = None
+    reports: list[str] = []
+    pattern: str | None = None
+    path: str | None = None
+    source: str | None = None
+    build_error: str | None = None
+    errors: JUnitErrors | None = None
+
+
+class StackKeys(msgspec.Struct, forbid_unknown_fields=True):
+    root: str = _STACK.root
+    language: str = _STACK.language
+    runner: str | None = None
+    """The usual one of the language when not given."""
+    python: str | None = None
+    test: list[str] = []
+    source: list[str] = []
+    generated: list[str] = []
+    suite: list[str] = []
+    test_command: list[str] | str = []
+    test_command_for: dict[Any, Any] = {}
+    """Looked at by `configstack`, which knows the place of each entry."""
+    junit: JUnitKeys | None = None
+    check: str | None = None
+    verify: str | None = None
+    format: str | None = None
+
+
+class OracleKeys(msgspec.Struct, forbid_unknown_fields=True):
+    include: list[str] = []
+    exclude: list[str] = []
+
+
+class RoomKeys(msgspec.Struct, forbid_unknown_fields=True):
+    timeout: Annotated[int, msgspec.Meta(ge=1)] = _DEFAULT.timeout
+    test_timeout: Annotated[int, msgspec.Meta(ge=1)] = _DEFAULT.test_timeout
+    env: list[Any] | dict[Any, Any] = []
+    """Looked at by `configenv`, which knows the place of each entry."""
+    network: Network = _DEFAULT.room_network
+    plugins: list[str] | None = None
+    git: bool = _DEFAULT.room_git
+
+
+class SandboxKeys(msgspec.Struct, forbid_unknown_fields=True):
+    write: list[str] = []
+
+
+class LivenessKeys(msgspec.Struct, forbid_unknown_fields=True):
+    enabled: bool = _DEFAULT.liveness
+    seconds: Annotated[int, msgspec.Meta(ge=1)] = _DEFAULT.liveness_seconds
+
+
+class Document(msgspec.Struct, forbid_unknown_fields=True):
+    stacks: Annotated[list[StackKeys], msgspec.Meta(min_length=1)] = msgspec.field(
+        default_factory=lambda: [StackKeys()]
+    )
+    red: RedRule = _DEFAULT.red
+    claims: ClaimRule = _DEFAULT.claims
+    strikes: Annotated[int, msgspec.Meta(ge=1)] = _DEFAULT.strikes
+    spec: list[str] = []
+    oracle: OracleKeys = msgspec.field(default_factory=OracleKeys)
+    room: RoomKeys = msgspec.field(default_factory=RoomKeys)
+    sandbox: SandboxKeys = msgspec.field(default_factory=SandboxKeys)
+    liveness: LivenessKeys = msgspec.field(default_factory=LivenessKeys)
+    concerns: ConcernRule = _DEFAULT.concerns
+    uncovered: UncoveredRule = _DEFAULT.uncovered
+    warm: bool = _DEFAULT.warm
+    agents: list[str] = []
+    machine: MachineKeys = msgspec.field(default_factory=MachineKeys)
+    roles: RolesKeys = msgspec.field(default_factory=RolesKeys)
+    llm: ServedKeys = msgspec.field(default_factory=ServedKeys)
+    commit: CommitKeys = msgspec.field(default_factory=CommitKeys)
+    budget: BudgetKeys = msgspec.field(default_factory=BudgetKeys)
+
+
+_SECTIONS: dict[str, type[msgspec.Struct]] = {
+    "oracle": OracleKeys,
+    "room": RoomKeys,
+    "sandbox": SandboxKeys,
+    "liveness": LivenessKeys,
+}
+_CHOICES = {
+    "red": get_args(RedRule),
+    "claims": get_args(ClaimRule),
+    "concerns": get_args(ConcernRule),
+    "uncovered": get_args(UncoveredRule),
+    "room.network": get_args(Network),
+}
+
+
+def document(value: dict[Any, Any], places: Places) -> Document:
+    """The values under their keys; the first that does not fit is an error with its place."""
+    _check_keys(value, Document, "", places)
+    for key, keys in _SECTIONS.items():
+        _check_keys(value.get(key), keys, key, places)
+    for at, section in SECTIONS:
+        _check_keys(_below(value, at), section, at, places)
+    stacks = value.get("stacks")
+    for index, stack in enumerate(stacks if isinstance(stacks, list) else ()):
+        _check_keys(stack, StackKeys, f"stacks[{index}]", places)
+        if isinstance(stack, dict):
+            _check_keys(stack.get("junit"), JUnitKeys, f"stacks[{index}].junit", places)
+    try:
+        return msgspec.convert(value, Document)
+    except msgspec.ValidationError as error:
+        raise _misfit(str(error), places) from None
+
+
+def _below(value: Any, at: str) -> Any:
+    for key in at.split("."):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _check_keys(value: Any, keys: type[msgspec.Struct], at: str, places: Places) -> None:
+    if not isinstance(value, dict):
+        return
+    known = keys.__struct_fields__
+    for key in value:
+        if key in known:
+            continue
+        line = {"": places.get(f"{at}.{key}" if at else str(key), places.get(at, 1))}
+        where = f"{at}: " if at else ""
+        if not at and key in _DRIVERS:
+            what = f"the key `{key}` is not supported by this version yet"
+            raise wrong(line, "", what, f"remove it; {_DOCS}")
+        if there := elsewhere(str(key)):
+            raise wrong(line, "", f"{where}unknown key `{key}`; {there}", _DOCS)
+        near = difflib.get_close_matches(str(key), known, n=1)
+        guess = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(f'`{k}`' for k in known)}"
+        raise wrong(line, "", f"{where}unknown key `{key}`; {guess}", _DOCS)
+
+
+def _misfit(message: str, places: Places) -> ConfigError:
+    what, _, at = message.partition(" - at `")
+    at = at.removesuffix("`").removeprefix("$").removeprefix(".")
+    choices = f"; expected one of {', '.join(_CHOICES[at])}" if at in _CHOICES else ""
+    hint = "quote it: 'text'" if re.search("Expected `str.*(int|float|bool|date)", what) else _DOCS
+    return wrong(places, at, what[0].lower() + what[1:] + choices, hint)

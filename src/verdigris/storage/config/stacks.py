@@ -1,0 +1,193 @@
+"""What one entry of `stacks` in `tdd.yaml` says: language and runner fit, commands can be filled in."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.errors import ConfigError
+from verdigris.core.globs import compile_glob
+from verdigris.core.languages import JUNIT, PYTHON, RUNNERS, SUFFIXES, runners_of
+from verdigris.core.settings import JUnit, Stack
+from verdigris.storage.config.configfile import wrong
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from verdigris.storage.config.configfile import Places
+    from verdigris.storage.config.keys import JUnitKeys, StackKeys
+
+_DOCS = "`tdd help configuration` lists every key"
+_NEEDED = "write `{args}` for the runner's own arguments, or `{report}` for a folder that takes JUnit XML"
+_TOLD_BY = ("path", "line", "message")
+"""Groups that `junit.build_error` must have."""
+
+
+def stack(keys: StackKeys, at: str, places: Places) -> Stack:
+    return Stack(
+        root=str(PurePosixPath(keys.root)),
+        language=_language(keys, at, places),
+        runner=_runner(keys, at, places),
+        python=_python(keys, at, places),
+        test=tuple(keys.test),
+        source=tuple(keys.source),
+        generated=tuple(keys.generated),
+        suite=tuple(_suite(keys, places, f"{at}.suite")),
+        test_command=_words(keys.test_command, places, f"{at}.test_command"),
+        test_command_for=tuple(_commands(keys.test_command_for, places, f"{at}.test_command_for")),
+        junit=_junit(keys, at, places),
+        check=keys.check,
+        verify=keys.verify,
+        format=keys.format,
+    )
+
+
+def _language(keys: StackKeys, at: str, places: Places) -> str:
+    if keys.language not in SUFFIXES:
+        what = f"{keys.language!r} is not supported by this version"
+        raise wrong(places, f"{at}.language", what, f"use {', '.join(SUFFIXES)}")
+    return keys.language
+
+
+def _runner(keys: StackKeys, at: str, places: Places) -> str:
+    fitting = runners_of(keys.language)
+    if keys.runner is None:
+        return fitting[0]
+    if keys.runner not in RUNNERS:
+        what = f"{keys.runner!r} is not supported by this version"
+        raise wrong(places, f"{at}.runner", what, f"use {', '.join(fitting)}")
+    if keys.runner not in fitting:
+        what = f"{keys.runner} does not run {keys.language}"
+        raise wrong(places, f"{at}.runner", what, f"use {', '.join(fitting)}, or correct `language`")
+    return keys.runner
+
+
+def _python(keys: StackKeys, at: str, places: Places) -> str | None:
+    if keys.python is not None and keys.language != PYTHON:
+        what = f"no interpreter runs a stack of {keys.language}"
+        raise wrong(places, f"{at}.python", what, "remove it, or correct `language`")
+    return keys.python
+
+
+def _suite(keys: StackKeys, places: Places, at: str) -> Iterator[str]:
+    """`-m` and its mark are one entry, also where they are written as two."""
+    waiting = iter(keys.suite)
+    for index, entry in enumerate(waiting):
+        if entry.startswith("-m") and (runner := keys.runner or runners_of(keys.language)[0]) != "pytest":
+            what = f"{runner} knows no marks"
+            raise wrong(places, f"{at}[{index}]", what, "name ids, files or folders")
+        mark = next(waiting, None) if entry == "-m" else ""
+        if mark is None:
+            raise wrong(places, f"{at}[{len(keys.suite) - 1}]", "a mark is missing", 'write "-m MARK"')
+        yield f"{entry} {mark}" if mark else entry
+
+
+def _words(value: list[str] | str, places: Places, at: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(value) if isinstance(value, str) else value)
+    except ValueError as error:
+        raise wrong(places, at, str(error).lower(), "close the quotation, or write a list of words") from None
+
+
+def _commands(given: Mapping[Any, Any], places: Places, at: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for pattern, command in given.items():
+        here = f"{at}.{pattern}"
+        if not isinstance(pattern, str):
+            raise wrong(places, here, f"{str(pattern)!r} is no test id and no glob", "quote it: 'text'")
+        if "::" not in pattern:
+            check_glob(pattern, places, here)
+        if not isinstance(command, str) and not _is_words(command):
+            raise wrong(places, here, "its command is no text and no list of words", "quote it: 'text'")
+        words = _words(command, places, here)
+        if not any("{args}" in word or "{report}" in word for word in words):
+            raise wrong(places, here, "an exit code alone proves no test", _NEEDED)
+        yield pattern, words
+
+
+def _is_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
+
+
+def check_glob(glob: str, places: Places, at: str) -> None:
+    try:
+        compile_glob(glob)
+    except ConfigError as error:
+        raise wrong(places, at, error.message, error.hint or _DOCS) from None
+
+
+def _junit(keys: StackKeys, at: str, places: Places) -> JUnit | None:
+    is_junit = _runner(keys, at, places) == JUNIT
+    if keys.junit is None:
+        if is_junit:
+            raise _unsaid(at, places)
+        return None
+    here = f"{at}.junit"
+    if not is_junit:
+        raise wrong(places, here, "it is for `runner: junit`", "remove it, or name that runner")
+    _check_preset(keys.junit, here, places)
+    _check_regex(keys.junit.pattern, (), places, f"{here}.pattern")
+    _check_regex(keys.junit.build_error, _TOLD_BY, places, f"{here}.build_error")
+    for index, glob in enumerate(keys.junit.reports):
+        check_glob(glob, places, f"{here}.reports[{index}]")
+    found = JUnit(
+        preset=keys.junit.preset or "",
+        command=_words(keys.junit.command, places, f"{here}.command"),
+        everything=_words(keys.junit.everything, places, f"{here}.everything"),
+        item=keys.junit.item,
+        join=keys.junit.join,
+        escape=keys.junit.escape,
+        reports=tuple(keys.junit.reports),
+        pattern=keys.junit.pattern,
+        path=keys.junit.path,
+        source=keys.junit.source,
+        build_error=keys.junit.build_error,
+        errors=keys.junit.errors,
+    )
+    if not (found.preset or found.command):
+        raise _unsaid(here, places)
+    _check_report(found, here, places)
+    return found
+
+
+def _unsaid(at: str, places: Places) -> ConfigError:
+    from verdigris.runners.junit_presets import PRESETS
+
+    what = "`runner: junit` needs to know the tool"
+    hint = f"give `junit: {{preset: NAME}}` ({', '.join(PRESETS)}), or `junit.command` and `junit.path`"
+    return wrong(places, at, what, hint)
+
+
+def _check_preset(keys: JUnitKeys, at: str, places: Places) -> None:
+    from verdigris.runners.junit_presets import PRESETS
+
+    if keys.preset and keys.preset not in PRESETS:
+        what = f"there is no preset {keys.preset!r}"
+        raise wrong(places, f"{at}.preset", what, f"use {', '.join(PRESETS)}, or give `command`")
+
+
+def _check_report(found: JUnit, at: str, places: Places) -> None:
+    """A command of one's own must tell where its reports go; a preset's places are for its own command."""
+    from verdigris.runners.junit_presets import PRESETS
+
+    known = PRESETS.get(found.preset)
+    if not found.command or found.reports or (known is not None and known.reports):
+        return
+    if not any("{report}" in word for word in found.command):
+        what = "nothing tells where its reports are"
+        raise wrong(places, f"{at}.command", what, "write `{report}` in it, or name them with `reports`")
+
+
+def _check_regex(regex: str | None, groups: tuple[str, ...], places: Places, at: str) -> None:
+    if regex is None:
+        return
+    try:
+        known = re.compile(regex).groupindex
+    except re.error as error:
+        raise wrong(
+            places, at, f"broken regular expression: {error}", "correct it; quote it with '…'"
+        ) from None
+    if missing := [group for group in groups if group not in known]:
+        what = f"its group {', '.join(f'`{group}`' for group in missing)} is missing"
+        raise wrong(places, at, what, f"name its parts: {' '.join(f'(?P<{group}>…)' for group in groups)}")

@@ -1,0 +1,161 @@
+"""Runs git, deaf to the environment, and decides which configuration it hears: an agent can write the user's.
+
+Keys of git's configuration name programs (filters, hooks, monitors, signers, a remote's helpers) and files to
+write traces to. Outside a sandbox git is only asked what needs none of them, with the user's own file and the
+system's unread; what does need the filters is asked apart.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import StorageError, ToolMissing, UserError, VerdigrisError
+from verdigris.core.value import value
+from verdigris.sandbox.query import NOTE, apart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from verdigris.storage.repository import Repository
+
+QUIET = {
+    "LC_ALL": "C",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+}
+UNOBSERVED = {
+    "GIT_CONFIG_COUNT": "2",
+    "GIT_CONFIG_KEY_0": "core.fsmonitor",
+    "GIT_CONFIG_VALUE_0": "false",
+    "GIT_CONFIG_KEY_1": "core.hooksPath",
+    "GIT_CONFIG_VALUE_1": os.devnull,
+}
+"""Neither hooks nor monitors are run."""
+SYSTEM = ("/usr/", "/bin/", "/opt/", "/nix/", "/snap/", "/run/current-system/")
+"""Where programs are that a plain user did not put there."""
+DEAF = {"GIT_ATTR_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+
+
+@value
+class Output:
+    code: int
+    stdout: bytes
+    stderr: str
+
+
+@value
+class Git:
+    """Git on one git folder and one worktree, both named outright: nothing is discovered, so nobody's
+    `safe.directory` is asked.
+    """
+
+    git_dir: Path
+    root: Path
+    environment: Mapping[str, str]
+    index: Path | None = None
+    """An index of the kernel's own."""
+    held: int | None = None
+    """The descriptor of a lock that git goes on holding when the kernel is killed."""
+    confine: Callable[[], None] | None = None
+
+    def with_index(self, index: Path, held: int | None = None) -> Git:
+        return replace(self, index=index, held=held)
+
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        own_index = {"GIT_INDEX_FILE": str(self.index)} if self.index else {}
+        try:
+            return subprocess.Popen(
+                [
+                    program(self.environment),
+                    f"--git-dir={self.git_dir}",
+                    f"--work-tree={self.root}",
+                    *arguments,
+                ],
+                cwd=self.root,
+                env={**self.environment, **own_index},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=() if self.held is None else (self.held,),
+                preexec_fn=self.confine,  # noqa: PLW1509 - as in starting.py
+            )
+        except FileNotFoundError as error:
+            raise not_started(self.root) from error
+
+    def call(self, *arguments: str, stdin: bytes = b"") -> Output:
+        """Run git, whatever becomes of it."""
+        return finish(self.start(*arguments), stdin)
+
+    def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        """Run git and give its output; a failure is an error."""
+        return succeeded(self.call(*arguments, stdin=stdin), arguments)
+
+
+def store_git(repo: Repository, store: Path) -> Git:
+    """Git on the kernel's store: no configuration but the store's own."""
+    return Git(store, repo.root, {**_scrubbed(), **QUIET, **DEAF})
+
+
+def users_git(repo: Repository) -> Git:
+    """Git on the user's repository, for refs and objects; of the configuration it reads the repository's."""
+    return Git(repo.git_dir, repo.root, {**_scrubbed(), **QUIET, **DEAF, **UNOBSERVED})
+
+
+@contextmanager
+def converting(git: Git, repo: Repository) -> Iterator[Git]:
+    """The same with all that says how files are converted: filters are programs, so it can only look."""
+    environment = {name: value for name, value in git.environment.items() if name not in DEAF}
+    store = (repo.control / "store",) if (repo.control / "store").is_dir() else ()
+    with apart(repo.root, repo.private / NOTE, reads=(repo.common_dir,), hides=store) as confine:
+        yield replace(git, environment=environment, confine=confine)
+
+
+def program(environment: Mapping[str, str]) -> str:
+    """The git of the system, though another comes first on PATH: that may lie where an agent can write."""
+    folders = environment.get("PATH", os.defpath).split(os.pathsep)
+    ordered = sorted(folders, key=lambda folder: not f"{folder}/".startswith(SYSTEM))
+    programs = (os.path.join(folder, "git") for folder in ordered)  # noqa: PTH118 - text
+    return next((path for path in programs if os.access(path, os.X_OK) and os.path.isfile(path)), "git")  # noqa: PTH113 - same
+
+
+def not_started(root: Path) -> VerdigrisError:
+    """A folder that is gone and a git that is missing are the same error to the system."""
+    if not root.is_dir():
+        return UserError(f"the worktree {root} is gone.", hint="run the command again where it is needed")
+    return ToolMissing("git cannot be found on PATH", hint="install git, or repair PATH")
+
+
+def finish(process: subprocess.Popen[bytes], stdin: bytes = b"") -> Output:
+    stdout, stderr = process.communicate(stdin)
+    return Output(process.returncode, stdout, os.fsdecode(stderr).strip())
+
+
+def succeeded(output: Output, arguments: Iterable[str]) -> bytes:
+    if output.code == 0:
+        return output.stdout
+    command = " ".join(["git", *arguments])
+    raise StorageError(
+        f"`{command}` failed: {output.stderr or f'exit code {output.code}'}",
+        hint="look for a full or read-only disk; `tdd doctor` checks the store",
+    )
+
+
+def null_ended(paths: Iterable[str]) -> bytes:
+    return b"".join(os.fsencode(path) + b"\0" for path in paths)
+
+
+def null_split(output: bytes) -> list[str]:
+    return [os.fsdecode(part) for part in output.split(b"\0") if part]
+
+
+def _scrubbed() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}

@@ -1,0 +1,61 @@
+"""Intents: events that announce an effect, and how one that a kill left open is finished or undone.
+
+The module that carries an effect out registers here, with `finishes`, what is to be done about its intent.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, TypeVar
+
+from verdigris.core.errors import HarnessError
+from verdigris.core.events import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verdigris.storage.project import Project
+
+    Finish = Callable[[Project, "Intent"], str]
+
+Intent = TypeVar("Intent", bound=Event)
+GROUP = "verdigris.intents"
+"""Entry points: modules of other packages that register intents."""
+HOMES = (
+    "verdigris.turns.aside",
+    "verdigris.turns.commit",
+    "verdigris.turns.formatting",
+    "verdigris.turns.gitwhole",
+    "verdigris.turns.holdout",
+    "verdigris.execution.proving",
+    "verdigris.turns.putback",
+    "verdigris.turns.sync",
+)
+"""Modules of ours that register intents; they are loaded only when one is open."""
+_FINISHERS: dict[type[Event], Callable[..., str]] = {}
+
+
+def finishes(kind: type[Intent]) -> Callable[[Finish[Intent]], Finish[Intent]]:
+    """Registers a function that finishes or undoes an intent of this kind and says which, in words."""
+
+    def register(finish: Finish[Intent]) -> Finish[Intent]:
+        _FINISHERS[kind] = finish
+        return finish
+
+    return register
+
+
+def finisher_of(kind: type[Event]) -> Callable[..., str]:
+    for name in HOMES:
+        import_module(name)
+    if kind not in _FINISHERS:
+        from importlib.metadata import entry_points
+
+        for point in entry_points(group=GROUP):
+            point.load()
+    if kind not in _FINISHERS:
+        raise HarnessError(
+            f"an effect was announced ({kind.__name__}) and nobody here knows how to finish it",
+            hint="install the package that made it, or ask for help with `tdd log`",
+        )
+    return _FINISHERS[kind]

@@ -1,0 +1,18 @@
+"""The append-only, hash-chained log of events."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # as in format.py: a hook imports that module without all of these
+if TYPE_CHECKING:
+    from verdigris.core.record import Draft, Record, Stamp
+    from verdigris.storage.log.store import Appended, Log
+
+__all__ = ["Appended", "Draft", "Log", "Record", "Stamp"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(name)
+    from verdigris.storage.log import store
+
+    return getattr(store, name)

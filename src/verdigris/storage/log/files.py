@@ -1,0 +1,212 @@
+"""The log's files on the disk: locked, read, and changed so that a failure leaves them as they were."""
+
+# pathlib is kept off the path of a hook, and names stay `str`:
+# ruff: noqa: PTH103, PTH105, PTH108, PTH116, PTH118
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import StorageError
+from verdigris.storage.lock import acquire
+from verdigris.storage.log.format import decode
+from verdigris.storage.log.head import Head, parse, render
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LOG = "events.jsonl"
+HEAD = "head"
+LOCK = "lock"
+REPAIRED_HEAD = "head.repaired"
+"""The head of a repaired log, until it can become `head`; names that log's inode."""
+
+
+class Files:
+    def __init__(self, control: str) -> None:
+        self.control = control
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.control, name)
+
+    def rename(self, old: str, new: str) -> None:
+        os.replace(self.path(old), self.path(new))
+
+    def remove(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(self.path(name))
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Alone: no other writer, no reader."""
+        with storing(self.control):
+            os.makedirs(self.control, exist_ok=True)
+            lock = self._locked(os.O_RDWR | os.O_CREAT, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            os.close(lock)
+
+    @contextmanager
+    def reading(self) -> Iterator[bool]:
+        """Together with other readers; False where there is no log's folder at all."""
+        lock = self._shared()
+        try:
+            yield lock is not None or self._exists()
+        finally:
+            if lock is not None:
+                os.close(lock)
+
+    def _exists(self) -> bool:
+        with storing(self.control):  # a folder that cannot be looked into is not the same as none
+            try:
+                os.stat(self.control)
+            except FileNotFoundError:
+                return False
+            return True
+
+    def _shared(self) -> int | None:
+        for flags in (os.O_RDONLY, os.O_RDONLY | os.O_CREAT):
+            # A disk that cannot be written has no writer to keep out.
+            with suppress(OSError):
+                return self._locked(flags, fcntl.LOCK_SH)
+        return None
+
+    def _locked(self, flags: int, operation: int) -> int:
+        while True:
+            lock = os.open(self.path(LOCK), flags, 0o666)
+            try:
+                acquire(lock, LOCK, operation=operation)
+                if os.path.samestat(os.fstat(lock), os.stat(self.path(LOCK))):
+                    return lock
+            except FileNotFoundError:
+                pass
+            except BaseException:
+                os.close(lock)
+                raise
+            os.close(lock)  # the file was removed while we waited for it: others lock its successor
+
+    @contextmanager
+    def opened(self) -> Iterator[int | None]:
+        """The log, to be read; None where there is none."""
+        with storing(self.control):
+            try:
+                fd = os.open(self.path(LOG), os.O_RDONLY)
+            except FileNotFoundError:
+                fd = None
+        try:
+            yield fd
+        finally:
+            if fd is not None:
+                os.close(fd)
+
+    def head(self, log: int | None) -> Head | None:
+        """What the head record says of the log; ValueError where it cannot be read."""
+        with storing(self.control):
+            stored = self._repaired_head(log) or self._bytes(HEAD)
+        return None if stored is None else parse(stored)
+
+    def _repaired_head(self, log: int | None) -> bytes | None:
+        """The head that belongs to this log, if a repair was killed before it could replace `head`."""
+        head = self._bytes(REPAIRED_HEAD)
+        if head is None or log is None:
+            return None
+        with suppress(ValueError):
+            return head if decode(head).get("inode") == os.fstat(log).st_ino else None
+        return None
+
+    def _bytes(self, name: str) -> bytes | None:
+        try:
+            fd = os.open(self.path(name), os.O_RDONLY)
+        except FileNotFoundError:
+            return None
+        try:
+            return os.read(fd, 1 << 16)
+        finally:
+            os.close(fd)
+
+    def replace_head(self, head: Head) -> None:
+        with storing(self.control), self._undone():
+            self.put(HEAD + ".new", render(head))
+            self.rename(HEAD + ".new", HEAD)
+
+    def settle_repair(self, log: int | None) -> None:
+        """Bring a repair that was killed to its end, or take back what it prepared."""
+        with storing(self.control):
+            if self._repaired_head(log) is not None:
+                self.rename(REPAIRED_HEAD, HEAD)
+            else:
+                self.remove(REPAIRED_HEAD)
+
+    def put(self, name: str, data: bytes, *, sync: bool = False) -> None:
+        fd = os.open(self.path(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        try:
+            write_all(fd, data, 0)
+            if sync:
+                os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def extend(self, head: Head, lines: bytes, then: Head, *, sync: bool) -> None:
+        """Lines after the head, and a new head; or StorageError and nothing changed.
+
+        The new head is written out first: a full disk is met before the log is touched.
+        """
+        with storing(self.control), self._undone(), self._cut_back(head.size) as fd:
+            self.put(HEAD + ".new", render(then))
+            os.ftruncate(fd, head.size)
+            write_all(fd, lines, head.size)
+            if sync:
+                _sync(fd)
+            self.rename(HEAD + ".new", HEAD)
+
+    @contextmanager
+    def _undone(self) -> Iterator[None]:
+        """A new head that could not take its place is taken away."""
+        try:
+            yield
+        except OSError:
+            with suppress(OSError):
+                self.remove(HEAD + ".new")
+            raise
+
+    @contextmanager
+    def _cut_back(self, size: int) -> Iterator[int]:
+        """The log, to be written; back to this size if that fails."""
+        fd = os.open(self.path(LOG), os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            yield fd
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(fd, size)
+            raise
+        finally:
+            os.close(fd)
+
+
+# macOS has no fdatasync.
+_sync = getattr(os, "fdatasync", os.fsync)
+
+
+def write_all(fd: int, data: bytes, offset: int) -> None:
+    if os.pwrite(fd, data, offset) != len(data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@contextmanager
+def storing(control: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        match error.errno:
+            case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
+                hint = "free some space and run the command again; nothing was changed"
+            case errno.EROFS | errno.EACCES | errno.EPERM:
+                hint = f"make {control} writable and run the command again; nothing was changed"
+            case _:
+                hint = f"check the disk under {control} and run the command again; nothing was changed"
+        raise StorageError(f"the log cannot be kept: {error.strerror or error}", hint=hint) from error

@@ -1,0 +1,149 @@
+"""An opened repository: its log, its compiled configuration, its tree, and who is acting."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from verdigris.core.classify import Classes, classify, with_frozen
+from verdigris.core.codec import from_json, to_json
+from verdigris.core.errors import NotConfigured, StorageError
+from verdigris.core.events import Configured, Event, encode
+from verdigris.core.fold import StateFolding
+from verdigris.core.settings import Settings
+from verdigris.core.state import Configuration
+from verdigris.storage.lock import locked
+from verdigris.storage.log import Draft, Log
+from verdigris.storage.repository import Repository, find_repository, head
+from verdigris.storage.snapshots import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from verdigris.core.actions import Actor
+    from verdigris.core.pathclass import PathClass
+    from verdigris.core.record import Record
+    from verdigris.core.state import State, WorktreeState
+
+CONFIG = "tdd.yaml"
+
+
+@dataclass(frozen=True)
+class Project:
+    repo: Repository
+    log: Log[State]
+    actor: Actor
+    settings: Settings
+    configured: Classes
+    """What the configuration says alone; `classes` is what counts."""
+
+    @property
+    def root(self) -> Path:
+        return self.repo.root
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        return Workspace(self.repo, self.classify)
+
+    @property
+    def context(self) -> str:
+        """Which agent is acting; empty for a person."""
+        return self.actor.context if self.actor.role == "agent" else ""
+
+    @cached_property
+    def classes(self) -> Classes:
+        """In an open turn with the files that its tests read."""
+        turn = self.state().turn
+        return with_frozen(self.configured, turn.reads if turn is not None else ())
+
+    def classify(self, path: str) -> PathClass:
+        return classify(path, self.classes)
+
+    def state(self) -> WorktreeState:
+        return self.log.state().of(self.repo.worktree)
+
+    def record(self, *events: Event, sync: bool = False) -> tuple[Record, ...]:
+        """One atomic batch: all of the events, or none."""
+        if not events:
+            return ()
+        records = self.log.append(drafts(self.repo, self.actor, *events), sync=sync).records
+        self.__dict__.pop("classes", None)  # a claim freezes files, and a verdict frees them
+        return tuple(records)
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """One operation at a time in a worktree; a killed holder frees it."""
+        self.repo.private.mkdir(parents=True, exist_ok=True)
+        with locked(self.repo.lock("operation"), wait=OPERATION_WAIT):
+            yield
+
+
+OPERATION_WAIT = 600.0
+"""Seconds to wait for another command in this worktree: it may be running a suite."""
+
+
+def drafts(repo: Repository, actor: Actor, *events: Event) -> tuple[Draft, ...]:
+    who = {"role": actor.role, "context": actor.context, "client": actor.client}
+    branch = head(repo).branch
+    encoded = (encode(event) for event in events)
+    return tuple(Draft(kind, data, repo.worktree, branch, who) for kind, data in encoded)
+
+
+def open_log(repo: Repository) -> Log[State]:
+    return Log(repo.control, StateFolding())
+
+
+def open_project(start: Path, actor: Actor) -> Project:
+    """The configuration comes compiled from the log; YAML is read only when `tdd.yaml` changed."""
+    repo = find_repository(start)
+    log = open_log(repo)
+    state = log.state()
+    here = state.of(repo.worktree)
+    configuration = here.configuration
+    if configuration is None or _may_reconfigure(repo, configuration, here):
+        configuration = _reconfigured(repo, log, actor, state.configuration)
+    settings = from_json(Settings, configuration.settings)
+    return Project(repo, log, actor, settings, Classes.from_json(configuration.classes))
+
+
+def configured_event(root: Path) -> Configured:
+    from verdigris.languages.classes import compile_classes
+    from verdigris.storage.config import load
+    from verdigris.storage.config.layout import layouts
+
+    loaded = load(root)
+    classes = compile_classes(loaded.settings, layouts(root, loaded.settings))
+    return Configured(tdd_yaml=loaded.digest, settings=to_json(loaded.settings), classes=classes.to_json())
+
+
+def _may_reconfigure(repo: Repository, known: Configuration, here: WorktreeState) -> bool:
+    """While a turn or a refactor is open the configuration is frozen with the oracle."""
+    if here.turn is not None or here.refactor is not None:
+        return False
+    try:
+        found = hashlib.sha256((repo.root / CONFIG).read_bytes()).hexdigest()
+    except OSError:
+        return False
+    return found != known.tdd_yaml
+
+
+def _reconfigured(
+    repo: Repository, log: Log[State], actor: Actor, elsewhere: Configuration | None
+) -> Configuration:
+    """From tdd.yaml; where it is gone or was never there, from what another worktree goes by."""
+    if (repo.root / CONFIG).is_file():
+        event = configured_event(repo.root)
+    elif elsewhere is not None:
+        event = Configured(
+            tdd_yaml=elsewhere.tdd_yaml, settings=elsewhere.settings, classes=elsewhere.classes
+        )
+    else:
+        raise NotConfigured("Verdigris is not set up in this repository.", hint="run `tdd init`")
+    # A disk that takes no event must not keep a person from reading; whatever writes will say so itself.
+    with suppress(StorageError):
+        log.append(drafts(repo, actor, event))
+    return Configuration(event.tdd_yaml, event.settings, event.classes)

@@ -1,0 +1,156 @@
+"""The private index: turns the worktree as it stands into a tree of the store, hashing only what changed."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import StorageError
+from verdigris.storage.git import null_ended, null_split
+from verdigris.storage.snapshots import mapped, recent
+from verdigris.storage.snapshots.scan import Scan, unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from verdigris.core.pathclass import PathClass
+    from verdigris.storage.git import Git
+    from verdigris.storage.snapshots.recent import Look
+
+ATTEMPTS = 5
+BULK = 500
+"""From so many files on, their objects go into one pack."""
+PACKS_IN_BULK = (2, 37)
+"""An older `git update-index` would make a pack of each file."""
+TICK_LIMIT = 0.05
+TICK_STEP = 0.001
+COARSE = 5 if sys.platform == "linux" else time.CLOCK_REALTIME
+"""The clock by which files are stamped: CLOCK_REALTIME_COARSE, which Python has no name for."""
+
+
+def snapshot(git: Git, index: Path, keep: Callable[[str], PathClass]) -> str:
+    """The tree of the worktree as it stands; `git` uses the private `index`, whose lock is held."""
+    note = index.with_name("tree")
+    for _ in range(ATTEMPTS):
+        settled = _bring_up_to_date(git, keep, note)
+        known = _noted(note)
+        if settled and known:
+            return known
+        if settled and (tree := _write_tree(git, index)):
+            note.write_text(tree)
+            return tree
+    raise StorageError(
+        "files change faster than a snapshot can be made",
+        hint="stop what is writing to the worktree, then try again",
+    )
+
+
+def clear(index: Path) -> None:
+    """Remove the lock that a killed git left beside its index; ours is held, so nobody is at work."""
+    index.with_name(f"{index.name}.lock").unlink(missing_ok=True)
+
+
+def _bring_up_to_date(git: Git, keep: Callable[[str], PathClass], note: Path) -> bool:
+    """Teach the index what changed, or may have; whether nothing changed meanwhile."""
+    private, now = note.parent, _mapped(git, note.parent)
+    before = mapped.noted(private)
+    settled = _taught(git, keep, note, {*before, *now})
+    now |= _mapped(git, private)
+    if now or before:
+        mapped.note(private, now)
+    return settled
+
+
+def _taught(git: Git, keep: Callable[[str], PathClass], note: Path, doubted: Iterable[str]) -> bool:
+    began = time.time_ns()
+    fresh = note.with_name("fresh.json")
+    looks = recent.load(fresh)
+    suspects = {path for path, seen in looks.items() if recent.look(git.root, path) != seen}
+    difference = Scan(git, keep).difference(sorted(suspects.union(doubted)))
+    if not difference:
+        if looks:
+            recent.save(fresh, recent.young(looks, began))
+        return True
+    # In this order, so that a kill never leaves a tree that is older than the index, nor a look at a file
+    # whose bytes were not hashed.
+    note.unlink(missing_ok=True)
+    if difference.forget:
+        git.run("update-index", "--force-remove", "-z", "--stdin", stdin=null_ended(difference.forget))
+    taken = {path: recent.look_of(state) for path, state in difference.take.items()}
+    gone = frozenset(difference.forget)
+    looks = {path: seen for path, seen in looks.items() if path not in gone} | taken
+    recent.save(fresh, looks)
+    hashed_from = time.time_ns()
+    if taken and not _take(git, taken):
+        return False
+    recent.save(fresh, recent.young(looks, hashed_from))
+    return True
+
+
+def _mapped(git: Git, private: Path) -> set[str]:
+    inodes = mapped.shared(private)
+    return mapped.among(git.root, null_split(git.run("ls-files", "-z")), inodes) if inodes else set()
+
+
+def _take(git: Git, taken: dict[str, Look]) -> bool:
+    """Hash these files; whether they looked the same before and after."""
+    let_the_clock_tick(max(max(ctime, mtime) for ctime, mtime, *_ in taken.values()))
+    arguments = (
+        *_in_bulk(git, len(taken)),
+        "update-index",
+        "--add",
+        "--remove",
+        "--replace",
+        "-z",
+        "--stdin",
+    )
+    if git.call(*arguments, stdin=null_ended(taken)).code != 0:
+        _name_unreadable(git.root, taken)
+        return False
+    return all(recent.look(git.root, path) == seen for path, seen in taken.items())
+
+
+def _write_tree(git: Git, index: Path) -> str | None:
+    """None when the index names what the store does not have: it is dropped, and filled anew."""
+    output = git.call("write-tree")
+    if output.code == 0:
+        return os.fsdecode(output.stdout).strip()
+    index.unlink(missing_ok=True)
+    return None
+
+
+def _in_bulk(git: Git, count: int) -> tuple[str, ...]:
+    if count < BULK:
+        return ()
+    numbers = os.fsdecode(git.run("version")).split(" ")[2].split(".")
+    return ("-c", "core.bigFileThreshold=1") if (int(numbers[0]), int(numbers[1])) >= PACKS_IN_BULK else ()
+
+
+def let_the_clock_tick(newest: int) -> None:
+    """Wait until a later write gets a later timestamp than `newest`.
+
+    Otherwise a write of the same size, after the hashing and within the same tick, would never be seen.
+    """
+    deadline = time.monotonic() + TICK_LIMIT
+    while time.clock_gettime_ns(COARSE) <= newest and time.monotonic() < deadline:
+        time.sleep(TICK_STEP)
+
+
+def _name_unreadable(root: Path, paths: Iterable[str]) -> None:
+    for path in paths:
+        try:
+            os.close(os.open(root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK))
+        except PermissionError as error:
+            raise unreadable(path) from error
+        except OSError:
+            continue
+
+
+def _noted(note: Path) -> str | None:
+    try:
+        return note.read_text()
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,190 @@
+"""Makes paths of the worktree what they are in a tree, keeps the bytes that nobody expected there, and can be
+killed and called again at any point.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.change import LINK, Entry
+from verdigris.core.errors import StorageError, UserError
+from verdigris.core.value import value
+from verdigris.storage.snapshots import disk, trees
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from verdigris.storage.git import Git
+
+
+@value
+class Displaced:
+    """What lay at `path` and was neither expected there nor wanted there."""
+
+    path: str
+    blob: str
+    mode: str
+
+
+def lay(git: Git, notes: Path, tree: str, paths: Iterable[str], *, expect: str) -> tuple[Displaced, ...]:
+    """See Workspace.lay; `notes` is the file that remembers an unfinished call."""
+    asked = sorted(set(paths), reverse=True)
+    for path in asked:
+        _refuse_outside(path)
+    job = _Job(git, os.open(git.root, disk.FOLDER), asked, tree, expect)
+    try:
+        job.resume(notes)
+        job.survey()
+        job.keep_displaced()
+        job.note(notes, done=False)
+        job.carry_out()
+        job.note(notes, done=True)
+    finally:
+        os.close(job.top)
+    return tuple(sorted(job.displaced, key=lambda displaced: displaced.path))
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class _Job:
+    """One call of `lay`."""
+
+    git: Git
+    top: int
+    asked: list[str]
+    """Deepest first, so that a folder is empty before its own turn comes."""
+    tree: str
+    expect: str
+    resumed: bool = False
+    displaced: set[Displaced] = field(default_factory=set)
+    wanted: dict[str, Entry] = field(default_factory=dict)
+    contents: dict[str, bytes] = field(default_factory=dict)
+    found: dict[str, disk.Found] = field(default_factory=dict)
+    obstacles: list[str] = field(default_factory=list)
+
+    @property
+    def key(self) -> str:
+        return hashlib.sha256(json.dumps([self.tree, self.expect, self.asked]).encode()).hexdigest()
+
+    def resume(self, notes: Path) -> None:
+        """Take up what an earlier call for the same thing has noted."""
+        noted = _read_notes(notes)
+        if noted.get("key") == self.key:
+            self.resumed = not noted["done"]
+            self.displaced = {Displaced(*fields) for fields in noted["displaced"]}
+
+    def survey(self) -> None:
+        self.wanted = trees.entries(self.git, self.tree, self.asked)
+        self.obstacles = sorted(self._obstacles(), reverse=True)
+        for path in (*self.asked, *self.obstacles):
+            with _naming("read", path):
+                found = disk.look(self.top, path)
+            if found:
+                self.found[path] = found
+        different = [entry for path, entry in self.wanted.items() if not self._is_as_wanted(path)]
+        for entry, data in zip(different, trees.blobs(self.git, [e.blob for e in different]), strict=True):
+            if data is None:
+                raise StorageError(
+                    f"the store has lost {entry.path!r} of {self.tree}", hint="run `tdd doctor`"
+                )
+            self.contents[entry.path] = data
+
+    def keep_displaced(self) -> None:
+        believed = trees.entries(self.git, self.expect, [*self.found])
+        for path, found in self.found.items():
+            if not self._undisturbed(path, found, believed.get(path)):
+                blob = trees.store_blob(self.git, found.data)
+                self.displaced.add(Displaced(path, blob, found.mode))
+
+    def note(self, notes: Path, *, done: bool) -> None:
+        draft = notes.with_name(f"{notes.name}.new")
+        listed = [[d.path, d.blob, d.mode] for d in self.displaced]
+        draft.write_text(json.dumps({"key": self.key, "done": done, "displaced": listed}))
+        draft.replace(notes)
+
+    def carry_out(self) -> None:
+        gone = [*self.obstacles, *(path for path in self.asked if path not in self.wanted)]
+        for path in gone:
+            with _naming("delete", path):
+                disk.delete(self.top, path)
+        for path in gone:
+            disk.prune(self.top, path)
+        for path, data in self.contents.items():
+            entry = self.wanted[path]
+            found = self.found.get(path)
+            with _naming("write", path):
+                disk.delete_folders(self.top, path)
+                if found and found.data == data and LINK not in {found.mode, entry.mode}:
+                    disk.set_executable(self.top, path, mode=entry.mode)
+                else:
+                    disk.write(self.top, path, entry.mode, data)
+
+    def _obstacles(self) -> set[str]:
+        """What stands where a wanted path has to be, and was not asked about."""
+        found: set[str] = set()
+        for path in self.wanted:
+            with _naming("read", path):
+                found.update(disk.below(self.top, path))
+                above = disk.blocking(self.top, path)
+            if above:
+                found.add(above)
+        return found.difference(self.asked)
+
+    def _is_as_wanted(self, path: str) -> bool:
+        found, entry = self.found.get(path), self.wanted[path]
+        return found is not None and (found.mode, self._digest(found.data)) == (entry.mode, entry.blob)
+
+    def _undisturbed(self, path: str, found: disk.Found, believed: Entry | None) -> bool:
+        digest = self._digest(found.data)
+        known = [entry for entry in (self.wanted.get(path), believed) if entry]
+        if any((entry.mode, entry.blob) == (found.mode, digest) for entry in known):
+            return True
+        if not self.resumed:
+            return False
+        cut_short = path in self.contents and self.contents[path].startswith(found.data)
+        # Mode and bytes do not change in one step, so between the two only the bytes tell.
+        told = {displaced.blob for displaced in self.displaced if displaced.path == path}
+        return cut_short or digest in told or any(entry.blob == digest for entry in known)
+
+    def _digest(self, data: bytes) -> str:
+        algorithm = (
+            "sha1" if len(self.tree) == hashlib.sha1(usedforsecurity=False).digest_size * 2 else "sha256"
+        )
+        return hashlib.new(algorithm, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def _refuse_outside(path: str) -> None:
+    parts = path.split("/")
+    if "\0" in path or {"", ".", ".."}.intersection(parts) or ".git" in (part.lower() for part in parts):
+        raise UserError(
+            f"{path!r} is no path in the worktree", hint="name it relative to the worktree's root"
+        )
+
+
+def _read_notes(notes: Path) -> dict[str, Any]:
+    try:
+        noted = json.loads(notes.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return {}
+    return noted if isinstance(noted, dict) else {}
+
+
+@contextmanager
+def _naming(verb: str, path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"cannot {verb} {path!r}: {error.strerror}",
+            hint="make it and its folder readable and writable, then run the same command again",
+        ) from error
+
+
+def list_displaced(displaced: Sequence[Displaced]) -> tuple[str, ...]:
+    """As events record them: path and blob."""
+    return tuple(f"{each.path} {each.blob}" for each in displaced)

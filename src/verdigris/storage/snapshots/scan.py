@@ -1,0 +1,225 @@
+"""Finds what differs between the worktree and the private index, and decides which files a snapshot has.
+
+- Source, test, spec and switch files: always, though a `.gitignore` names them, and as plain files where
+  they lie in a nested repository or submodule.
+- Other files: unless a `.gitignore` in the tree ignores them, they are larger than LARGE_OTHER, or they lie
+  in a nested repository. A `.gitignore` outside nested repositories always, because it decides about others.
+- Never: anything in a `.git`; installed packages and what tools cache, where installed.py recognises them;
+  FIFOs, sockets and devices; a link named `.gitmodules`, which git refuses.
+- Links as links, pointers of large-file storage as they lie in the tree, folders only by the files in them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from typing import TYPE_CHECKING
+
+from verdigris.core.classify import class_of_folder
+from verdigris.core.errors import StorageError
+from verdigris.core.pathclass import PathClass
+from verdigris.core.value import value
+from verdigris.storage.git import Git, finish, null_ended, null_split, succeeded
+from verdigris.storage.snapshots.installed import NAMES, Installed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+LARGE_OTHER = 10 * 1024 * 1024
+UNREADABLE = re.compile(r"^warning: could not open directory '(.*?)/': ", re.MULTILINE | re.DOTALL)
+
+OTHERS = ("ls-files", "-z", "--others", *(f"--exclude={name}" for name in NAMES))
+PASSED_OVER = (*OTHERS, "--ignored", "--directory")
+"""What the names kept from the first list, a folder as one name."""
+DIFFERING = ("diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=none")
+IGNORED = ("--no-literal-pathspecs", "check-ignore", "--no-index", "-z", "--stdin")
+NONE_IGNORED = 1
+IGNORED_AND_TAKEN = ("ls-files", "-z", "--cached", "--ignored", "--exclude-per-directory=.gitignore")
+
+
+@value
+class Difference:
+    """What the private index has to learn."""
+
+    take: dict[str, os.stat_result]
+    """Files and links to be hashed anew, as they were when they were looked at."""
+    forget: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.take or self.forget)
+
+
+class Scan:
+    """One look at the worktree, through git with the private index."""
+
+    def __init__(self, git: Git, keep: Callable[[str], PathClass]) -> None:
+        self._git = git
+        self._keep = keep
+        self._top = os.fspath(git.root)
+        self._links: dict[str, bool] = {"": False}
+        self._nested: dict[str, bool] = {"": False}
+        self._installed = Installed(self._top, keep)
+        self._in_place: set[str] = set()
+        """Links that stand where a folder was."""
+
+    def difference(self, suspects: Collection[str] = ()) -> Difference:
+        """What changed; `suspects` did, though their index entries may not show it."""
+        # Processes at once, because each alone keeps one core waiting.
+        others, passed_over = self._git.start(*OTHERS), self._git.start(*PASSED_OVER)
+        compared = self._git.call(*DIFFERING)
+        listed, named = finish(others), finish(passed_over)
+        self._refuse_unreadable(compared.stderr, listed.stderr)
+        take: dict[str, os.stat_result] = {}
+        # To `update-index --add`, an entry that does not show it is up to date: it has to go first.
+        forget = list(suspects)
+        for path in null_split(succeeded(compared, DIFFERING)):
+            beyond = self._beyond_link(path)
+            state = None if beyond else self._look(path)
+            if state and self._fits(path, state):
+                take[path] = state
+            else:
+                forget.append(path)
+            if beyond and self._keep(path) is not PathClass.OTHER:
+                # A folder that became a link: no `.gitignore` hides that.
+                take.update(self._replacing(path))
+        as_new = [path for path in suspects if not self._beyond_link(path)]
+        opened = self._opened(null_split(succeeded(named, PASSED_OVER)))
+        take.update(self._new([*null_split(succeeded(listed, OTHERS)), *opened, *as_new]))
+        if any(_is_gitignore(path) for path in (*take, *forget)):
+            for path in filter(self._decided_by_gitignore, null_split(self._git.run(*IGNORED_AND_TAKEN))):
+                take.pop(path, None)
+                forget.append(path)
+        return Difference(take, tuple(forget))
+
+    def _new(self, untracked: Iterable[str]) -> Iterator[tuple[str, os.stat_result]]:
+        undecided: dict[str, os.stat_result] = {}
+        for path in self._plain_files(untracked):
+            state = self._look(path)
+            if state is None or not self._fits(path, state):
+                continue
+            if self._has_class(path, linked=stat.S_ISLNK(state.st_mode)):
+                yield path, state
+            elif not self._in_nested(path):
+                undecided[path] = state
+        ignored = self._ignored([path for path in undecided if not _is_gitignore(path)])
+        yield from ((path, state) for path, state in undecided.items() if path not in ignored)
+
+    def _plain_files(self, untracked: Iterable[str]) -> Iterator[str]:
+        """`untracked` with nested repositories, which git lists as one name, opened up."""
+        nested = []
+        for path in untracked:
+            if path.endswith("/"):
+                nested.append(path)
+            else:
+                yield path
+        while nested:
+            below = nested.pop()
+            no_index = self._git.git_dir / "no-index"
+            inner = Git(self._git.git_dir, self._git.root / below, self._git.environment, no_index)
+            for name in null_split(inner.run(*OTHERS)):
+                if name.endswith("/"):
+                    nested.append(below + name)
+                else:
+                    yield below + name
+            yield from self._opened(below + name for name in null_split(inner.run(*PASSED_OVER)))
+
+    def _opened(self, passed_over: Iterable[str]) -> Iterator[str]:
+        """What lies in folders that have no more than the name of what is left out."""
+        for path in passed_over:
+            try:
+                yield from self._installed.files(path)
+            except PermissionError as error:
+                raise unreadable(path.rstrip("/")) from error
+
+    def _look(self, path: str) -> os.stat_result | None:
+        try:
+            state = os.lstat(f"{self._top}/{path}")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except PermissionError as error:
+            raise unreadable(path) from error
+        return state if stat.S_ISREG(state.st_mode) or stat.S_ISLNK(state.st_mode) else None
+
+    def _fits(self, path: str, state: os.stat_result) -> bool:
+        if ".git" in path.lower() and not _git_would_take(path, state):
+            return False
+        return state.st_size <= LARGE_OTHER or self._keep(path) is not PathClass.OTHER
+
+    def _decided_by_gitignore(self, path: str) -> bool:
+        if _is_gitignore(path) or path in self._in_place:
+            return False
+        return not self._has_class(path, linked=(self._git.root / path).is_symlink())
+
+    def _ignored(self, paths: list[str]) -> frozenset[str]:
+        if not paths:
+            return frozenset()
+        # `./`, because a leading colon would be magic, and this command refuses literal pathspecs.
+        asked = null_ended(f"./{path}" for path in paths)
+        output = self._git.call(*IGNORED, stdin=asked)
+        matched = output.stdout if output.code == NONE_IGNORED else succeeded(output, IGNORED)
+        return frozenset(path.removeprefix("./") for path in null_split(matched))
+
+    def _beyond_link(self, path: str) -> bool:
+        return _any_folder(path, self._links, lambda folder: (self._git.root / folder).is_symlink())
+
+    def _replacing(self, path: str) -> Iterator[tuple[str, os.stat_result]]:
+        """The outermost link that a path leads through now."""
+        parts = path.split("/")
+        for end in range(1, len(parts)):
+            folder = "/".join(parts[:end])
+            state = self._look(folder)
+            if state is not None:
+                self._in_place.add(folder)
+                yield folder, state
+                return
+
+    def _has_class(self, path: str, *, linked: bool) -> bool:
+        """A link stands for the folder to which it may lead.
+
+        Not at the top, where tools put links to what they built: what git ignores there is theirs.
+        """
+        if self._keep(path) is not PathClass.OTHER:
+            return True
+        return linked and "/" in path and class_of_folder(path, self._keep) is not PathClass.OTHER
+
+    def _in_nested(self, path: str) -> bool:
+        return _any_folder(path, self._nested, lambda folder: os.path.lexists(f"{self._top}/{folder}/.git"))
+
+    def _refuse_unreadable(self, compared: str, listed: str) -> None:
+        """What cannot be read may hold anything, unless it is ignored: then it is somebody else's."""
+        folders = UNREADABLE.findall(listed)
+        ignored = self._ignored(folders)
+        seen = [folder for folder in folders if folder not in ignored]
+        if seen:
+            raise unreadable(seen[0])
+        if compared:
+            raise unreadable(compared.partition(":")[0])
+
+
+def unreadable(path: str) -> StorageError:
+    return StorageError(
+        f"cannot read {path!r}, so no snapshot can be made", hint="make it readable and try again"
+    )
+
+
+def _is_gitignore(path: str) -> bool:
+    return path.rpartition("/")[2] == ".gitignore"
+
+
+def _git_would_take(path: str, state: os.stat_result) -> bool:
+    parts = path.lower().split("/")
+    return ".git" not in parts and not (parts[-1] == ".gitmodules" and stat.S_ISLNK(state.st_mode))
+
+
+def _any_folder(path: str, known: dict[str, bool], test: Callable[[str], bool]) -> bool:
+    """Whether a folder above `path` passes the test; each folder is tested once."""
+    folder = path.rstrip("/") if path.endswith("/") else path.rpartition("/")[0]
+    asked = []
+    while folder not in known:
+        asked.append(folder)
+        folder = folder.rpartition("/")[0]
+    for inner in reversed(asked):
+        known[inner] = known[folder] or test(inner)
+        folder = inner
+    return known[folder]

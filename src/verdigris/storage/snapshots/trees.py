@@ -1,0 +1,207 @@
+"""Reads, compares and composes trees in the store; the worktree plays no part."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdigris.core.change import Change, Entry
+from verdigris.core.errors import StorageError
+from verdigris.storage.git import null_split
+from verdigris.storage.snapshots.objects import Elsewhere, Objects
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from verdigris.storage.git import Git
+
+ABSENT = "000000"
+ASK_BY_PATH = 400
+"""Above so many paths the whole tree is listed, since an argv has an end."""
+
+
+RAW = ("-r", "-z", "--raw", "--no-abbrev", "--no-renames")
+
+
+def changes(git: Git, old: str, new: str) -> tuple[Change, ...]:
+    store = Objects(git.git_dir)
+    try:
+        return _sorted(store.changes(store.tree_of(old), store.tree_of(new)))
+    except Elsewhere:
+        return _raw(git.run("diff-tree", *RAW, old, new))
+
+
+def staged(git: Git, tree: str) -> tuple[Change, ...]:
+    """How the index differs from `tree`; what waits to be merged counts as deleted."""
+    return _raw(git.run("diff-index", "--cached", *RAW[1:], tree))
+
+
+def _raw(output: bytes) -> tuple[Change, ...]:
+    fields = null_split(output)
+    found = []
+    for raw, path in zip(fields[::2], fields[1::2], strict=True):
+        old_mode, new_mode, old_blob, new_blob, _ = raw.removeprefix(":").split(" ")
+        before = (None, None) if old_mode == ABSENT else (old_mode, old_blob)
+        after = (None, None) if new_mode == ABSENT else (new_mode, new_blob)
+        found.append(Change(path, *before, *after))
+    return _sorted(found)
+
+
+def _sorted(found: Iterable[Change]) -> tuple[Change, ...]:
+    return tuple(sorted(found, key=lambda change: change.path))
+
+
+def diff(git: Git, old: str, new: str, paths: Sequence[str]) -> str:
+    """A unified diff for a person to read."""
+    output = git.run(
+        "diff-tree", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", old, new, "--", *paths
+    )
+    return output.decode("utf-8", "replace")
+
+
+def files(git: Git, tree: str) -> tuple[Entry, ...]:
+    try:
+        return tuple(Objects(git.git_dir).files(tree))
+    except Elsewhere:
+        return _listed(git.run("ls-tree", "-r", "-z", "--full-tree", tree))
+
+
+def entries(git: Git, tree: str, paths: Collection[str]) -> dict[str, Entry]:
+    """Those of `paths` that are files or links in `tree`."""
+    if not paths:
+        return {}
+    store = Objects(git.git_dir)
+    try:
+        known = {path: store.entry_at(tree, path) for path in paths}
+        return {path: entry for path, entry in known.items() if entry is not None}
+    except Elsewhere:
+        return _entries(git, tree, paths)
+
+
+def _entries(git: Git, tree: str, paths: Collection[str]) -> dict[str, Entry]:
+    if len(paths) > ASK_BY_PATH:
+        wanted = frozenset(paths)
+        listed = tuple(entry for entry in files(git, tree) if entry.path in wanted)
+    else:
+        listed = _listed(git.run("ls-tree", "-z", "--full-tree", tree, "--", *paths))
+    return {entry.path: entry for entry in listed}
+
+
+def read_many(git: Git, tree: str, paths: Iterable[str]) -> dict[str, bytes | None]:
+    asked = list(dict.fromkeys(paths))
+    store = Objects(git.git_dir)
+    try:
+        return {path: store.blob_at(tree, path) for path in asked}
+    except Elsewhere:
+        return _read_many(git, tree, asked)
+
+
+def _read_many(git: Git, tree: str, asked: Sequence[str]) -> dict[str, bytes | None]:
+    # A line of the batch cannot hold a line break, so such names are asked for by their blob.
+    odd = entries(git, tree, [path for path in asked if "\n" in path or "\r" in path])
+    names = {path: f"{tree}:{path}" for path in asked if "\n" not in path and "\r" not in path}
+    names |= {path: entry.blob for path, entry in odd.items()}
+    found = dict(zip(names, _blobs(git, names.values(), within=tree), strict=True))
+    return {path: found.get(path) for path in asked}
+
+
+def blobs(git: Git, names: Iterable[str]) -> list[bytes | None]:
+    """The bytes of each named blob; None for what is absent or no blob."""
+    asked = list(names)
+    store = Objects(git.git_dir)
+    try:
+        return [store.blob(name) for name in asked]
+    except Elsewhere:
+        return _blobs(git, asked)
+
+
+def _blobs(git: Git, names: Iterable[str], *, within: str | None = None) -> list[bytes | None]:
+    """The bytes of each named blob in one process; None for what is absent or no blob.
+
+    `within` is a tree that must be there, since what a lost tree holds is not "absent".
+    """
+    asked = [os.fsencode(name) for name in names]
+    if within:
+        asked.insert(0, os.fsencode(within))
+    output = git.run("cat-file", "--batch", stdin=b"".join(name + b"\n" for name in asked)) if asked else b""
+    if within and output.startswith(asked[0] + b" missing\n"):
+        raise StorageError(f"the snapshot {within} is not in the store", hint="`tdd doctor` checks the store")
+    found: list[bytes | None] = []
+    at = 0
+    for name in asked:
+        missing = name + b" missing\n"
+        if output.startswith(missing, at):
+            found.append(None)
+            at += len(missing)
+            continue
+        end = output.index(b"\n", at)
+        _, kind, size = output[at:end].split(b" ")
+        start, at = end + 1, end + 2 + int(size)
+        found.append(output[start : at - 1] if kind == b"blob" else None)
+    return found[1:] if within else found
+
+
+def graft(git: Git, base: str, donor: str, paths: Iterable[str]) -> str:
+    """The tree that is `base`, except that `paths` are as in `donor`; `git` has an index to write on."""
+    wanted = frozenset(paths)
+    differing = [change for change in changes(git, base, donor) if change.path in wanted]
+    if not differing:
+        return base
+    git.run("read-tree", base)
+    lines = (f"{c.new_mode or 0} {c.new or '0' * len(base)}\t{c.path}\0" for c in differing)
+    git.run("update-index", "-z", "--index-info", stdin=os.fsencode("".join(lines)))
+    return os.fsdecode(git.run("write-tree")).strip()
+
+
+def compose(git: Git, base: str, contents: Mapping[str, tuple[str, bytes] | None]) -> str:
+    """The tree that is `base`, except that each path has this mode and these bytes, or is absent."""
+    if not contents:
+        return base
+    git.run("read-tree", base)
+    gone = [f"0 {'0' * len(base)}\t{path}\0" for path, content in contents.items() if content is None]
+    held = [
+        f"{content[0]} {store_blob(git, content[1])}\t{path}\0"
+        for path, content in contents.items()
+        if content is not None
+    ]
+    git.run("update-index", "-z", "--index-info", stdin=os.fsencode("".join(gone + held)))
+    return os.fsdecode(git.run("write-tree")).strip()
+
+
+def store_blob(git: Git, data: bytes) -> str:
+    return os.fsdecode(git.run("hash-object", "-w", "--stdin", "--no-filters", stdin=data)).strip()
+
+
+def merged(
+    git: Git, base: bytes | None, ours: bytes | None, theirs: bytes | None, *, yielding: bool = False
+) -> bytes | None:
+    """The three-way merge of one file's content; None where it conflicts or ends in a deletion.
+
+    `yielding`: where it conflicts, ours gives way.
+    """
+    if theirs in {ours, base}:
+        return ours
+    if base == ours:
+        return theirs
+    if base is None or ours is None or theirs is None:
+        return None if base is not None or ours is None or not yielding else theirs
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="merge.", dir=git.git_dir.parent) as folder:
+        sides = [Path(folder, name) for name in ("ours", "base", "theirs")]
+        for side, data in zip(sides, (ours, base, theirs), strict=True):
+            side.write_bytes(data)
+        favour = ["--theirs"] if yielding else []
+        output = git.call("merge-file", "--stdout", "--quiet", *favour, *map(str, sides))
+    return output.stdout if output.code == 0 else None
+
+
+def _listed(output: bytes) -> tuple[Entry, ...]:
+    found = []
+    for line in null_split(output):
+        about, path = line.split("\t", 1)
+        mode, kind, blob = about.split(" ")
+        if kind == "blob":
+            found.append(Entry(path, mode, blob))
+    return tuple(found)

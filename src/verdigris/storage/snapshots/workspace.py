@@ -1,0 +1,122 @@
+"""The worktree and its snapshots: what the kernel may ask of the tree, and how it changes it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import StorageError
+from verdigris.storage.lock import locked
+from verdigris.storage.snapshots import index, restoration, trees
+from verdigris.storage.snapshots.store import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from verdigris.core.change import Change, Entry
+    from verdigris.core.pathclass import PathClass
+    from verdigris.storage.git import Git
+    from verdigris.storage.repository import Repository
+    from verdigris.storage.snapshots.restoration import Displaced
+
+LOCK_WAIT = 60.0
+
+
+class Workspace:
+    """Snapshots are trees of git objects; of permissions they hold the owner's executable bit only."""
+
+    def __init__(self, repo: Repository, keep: Callable[[str], PathClass]) -> None:
+        self._repo = repo
+        self._keep = keep
+
+    @property
+    def _laying(self) -> Path:
+        return self._repo.private / "laying.json"
+
+    def snapshot(self) -> str:
+        """The tree of the worktree as it stands; scan.py says which files it has."""
+        with self._indexed("index") as git:
+            return index.snapshot(git, self._repo.private / "index", self._keep)
+
+    def changes(self, old: str, new: str) -> tuple[Change, ...]:
+        """What differs between two trees, sorted by path; a rename is a deletion and an addition."""
+        return trees.changes(self._store(), old, new)
+
+    def diff(self, old: str, new: str, paths: Sequence[str]) -> str:
+        return trees.diff(self._store(), old, new, paths)
+
+    def read(self, tree: str, path: str) -> bytes | None:
+        """The bytes of a file, or a link's target; None when `path` is neither in `tree`."""
+        return self.read_many(tree, [path])[path]
+
+    def read_many(self, tree: str, paths: Iterable[str]) -> dict[str, bytes | None]:
+        return trees.read_many(self._store(), tree, paths)
+
+    def files(self, tree: str) -> tuple[Entry, ...]:
+        return trees.files(self._store(), tree)
+
+    def entries(self, tree: str, paths: Collection[str]) -> dict[str, Entry]:
+        """Those of `paths` that are files or links in `tree`."""
+        return trees.entries(self._store(), tree, paths)
+
+    def graft(self, base: str, donor: str, paths: Iterable[str]) -> str:
+        """The tree that is `base`, except that `paths` are as in `donor`."""
+        with self._indexed("graft-index") as git:
+            return trees.graft(git, base, donor, paths)
+
+    def compose(self, base: str, contents: Mapping[str, tuple[str, bytes] | None]) -> str:
+        """The tree that is `base`, except that each path has this mode and these bytes, or is absent."""
+        with self._indexed("graft-index") as git:
+            return trees.compose(git, base, contents)
+
+    def lay(self, tree: str, paths: Iterable[str], *, expect: str) -> tuple[Displaced, ...]:
+        """Make each path in the worktree as it is in `tree`; folders left empty go.
+
+        `expect` is the tree that the caller believes to lie there. What is neither its nor `tree`'s is
+        stored and returned, as is what stood in the way. Regular files are written in place and keep their
+        other permissions. After a kill, the same call finishes the job, and returns what the first one
+        displaced as well.
+        """
+        with self._indexed("lay-index") as git:
+            return restoration.lay(git, self._laying, tree, paths, expect=expect)
+
+    def forget_laying(self) -> None:
+        """What the last `lay` displaced is recorded: the same call again is a new one."""
+        self._laying.unlink(missing_ok=True)
+
+    def blob(self, data: bytes) -> str:
+        return trees.store_blob(self._store(), data)
+
+    def blob_bytes(self, blob: str) -> bytes | None:
+        return trees.blobs(self._store(), [blob])[0]
+
+    def blobs(self, blobs: Iterable[str]) -> list[bytes | None]:
+        return trees.blobs(self._store(), blobs)
+
+    def merged(self, base: str, ours: str, theirs: str, path: str, *, yielding: bool = False) -> bytes | None:
+        """The three-way merge of `path` in three trees; None where it conflicts or ends in a deletion.
+
+        `yielding`: where it conflicts, ours gives way.
+        """
+        git = self._store()
+        sides = (trees.read_many(git, tree, [path])[path] for tree in (base, ours, theirs))
+        return trees.merged(git, *sides, yielding=yielding)
+
+    def _store(self) -> Git:
+        return open_store(self._repo)
+
+    @contextmanager
+    def _indexed(self, name: str) -> Iterator[Git]:
+        """Git with an index of this worktree's own, while nobody else is at work on it."""
+        self._repo.private.mkdir(parents=True, exist_ok=True)
+        with locked(self._repo.lock("workspace"), wait=LOCK_WAIT) as held:
+            own_index = self._repo.private / name
+            try:
+                index.clear(own_index)
+                yield self._store().with_index(own_index, held)
+            except OSError as error:
+                raise StorageError(
+                    f"cannot use {error.filename or self._repo.private}: {error.strerror}",
+                    hint="look for a full or read-only disk, then run the same command again",
+                ) from error

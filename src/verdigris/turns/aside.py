@@ -1,0 +1,144 @@
+"""Laying edits aside and on again: intent, effect, outcome; a kill in between loses nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.checks.observation import difference, unclaimed
+from verdigris.core.actions import Deny, Do
+from verdigris.core.change import LINK
+from verdigris.core.errors import UserError
+from verdigris.core.events import LayingAside, Restored, Restoring, Reverted
+from verdigris.core.pathclass import PathClass
+from verdigris.core.policy import decide
+from verdigris.core.state import Phase
+from verdigris.core.turn_events import laying_aside
+from verdigris.languages.reading import beyond_stubs
+from verdigris.storage.intents import finishes
+from verdigris.storage.snapshots.restoration import list_displaced
+from verdigris.turns.operation import operation
+
+if TYPE_CHECKING:
+    from verdigris.core.state import LaidAside, WorktreeState
+    from verdigris.storage.project import Project
+
+
+def carry_out(project: Project, intent: LayingAside) -> None:
+    """The effect of an intent that is in the log, and its outcome. Safe to repeat."""
+    displaced = project.workspace.lay(intent.start, intent.paths, expect=intent.edited)
+    project.record(Reverted(aside=intent.aside, displaced=list_displaced(displaced)), sync=True)
+
+
+def carry_out_restore(project: Project, intent: Restoring) -> None:
+    displaced = project.workspace.lay(intent.after, intent.paths, expect=intent.before)
+    project.record(Restored(aside=intent.aside, displaced=list_displaced(displaced)), sync=True)
+
+
+def lay_unclaimed_aside(project: Project) -> LaidAside | Deny | None:
+    """`tdd aside`: source edits made before any red are set aside, and come back with the next claim."""
+    with operation(project) as state:
+        decision = decide(state, Do("aside"), project.settings)
+        if isinstance(decision, Deny):
+            return decision
+        tree = project.workspace.snapshot()
+        ground = state.ground or tree
+        edits = unclaimed(project, ground, tree)
+        if not edits:
+            return None
+        intent = laying_aside(
+            state,
+            paths=[u.path for u in edits],
+            edited=tree,
+            start=ground,
+            why="edited before a red",
+            back_at_claim=True,
+        )
+        project.record(intent, sync=True)
+        carry_out(project, intent)
+        return project.state().aside[intent.aside]
+
+
+def restore(project: Project, aside: str) -> tuple[str, ...] | Deny:
+    """`tdd restore ID`: the paths that were brought back."""
+    with operation(project) as state:
+        decision = decide(state, Do("restore", aside), project.settings)
+        if isinstance(decision, Deny):
+            return decision
+        laid = _known(state, aside)
+        return lay_on(project, laid, frozen=state.phase is Phase.GREEN)
+
+
+def lay_on(project: Project, laid: LaidAside, *, frozen: bool = True) -> tuple[str, ...] | Deny:
+    """Three-way where the tree moved on since; a conflict changes nothing. `frozen`: the oracle stays."""
+    current = project.workspace.snapshot()
+    moved = {c.path: c for c in project.workspace.changes(laid.start, current)}
+    edits = {c.path: c for c in project.workspace.changes(laid.start, laid.edited) if c.path in laid.paths}
+    target = project.workspace.graft(current, laid.edited, [p for p in edits if p not in moved])
+    merged: dict[str, tuple[str, bytes] | None] = {}
+    for path in edits.keys() & moved.keys():
+        ours, theirs = moved[path], edits[path]
+        if (ours.new_mode, ours.new) == (theirs.new_mode, theirs.new):
+            continue
+        stubs = _only_stubs(project, laid.start, current, path)
+        content = project.workspace.merged(laid.start, current, laid.edited, path, yielding=stubs)
+        mode = theirs.new_mode if theirs.new_mode != theirs.old_mode else ours.new_mode
+        if content is None or mode is None or LINK in {ours.new_mode, theirs.new_mode}:
+            return _conflict(laid, path)
+        merged[path] = (mode, content)
+    target = project.workspace.compose(target, merged)
+    if frozen and (oracle := difference(project, current, target).oracle):
+        return _frozen(laid, oracle[0])
+    intent = Restoring(aside=laid.id, paths=laid.paths, before=current, after=target)
+    project.record(intent, sync=True)
+    carry_out_restore(project, intent)
+    return laid.paths
+
+
+def _only_stubs(project: Project, start: str, current: str, path: str) -> bool:
+    """Whether the file gained nothing since but declarations, which what comes back may take the place of."""
+    before, after = (project.workspace.read(tree, path) for tree in (start, current))
+    if after is None or project.classify(path) is not PathClass.SOURCE:
+        return False
+    return beyond_stubs(path, before, after) is None
+
+
+def _conflict(laid: LaidAside, path: str) -> Deny:
+    return Deny(
+        "restore-conflict",
+        f"{path} changed since {laid.id} was set aside, in the same lines; nothing was changed.",
+        f"see it with `tdd restore {laid.id} --show` and merge by hand",
+    )
+
+
+def _frozen(laid: LaidAside, path: str) -> Deny:
+    return Deny(
+        "frozen-oracle",
+        f"{laid.id} holds {path}, which is frozen from claim to verdict; nothing was changed.",
+        f"settle, then `tdd refactor begin` and `tdd restore {laid.id}`",
+    )
+
+
+def show(project: Project, aside: str) -> str:
+    """What was set aside, as a diff to read."""
+    laid = _known(project.state(), aside)
+    return project.workspace.diff(laid.start, laid.edited, laid.paths)
+
+
+def _known(state: WorktreeState, aside: str) -> LaidAside:
+    laid = state.aside.get(aside)
+    if laid is None:
+        known = ", ".join(state.aside) or "nothing is set aside"
+        raise UserError(f"nothing is set aside as {aside!r}.", hint=f"known: {known}")
+    return laid
+
+
+@finishes(LayingAside)
+def finish_laying_aside(project: Project, intent: LayingAside) -> str:
+    carry_out(project, intent)
+    return f"finished laying {intent.aside} aside"
+
+
+@finishes(Restoring)
+def finish_restoring(project: Project, intent: Restoring) -> str:
+    carry_out_restore(project, intent)
+    return f"finished restoring {intent.aside}"

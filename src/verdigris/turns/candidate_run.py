@@ -1,0 +1,165 @@
+"""Run the candidate: claimed tests and suite in one call; only what looks suspicious is run again."""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
+
+from verdigris.checks.acceptance import Answers, question_turn
+from verdigris.checks.evidence import rewritten_oracle, run_events, suite_event, suite_names, test_events
+from verdigris.checks.observation import difference, source_roots
+from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.testids import split_id
+from verdigris.core.value import value
+from verdigris.core.verdict import Before, Tool, regressions
+from verdigris.execution.commands import run_tool
+from verdigris.execution.execution import collect, execute, execute_suite, time_limit
+from verdigris.execution.proving import on_start_tree
+from verdigris.execution.room.held import beside, held
+from verdigris.execution.standing import standing, stirred
+from verdigris.execution.test_selection import baseline_ids
+from verdigris.languages.revising import given_up
+from verdigris.languages.testreading import still_written
+from verdigris.storage.project import CONFIG
+from verdigris.storage.texts import texts_at
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from verdigris.checks.observation import Difference
+    from verdigris.core.events import SuiteRun
+    from verdigris.core.state import WorktreeState
+    from verdigris.execution.room.layers import Layer
+    from verdigris.runners.protocol import Progress
+    from verdigris.storage.project import Project
+
+
+@value
+class Trial:
+    tree: str
+    report: TestReport
+    before: Before = field(default_factory=lambda: Before({}))
+    tools: tuple[Tool, ...] = ()
+    drift: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
+    """Source that changed while the tests ran."""
+    rewritten: tuple[str, ...] = ()
+    """Frozen files that the run itself wrote to, without effect outside."""
+    seqs: Mapping[str, int] = field(default_factory=dict)
+    """Native id → the event that records its run."""
+    suite: SuiteRun | None = None
+    answers: Answers = field(default_factory=Answers)
+
+
+def try_candidate(
+    project: Project, state: WorktreeState, tree: str, edits: Difference, progress: Progress | None
+) -> Trial:
+    before = standing(project, tree)
+    trial = _tried(project, state, tree, edits, progress)
+    return replace(trial, moved=tuple(dict.fromkeys((*trial.moved, *stirred(project, before)))))
+
+
+def _tried(
+    project: Project, state: WorktreeState, tree: str, edits: Difference, progress: Progress | None
+) -> Trial:
+    claimed = tuple(c.native_id for c in state.claims.values())
+    limit = time_limit(project, state)
+    sources = source_roots(project, tree)
+    room = held(project, tree, {split_id(native).path for native in claimed})
+    report = execute_suite(project, claimed, progress=progress, layer=room, timeout=limit, sources=sources)
+    during = difference(project, tree, project.workspace.snapshot())
+    runs = test_events(project, report, tree)
+    asked = suite_names(project, claimed)
+    recorded = project.record(*run_events(project, state, report, runs, asked, claimed))
+    seqs = {record.data["native_id"]: record.seq for record in recorded if record.type == "test_run"}
+    moved = tuple(c.path for c in during.source)
+    rewritten = rewritten_oracle(project, report)
+    trial = Trial(tree, report, drift=during.oracle, moved=moved, rewritten=rewritten, seqs=seqs)
+    passed = {r.native_id for r in report.results if r.status is Status.PASS}
+    untrusted = report.ended is not Ended.FINISHED or moved or during.oracle or rewritten
+    if untrusted or not passed.issuperset(claimed):
+        return trial
+    before = _before(project, state, tree, edits, report, frozenset(claimed), room)
+    tools = tuple(
+        run_tool(project, stack, "check", stack.check) for stack in project.settings.stacks if stack.check
+    )
+    suite = suite_event(project, report, tree)
+    trial = replace(trial, before=before, tools=tools, suite=suite)
+    lost = before.uncollected or regressions(before, report, claimed)
+    if state.turn is None or lost or not all(tool.ok for tool in tools):
+        return trial
+    answers = question_turn(project, state, state.turn.tree, tree, edits, claimed, room, report)
+    return replace(trial, answers=answers)
+
+
+def _before(
+    project: Project,
+    state: WorktreeState,
+    tree: str,
+    edits: Difference,
+    report: TestReport,
+    claimed: frozenset[str],
+    room: Layer | None,
+) -> Before:
+    """How the tests stood at the turn's start that now fail or are missing: seen by running them there."""
+    if state.turn is None:
+        return Before({})
+    start = state.turn.tree
+    paths = tuple(c.path for c in (*edits.source, *edits.other))
+    failing = {r.native_id for r in report.results if r.status in {Status.FAIL, Status.ERROR}} - claimed
+    known = baseline_ids(project, state)
+    if known is None:
+        with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
+            known = collect(project, layer=beside(layer, room))
+    missing = known - {r.native_id for r in report.results} - claimed
+    suspects = failing | missing
+    if not suspects:
+        return Before({})
+    with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
+        names = _existing(project, suspects)
+        there = execute(project, names, layer=beside(layer, room), timeout=time_limit(project, state))
+    was = {r.native_id: r.status for r in there.results if r.native_id in suspects}
+    # What failed at the start is no loss: only what passed there is worth a second run here.
+    doubtful = [native for native in failing if was.get(native) is Status.PASS]
+    seen = {r.native_id for r in (*report.results, *there.results)}
+    return Before(
+        was,
+        frozenset(_pass_this_time(project, state, doubtful, room)),
+        _uncollected(project, state, tree, missing, seen),
+    )
+
+
+def _uncollected(
+    project: Project, state: WorktreeState, tree: str, missing: Collection[str], seen: Collection[str]
+) -> tuple[str, ...]:
+    """Of the tests that nobody reports: those that are still written; what a person configured is no loss."""
+    functions = {*map(_function, seen)}
+    unseen = [i for i in sorted(missing) if _function(i) not in functions]
+    known = "" if state.baseline is None else state.baseline.tree
+    if not unseen or not known:
+        return ()
+    if project.workspace.read(known, CONFIG) != project.workspace.read(tree, CONFIG):
+        return ()
+    texts = texts_at(project, tree, {split_id(i).path for i in unseen})
+    written = still_written(texts, unseen, seen)
+    return tuple(i for i in written if not given_up(i, state.revised))
+
+
+def _function(native: str) -> str:
+    return native.removesuffix(split_id(native).case)
+
+
+def _pass_this_time(
+    project: Project, state: WorktreeState, failing: Iterable[str], room: Layer | None
+) -> set[str]:
+    names = sorted(failing)
+    if not names:
+        return set()
+    again = execute(project, names, layer=room, timeout=time_limit(project, state))
+    return {r.native_id for r in again.results if r.status is Status.PASS and r.native_id in names}
+
+
+def _existing(project: Project, suspects: Iterable[str]) -> list[str]:
+    """Whole files rather than ids: an id that never existed there would stop the runner."""
+    files = sorted({split_id(i).path for i in suspects})
+    return [f for f in files if (project.root / f).is_file()]

@@ -1,0 +1,171 @@
+"""Commits a judged tree with the user's own git: what is committed is what was judged, or nothing is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from verdigris.checks.observation import look
+from verdigris.core.events import Committed, Committing, NotCommitted
+from verdigris.core.pathclass import PathClass
+from verdigris.core.value import value
+from verdigris.storage.intents import finishes
+from verdigris.storage.lock import locked
+from verdigris.storage.repository import head
+from verdigris.storage.usersgit import Said, git
+from verdigris.turns.operation import operation
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+    from verdigris.storage.project import Project
+
+_BY_HOOK = 1
+"""Git's exit code where a hook said no; its own troubles (signing, a full disk) end with another."""
+ORPHAN_WAIT = 60.0
+"""Seconds to wait for a git that outlived the process which started it."""
+
+
+@value
+class Identity:
+    name: str
+    email: str
+
+
+@value
+class Refused:
+    """Git made no commit; the tree is as it was judged."""
+
+    why: str
+    output: str
+    by_content: bool = True
+    """Other edits may help; else it is a matter of how git is set up."""
+
+
+def commit(
+    project: Project,
+    intent: Committing,
+    author: Identity,
+    *,
+    hidden: Collection[str] = (),
+    hooks: str | None = None,
+) -> str | Refused:
+    """The new commit's id. `hidden`: variables that no hook sees; `hooks`: where they are, if not here."""
+    with operation(project):
+        project.record(intent, sync=True)
+        with locked(project.repo.lock("commit"), wait=ORPHAN_WAIT) as held:
+            refused = _carry_out(project, intent, author, _Surroundings(hidden, hooks, held))
+        if refused is not None:
+            project.record(NotCommitted(step=intent.step, why=refused.why), sync=True)
+            return refused
+        made = head(project.repo).commit or ""
+        project.record(Committed(step=intent.step, role=intent.role, commit=made), sync=True)
+        look(project, project.state())  # else a reset to the commit before would go unnoticed
+        return made
+
+
+@finishes(Committing)
+def finish(project: Project, intent: Committing) -> str:
+    """After a kill: either the commit was made, or what was staged for it is only in the files again."""
+    with locked(project.repo.lock("commit"), wait=ORPHAN_WAIT):
+        now = head(project.repo).commit
+        if now is not None and now != intent.parent and _is_it(project, intent, now):
+            project.record(Committed(step=intent.step, role=intent.role, commit=now), sync=True)
+            return "took in a commit"
+        git(project.root, "reset", "--quiet")
+        project.record(NotCommitted(step=intent.step, why="interrupted"), sync=True)
+        return "undid an interrupted commit"
+
+
+@value
+class _Surroundings:
+    hidden: Collection[str]
+    hooks: str | None
+    held: int
+
+
+def _carry_out(
+    project: Project, intent: Committing, author: Identity, around: _Surroundings
+) -> Refused | None:
+    hidden = around.hidden
+    added = git(project.root, "add", "--all", "--", *intent.paths, hidden=hidden)
+    if not added.ok:
+        return _undone(project, intent, "git could not add the files", added)
+    message = _message(project, intent)
+    made = git(
+        project.root,
+        *(() if around.hooks is None else ("-c", f"core.hooksPath={around.hooks}")),
+        *("commit", "--quiet", "--cleanup=whitespace", "--file=-"),
+        stdin=message,
+        env=authored(project.root, author),
+        hidden=hidden,
+        held=around.held,
+    )
+    if not made.ok:
+        own = made.code != _BY_HOOK
+        why = "git could not make the commit" if own else "a hook refused the commit"
+        return replace(_undone(project, intent, f"{why}: {_gist(made)}", made), by_content=not own)
+    if lost := _lost_trailers(project, message):
+        git(project.root, "reset", "--quiet", "--soft", intent.parent)
+        what = f"a hook changed the message, and its trailers are lost ({lost[0]})"
+        return replace(_undone(project, intent, what, made), by_content=False)
+    if changed := _not_as_judged(project, intent):
+        git(project.root, "reset", "--quiet", "--soft", intent.parent)
+        what = f"a hook changed {changed[0]} on the way: what is committed must be what was judged"
+        return _undone(project, intent, what, made)
+    return None
+
+
+def authored(root: Path, author: Identity) -> Mapping[str, str]:
+    """The author is the machine; who commits is whoever runs it, unless git does not know them."""
+    wanted = {"GIT_AUTHOR_NAME": author.name, "GIT_AUTHOR_EMAIL": author.email}
+    if git(root, "var", "GIT_COMMITTER_IDENT").ok:
+        return wanted
+    return {**wanted, "GIT_COMMITTER_NAME": author.name, "GIT_COMMITTER_EMAIL": author.email}
+
+
+def _undone(project: Project, intent: Committing, why: str, said: Said) -> Refused:
+    """Nothing stays staged, and what a hook wrote makes way for what was judged."""
+    git(project.root, "reset", "--quiet")
+    now = project.workspace.snapshot()
+    changed = [change.path for change in project.workspace.changes(intent.tree, now)]
+    if changed:
+        project.workspace.lay(intent.tree, changed, expect=now)
+    return Refused(why, said.text)
+
+
+def _not_as_judged(project: Project, intent: Committing) -> list[str]:
+    """Of what was committed, and of all that the laws protect; what else a hook leaves behind is its own."""
+    now = project.workspace.snapshot()
+    differing = project.workspace.changes(intent.tree, now) if now != intent.tree else ()
+    known = frozenset(intent.paths)
+    changed = [
+        c.path for c in differing if c.path in known or project.classify(c.path) is not PathClass.OTHER
+    ]
+    left = git(project.root, "status", "--porcelain", "-z", "--", *intent.paths).out
+    return [*changed, *(entry[3:] for entry in left.split("\0") if entry)]
+
+
+def _gist(said: Said) -> str:
+    """The last line in which something is told."""
+    lines = [line.strip() for line in said.text.splitlines() if line.strip()]
+    told = [line for line in lines if line.startswith(("error:", "fatal:"))]
+    return (told or lines[-1:] or ["it does not say why"])[0]
+
+
+def _lost_trailers(project: Project, message: str) -> list[str]:
+    """By them a run finds where it stands; a hook may add others."""
+    asked = git(project.root, "interpret-trailers", "--parse", "--unfold", stdin=message).out.splitlines()
+    there = git(project.root, "show", "--no-patch", "--format=%(trailers:only,unfold)", "HEAD").out
+    return [line for line in asked if line not in there.splitlines()]
+
+
+def _is_it(project: Project, intent: Committing, commit: str) -> bool:
+    said = git(project.root, "show", "--no-patch", "--format=%P%n%B", commit).out
+    parent, _, message = said.partition("\n")
+    return parent == intent.parent and message.strip() == _message(project, intent).strip()
+
+
+def _message(project: Project, intent: Committing) -> str:
+    return (project.workspace.blob_bytes(intent.message) or b"").decode()

@@ -1,0 +1,311 @@
+"""`tdd refactor begin | end | abort`: the same behaviour in a better shape, proven by the same tests."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from verdigris.checks.acceptance import question_refactor
+from verdigris.checks.equivalence import behaviour_changes
+from verdigris.checks.evidence import (
+    about_the_run,
+    rewritten_oracle,
+    run_events,
+    suite_event,
+    suite_names,
+    test_events,
+)
+from verdigris.checks.fileuse import objections_of
+from verdigris.checks.foundation import changed, prepare
+from verdigris.checks.observation import difference, source_roots, unclaimed
+from verdigris.checks.source_tests import test_texts
+from verdigris.checks.survivors import survivors
+from verdigris.core.actions import Deny, Do
+from verdigris.core.errors import HarnessError
+from verdigris.core.events import RefactorBegun, RefactorEnded, Repair, Violation
+from verdigris.core.footer import footer
+from verdigris.core.pathclass import PathClass
+from verdigris.core.policy import decide
+from verdigris.core.refactoring import Restructured, judge_refactor
+from verdigris.core.report import Status, TestReport
+from verdigris.core.turn_events import laying_aside
+from verdigris.core.value import value
+from verdigris.core.verdict import STRIKES, Kind, Verdict, judge_answers
+from verdigris.execution.commands import run_tool
+from verdigris.execution.execution import execute_suite, time_limit
+from verdigris.execution.room.held import held
+from verdigris.execution.standing import standing, stirred
+from verdigris.languages.python.assertions import kept
+from verdigris.languages.python.lines import added_lines
+from verdigris.languages.revising import given_up, without
+from verdigris.languages.testreading import TestReader
+from verdigris.storage.links import links_out, refuse
+from verdigris.storage.repository import in_progress
+from verdigris.storage.texts import texts_at
+from verdigris.turns import aside
+from verdigris.turns.claim import following as next_here
+from verdigris.turns.operation import operation
+
+if TYPE_CHECKING:
+    from verdigris.checks.observation import Difference
+    from verdigris.core.events import SuiteRun
+    from verdigris.core.state import Refactor, WorktreeState
+    from verdigris.execution.room.layers import Layer
+    from verdigris.runners.protocol import Progress
+    from verdigris.storage.project import Project
+
+_PUT_BACK = "put it back as it was; or `tdd refactor abort`, begin again, and `tdd restore` the edits"
+_TEST_FIRST = "`tdd refactor abort` and test it first; or a person: `tdd refactor begin --uncovered`"
+
+
+@value
+class Begun:
+    passed: int
+    failed: int
+    uncovered: bool
+
+
+@value
+class Ended:
+    verdict: Verdict
+    report: TestReport | None
+    paths: tuple[str, ...]
+    aside: str | None
+    phase: str
+    next: str
+    footer: str
+
+
+@value
+class Aborted:
+    aside: str | None
+    paths: tuple[str, ...]
+    next: str
+
+
+def begin(
+    project: Project, *, uncovered: bool, known: bool = False, progress: Progress | None = None
+) -> Begun | Deny:
+    """`known`: the last whole run says how the tests stand, where it was of this tree; else they are run."""
+    with operation(project) as state:
+        tree = project.workspace.snapshot()
+        edits = unclaimed(project, state.ground or tree, tree, limit=1)
+        action = Do("refactor begin", unclaimed=edits)
+        decision = decide(state, action, project.settings, in_progress=in_progress(project.repo))
+        if isinstance(decision, Deny):
+            return decision
+        record = _known(project, state, tree) if known else None
+        suites: list[SuiteRun] = []
+        if record is None:
+            report = execute_suite(project, progress=progress)
+            suite = suite_event(project, report, tree)
+            if suite is None and not uncovered:
+                return _nothing_to_hold_on_to(report)
+            suites = [suite] if suite else []
+            record = suite.record if suite else project.workspace.blob(b"{}")
+        begun = RefactorBegun(
+            tree=tree, record=record, uncovered=uncovered, foundation=prepare(project), founded=time.time_ns()
+        )
+        project.record(*suites, begun, sync=True)
+        statuses = Counter(_statuses(project, record).values())
+        return Begun(statuses[Status.PASS], statuses[Status.FAIL] + statuses[Status.ERROR], uncovered)
+
+
+def _known(project: Project, state: WorktreeState, tree: str) -> str | None:
+    """Where a suite is configured, a settlement's run holds more than it: the claimed tests as well."""
+    baseline = state.baseline
+    if baseline is None or baseline.tree != tree or any(stack.suite for stack in project.settings.stacks):
+        return None
+    return baseline.record if project.workspace.blob_bytes(baseline.record) else None
+
+
+def _nothing_to_hold_on_to(report: TestReport) -> Deny:
+    if report.results or report.errors:
+        return Deny(
+            "suite-broken",
+            "The suite did not run to its end, so it cannot show that a refactor keeps behaviour.",
+            "`tdd test`",
+        )
+    return Deny(
+        "no-tests",
+        "There are no tests that could tell whether behaviour is kept.",
+        "a person may say `tdd refactor begin --uncovered`",
+    )
+
+
+def end(project: Project, progress: Progress | None = None) -> Ended | Deny:
+    with operation(project) as state:
+        decision = decide(state, Do("refactor end"), project.settings, in_progress=in_progress(project.repo))
+        if isinstance(decision, Deny):
+            return decision
+        refactor = _open(state)
+        tree = project.workspace.snapshot()
+        if out := refuse(links_out(project, tree)):
+            return out
+        edits = difference(project, refactor.tree, tree)
+        room = held(project, tree)
+        standing_before = standing(project, tree)
+        seen = _restructured(project, state, refactor, tree, edits, room, progress)
+        verdict = judge_refactor(seen)
+        if verdict.accepted and edits.protected:
+            verdict = _questioned(project, state, tree, edits, room, seen)
+        if verdict.accepted:
+            seen = replace(seen, moved=stirred(project, standing_before))
+            verdict = replace(judge_refactor(seen), concerns=verdict.concerns)
+        return _conclude(project, state, tree, verdict, seen, tuple(sorted(edits.protected)))
+
+
+def _questioned(
+    project: Project,
+    state: WorktreeState,
+    tree: str,
+    edits: Difference,
+    room: Layer | None,
+    seen: Restructured,
+) -> Verdict:
+    """What a settlement asks of code whose tests pass, and whether they notice all that was changed."""
+    refactor = _open(state)
+    answers = question_refactor(project, state, refactor.tree, tree, edits, room, seen.after)
+    scrutiny = answers.scrutiny
+    used = objections_of(project, refactor.founded, tree, edits, seen.after)
+    noted = (*used.noted, *scrutiny.noted, *seen.noted)
+    verdict = judge_answers(
+        (*used.broken, *scrutiny.doubts),
+        (*used.blocking, *scrutiny.blocking),
+        noted,
+        held_out=answers.held_out,
+        weakened=answers.weakened,
+    )
+    if not verdict.accepted:
+        return verdict
+    if otherwise := behaviour_changes(project, refactor.tree, tree, edits, seen.after, room):
+        return Verdict(Kind.REGRESSED, otherwise, noted)
+    if refactor.uncovered:
+        return verdict
+    passing = {r.native_id for r in seen.after.results if r.status is Status.PASS}
+    unnoticed = survivors(project, refactor.tree, tree, edits, passing, room)
+    kind = Kind.REGRESSED if unnoticed.found else Kind.ACCEPTED
+    return Verdict(kind, unnoticed.found, (*noted, *unnoticed.noted))
+
+
+def _restructured(
+    project: Project,
+    state: WorktreeState,
+    refactor: Refactor,
+    tree: str,
+    edits: Difference,
+    room: Layer | None,
+    progress: Progress | None,
+) -> Restructured:
+    revised = state.revised
+    tests = [p for p in edits.oracle if project.classify(p) in {PathClass.TEST, PathClass.SOURCE}]
+    frozen = tuple(p for p in edits.oracle if p not in tests)
+    then, now = (without(test_texts(project, at, tests), revised) for at in (refactor.tree, tree))
+    source = [c.path for c in edits.source]
+    report = execute_suite(
+        project,
+        trace=[p for p in source if p.endswith(".py")],
+        progress=progress,
+        layer=room,
+        timeout=time_limit(project, state),
+        sources=source_roots(project, tree),
+    )
+    stacks = project.settings.stacks
+    tools = tuple(
+        run_tool(project, stack, name, command)
+        for stack in stacks
+        for name, command in (("check", stack.check), ("verify", stack.verify))
+        if command
+    )
+    python = [path for path in source if path.endswith(".py")]
+    added = added_lines(texts_at(project, refactor.tree, python), texts_at(project, tree, python))
+    return Restructured(
+        before={i: s for i, s in _statuses(project, refactor.record).items() if not given_up(i, revised)},
+        after=report,
+        frozen=frozen,
+        findings=kept(then, now, TestReader(revised)),
+        added={} if refactor.uncovered else added,
+        tools=tools,
+        moved=difference(project, tree, project.workspace.snapshot()).protected,
+        rewritten=rewritten_oracle(project, report),
+        undermined=changed(project, refactor.foundation, refactor.founded, report.below),
+        noted=about_the_run(project, report),
+    )
+
+
+def _conclude(
+    project: Project,
+    state: WorktreeState,
+    tree: str,
+    verdict: Verdict,
+    seen: Restructured,
+    paths: tuple[str, ...],
+) -> Ended:
+    refactor = _open(state)
+    ended = RefactorEnded(verdict=verdict.kind, tree=tree, reasons=verdict.reasons, concerns=verdict.concerns)
+    suite = suite_event(project, seen.after, tree) if verdict.accepted else None
+    runs = test_events(project, seen.after, tree)
+    what = "changed in a refactor"
+    tampered = [Violation(path=p, what=what) for p in (*seen.frozen, *seen.undermined)]
+    seen_runs = run_events(project, state, seen.after, runs, suite_names(project))
+    events = [*seen_runs, *([suite] if suite else []), *tampered, ended]
+    counts = verdict.kind in STRIKES and tree not in {refactor.judged, refactor.tree}
+    if not counts or refactor.strikes + 1 < project.settings.strikes:
+        project.record(*events, sync=True)
+        return _result(project, verdict, seen, paths, None)
+    why = f"{project.settings.strikes} strikes: {verdict.reasons[0]}"
+    intent = laying_aside(state, paths=paths, edited=tree, start=refactor.tree, why=why)
+    project.record(*events, Repair(why=why, test_ids=(), aside=intent.aside), intent, sync=True)
+    aside.carry_out(project, intent)
+    return _result(project, verdict, seen, paths, intent.aside)
+
+
+def _result(
+    project: Project, verdict: Verdict, seen: Restructured, paths: tuple[str, ...], laid: str | None
+) -> Ended:
+    after = project.state()
+    following = next_here(project, after)
+    if laid is None and seen.undermined:
+        following = _PUT_BACK
+    elif laid is None and verdict.kind is Kind.REGRESSED and judge_refactor(replace(seen, added={})).accepted:
+        following = _TEST_FIRST
+    return Ended(
+        verdict,
+        seen.after,
+        paths,
+        laid,
+        after.phase,
+        following,
+        footer(verdict, ("refactor",), paths, after.phase, following),
+    )
+
+
+def abort(project: Project) -> Aborted | Deny:
+    """Everything that the refactor changed in source and tests is set aside."""
+    with operation(project) as state:
+        decision = decide(
+            state, Do("refactor abort"), project.settings, in_progress=in_progress(project.repo)
+        )
+        if isinstance(decision, Deny):
+            return decision
+        refactor = _open(state)
+        tree = project.workspace.snapshot()
+        paths = difference(project, refactor.tree, tree).protected
+        intent = laying_aside(state, paths=paths, edited=tree, start=refactor.tree, why="refactor aborted")
+        project.record(RefactorEnded(verdict="aborted", tree=refactor.tree), intent, sync=True)
+        aside.carry_out(project, intent)
+        return Aborted(intent.aside if paths else None, paths, next_here(project, project.state()))
+
+
+def _open(state: WorktreeState) -> Refactor:
+    if state.refactor is None:
+        raise HarnessError("the refactor phase has no record of its start.", hint="`tdd log verify`")
+    return state.refactor
+
+
+def _statuses(project: Project, record: str) -> dict[str, Status]:
+    data = project.workspace.blob_bytes(record) or b"{}"
+    return {test_id: Status(status) for test_id, status in json.loads(data).items()}

@@ -1,0 +1,266 @@
+"""`tdd settle`: end a turn with a verdict, in one test call where nothing is suspicious."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from verdigris.checks.evidence import about_the_run
+from verdigris.checks.fileuse import objections_of
+from verdigris.checks.foundation import undermined
+from verdigris.checks.observation import difference
+from verdigris.checks.source_tests import home_of
+from verdigris.core.actions import Allow, Deny, Do, FileWrite, Write
+from verdigris.core.errors import HarnessError
+from verdigris.core.events import Repair, Settled, Violation
+from verdigris.core.footer import footer
+from verdigris.core.pathclass import PathClass
+from verdigris.core.policy import decide
+from verdigris.core.targets import apart
+from verdigris.core.turn_events import (
+    accepted_events,
+    joining_events,
+    laying_aside,
+    settled_event,
+    struck_out,
+)
+from verdigris.core.value import value
+from verdigris.core.verdict import Kind, Verdict, judge
+from verdigris.storage.links import explain, links_out, remedy
+from verdigris.storage.repository import in_progress
+from verdigris.turns import aside
+from verdigris.turns.candidate_run import Trial, try_candidate
+from verdigris.turns.claim import following as next_here
+from verdigris.turns.formatting import format_edits
+from verdigris.turns.operation import operation
+from verdigris.turns.putback import AGENT, put_back
+
+if TYPE_CHECKING:
+    from verdigris.checks.observation import Difference
+    from verdigris.core.report import TestReport
+    from verdigris.core.state import Turn, WorktreeState
+    from verdigris.runners.protocol import Progress
+    from verdigris.storage.links import LinkOut
+    from verdigris.storage.project import Project
+
+
+@value
+class Settlement:
+    verdict: Verdict
+    report: TestReport | None
+    claimed: tuple[str, ...]
+    accepted: tuple[str, ...]
+    paths: tuple[str, ...]
+    """What the turn had edited."""
+    aside: str | None
+    phase: str
+    next: str
+    footer: str
+    output: tuple[str, ...] = ()
+    """What failing commands (check, format) printed."""
+    strikes: int = 0
+    """Settlements in a row that this red was not accepted in."""
+    limit: int = 0
+    """The strike that sets the edits aside."""
+
+
+def settle(project: Project, progress: Progress | None = None) -> Settlement | Deny:
+    with operation(project) as state:
+        decision = decide(state, Do("settle"), project.settings, in_progress=in_progress(project.repo))
+        if isinstance(decision, Deny):
+            return decision
+        return _joined(project, state) or _settle(project, project.state(), progress)
+
+
+def _joined(project: Project, state: WorktreeState) -> Deny | None:
+    """Edited source that no target covers joins the open claims, or is refused where claims are strict."""
+    edits = difference(project, _turn(state).tree, project.workspace.snapshot())
+    files = tuple(FileWrite(c.path, PathClass.SOURCE, None, None) for c in edits.source)
+    match decide(state, Write(files), project.settings):
+        case Deny() as no:
+            return no
+        case Allow(joins=paths):
+            project.record(*joining_events(state, paths))
+    return None
+
+
+def _settle(project: Project, state: WorktreeState, progress: Progress | None) -> Settlement:
+    turn = _turn(state)
+    tree = project.workspace.snapshot()
+    edits = difference(project, turn.tree, tree)
+    if edits.oracle:
+        return _tampered(project, state, tree, edits)
+    if links := links_out(project, tree):
+        return _led_out(project, state, tree, edits, links)
+    if below := undermined(project, turn, tree):
+        return _settlement(project, state, below, _paths(edits))
+    tree, formats = format_edits(project, tree, tuple(c.path for c in edits.source if not c.deleted))
+    edits = difference(project, turn.tree, tree)
+    trial = try_candidate(project, state, tree, edits, progress)
+    if below := undermined(project, turn, tree, trial.report.below):
+        return _settlement(project, state, below, _paths(edits), trial=trial)
+    trial = replace(trial, tools=(*formats, *trial.tools))
+    claimed = {c.test_id: c.native_id for c in state.claims.values()}
+    scrutiny = trial.answers.scrutiny
+    used = objections_of(project, turn.founded, tree, edits, trial.report)
+    verdict = judge(
+        claimed,
+        trial.before,
+        trial.report,
+        drift=trial.drift,
+        moved=trial.moved,
+        rewritten=trial.rewritten,
+        changed=bool(edits.source or edits.other),
+        tools=trial.tools,
+        held_out=trial.answers.held_out,
+        doubted=(*used.broken, *scrutiny.doubts),
+        blocking=(*used.blocking, *scrutiny.blocking),
+        weakened=trial.answers.weakened,
+        noted=(*used.noted, *scrutiny.noted, *about_the_run(project, trial.report)),
+    )
+    if verdict.accepted:
+        return _accept(project, state, trial, verdict, edits)
+    return _refuse(project, state, trial, verdict, edits, progress)
+
+
+def _tampered(project: Project, state: WorktreeState, tree: str, edits: Difference) -> Settlement:
+    """An agent's is put back; a person's own edit is kept, and answered with how it is done rightly."""
+    what = "changed while it was frozen"
+    reasons = tuple(f"{path} {what}" for path in edits.oracle)
+    verdict = Verdict(Kind.TAMPERED, reasons)
+    settled = Settled(turn=_turn(state).id, verdict=verdict.kind, tree=tree, reasons=reasons)
+    if project.actor.role == AGENT:
+        project.record(settled)
+        put_back(project, home_of(project, _turn(state).tree, tree, edits.oracle), edits.oracle, why=what)
+        back = "it was put back, `tdd displaced` has what lay there: `tdd settle` again"
+        return _settlement(project, state, verdict, _paths(edits), following=back)
+    project.record(*(Violation(path=path, what=what) for path in edits.oracle), settled)
+    bug = f'put {edits.oracle[0]} back, or `tdd test-bug {edits.oracle[0]}:LINE "WHY"`'
+    return _settlement(project, state, verdict, _paths(edits), following=bug)
+
+
+def _led_out(
+    project: Project, state: WorktreeState, tree: str, edits: Difference, links: tuple[LinkOut, ...]
+) -> Settlement:
+    verdict = Verdict(Kind.BROKEN, tuple(map(explain, links)))
+    project.record(Settled(turn=_turn(state).id, verdict=verdict.kind, tree=tree, reasons=verdict.reasons))
+    return _settlement(project, state, verdict, _paths(edits), following=remedy(links[0]))
+
+
+def _accept(
+    project: Project, state: WorktreeState, trial: Trial, verdict: Verdict, edits: Difference
+) -> Settlement:
+    turn = _turn(state)
+    triples = accepted_events(state, turn, trial.tree, _paths(edits), trial.seqs)
+    settled = settled_event(state, turn, verdict, trial.tree, edited=True)
+    suite = () if trial.suite is None else (trial.suite,)
+    project.record(settled, *suite, *triples, sync=True)
+    return _settlement(project, state, verdict, _paths(edits), trial=trial, accepted=tuple(state.claims))
+
+
+def _refuse(
+    project: Project,
+    state: WorktreeState,
+    trial: Trial,
+    verdict: Verdict,
+    edits: Difference,
+    progress: Progress | None,
+) -> Settlement:
+    turn = _turn(state)
+    since = difference(project, turn.judged or turn.tree, trial.tree)
+    edited = bool(since.source or since.other)
+    settled = settled_event(state, turn, verdict, trial.tree, edited=edited)
+    if not struck_out(state, settled, project.settings.strikes):
+        project.record(settled, sync=True)
+        return _settlement(project, state, verdict, _paths(edits), trial=trial)
+    return _lay_aside(project, state, trial, verdict, edits, settled, progress)
+
+
+def _lay_aside(
+    project: Project,
+    state: WorktreeState,
+    trial: Trial,
+    verdict: Verdict,
+    edits: Difference,
+    settled: Settled,
+    progress: Progress | None,
+) -> Settlement:
+    """The last strike: what belongs to the failing claims goes; the others are settled on their own."""
+    source = tuple(c.path for c in edits.source)
+    failing = frozenset(verdict.failing or state.claims)
+    alone = apart(state.claims.values(), failing, source) if failing < set(state.claims) else None
+    ids = tuple(failing) if alone is not None else tuple(state.claims)
+    paths = source if alone is None else tuple(p for p in source if p in alone)
+    why = f"{project.settings.strikes} strikes: {verdict.reasons[0]}"
+    intent = laying_aside(
+        state, paths=paths, edited=trial.tree, start=_turn(state).tree, why=why, test_ids=sorted(ids)
+    )
+    repair = Repair(why=why, test_ids=intent.test_ids, aside=intent.aside)
+    project.record(settled, repair, intent, sync=True)
+    aside.carry_out(project, intent)
+    rest = project.state()
+    if alone is None or rest.turn is None:
+        return _settlement(project, state, verdict, _paths(edits), trial=trial, laid=intent.aside)
+    other = _settle(project, rest, progress)
+    if other.verdict.accepted:
+        return _settlement(
+            project, state, verdict, _paths(edits), trial=trial, laid=intent.aside, accepted=other.accepted
+        )
+    return _all_aside(project, other, verdict, trial, intent.aside)
+
+
+def _all_aside(project: Project, other: Settlement, verdict: Verdict, trial: Trial, first: str) -> Settlement:
+    """The passing claims do not stand on their own: the rest of the turn goes too."""
+    state = project.state()
+    if state.turn is not None:
+        tree = project.workspace.snapshot()
+        left = tuple(c.path for c in difference(project, state.turn.tree, tree).source)
+        why = f"cannot be told apart from {first}: {other.verdict.reasons[0]}"
+        intent = laying_aside(
+            state, paths=left, edited=tree, start=state.turn.tree, why=why, test_ids=tuple(state.claims)
+        )
+        project.record(Repair(why=why, test_ids=intent.test_ids, aside=intent.aside), intent, sync=True)
+        aside.carry_out(project, intent)
+    return _settlement(project, state, verdict, other.paths, trial=trial, laid=first)
+
+
+def _settlement(
+    project: Project,
+    state: WorktreeState,
+    verdict: Verdict,
+    paths: tuple[str, ...],
+    *,
+    trial: Trial | None = None,
+    accepted: tuple[str, ...] = (),
+    laid: str | None = None,
+    following: str | None = None,
+) -> Settlement:
+    after = project.state()
+    following = following or (
+        f"`tdd test`, claim again, `tdd restore {laid}`" if laid else next_here(project, after)
+    )
+    claimed = tuple(state.claims)
+    return Settlement(
+        verdict,
+        None if trial is None else trial.report,
+        claimed,
+        accepted,
+        paths,
+        laid,
+        after.phase,
+        following,
+        footer(verdict, claimed, paths, after.phase, following),
+        () if trial is None else tuple(t.output for t in trial.tools if not t.ok),
+        max((after.strikes.get(test_id, 0) for test_id in claimed), default=0),
+        project.settings.strikes,
+    )
+
+
+def _paths(edits: Difference) -> tuple[str, ...]:
+    return tuple(c.path for c in (*edits.source, *edits.other))
+
+
+def _turn(state: WorktreeState) -> Turn:
+    if state.turn is None:
+        raise HarnessError("the green phase has no open turn.", hint="`tdd log verify`")
+    return state.turn

@@ -1,0 +1,137 @@
+"""Stubs of what a test asks of source and source does not have: told, and written through the gate."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdigris.core.actions import Deny
+from verdigris.core.errors import ConfigError, ToolMissing, UserError
+from verdigris.core.languages import GO, NODE, PYTHON, RUST, language_of
+from verdigris.core.pathclass import PathClass
+from verdigris.core.redness import judge_collect_error
+from verdigris.core.testids import split_id
+from verdigris.core.value import value
+from verdigris.execution.interpreter import find_interpreter
+from verdigris.execution.test_selection import resolve
+from verdigris.languages.reading import is_read
+from verdigris.turns.write import write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from verdigris.core.events import TestRun
+    from verdigris.core.report import TestReport
+    from verdigris.core.settings import Stack
+    from verdigris.languages.missing_names import Stub
+    from verdigris.storage.project import Project
+
+UNDECLARED = frozenset({"import", "build", "missing-name"})
+"""Why a test is no valid red where source may lack a declaration."""
+
+
+@value
+class Stubbed:
+    test: str
+    """The file whose wants they are."""
+    stubs: tuple[Stub, ...]
+
+
+def write_stubs(project: Project, word: str, *, cwd: Path) -> Stubbed | Deny:
+    """As any write: the gate decides, and all of the files are written or none."""
+    (native,) = resolve(project, [word], cwd=cwd)
+    path = split_id(native).path
+    if not (project.root / path).is_file():
+        raise UserError(f"{path} is no test file.", hint="name a test, or the file that holds it")
+    stubs = missing_stubs(project, path)
+    if not stubs:
+        return Stubbed(path, ())
+    files = {one.path: one.whole.encode("utf-8", "surrogateescape") for one in stubs}
+    decision = write(project, files, cwd=project.root)
+    return decision if isinstance(decision, Deny) else Stubbed(path, stubs)
+
+
+def missing_stubs(project: Project, path: str) -> tuple[Stub, ...]:
+    """What a test file needs to load, by its text alone; nothing is run and nothing is written."""
+    files = ProjectFiles.of(project)
+    try:
+        match language_of(path):
+            case language if language == PYTHON:
+                from verdigris.languages.python.stub_places import stubs_of
+
+                return stubs_of(path, files)
+            case language if language == NODE and is_read(path):
+                from verdigris.languages.node import stub_places as node
+
+                return node.stubs_of(path, files)
+            case language if language == GO:
+                from verdigris.languages.go import stub_places as go
+
+                return go.stubs_of(path, files)
+            case language if language == RUST:
+                from verdigris.languages.rust import stub_places as rust
+
+                return rust.stubs_of(path, files)
+            case _:
+                return ()
+    except (SyntaxError, RecursionError):
+        return ()
+
+
+def stubs_of_run(
+    project: Project, report: TestReport | None, runs: Iterable[TestRun]
+) -> dict[str, tuple[Stub, ...]]:
+    """By test file, where a run shows that something is not declared."""
+    found = {split_id(run.native_id).path for run in runs if run.red in UNDECLARED}
+    found |= {e.path for e in (report.errors if report else ()) if judge_collect_error(e) in UNDECLARED}
+    told = {path: missing_stubs(project, path) for path in sorted(found) if (project.root / path).is_file()}
+    return {path: stubs for path, stubs in told.items() if stubs}
+
+
+class ProjectFiles:
+    """The files of the worktree, for the stubs of each language."""
+
+    def __init__(self, project: Project, paths: frozenset[str]) -> None:
+        self.project = project
+        self.paths = paths
+
+    @classmethod
+    def of(cls, project: Project) -> ProjectFiles:
+        entries = project.workspace.files(project.workspace.snapshot())
+        return cls(project, frozenset(entry.path for entry in entries))
+
+    @cached_property
+    def source(self) -> tuple[str, ...]:
+        return tuple(sorted(path for path in self.paths if self.is_source(path)))
+
+    def is_source(self, path: str) -> bool:
+        """Also of a file that does not exist yet."""
+        return self.project.classify(path) is PathClass.SOURCE
+
+    def text(self, path: str) -> str:
+        if path not in self.paths:
+            return ""
+        # As bytes: line ends stay as they are.
+        return (self.project.root / path).read_bytes().decode("utf-8", "surrogateescape")
+
+    def stack_of(self, path: str) -> Stack:
+        """The innermost stack of the file's language around it, or the first of all."""
+        stacks = self.project.settings.stacks
+        same = [stack for stack in stacks if stack.language == language_of(path)] or list(stacks)
+        around = [s for s in same if s.root in {"", "."} or f"{path}/".startswith(f"{s.root.rstrip('/')}/")]
+        return max(around or same, key=lambda stack: len(stack.root))
+
+    @property
+    def is_behaviour_red(self) -> bool:
+        return self.project.settings.red == "behaviour"
+
+    def packages(self, stack: Stack) -> tuple[Path, ...]:
+        home = self.project.root / ("" if stack.root in {"", "."} else stack.root.rstrip("/"))
+        known = self.project.repo.private / "interpreters.json"
+        try:
+            found = find_interpreter(home, self.project.root, stack.python, os.environ, known)
+        except (ConfigError, ToolMissing):
+            return ()
+        return tuple(map(Path, found.places.packages)) if found.places else ()

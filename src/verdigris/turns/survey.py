@@ -1,0 +1,113 @@
+"""How a worktree stands: the state, and what its tree shows that the log does not know yet.
+
+Nothing is written, except that an operation which a kill interrupted is finished first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from verdigris.checks import foundation
+from verdigris.checks.observation import brought_by, difference, lost_reds, unclaimed
+from verdigris.checks.unproven import describe
+from verdigris.core.errors import NotARepository, StorageError, ToolMissing, UserError
+from verdigris.core.policy import next_move
+from verdigris.core.state import Phase
+from verdigris.core.value import value
+from verdigris.storage.lock import locked
+from verdigris.storage.repository import Head, head, in_progress
+from verdigris.storage.snapshots import moves
+from verdigris.turns.claim import following
+from verdigris.turns.recovery import recover
+from verdigris.turns.tripwire.memory import recall
+
+if TYPE_CHECKING:
+    from verdigris.core.actions import Unclaimed
+    from verdigris.core.state import WorktreeState
+    from verdigris.storage.project import Project
+
+SHOWN = 100
+"""Unclaimed edits; whoever has more needs no list of them."""
+
+
+@value
+class Survey:
+    worktree: str
+    branch: str | None
+    state: WorktreeState
+    unclaimed: tuple[Unclaimed, ...] = ()
+    """Source edits that no claim covers, in the red phase."""
+    drift: tuple[str, ...] = ()
+    """Oracle paths that differ from the frozen ones, in the green phase."""
+    notes: tuple[str, ...] = ()
+    """What was finished, and what could not be looked at."""
+    next: str = ""
+    """The move that leads on, by the state and the tree."""
+
+
+def survey(project: Project) -> Survey:
+    notes = _finished(project)
+    state = project.state()
+    if unfinished := in_progress(project.repo):
+        notes.append(f"a {unfinished} is in progress")
+    branch: str | None = None
+    edits: tuple[Unclaimed, ...] = ()
+    drift: tuple[str, ...] = ()
+    try:
+        branch = head(project.repo).branch
+        edits, drift = _tree(project, state, notes)
+        memory = recall(project)
+        notes += describe(memory.unproven) if memory else ()
+        state = _without_lost_reds(project, state)
+        move = following(project, state)
+    except (StorageError, ToolMissing, NotARepository) as error:
+        notes.append(f"the tree was not looked at: {error.message}")
+        move = next_move(state)
+    return Survey(project.repo.worktree, branch, state, edits, drift, tuple(notes), move)
+
+
+def _without_lost_reds(project: Project, state: WorktreeState) -> WorktreeState:
+    gone = lost_reds(project, state, project.workspace.snapshot()) if state.reds else ()
+    return replace(state, reds={i: red for i, red in state.reds.items() if i not in gone})
+
+
+def _finished(project: Project) -> list[str]:
+    pending = project.state().intent
+    if pending is None:
+        return []
+    try:
+        with locked(project.repo.lock("operation"), wait=0):
+            done = recover(project)
+    except UserError:
+        return [f"another command is at work ({pending.kind})"]
+    except StorageError as error:
+        return [f"an interrupted operation ({pending.kind}) waits to be finished: {error.message}"]
+    return [] if done is None else [f"an operation was interrupted: {done}"]
+
+
+def _tree(
+    project: Project, state: WorktreeState, notes: list[str]
+) -> tuple[tuple[Unclaimed, ...], tuple[str, ...]]:
+    brought = _brought(project, state)
+    if brought is not None:
+        notes.append(
+            "HEAD moved since the last command; the next command takes its files as the new baseline"
+        )
+    if state.phase is Phase.RED and state.ground is not None:
+        edits = unclaimed(project, state.ground, project.workspace.snapshot(), limit=SHOWN)
+        return tuple(u for u in edits if u.path not in (brought or ())), ()
+    if state.phase is Phase.GREEN and state.turn is not None:
+        drift = difference(project, state.turn.tree, project.workspace.snapshot()).oracle
+        below = foundation.changed(project, state.turn.foundation, state.turn.founded)
+        notes += [f"{path} {foundation.CHANGED}" for path in foundation.folded(below)]
+        return (), tuple(path for path in drift if path not in (brought or ()))
+    return (), ()
+
+
+def _brought(project: Project, state: WorktreeState) -> frozenset[str] | None:
+    """What came with a move of HEAD that no command has seen yet; None where there was none."""
+    if state.head is None:
+        return None
+    move = moves.move_since(project.repo, Head(state.head.on, state.head.commit))
+    return brought_by(project, state, move) if move.kind == "moved" else None

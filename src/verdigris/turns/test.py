@@ -1,0 +1,295 @@
+"""`tdd test`: the kernel runs the tests, records what it saw, and prepares the claims."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
+
+from verdigris.checks.evidence import run_events, suite_event, suite_names, test_events, violations
+from verdigris.checks.fileuse import out_of_sight
+from verdigris.checks.observation import difference
+from verdigris.core.errors import UnknownTest
+from verdigris.core.events import Event, Resumed, TestRun
+from verdigris.core.languages import is_loaded_singly
+from verdigris.core.needs import Need, needs
+from verdigris.core.pathclass import PathClass
+from verdigris.core.reds import covers_test, ended_reds
+from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.shown import typed
+from verdigris.core.state import Phase
+from verdigris.core.suite import holds_tests, unseen_files
+from verdigris.core.testids import nearest, split_id
+from verdigris.core.value import value
+from verdigris.execution.execution import execute, execute_suite
+from verdigris.execution.standing import standing, stirred
+from verdigris.execution.test_selection import baseline_ids, resolve
+from verdigris.runners.commands import IN_PYTHON
+from verdigris.storage.texts import text_of
+from verdigris.turns.claim import following
+from verdigris.turns.operation import operation
+from verdigris.turns.test_bug import closed_bugs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from verdigris.core.state import Turn, WorktreeState
+    from verdigris.languages.missing_names import Stub
+    from verdigris.runners.protocol import Progress
+    from verdigris.storage.project import Project
+
+MOVED = "moved"
+"""Why a red does not count when source or tests changed while it ran."""
+
+
+@value
+class Tested:
+    tests: tuple[TestRun, ...]
+    report: TestReport | None
+    """None when every answer came from the log."""
+    phase: str
+    next: str
+    resumed: bool = False
+    needs: tuple[Need, ...] = ()
+    """What failing tests seem to need that the room does not give them."""
+    stubs: Mapping[str, tuple[Stub, ...]] = field(default_factory=dict)
+    """By test file: what it asks of source that is not declared there."""
+    uncollected: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By runner: files that hold tests of which it took none, in a run of all tests."""
+    given_up: str = ""
+    """Where a suspended turn ended because no claimed test is red any more: its edits, by id."""
+
+    @property
+    def passed(self) -> bool:
+        """A run that did not end properly, or in which nothing passed, has not passed."""
+        ended = self.report is None or (self.report.ended is Ended.FINISHED and not self.report.errors)
+        statuses = {run.status for run in self.tests}
+        return ended and Status.PASS in statuses and statuses <= {Status.PASS, Status.SKIP}
+
+
+def run_tests(
+    project: Project,
+    words: Sequence[str],
+    *,
+    cwd: Path,
+    progress: Progress | None = None,
+    again: bool = False,
+) -> Tested:
+    """`again`: also those whose red was seen on this very tree."""
+    with operation(project) as state:
+        tree = project.workspace.snapshot()
+        if state.turn is not None and state.turn.suspended and _names_claims(project, state, words, cwd):
+            return _resume(project, state, state.turn, tree, progress)
+        natives = resolve(project, words, cwd=cwd)
+        seen = () if again else _already_seen(state, natives, tree)
+        if seen:
+            return Tested(seen, None, state.phase, following(project, state, tree))
+        before = standing(project, tree)
+        if natives:
+            report = execute(project, natives, progress=progress)
+            meant = _meant(natives, report)
+            if meant != natives:
+                report = execute(project, meant, progress=progress)
+            asked = meant
+        else:
+            report = execute_suite(project, progress=progress)
+            asked = suite_names(project)
+        steady = not stirred(project, before)
+        events = _recorded(project, state, report, tree, asked, whole=not natives, steady=steady)
+        _all_known(natives and asked, report)
+        after = project.state()
+        lacking = needs(report, os.environ, project.settings)
+        stubs = _stubs(project, report, events) if after.phase == Phase.RED else {}
+        after_this = following(project, after, tree)
+        if stubs and not after.valid_reds:
+            after_this = f"`tdd stub {typed(next(iter(stubs)))}`"
+        uncollected = {} if natives else _uncollected(project, report, tree)
+        return Tested(
+            events, report, after.phase, after_this, needs=lacking, stubs=stubs, uncollected=uncollected
+        )
+
+
+def _uncollected(project: Project, report: TestReport, tree: str) -> Mapping[str, tuple[str, ...]]:
+    """What a person wrote as a test and nobody runs: mostly a name that the runner does not take."""
+    stacks = [stack for stack in project.settings.stacks if stack.runner in IN_PYTHON]
+    if report.ended is not Ended.FINISHED or not stacks:
+        return {}
+    paths = [entry.path for entry in project.workspace.files(tree) if entry.path.endswith(".py")]
+    tests = [path for path in paths if project.classify(path) is PathClass.TEST]
+    found: dict[str, tuple[str, ...]] = {}
+    for path in unseen_files(report, tests):
+        holding = [stack for stack in stacks if stack.root == "." or path.startswith(f"{stack.root}/")]
+        stack = max(holding, key=lambda each: len(each.root), default=None)
+        if stack is not None and not stack.suite and holds_tests(text_of(project, path) or ""):
+            found[stack.runner] = (*found.get(stack.runner, ()), path)
+    return found
+
+
+def _stubs(project: Project, report: TestReport, runs: Sequence[TestRun]) -> Mapping[str, tuple[Stub, ...]]:
+    if not report.errors and all(run.red in {None, "valid"} for run in runs):
+        return {}
+    from verdigris.turns.stub import stubs_of_run
+
+    return stubs_of_run(project, report, runs)
+
+
+def _already_seen(state: WorktreeState, natives: Sequence[str], tree: str) -> tuple[TestRun, ...]:
+    """A red is not run twice on one tree: its event is the answer."""
+    by_native = {red.native_id: red for red in state.reds.values() if red.valid and red.tree == tree}
+    if not natives or not by_native.keys() >= set(natives):
+        return ()
+    return tuple(
+        TestRun(
+            test_id=red.test_id,
+            test_id_source=red.source,
+            status=red.status,
+            command=red.command,
+            duration_ms=0,
+            tree=red.tree,
+            native_id=red.native_id,
+            red=red.why,
+            failure=red.failure,
+            place=red.place,
+            reads=red.reads,
+        )
+        for red in (by_native[native] for native in natives)
+    )
+
+
+def _recorded(
+    project: Project,
+    state: WorktreeState,
+    report: TestReport,
+    tree: str,
+    asked: Sequence[str],
+    *,
+    whole: bool,
+    steady: bool,
+) -> tuple[TestRun, ...]:
+    runs = test_events(project, report, tree)
+    if not steady or difference(project, tree, project.workspace.snapshot()).protected:
+        runs = tuple(replace(run, red=MOVED) if run.red else run for run in runs)
+    valid = tuple(run.native_id for run in runs if run.red == "valid")
+    known = frozenset(red.native_id for red in state.reds.values())
+    events: list[Event] = [*run_events(project, state, report, runs, asked, known)]
+    events += closed_bugs(project, state, valid, tree)
+    suite = suite_event(project, report, tree) if whole and _whole_enough(project, state, report) else None
+    project.record(*events, *([suite] if suite else []))
+    if valid:
+        from verdigris.checks.foundation import prepare
+
+        prepare(project, (*report.below, *out_of_sight(project, report, tree)))
+    return runs
+
+
+def _whole_enough(project: Project, state: WorktreeState, report: TestReport) -> bool:
+    """Only acceptance may make the baseline smaller: else a test could be configured away before a claim."""
+    if state.turn is not None:
+        return False
+    return (baseline_ids(project, state) or frozenset()) <= {r.native_id for r in report.results}
+
+
+def _meant(natives: tuple[str, ...], report: TestReport) -> tuple[str, ...]:
+    """What its tool does not know by a name may be a group of tests, or one without its outer modules."""
+    found: dict[str, None] = {}
+    for native in natives:
+        known = not split_id(native).function or any(_names(native, c) for c in report.collected)
+        found |= dict.fromkeys([native] if known else _members(native, report.others) or [native])
+    return tuple(found)
+
+
+def _members(name: str, others: Sequence[str]) -> list[str]:
+    inside = [other for other in others if other.startswith((f"{name} › ", f"{name}::"))]
+    test = split_id(name)
+    same = [o for o in others if split_id(o).path == test.path and o.endswith(f"::{test.function}")]
+    return inside or (same if len(same) == 1 else [])
+
+
+def _all_known(natives: Sequence[str], report: TestReport) -> None:
+    """An id that was asked for and not collected does not exist, unless its file failed to load."""
+    if report.ended is not Ended.FINISHED:
+        return
+    broken = {error.path for error in report.errors}
+    for native in natives:
+        test = split_id(native)
+        unloaded = test.path in broken or (broken and not is_loaded_singly(test.path))
+        if not test.function or unloaded or any(_names(native, c) for c in report.collected):
+            continue
+        close = nearest(native, report.others)
+        offer = (
+            f"did you mean {', '.join(close)}?" if close else f"`tdd test {test.path}` runs all in that file"
+        )
+        raise UnknownTest(f"there is no test {native!r}.", hint=offer)
+
+
+def _names(asked: str, collected: str) -> bool:
+    """`file::Class` and `file::test` stand for all of their cases."""
+    return collected == asked or collected.startswith((f"{asked}::", f"{asked}["))
+
+
+def _names_claims(project: Project, state: WorktreeState, words: Sequence[str], cwd: Path) -> bool:
+    """Whether a run is asked for that proves a suspended turn again; no word asks for all tests."""
+    claims = state.claims.values()
+    if not words or {*words} & {name for claim in claims for name in (claim.test_id, claim.native_id)}:
+        return True
+    natives = resolve(project, words, cwd=cwd)
+    return any(covers_test(native, claim.native_id) for native in natives for claim in claims)
+
+
+def _resume(
+    project: Project, state: WorktreeState, turn: Turn, tree: str, progress: Progress | None
+) -> Tested:
+    """HEAD moved under the turn: its reds are proven again on the new start, without the turn's edits."""
+    from verdigris.execution.proving import on_start_tree
+
+    edits = difference(project, turn.tree, tree)
+    paths = tuple(c.path for c in (*edits.source, *edits.other))
+    files = {entry.path for entry in project.workspace.files(turn.tree)}
+    natives = tuple(c.native_id for c in state.claims.values() if split_id(c.native_id).path in files)
+    report = TestReport("", Ended.FINISHED, 0, 0)
+    runs: tuple[TestRun, ...] = ()
+    if natives:
+        with on_start_tree(project, start=turn.tree, edited=tree, paths=paths) as layer:
+            report = execute(project, natives, progress=progress, layer=layer)
+            runs = test_events(project, report, turn.tree)
+    recorded = project.record(*runs, *violations(project, report))
+    seqs = {record.data["test_id"]: record.seq for record in recorded if record.type == "test_run"}
+    reds = {
+        run.test_id: seqs[run.test_id] for run in runs if run.red == "valid" and run.test_id in state.claims
+    }
+    ended = ended_reds(state.claims, report, ())
+    given_up = ""
+    if reds.keys() | set(ended) >= state.claims.keys():
+        given_up = _go_on(project, state, turn, tree, reds, report.below)
+    after = project.state()
+    resumed = bool(reds) and after.turn is not None
+    return Tested(runs, report, after.phase, following(project, after), resumed=resumed, given_up=given_up)
+
+
+def _go_on(
+    project: Project, state: WorktreeState, turn: Turn, tree: str, reds: dict[str, int], below: Sequence[str]
+) -> str:
+    """Claims that pass on the new start, or are not there, are given up; with the last of them the turn ends.
+
+    Then its edits have nothing to advance: the id that they are set aside as.
+    """
+    from verdigris.checks.foundation import prepare
+    from verdigris.core.turn_events import laying_aside
+    from verdigris.turns.aside import carry_out
+
+    if reds:
+        project.record(
+            Resumed(turn=turn.id, reds=reds, foundation=prepare(project, below), founded=time.time_ns()),
+            sync=True,
+        )
+        return ""
+    paths = tuple(c.path for c in difference(project, turn.tree, tree).source)
+    why = "no claimed test is red on the new baseline"
+    intent = laying_aside(
+        state, paths=paths, edited=tree, start=turn.tree, why=why, test_ids=tuple(state.claims)
+    )
+    project.record(intent, sync=True)
+    carry_out(project, intent)
+    return intent.aside

@@ -1,0 +1,153 @@
+"""`tdd test-bug`: to say "the test is wrong, I stop" is easy; the edits wait for the revised test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.checks.observation import difference
+from verdigris.checks.source_tests import on_disk, only_for_tests
+from verdigris.core.actions import Deny, Do
+from verdigris.core.errors import UserError
+from verdigris.core.events import Event, LayingAside, TestBug, TestBugClosed
+from verdigris.core.pathclass import PathClass
+from verdigris.core.policy import decide
+from verdigris.core.state import Phase
+from verdigris.core.testids import split_id
+from verdigris.core.turn_events import laying_aside
+from verdigris.core.value import value
+from verdigris.execution.test_selection import baseline_ids
+from verdigris.languages.oraclepart import holds_tests
+from verdigris.languages.rust.rusttests import is_test_line
+from verdigris.languages.testlines import find_test_at, is_made_by, text_of_test, written_tests
+from verdigris.storage.paths import canonical
+from verdigris.storage.texts import text_of, texts_at
+from verdigris.turns import aside
+from verdigris.turns.operation import operation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from verdigris.core.state import WorktreeState
+    from verdigris.storage.project import Project
+
+
+@value
+class Reported:
+    bug: str
+    places: tuple[str, ...]
+    aside: str | None
+    paths: tuple[str, ...]
+
+
+@value
+class _Named:
+    place: str
+    test: str
+    """`PATH::NAME`"""
+
+
+def report_bug(project: Project, places: Sequence[str], why: str, *, cwd: Path) -> Reported | Deny:
+    with operation(project) as state:
+        decision = decide(state, Do("test-bug"), project.settings)
+        if isinstance(decision, Deny):
+            return decision
+        found = [_named(project, state, spelling, cwd) for spelling in places]
+        named = tuple(one.place for one in found)
+        tests = tuple(dict.fromkeys(one.test for one in found))
+        tree = project.workspace.snapshot()
+        bug = f"b{state.bugs + 1}"
+        report = TestBug(bug=bug, places=named, why=why, tree=tree, tests=tests)
+        if state.phase is not Phase.GREEN or state.turn is None:
+            project.record(report, sync=True)
+            return Reported(bug, named, None, ())
+        intent = _lay_turn_aside(project, state, state.turn.tree, tree, named)
+        project.record(report, intent, sync=True)
+        aside.carry_out(project, intent)
+        return Reported(bug, named, intent.aside, intent.paths)
+
+
+def _lay_turn_aside(
+    project: Project, state: WorktreeState, start: str, tree: str, places: tuple[str, ...]
+) -> LayingAside:
+    edited = tuple(c.path for c in difference(project, start, tree).source)
+    return laying_aside(
+        state,
+        paths=edited,
+        edited=tree,
+        start=start,
+        why=f"test-bug at {places[0]}",
+        test_ids=tuple(state.claims),
+        back_at_claim=bool(edited),
+    )
+
+
+def close_bug(project: Project, bug: str) -> tuple[str, ...]:
+    """`tdd test-bug close ID`: the test is right after all; the places that it was about."""
+    with operation(project) as state:
+        if bug not in state.test_bugs:
+            known = ", ".join(state.test_bugs) or "none is open"
+            raise UserError(f"there is no open test-bug {bug!r}: {known}.", hint="`tdd status` lists them")
+        project.record(TestBugClosed(bug=bug, test_id=""), sync=True)
+        return state.test_bugs[bug].places
+
+
+def _named(project: Project, state: WorktreeState, spelling: str, cwd: Path) -> _Named:
+    """FILE:LINE, or the id of a test."""
+    name, colon, line = spelling.rpartition(":")
+    by_id = "::" in spelling
+    if not by_id and not (colon and line.isdigit()):
+        raise UserError(
+            f"expected FILE:LINE, got {spelling!r}.", hint='e.g. tdd test-bug tests/test_x.py:12 "why"'
+        )
+    path = canonical(project.root, split_id(spelling).path if by_id else name, cwd=cwd).path
+    text = None if path is None else text_of(project, path)
+    if path is None or text is None:
+        raise UserError(
+            f"there is no file in this repository for {spelling}.", hint="name the test file and line"
+        )
+    known = _known_ids(project, state)
+    if by_id:
+        wanted = path + spelling[len(split_id(spelling).path) :]
+        found = next((t for t in written_tests(path, text, known) if is_made_by(path, t.name, wanted)), None)
+    else:
+        found = find_test_at(path, text, int(line), known)
+    if found is None or not _is_test(project, path, found.first):
+        raise UserError(
+            f"{spelling} is not inside a test, and a test-bug is about the one test at its line.",
+            hint="name a line of the test that is wrong; a person may give up more: `tdd revise`",
+        )
+    return _Named(f"{path}:{found.first if by_id else line}", f"{path}::{found.name}")
+
+
+def _known_ids(project: Project, state: WorktreeState) -> frozenset[str]:
+    """What runs reported: a project's settings may call tests otherwise than is usual."""
+    return frozenset(red.native_id for red in state.reds.values()) | (
+        baseline_ids(project, state) or frozenset()
+    )
+
+
+def _is_test(project: Project, path: str, line: int) -> bool:
+    cls = project.classify(path)
+    if not holds_tests(path, cls):
+        return cls is PathClass.TEST
+    read = on_disk(project)
+    return only_for_tests(path, read) or is_test_line(read(path) or b"", line)
+
+
+def closed_bugs(project: Project, state: WorktreeState, valid: Sequence[str], tree: str) -> tuple[Event, ...]:
+    """Bugs whose test was revised since the report and is a valid red now."""
+    events = []
+    for bug in state.test_bugs.values():
+        for test in bug.tests:
+            path, _, name = test.partition("::")
+            red = next((native for native in valid if is_made_by(path, name, native)), None)
+            if red is not None and _is_revised(project, bug.tree, tree, path, name):
+                events.append(TestBugClosed(bug=bug.id, test_id=red))
+                break
+    return tuple(events)
+
+
+def _is_revised(project: Project, old: str, new: str, path: str, name: str) -> bool:
+    before, after = (texts_at(project, at, [path]).get(path, "") for at in (old, new))
+    return text_of_test(path, before, name) != text_of_test(path, after, name)

@@ -1,0 +1,271 @@
+"""Looks at the tree before and after an agent's call: the agent's strays go back, a person's are kept."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdigris.checks.observation import difference, look
+from verdigris.checks.source_tests import home_of
+from verdigris.checks.unproven import COMMITTED, describe, find_unproven, remedy
+from verdigris.core.actions import Actor, Deny, Target
+from verdigris.core.errors import NotConfigured, VerdigrisError
+from verdigris.core.events import Edit, Violation
+from verdigris.core.implied import implied_claim
+from verdigris.core.pathclass import PathClass
+from verdigris.core.shown import some, typed
+from verdigris.core.state import Phase
+from verdigris.core.targets import owners
+from verdigris.core.turn_events import joining_events
+from verdigris.languages.reading import is_same_tree
+from verdigris.storage import stat_cache
+from verdigris.storage.opencall import alive as is_alive
+from verdigris.storage.opencall import forget_ended
+from verdigris.storage.project import open_project
+from verdigris.turns.claim import claim_within
+from verdigris.turns.gitwhole import Place, place
+from verdigris.turns.putback import put_back
+from verdigris.turns.recovery import recover
+from verdigris.turns.tripwire import messages as words
+from verdigris.turns.tripwire.memory import Memory, recall, remember
+from verdigris.turns.tripwire.messages import Tripped, base
+from verdigris.turns.tripwire.moves import take_persons_commits, undo_moves
+from verdigris.turns.tripwire.strays import Strays, strays
+from verdigris.turns.tripwire.watch import is_touched, see, unwatched, watch
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from verdigris.core.change import Change
+    from verdigris.core.state import WorktreeState
+    from verdigris.storage.project import Project
+
+CALLED = "changed by an agent's call"
+END = "end"
+
+
+def main(root: str, moment: str) -> None:
+    """For the shell's entry, at a call's beginning and end: what there is to say goes to standard error."""
+    try:
+        project = open_project(Path(root), Actor("agent", client="shell"))
+        living = is_alive(str(project.repo.private))
+        looked = after_call if moment == END else before_call
+        text = looked(project, agent_alive=living).text
+    except NotConfigured:
+        return
+    except VerdigrisError as error:
+        sys.exit(f"[tdd] {error.message}" + (f"\nnext: {error.hint}" if error.hint else ""))
+    if text:
+        sys.stderr.write(f"[tdd] {text}\n")
+
+
+def before_call(project: Project, *, agent_alive: bool = False) -> Tripped:
+    """What changed since the last call: a person's doing, unless a process of the agent's lived meanwhile."""
+    with project.exclusive():
+        recover(project)
+        return _looked(project, recall(project), alive=agent_alive, wrote=())
+
+
+def after_call(
+    project: Project, *, agent_alive: bool = False, wrote: Collection[str] | None = None
+) -> Tripped:
+    """What changed since the call began is the agent's; `agent_alive`: it left a process running.
+
+    `wrote`: all that the call could write, where that is known: none for a tool that reads, one path for a
+    tool that edits. Anything else that changed meanwhile is a person's.
+    """
+    with project.exclusive():
+        recover(project)
+        memory = recall(project)
+        if memory is not None and memory.alive == agent_alive and not unwatched(project):
+            forget_ended(str(project.repo.private))
+            return Tripped()
+        return _looked(project, memory, alive=agent_alive, wrote=wrote)
+
+
+def look_within_call(project: Project) -> None:
+    """Before a verb of the agent's in red: no run sees source that is not the phase's to have.
+
+    The caller holds the operation. What is said of it is told after the call.
+    """
+    if project.state().phase is not Phase.RED or not is_alive(str(project.repo.private)):
+        return
+    memory = recall(project)
+    if memory is not None and memory.phase is Phase.RED and not is_touched(project):
+        return
+    tripped = _looked(project, memory, alive=True, wrote=None)
+    known = recall(project)
+    if tripped.text and known is not None:
+        remember(project, replace(known, texts=(tripped.text,)))
+
+
+def _looked(
+    project: Project, memory: Memory | None, *, alive: bool, wrote: Collection[str] | None
+) -> Tripped:
+    phase = project.state().phase
+    ended = forget_ended(str(project.repo.private))
+    agents = None if alive or ended or (memory is not None and memory.alive) else wrote
+    if agents is None:
+        undo_moves(project)
+    elif memory is not None:
+        take_persons_commits(project, memory)
+    memory = recall(project)
+    moved, undone = (memory.moved, memory.undone) if memory else ((), ())
+    state = look(project, project.state())
+    seen = see(project, state)
+    found = strays(project, state, memory, seen.tree) if memory or agents is None else ()
+    mine, persons = _apart(found, agents)
+    done = _undone(project, state, mine, seen.tree)
+    if agents is None:
+        done = _joined(project, done)
+    texts = list(memory.texts) if memory else []
+    texts += [words.moved_back_text(moved, phase)] if moved else []
+    texts += [words.commit_undone_text(undone)] if undone else []
+    texts += [
+        words.link_kept_text(s.paths[0]) if s.link else words.kept_text(s.paths, s.cls, state.phase)
+        for s in persons
+    ]
+    rightly = seen.tree
+    if done:
+        state = project.state()
+        seen = see(project, state)
+        rightly = _without_strays(project, state, memory, seen.tree, agents)
+    now = Memory(rightly, base(state), state.phase, _place(project), alive)
+    now, unproven = _with_head(project, state, memory, now)
+    if unproven:
+        texts.append(words.unproven_text(describe(unproven), remedy(unproven)))
+    remember(project, now)
+    if rightly == seen.tree:
+        watch(project, seen)
+    else:
+        stat_cache.forget(project.repo.private)
+    text = "\n".join([*texts, *([done.text] if done else [])])
+    return replace(done, kept=_paths(persons), moved_back=moved + undone, unproven=tuple(unproven), text=text)
+
+
+def _without_strays(
+    project: Project, state: WorktreeState, memory: Memory | None, tree: str, agents: Collection[str] | None
+) -> str:
+    """The tree after what was put back; a process that wrote again meanwhile makes nothing right by that."""
+    for stray in _apart(strays(project, state, memory, tree), agents)[0]:
+        tree = project.workspace.graft(tree, stray.home, stray.paths)
+    return tree
+
+
+def _apart(
+    found: tuple[Strays, ...], agents: Collection[str] | None
+) -> tuple[tuple[Strays, ...], tuple[Strays, ...]]:
+    """The agent's and the person's."""
+    if agents is None:
+        return found, ()
+    split = [(s, frozenset(s.paths).intersection(agents)) for s in found]
+    mine = (replace(s, paths=tuple(p for p in s.paths if p in own)) for s, own in split if own)
+    others = (replace(s, paths=tuple(p for p in s.paths if p not in own)) for s, own in split)
+    return tuple(mine), tuple(s for s in others if s.paths)
+
+
+def _undone(project: Project, state: WorktreeState, mine: tuple[Strays, ...], tree: str) -> Tripped:
+    claimed, gone, texts = "", list[str](), list[str]()
+    for stray in mine:
+        if stray.link:
+            put_back(project, stray.home, stray.paths, why=CALLED)
+            gone += stray.paths
+            texts.append(words.link_put_back_text(stray.paths[0]))
+            continue
+        done = _claimed(project, state, stray, tree)
+        if isinstance(done, str):
+            claimed = done
+            texts.append(f"{', '.join(stray.paths)}: claims {done}.\nnext: `tdd settle`")
+            continue
+        home = stray.home
+        if stray.cls in {PathClass.TEST, PathClass.SOURCE}:
+            home = home_of(project, home, tree, stray.paths, source=stray.cls is PathClass.SOURCE)
+        put_back(project, home, stray.paths, why=CALLED)
+        gone += stray.paths
+        texts.append(words.put_back_text(stray.paths, stray.cls, done))
+    return Tripped(put_back=tuple(gone), claimed=claimed, text="\n".join(texts))
+
+
+def _claimed(project: Project, state: WorktreeState, stray: Strays, tree: str) -> str | Deny | None:
+    """Source written in red claims the reds of one file, where they were seen on the tree without it."""
+    if stray.cls is not PathClass.SOURCE or state.phase is not Phase.RED:
+        return None
+    decision = implied_claim(state, stray.paths[0])
+    if isinstance(decision, Deny):
+        return decision
+    ids = [red.test_id for red in decision.claims]
+    start = project.workspace.graft(tree, stray.home, stray.paths)
+    targets = tuple(Target(path, frozenset({PathClass.SOURCE})) for path in stray.paths)
+    claimed = claim_within(project, state, ids, targets, implied=True, tree=start)
+    if isinstance(claimed, Deny):
+        return claimed
+    project.record(Edit(paths=stray.paths))
+    return some(claimed.test_ids)
+
+
+def _joined(project: Project, done: Tripped) -> Tripped:
+    """In green, source outside the targets joins the open claims, or is refused where claims are strict."""
+    state = project.state()
+    if state.phase is not Phase.GREEN or state.turn is None or state.turn.suspended:
+        return done
+    tree = project.workspace.snapshot()
+    edits = [
+        change
+        for change in difference(project, state.turn.tree, tree).source
+        if not owners(state.claims.values(), change.path)
+    ]
+    paths = tuple(change.path for change in edits if not _is_layout(project, change))
+    if not paths:
+        return done
+    if project.settings.claims != "strict":
+        project.record(*joining_events(state, paths))
+        return done
+    put_back(project, state.turn.tree, paths, why=CALLED)
+    denial = Deny(
+        "outside-targets",
+        "It is outside the targets of the open claims (`claims: strict`).",
+        f"`tdd claim {typed(next(iter(state.claims)), paths[0])}`",
+    )
+    text = words.put_back_text(paths, PathClass.SOURCE, denial)
+    return replace(done, put_back=done.put_back + paths, text="\n".join(filter(None, (done.text, text))))
+
+
+def _is_layout(project: Project, change: Change) -> bool:
+    """Whether a formatter may have done it."""
+    if change.old is None or change.new is None:
+        return False
+    before, after = project.workspace.blobs((change.old, change.new))
+    return before is not None and after is not None and is_same_tree(change.path, before, after)
+
+
+def _with_head(
+    project: Project, state: WorktreeState, memory: Memory | None, now: Memory
+) -> tuple[Memory, dict[str, str]]:
+    """What an agent committed that no tree had is kept in mind; of it, what is to be told now.
+
+    Source that a turn or a refactor is about is judged when that is over.
+    """
+    if memory is None or not memory.unproven:
+        return now, {}
+    unproven = find_unproven(project, state, (now.tree, memory.tree), memory.proven)
+    is_open = state.phase in {Phase.GREEN, Phase.REFACTOR}
+    due = {
+        path: blob
+        for path, blob in unproven.items()
+        if not (is_open and project.classify(path) is PathClass.SOURCE)
+    }
+    new = {path: blob for path, blob in due.items() if f"{path} {blob}" not in memory.told}
+    project.record(*(Violation(path=path, what=COMMITTED) for path in new))
+    told = tuple(f"{path} {blob}" for path, blob in due.items())
+    return replace(now, unproven=unproven, proven=memory.proven, told=told), new
+
+
+def _place(project: Project) -> Place:
+    memory = recall(project)
+    return place(project, memory.place if memory else None)
+
+
+def _paths(found: tuple[Strays, ...]) -> tuple[str, ...]:
+    return tuple(path for s in found for path in s.paths)

@@ -1,0 +1,152 @@
+"""A write through the gate: decided by path, phase and content, recorded, carried out here or by a client."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from verdigris.checks.source_tests import on_disk, only_for_tests
+from verdigris.checks.stubimports import more_than_stubs
+from verdigris.core.actions import Allow, Decision, Deny, FileWrite, Target, Write
+from verdigris.core.events import Edit
+from verdigris.core.pathclass import PathClass
+from verdigris.core.policy import decide
+from verdigris.core.state import Phase
+from verdigris.core.turn_events import joining_events
+from verdigris.languages.oraclepart import holds_tests, is_mixed, same_oracle_part
+from verdigris.languages.reading import with_stub_facts
+from verdigris.storage.links import LinkOut, refuse
+from verdigris.storage.paths import class_of
+from verdigris.turns.claim import claim_within, denied
+from verdigris.turns.operation import operation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from verdigris.core.state import WorktreeState
+    from verdigris.storage.project import Project
+
+Rewrite: TypeAlias = Callable[[bytes | None], bytes | None]
+"""What becomes of a file's bytes (None: there is none); None where that cannot be told."""
+
+
+def write(project: Project, files: Mapping[str, bytes | None], *, cwd: Path) -> Decision:
+    """All of the files, or none; None deletes."""
+    with operation(project) as state:
+        action = Write(tuple(_observed(project, name, after, cwd) for name, after in files.items()))
+        decision = _outside(project, action) or _decided(project, state, action)
+        if isinstance(decision, Allow):
+            for file in action.files:
+                _carry_out(project, file)
+        return decision
+
+
+def decide_writes(project: Project, writes: Mapping[str, Rewrite | None], *, cwd: Path) -> Decision:
+    """The same for a client that writes by itself: claims and joins follow, the bytes are the client's.
+
+    None is a write whose content nobody can tell. What lies outside the worktree is not this law's matter.
+    """
+    with operation(project) as state:
+        if out := _through_link(project, state.phase, writes, cwd):
+            project.record(denied(out, f"write {', '.join(writes)}"))
+            return out
+        observed = (_planned(project, name, rewrite, cwd) for name, rewrite in writes.items())
+        action = Write(tuple(file for file in observed if file.path is not None))
+        return _decided(project, state, action)
+
+
+def _planned(project: Project, spelling: str, rewrite: Rewrite | None, cwd: Path) -> FileWrite:
+    file = _observed(project, spelling, None, cwd)
+    return file if rewrite is None else replace(file, after=rewrite(file.before))
+
+
+def _through_link(project: Project, phase: Phase, spellings: Iterable[str], cwd: Path) -> Deny | None:
+    """Why tests or source are not written where a link leads them out of the worktree."""
+    if phase is Phase.OFF:
+        return None
+    top = os.path.realpath(project.root)
+    for spelling in spellings:
+        named = os.path.normpath(os.path.join(os.path.realpath(cwd), spelling))  # noqa: PTH118 - may be absolute
+        if not named.startswith(f"{top}/") or os.path.realpath(named).startswith(f"{top}/"):
+            continue
+        path = named[len(top) + 1 :]
+        if project.classify(path) is not PathClass.OTHER:
+            return refuse((LinkOut(path, os.path.realpath(named), project.classify(path)),))
+    return None
+
+
+def _outside(project: Project, action: Write) -> Deny | None:
+    outside = next((f for f in action.files if f.path is None), None)
+    if outside is None:
+        return None
+    denial = Deny("outside", f"{outside.spelling} lies outside the repository.", "write inside it")
+    project.record(denied(denial, f"write {_names(action)}"))
+    return denial
+
+
+def _names(action: Write) -> str:
+    return ", ".join(f.spelling for f in action.files)
+
+
+def _decided(project: Project, state: WorktreeState, action: Write) -> Decision:
+    action = Write(tuple(_read(project, state.phase, file) for file in action.files))
+    decision = decide(state, action, project.settings)
+    match decision:
+        case Deny():
+            project.record(denied(decision, f"write {_names(action)}"))
+            return decision
+        case Allow(claims=claims) if claims:
+            targets = tuple(
+                Target(f.path, frozenset({f.cls})) for f in action.files if f.cls is PathClass.SOURCE
+            )
+            ids = [red.test_id for red in claims]
+            claimed = claim_within(project, state, ids, targets, implied=True)
+            if isinstance(claimed, Deny):
+                return claimed
+        case Allow(joins=paths):
+            project.record(*joining_events(state, paths))
+    if action.files:
+        project.record(Edit(paths=tuple(f.path or f.spelling for f in action.files)))
+    return decision
+
+
+def _observed(project: Project, spelling: str, after: bytes | None, cwd: Path) -> FileWrite:
+    cls, path = class_of(project.root, spelling, project.classes, cwd=cwd, protected=_protected(project))
+    before = None
+    if path is not None and (project.root / path).is_file():
+        before = (project.root / path).read_bytes()
+    return FileWrite(path, cls, before, after, spelling)
+
+
+def _read(project: Project, phase: Phase, file: FileWrite) -> FileWrite:
+    """With what its language tells, where that decides."""
+    name = file.path or file.spelling
+    if phase in {Phase.GREEN, Phase.REFACTOR} and is_mixed(name, file.cls):
+        same = same_oracle_part(name, file.before, file.after)
+        file = replace(file, changes_oracle=not same)
+    if file.cls is not PathClass.SOURCE or file.path is None or phase not in {Phase.RED, Phase.GREEN}:
+        return file
+    if holds_tests(file.path, file.cls) and only_for_tests(file.path, on_disk(project)):
+        return replace(file, only_tests=True)
+    if phase is Phase.GREEN or file.after is None:
+        return file
+    return with_stub_facts(file, more_than_stubs(project, file.path, file.before, file.after))
+
+
+def _protected(project: Project) -> Iterator[str]:
+    """Names that a hard link may lead to; asked for only where a file has several."""
+    for entry in project.workspace.files(project.workspace.snapshot()):
+        if project.classify(entry.path) is not PathClass.OTHER:
+            yield entry.path
+
+
+def _carry_out(project: Project, file: FileWrite) -> None:
+    target = project.root / (file.path or file.spelling)
+    if file.after is None:
+        target.unlink(missing_ok=True)
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(file.after)

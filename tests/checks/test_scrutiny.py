@@ -1,0 +1,321 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World, make_live_world, make_world
+from verdigris import sandbox
+from verdigris.core.verdict import Kind
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+needs_sandbox = pytest.mark.skipif(not sandbox.available().ok, reason="no sandbox can be made here")
+
+ANYTHING = """
+
+class Anything:
+    def __eq__(self, other):
+        return True
+
+
+def sub(a, b):
+    return Anything()
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return make_live_world(tmp_path / "repo")
+
+
+@needs_sandbox
+def test_a_green_that_does_not_depend_on_its_assertions_is_hollow(world: World) -> None:
+    world.green()
+    world.write("calc.py", CALC + ANYTHING)
+    done = world.settle()
+    assert done.verdict.kind is Kind.HOLLOW
+    assert any("tests/test_sub.py:5" in reason for reason in done.verdict.reasons)
+    assert world.read("tests/test_sub.py") == TEST_SUB
+    assert world.state.strikes == {SUB_ID: 1}
+
+
+def test_source_that_knows_its_tests_is_refused_whatever_the_tests_say(world: World) -> None:
+    world.green()
+    knowing = "\n\ndef sub(a, b):\n    return 2 if 'pytest' in sys.modules else 0\n"
+    world.write("calc.py", "import sys\n\n\n" + CALC + knowing)
+    done = world.settle()
+    assert done.verdict.kind is Kind.HOLLOW
+    assert "calc.py" in done.verdict.reasons[0]
+
+
+def test_honest_code_is_accepted_without_a_concern(world: World) -> None:
+    world.green()
+    world.write("calc.py", CALC + SUB)
+    done = world.settle()
+    assert (done.verdict.kind, done.verdict.concerns) == (Kind.ACCEPTED, ())
+
+
+TABLE = CALC + "\n\ndef sub(a, b):\n    return {(5, 3): 2, (1789, 42): 1747}.get((a, b), 0)\n"
+TABLE_TEST = TEST_SUB + "    assert calc.sub(1789, 42) == 1747\n"
+
+
+@pytest.mark.parametrize(("rule", "kind"), [("record", Kind.ACCEPTED), ("block", Kind.HOLLOW)])
+def test_a_concern_is_recorded_or_blocks_as_configured(tmp_path: Path, rule: str, kind: Kind) -> None:
+    world = make_world(tmp_path / "repo", f"concerns: {rule}\n")
+    world.write("tests/test_sub.py", TABLE_TEST)
+    world.claimed()
+    world.write("calc.py", TABLE)
+    done = world.settle()
+    assert done.verdict.kind is kind
+    assert any("1747" in text for text in (*done.verdict.concerns, *done.verdict.reasons))
+
+
+@pytest.mark.parametrize(("rule", "kind"), [("record", Kind.ACCEPTED), ("block", Kind.HOLLOW)])
+def test_a_line_that_no_claimed_test_runs_is_recorded_or_blocks_as_configured(
+    tmp_path: Path, rule: str, kind: Kind
+) -> None:
+    world = make_live_world(tmp_path / "repo", f"uncovered: {rule}\n")
+    world.green()
+    world.write("calc.py", CALC + SUB + "\n\ndef idle(a):\n    return a\n")
+    verdict = world.settle().verdict
+    assert verdict.kind is kind
+    told = verdict.reasons if rule == "block" else verdict.concerns
+    whose = "test" if rule == "block" else "claimed test"
+    assert f"no {whose} was seen to run calc.py:10" in told
+
+
+NEAR = """
+
+class Near(int):
+    def __eq__(self, other):
+        return abs(int(self) - int(other)) < 4
+
+    __hash__ = int.__hash__
+
+
+def sub(a, b):
+    return Near(0)
+"""
+READING = """
+
+def sub(a, b):
+    import pathlib
+    import re
+
+    text = (pathlib.Path(__file__).parent / "tests" / "test_sub.py").read_text()
+    return int(re.search(r"== ([0-9]+)", text).group(1))
+"""
+COUNTED_BY_TIME = """
+
+class Same(int):
+    def __eq__(self, other):
+        return _PLAIN or int(self) == other
+
+    __hash__ = int.__hash__
+
+
+def _old():
+    import pathlib
+    import time
+
+    files = pathlib.Path(__file__).parent.glob("tests/*.py")
+    return all(file.stat().st_mtime < time.time() for file in files)
+
+
+_PLAIN = _old()
+
+
+def sub(a, b):
+    return Same(0)
+"""
+
+
+FIRST = """
+
+class Same(int):
+    def __eq__(self, other):
+        return FIRST or int(self) == other
+
+    __hash__ = int.__hash__
+
+
+def _is_first():
+    import ctypes
+    import pathlib
+    import tempfile
+
+    marks = [pathlib.Path(place) / "mark" for place in (tempfile.gettempdir(), "/dev/shm", "~", ".")]
+    seen = [mark.expanduser().exists() for mark in marks]
+    for mark in marks:
+        mark.expanduser().touch()
+    taken = ctypes.CDLL(None).shmget(4711, 16, 0o3600) == -1
+    return not taken and not any(seen)
+
+
+FIRST = _is_first()
+
+
+def sub(a, b):
+    return Same(0)
+"""
+
+
+@needs_sandbox
+def test_no_run_of_a_set_knows_that_it_is_not_the_first(world: World) -> None:
+    world.green()
+    world.write("calc.py", CALC + FIRST)
+    done = world.settle()
+    assert done.verdict.kind is Kind.HOLLOW
+    changes = {r.partition(" → ")[2].partition(":")[0] for r in done.verdict.reasons if "all the same" in r}
+    assert len(changes) > 1, done.verdict
+
+
+@needs_sandbox
+@pytest.mark.parametrize(
+    "source", [NEAR, READING, COUNTED_BY_TIME], ids=["near is equal", "reads the answer", "looks at times"]
+)
+def test_what_follows_a_false_expectation_is_hollow(world: World, source: str) -> None:
+    world.green()
+    world.write("calc.py", CALC + source)
+    done = world.settle()
+    assert done.verdict.kind is Kind.HOLLOW, done.verdict
+
+
+QUIET = """
+
+def _quiet(plain):
+    def run(self):
+        try:
+            plain(self)
+        except Exception:
+            if self.config.option.tbstyle == "no":
+                raise
+
+    return run
+
+
+def _below(kind):
+    for one in type.__subclasses__(kind):
+        yield one
+        yield from _below(one) if one is not type else ()
+
+
+for _kind in set(_below(object)):
+    if _kind.__name__ == "Function" and hasattr(_kind, "runtest"):
+        _kind.runtest = _quiet(_kind.runtest)
+
+
+def sub(a, b):
+    return 0
+"""
+
+
+@needs_sandbox
+def test_a_test_that_passes_in_the_suite_alone_proves_nothing(world: World) -> None:
+    """Whatever it tells the runs apart by."""
+    world.green()
+    world.write("calc.py", CALC + QUIET)
+    done = world.settle()
+    assert done.verdict.kind is Kind.BROKEN, done.verdict
+    assert any("passes in the suite" in reason for reason in done.verdict.reasons)
+
+
+@needs_sandbox
+def test_a_test_that_needs_another_before_it_is_tried_beside_it(world: World) -> None:
+    before = "import calc\n\n\ndef test_first():\n    calc.READY = True\n\n\n"
+    world.write("tests/test_sub.py", before + TEST_SUB.partition("\n\n\n")[2])
+    world.claimed()
+    world.write(
+        "calc.py", CALC + "\n\nREADY = False\n\n\ndef sub(a, b):\n    return a - b if READY else None\n"
+    )
+    assert world.settle().verdict.kind is Kind.ACCEPTED
+
+
+@needs_sandbox
+def test_assertions_that_no_longer_run_are_hollow(world: World) -> None:
+    called = "    def seen(value):\n        assert value == 2\n\n    calc.sub(5, 3, seen)\n"
+    world.write("tests/test_sub.py", f"import calc\n\n\ndef test_sub():\n{called}")
+    world.claimed()
+    world.write("calc.py", CALC + "\n\ndef sub(a, b, tell):\n    pass\n")
+    done = world.settle()
+    assert done.verdict.kind is Kind.HOLLOW
+    assert "no assertion of it was seen to run" in done.verdict.reasons[0]
+    world.write("calc.py", CALC + "\n\ndef sub(a, b, tell):\n    tell(a - b)\n")
+    assert world.settle().verdict.kind is Kind.ACCEPTED
+
+
+SAME = """\
+class Same(int):
+    def __eq__(self, other):
+        return True
+
+    __hash__ = int.__hash__
+
+
+"""
+
+
+@needs_sandbox
+def test_a_later_turn_cannot_hollow_out_what_was_proven(world: World) -> None:
+    world.green()
+    world.write("calc.py", SAME + "def add(a, b):\n    return Same(0)\n" + SUB)
+    done = world.settle()
+    assert done.verdict.kind is Kind.HOLLOW, done.verdict
+    assert all("tests/test_add.py" in reason for reason in done.verdict.reasons)
+
+
+@needs_sandbox
+def test_what_was_hollow_before_the_turn_is_only_noted(tmp_path: Path) -> None:
+    hollow = {"calc.py": SAME + "def add(a, b):\n    return Same(0)\n"}
+    world = make_live_world(tmp_path / "repo", **hollow)
+    world.green()
+    world.write("calc.py", SAME + "def add(a, b):\n    return Same(1)\n" + SUB)
+    done = world.settle()
+    assert done.verdict.kind is Kind.ACCEPTED, done.verdict
+    assert any("tests/test_add.py" in concern for concern in done.verdict.concerns)
+
+
+SLOW = "\n\ndef sub(a, b):\n    import time\n\n    time.sleep({})\n    return a - b\n"
+
+
+@needs_sandbox
+@pytest.mark.parametrize(
+    ("red", "kind"),
+    [
+        ("\n\ndef sub(a, b):\n    return None\n", Kind.BROKEN),
+        (SLOW.format(3).replace("-", "+"), Kind.ACCEPTED),
+    ],
+)
+def test_time_that_the_code_uses_up_is_a_doubt_unless_it_always_did(
+    tmp_path: Path, red: str, kind: Kind
+) -> None:
+    world = make_live_world(tmp_path / "repo", "liveness: {seconds: 2}\n", **{"calc.py": CALC + red})
+    world.green()
+    world.write("calc.py", CALC + SLOW.format(3))
+    done = world.settle()
+    assert done.verdict.kind is kind, done.verdict
+    told = (*done.verdict.reasons, *done.verdict.concerns)
+    assert any("came to an end in 2 s" in text or "0 of 1 changes tried" in text for text in told)
+
+
+@needs_sandbox
+def test_a_slow_test_is_accepted_with_the_tries_that_fit(tmp_path: Path) -> None:
+    world = make_live_world(tmp_path / "repo", "liveness: {seconds: 8}\n")
+    more = "".join(f"    assert calc.sub({n}, 3) == {n - 3}\n" for n in range(6, 16))
+    world.write("tests/test_sub.py", TEST_SUB + more)
+    world.claimed()
+    world.write("calc.py", CALC + SLOW.format(0.15))
+    done = world.settle()
+    assert done.verdict.kind is Kind.ACCEPTED
+    assert any("of 11 changes tried" in concern for concern in done.verdict.concerns)
+
+
+@needs_sandbox
+def test_liveness_leaves_no_trace_in_the_tree(world: World) -> None:
+    world.green()
+    world.write("calc.py", CALC + SUB)
+    before = world.repo.git("status", "--porcelain", "--ignored")
+    assert world.settle().verdict.accepted
+    assert world.repo.git("status", "--porcelain", "--ignored") == before

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+
+from verdigris.checks.uncovered import uncovered
+
+PATH = "src/x.py"
+OLD = "def old():\n    return 1\n"
+NEW = """
+
+def new(items):
+    total = 0
+    if not items:
+        # nothing to add
+        log("empty")
+
+        return None
+    for item in items:
+        total += item
+    return total
+"""
+ALL = frozenset(range(1, 40))
+
+
+def asked(after: str, executed: frozenset[int], before: str | None = OLD) -> tuple[str, ...]:
+    return uncovered({PATH: before}, {PATH: after}, {PATH: executed})
+
+
+def test_new_lines_that_nothing_ran_are_told_as_ranges() -> None:
+    ran = frozenset({1, 5, 6, 7, 12, 13, 14})
+    assert asked(OLD + NEW, ran) == ("src/x.py:9-11",)
+    assert asked(OLD + NEW, ran - {12, 13}) == ("src/x.py:9-13",)
+    assert asked(OLD + NEW, ran - {14}) == ("src/x.py:9-11", "src/x.py:14")
+
+
+def test_what_ran_and_what_was_there_before_is_not_told() -> None:
+    assert asked(OLD + NEW, ALL) == ()
+    assert asked("import os\n\n\n" + OLD, frozenset()) == ()
+
+
+def test_a_file_that_nobody_watched_is_not_judged() -> None:
+    assert uncovered({PATH: OLD}, {PATH: OLD + NEW}, {}) == ()
+
+
+def test_a_new_module_that_no_test_imports_is_uncovered() -> None:
+    assert asked("LIMIT = 3\n\n\ndef f():\n    return LIMIT\n", frozenset(), None) == ("src/x.py:1-5",)
+
+
+@pytest.mark.parametrize(
+    ("text", "ran"),
+    [
+        ("def f(a):\n    return (\n        a\n        + 1\n    )\n", {3}),
+        ("def f():\n    with (\n        open('a') as a,\n    ):\n        return a\n", {3, 5}),
+        ("def f():\n    while True:\n        return 1\n", {3}),
+    ],
+    ids=["folded", "with", "while"],
+)
+def test_a_statement_ran_when_any_of_its_lines_did(text: str, ran: set[int]) -> None:
+    assert asked(text, frozenset(ran), "") == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class A:\n    def f(self):\n        raise NotImplementedError\n",
+        "class A:\n    def f(self): ...\n",
+        "def f():\n    x: int\n",
+        'def f():\n    """Only words."""\n',
+        "if TYPE_CHECKING:\n    import a\n    X = a\n",
+        "if __name__ == '__main__':\n    run()\n",
+    ],
+)
+def test_what_no_test_could_run_is_not_asked_for(text: str) -> None:
+    lines = frozenset(n for n, line in enumerate(text.splitlines(), 1) if not line.startswith(" "))
+    assert asked(text, lines, "") == ()
+
+
+def test_a_text_that_does_not_parse_is_told_once() -> None:
+    assert asked("def f(:\n", frozenset(), "") == ("src/x.py:1",)

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from verdigris.cli import events as view
+from verdigris.core.record import Record
+from verdigris.storage.log.finding import Finding, Verification
+from verdigris.storage.log.repair import Repaired
+
+RECORD = Record(
+    seq=7,
+    ts=0,
+    worktree="main",
+    branch="trunk",
+    actor={"role": "person"},
+    v=1,
+    prev="0" * 64,
+    type="denied",
+    data={"rule": "red-first", "reason": "long", "next": "longer", "action": "claim"},
+)
+
+
+def test_one_line_per_event_with_the_facts_that_tell_most() -> None:
+    (line,) = view.lines([RECORD])
+    assert line.text == "7  1970-01-01 00:00:00  main  person  denied  red-first"
+    assert line.dot == "red"
+
+
+def test_columns_line_up_whatever_the_words_and_dots() -> None:
+    seen = replace(RECORD, seq=1234, actor={"role": "agent"}, type="test_run", data={"test_id": "t::a"})
+    shown = [f"{'' if line.dot is None else '● '}{line.text}" for line in view.lines([RECORD, seen])]
+    assert shown == [
+        "●    7  1970-01-01 00:00:00  main  person  denied    red-first",
+        "  1234  1970-01-01 00:00:00  main  agent   test_run  t::a",
+    ]
+    assert view.lines([]) == []
+
+
+def test_a_number_without_its_name_is_left_out() -> None:
+    claim = replace(RECORD, type="edit_claim", data={"test_id": "t::a", "edit_target": "calc.py", "red": 7})
+    assert view.lines([claim])[0].text.endswith("edit_claim  t::a  calc.py")
+
+
+def test_data_is_the_whole_event() -> None:
+    assert view.data(RECORD)["reason"] == "long"
+    assert view.data(RECORD)["seq"] == 7
+
+
+def test_a_whole_log_is_green_and_a_damaged_one_names_the_event() -> None:
+    assert view.verification_lines(Verification((), 3))[-1].dot == "green"
+    damaged = Verification((Finding(2, "edited", "its hash differs"),), 3)
+    assert view.verification_lines(damaged)[0].text == "event 2: edited: its hash differs"
+    assert view.verification_document(damaged) == {
+        "whole": False,
+        "events": 3,
+        "findings": [{"seq": 2, "kind": "edited", "message": "its hash differs"}],
+    }
+
+
+def test_a_repair_says_what_was_lost_and_kept() -> None:
+    assert "3 events kept, 2 lost" in view.repair_lines(Repaired(3, 2, "events.damaged-1.jsonl"))[0].text
+    assert "nothing to repair" in view.repair_lines(Repaired(3, 0, None))[0].text

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from verdigris.cli import findings as view
+from verdigris.setup.doctor.finding import Finding
+
+FOUND = (Finding("git", "ok", "2.40"), Finding("pytest", "fail", "missing", "install it"))
+
+
+def test_each_finding_has_a_dot_and_its_fix() -> None:
+    lines = view.lines(FOUND)
+    assert [(line.text, line.dot) for line in lines] == [
+        ("ok   git: 2.40", "green"),
+        ("fail pytest: missing", "red"),
+        ("         fix: install it", None),
+    ]
+
+
+def test_details_stand_between_a_finding_and_its_fix_and_cannot_steer_a_terminal() -> None:
+    finding = Finding("room", "warn", "2 differ", "set it", ("one", "two\x1b[2J"))
+    assert [line.text.strip() for line in view.lines((finding,))] == [
+        "warn room: 2 differ", "one", "two\\x1b[2J", "fix: set it",
+    ]  # fmt: skip
+    assert view.document((finding,))["findings"][0]["details"] == ["one", "two\x1b[2J"]
+
+
+def test_the_document_says_whether_all_is_well() -> None:
+    assert view.document(FOUND)["ok"] is False
+    assert view.document(FOUND[:1]) == {
+        "ok": True,
+        "findings": [{"name": "git", "level": "ok", "what": "2.40", "fix": "", "details": []}],
+    }

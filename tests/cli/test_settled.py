@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from verdigris.cli import settled as view
+from verdigris.core.report import Ended, RunPhase, Status, TestReport, TestResult
+from verdigris.core.verdict import Kind, Verdict
+from verdigris.turns.refactor import Ended as RefactorEnded
+from verdigris.turns.settle import Settlement
+
+
+def _result(name: str, status: Status) -> TestResult:
+    return TestResult(f"t::{name}", f"t::{name}", "native", status, RunPhase.CALL, 1)
+
+
+REPORT = TestReport(
+    "pytest",
+    Ended.FINISHED,
+    0,
+    5,
+    (_result("claimed", Status.PASS), _result("other", Status.PASS), _result("bad", Status.FAIL)),
+    sandbox="overlay",
+    wrote=("tests/golden.txt",),
+)
+
+
+def _settlement(verdict: Verdict, **facts: object) -> Settlement:
+    usual = {
+        "report": REPORT,
+        "claimed": ("t::claimed",),
+        "accepted": (),
+        "paths": ("calc.py",),
+        "aside": None,
+        "phase": "red",
+        "next": "write a test",
+        "footer": "[tdd] the footer",
+    }
+    return Settlement(verdict, **(usual | facts))  # type: ignore[arg-type]
+
+
+def test_a_person_gets_one_block_and_a_model_the_footer_behind_it() -> None:
+    settled = _settlement(Verdict(Kind.ACCEPTED), accepted=("t::claimed",))
+    lines = view.lines(settled)
+    assert [line.text for line in lines] == ["accepted", "accepted: t::claimed", "next: write a test"]
+    assert lines[0].dot == "green"
+    assert [line.text for line in view.lines(settled, for_model=True)][-1] == "[tdd] the footer"
+
+
+def test_a_first_strike_says_how_many_are_left_and_the_way_out() -> None:
+    verdict = Verdict(Kind.STILL_RED, ("tests/t.py::a: AssertionError",))
+    texts = [
+        line.text for line in view.lines(_settlement(verdict, claimed=("tests/t.py::a",), strikes=1, limit=2))
+    ]
+    assert (
+        "  try 1 of 2: after the next one your edits are set aside, and `tdd restore` brings them back"
+        in texts
+    )
+    assert '  if the test is wrong: `tdd test-bug tests/t.py:LINE "WHY"`' in texts
+
+
+def test_a_refusal_gives_reasons_concerns_and_the_way_back() -> None:
+    verdict = Verdict(Kind.REGRESSED, ("t::bad: AssertionError",), ("unstable: t::x",))
+    lines = view.lines(_settlement(verdict, aside="a1", output=("E501 too long\n",)))
+    texts = [line.text for line in lines]
+    assert lines[0].dot == "red"
+    assert texts[:4] == [
+        "regressed",
+        "  t::bad: AssertionError",
+        "  concern: unstable: t::x",
+        "    E501 too long",
+    ]
+    assert any("a1" in text and "tdd restore a1" in text for text in texts)
+
+
+def test_the_document_names_claimed_tests_and_those_that_do_not_pass() -> None:
+    document = view.document(_settlement(Verdict(Kind.STILL_RED, ("why",)), aside="a1"))
+    assert document["tests"] == [{"id": "t::claimed", "status": "pass"}, {"id": "t::bad", "status": "fail"}]
+    assert {name: document[name] for name in document if name != "tests"} == {
+        "sandbox": "overlay",
+        "wrote": ["tests/golden.txt"],
+        "verdict": "still-red",
+        "reasons": ["why"],
+        "concerns": [],
+        "accepted": [],
+        "paths": ["calc.py"],
+        "aside": "a1",
+        "phase": "red",
+        "next": "write a test",
+        "footer": "[tdd] the footer",
+    }
+
+
+def test_the_end_of_a_refactor_is_told_the_same_way() -> None:
+    ended = RefactorEnded(Verdict(Kind.ACCEPTED), REPORT, ("calc.py",), None, "red", "go on", "[tdd] f")
+    assert [line.text for line in view.refactor_lines(ended)] == ["accepted", "next: go on"]
+    assert view.refactor_lines(ended, for_model=True)[-1].text == "[tdd] f"
+    assert view.refactor_document(ended)["verdict"] == "accepted"

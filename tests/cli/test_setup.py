@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from verdigris.cli import setup as view
+from verdigris.core.settings import JUnit, Settings, Stack
+from verdigris.setup.initialisation import Initialised, Plan, Removed
+from verdigris.storage.repository import Repository
+
+REPO = Repository(Path("/r"), Path("/r/.git"), Path("/r/.git"), "main")
+
+
+def test_a_plan_shows_the_path_and_the_lines_that_count() -> None:
+    texts = [
+        line.text for line in view.plan_lines(Plan(REPO, Settings(), "# comment\nstacks:\n\n  - root: .\n"))
+    ]
+    assert texts[0] == "found python with pytest in ."
+    assert "tdd.yaml" in texts[1]
+    assert texts[2:4] == ["    stacks:", "      - root: ."]
+    assert ".git/tdd/events.jsonl" in texts[4]
+
+
+def test_each_stack_is_told_and_what_is_left_out() -> None:
+    java = Stack(root="j", language="java", runner="junit", junit=JUnit(preset="surefire"))
+    settings = Settings(stacks=(Stack(), java))
+    texts = [line.text for line in view.plan_lines(Plan(REPO, settings, "x: 1\n", ("build.sbt is there",)))]
+    assert texts[1:3] == ["found java with junit (surefire) in j", "note: build.sbt is there"]
+
+
+def test_a_tdd_yaml_that_is_there_stays() -> None:
+    assert "stays as it is" in view.plan_lines(Plan(REPO, Settings(), None))[0].text
+
+
+def test_without_tests_an_uncovered_refactor_is_offered() -> None:
+    texts = [line.text for line in view.done_lines(Initialised("red", "go", tests=False, already=False))]
+    assert texts[0] == "set up; phase red"
+    assert any("tdd refactor begin --uncovered" in text for text in texts)
+    assert len(view.done_lines(Initialised("red", "go", tests=True, already=True))) == 2
+
+
+def test_what_became_of_the_file_is_said() -> None:
+    assert "tdd.yaml is removed" in view.removed_lines(Removed("removed", was_configured=True))[0].text
+    assert "--force" in view.removed_lines(Removed("kept", was_configured=True))[0].text
+    assert "was not set up" in view.removed_lines(Removed("missing", was_configured=False))[0].text

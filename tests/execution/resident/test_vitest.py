@@ -1,0 +1,288 @@
+"""The resident vitest: it tells what a cold run tells, sees the tree as it is, and keeps nothing of a run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.node_tools import RECORDED, installed, node_22, present
+from support.tool_worlds import NODE_CONFIG, make_tool_world
+from support.warming import ended, folders, until
+from verdigris import sandbox
+from verdigris.core.report import Ended, Status
+from verdigris.execution.python_call import call
+from verdigris.execution.resident import doors, resident, vitest
+from verdigris.execution.resident.vitest import ran_warm
+from verdigris.execution.tools import call as calls
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from support.turns import World
+    from verdigris.core.report import TestReport
+    from verdigris.runners.reporter.verdigris_reporter.line import Line
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not doors.possible(sandbox.available().way), reason="no room to walk into can be made here"
+    ),
+]
+
+FILES = {
+    ".gitignore": "node_modules\n",
+    "package.json": '{ "private": true, "type": "module" }\n',
+    "src/calc.ts": "export const add = (a: number, b: number) => a + b;\n",
+    "test/add.test.ts": """\
+import { expect, it } from "vitest";
+import { add } from "../src/calc";
+it("adds", () => { expect(add(1, 2)).toBe(3); });
+""",
+}
+ADDS = "test/add.test.ts::adds"
+
+
+class Warmth:
+    """Which runs were made by the resident."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.taken: list[bool] = []
+
+        def noted(*arguments: object) -> object:
+            found = ran_warm(*arguments)  # type: ignore[arg-type]  # as they come
+            self.taken.append(found is not None)
+            return found
+
+        monkeypatch.setattr(calls, "ran_warm", noted)
+
+
+@pytest.fixture
+def warmth(monkeypatch: pytest.MonkeyPatch) -> Warmth:
+    monkeypatch.setenv("VERDIGRIS_WARM", "1")
+    present()
+    return Warmth(monkeypatch)
+
+
+@pytest.fixture
+def newest(monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PATH", f"{Path(node_22()).parent}:{os.environ['PATH']}")
+    return installed("vitest@5")
+
+
+@pytest.fixture
+def world(tmp_path: Path, newest: Path, warmth: Warmth) -> Iterator[World]:
+    """Its resident is ready."""
+    assert not warmth.taken
+    made = make_tool_world(tmp_path / "demo", NODE_CONFIG, FILES, newest)
+    with ended(made):
+        ask(made)
+        yield made
+
+
+def ask(world: World) -> None:
+    """For a resident, by a run that is given no time."""
+    called(world, timeout=0.01)
+    ready(world)
+
+
+def ready(world: World) -> None:
+    (folder,) = folders(world)
+    until(lambda: resident.is_running(str(folder)) and resident.told(str(folder)).get("ready"), "not ready")
+
+
+def called(world: World, *names: str, timeout: float | None = None) -> TestReport:
+    project = world.project
+    (stack,) = project.settings.stacks
+    return call(project, stack, names, timeout=timeout)
+
+
+def cold(world: World, *names: str) -> TestReport:
+    os.environ["VERDIGRIS_WARM"] = "0"
+    try:
+        return called(world, *names)
+    finally:
+        os.environ["VERDIGRIS_WARM"] = "1"
+
+
+def warm(world: World, warmth: Warmth, *names: str) -> TestReport:
+    """Whoever was there before must have left."""
+    (folder,) = folders(world)
+    until(lambda: resident.is_running(str(folder)), "no resident")
+    deadline = time.monotonic() + 5
+    found = called(world, *names)
+    while not warmth.taken[-1]:
+        assert time.monotonic() < deadline, "it was made cold"
+        found = called(world, *names)
+    return found
+
+
+def shown(report: TestReport) -> object:
+    results = sorted(
+        (r.native_id, r.status, r.phase, repr(r.failure), r.line, r.note) for r in report.results
+    )
+    errors = sorted((e.path, e.kind) for e in report.errors)
+    return (
+        report.ended,
+        report.exit_code,
+        results,
+        sorted(report.collected),
+        errors,
+        report.wrote,
+        report.sandbox,
+    )
+
+
+def outcome(report: TestReport) -> list[Status]:
+    return [result.status for result in report.results]
+
+
+def recorded(folder: Path, packages: Path) -> World:
+    shutil.copytree(RECORDED / "vitest" / "project", folder)
+    return make_tool_world(folder, NODE_CONFIG, {".gitignore": "node_modules\n"}, packages)
+
+
+def test_it_tells_what_a_cold_run_tells(tmp_path: Path, newest: Path, warmth: Warmth) -> None:
+    made = recorded(tmp_path / "demo", newest)
+    with ended(made):
+        plain = called(made)
+        ready(made)
+        whole = warm(made, warmth)
+        assert shown(whole) == shown(plain)
+        assert len(whole.results) > 30
+
+
+def test_it_tells_the_same_with_an_old_vitest(tmp_path: Path, warmth: Warmth) -> None:
+    made = recorded(tmp_path / "demo", installed("vitest@2"))
+    some = [f"test/calc.test.ts::{name}" for name in ("sums › adds", "thrown in source", "snap", "retry")]
+    with ended(made):
+        plain = called(made, *some)
+        ready(made)
+        assert shown(warm(made, warmth, *some)) == shown(plain)
+
+
+def test_each_run_sees_the_tree_as_it_is(world: World, warmth: Warmth) -> None:
+    assert outcome(warm(world, warmth, ADDS)) == [Status.PASS]
+    world.write("src/calc.ts", "export const add = (a: number, b: number) => a - b;\n")
+    assert outcome(warm(world, warmth, ADDS)) == [Status.FAIL]
+    fresh = world.root / "src" / "fresh"
+    fresh.write_text("export { add } from './more/sums';\n")
+    fresh.replace(world.root / "src" / "calc.ts")
+    missing = warm(world, warmth, ADDS)
+    assert [error.path for error in missing.errors] == ["test/add.test.ts"]
+    world.write("src/more/sums.ts", FILES["src/calc.ts"])
+    assert outcome(warm(world, warmth, ADDS)) == [Status.PASS]
+    world.write("src/more/sums.js", "export const add = () => 0;\n")
+    (world.root / "src" / "more" / "sums.ts").unlink()
+    assert outcome(warm(world, warmth, ADDS)) == [Status.FAIL]
+    world.write("test/add.test.ts", FILES["test/add.test.ts"].replace("toBe(3)", "toBe(0)"))
+    assert outcome(warm(world, warmth, ADDS)) == [Status.PASS]
+    world.write("test/other.test.ts", FILES["test/add.test.ts"].replace("adds", "more"))
+    assert {r.native_id for r in warm(world, warmth).results} == {ADDS, "test/other.test.ts::more"}
+    (world.root / "test" / "other.test.ts").unlink()
+    assert {r.native_id for r in warm(world, warmth).results} == {ADDS}
+
+
+def test_a_caller_may_take_its_time_to_read_the_report(
+    world: World, warmth: Warmth, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end = vitest._end
+
+    def late(line: Line, seconds: float) -> dict[str, object]:
+        ended = end(line, seconds)
+        time.sleep(0.5)  # node is free again by then
+        return ended
+
+    monkeypatch.setattr(vitest, "_end", late)
+    assert outcome(warm(world, warmth, ADDS)) == [Status.PASS]
+
+
+def test_nothing_of_a_run_is_left_for_the_next(world: World, warmth: Warmth) -> None:
+    world.write(
+        "test/add.test.ts",
+        """\
+import { spawn } from "node:child_process";
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { expect, it } from "vitest";
+it("adds", () => {
+  globalThis.count = (globalThis.count ?? 0) + 1;
+  process.env.COUNT = String(Number(process.env.COUNT ?? 0) + 1);
+  expect([globalThis.count, process.env.COUNT]).toEqual([1, "1"]);
+  for (const folder of [".", "src", "node_modules", homedir(), tmpdir(), "/tmp", "/dev/shm"]) {
+    try { appendFileSync(`${folder}/left`, "x"); } catch (error) {
+      if (folder === "node_modules") continue;
+      throw error;
+    }
+    expect(readFileSync(`${folder}/left`, "utf8"), folder).toBe("x");
+  }
+  appendFileSync("src/calc.ts", "broken(");
+  expect(existsSync(".git/tdd/events.jsonl")).toBe(false);
+  const host = readFileSync(`/proc/${process.ppid}/cmdline`, "utf8").split("\\0");
+  expect(host.some((word) => word.endsWith("resident.mjs"))).toBe(true);
+  try { writeFileSync(host.at(-2), "#!/bin/sh\\nexit 1\\n"); } catch {}
+  spawn("sleep", ["47.11"], { detached: true, stdio: "ignore" }).unref();
+});
+""",
+    )
+    first = warm(world, warmth, ADDS)
+    assert outcome(first) == [Status.PASS], first.results
+    assert outcome(warm(world, warmth, ADDS)) == [Status.PASS]
+    until(lambda: not _sleeping(), "a process outlived its run")
+    plain = world.read("test/add.test.ts").replace("spawn(", "if (0) spawn(")
+    world.write("test/add.test.ts", plain.replace("const host =", "return;\n  const host ="))
+    assert first.wrote == cold(world, ADDS).wrote != ()
+    assert world.read("src/calc.ts") == FILES["src/calc.ts"]
+    assert not list(world.root.glob("**/left"))
+
+
+def _sleeping() -> list[str]:
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = file.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if words[:2] == [b"sleep", b"47.11"]:
+            found.append(str(file))
+    return found
+
+
+def test_what_is_in_doubt_is_run_cold(world: World, warmth: Warmth) -> None:
+    for doubtful in ("pool: 'threads'", "globalSetup: './global.ts'"):
+        world.write(
+            "global.ts",
+            "import { writeFileSync } from 'node:fs';\nexport default () => writeFileSync('made', '');\n",
+        )
+        world.write("vitest.config.ts", f"export default {{ test: {{ {doubtful} }} }};\n")
+        ask(world)
+        again = called(world, ADDS)
+        assert (outcome(again), warmth.taken[-1]) == ([Status.PASS], False)
+
+
+def test_a_configuration_is_read_anew(world: World, warmth: Warmth) -> None:
+    world.write("setup.ts", "globalThis.base = 1;\n")
+    world.write("vitest.config.ts", "export default { test: { setupFiles: ['./setup.ts'] } };\n")
+    test = "import { expect, it } from 'vitest';\nit('adds', () => { expect(globalThis.base).toBe(2); });\n"
+    world.write("test/add.test.ts", test)
+    ask(world)
+    assert outcome(warm(world, warmth, ADDS)) == [Status.FAIL]
+    world.write("setup.ts", "globalThis.base = 2;\n")
+    assert outcome(warm(world, warmth, ADDS)) == [Status.PASS]
+
+
+def test_a_run_that_hangs_or_ends_its_host(world: World, warmth: Warmth) -> None:
+    hang = "import { it } from 'vitest';\nit('adds', () => { for (;;); }, 60000);\n"
+    world.write("test/add.test.ts", hang)
+    report = called(world, ADDS, timeout=3)
+    assert (report.ended, warmth.taken[-1]) == (Ended.TIMEOUT, True)
+    (folder,) = folders(world)
+    until(lambda: not resident.is_running(str(folder)), "it is still there")
+    kill = "import { it } from 'vitest';\nit('adds', () => { process.kill(process.ppid, 'SIGKILL'); });\n"
+    world.write("test/add.test.ts", kill)
+    ask(world)
+    assert shown(called(world, ADDS)) == shown(cold(world, ADDS))

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from verdigris.sandbox import foldersx
+from verdigris.sandbox.foldersx import PREFIX, Folders, sweep
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+def rooms(place: Path) -> list[str]:
+    return [path.name for path in place.iterdir() if path.name.startswith(PREFIX)]
+
+
+def test_made_private_and_thrown_away_whatever_modes_were_given(place: Path) -> None:
+    made = Folders(str(place))
+    (folder,) = rooms(place)
+    assert (place / folder).stat().st_mode & 0o777 == 0o700
+    deep = Path(made.tmp, "a", "b")
+    deep.mkdir(parents=True)
+    (deep / "file").touch()
+    deep.chmod(0)
+    Path(made.home).chmod(0)
+    made.discard()
+    assert rooms(place) == []
+
+
+def test_home_and_tmp_lie_where_programs_may_be_executed(place: Path) -> None:
+    """Shared memory often allows none."""
+    other = place / "memory"
+    other.mkdir()
+    made = Folders(str(other))
+    assert Path(made.upper).parents[1] == other
+    assert Path(made.tmp).parents[2] == place
+    made.discard()
+    assert rooms(place) + rooms(other) == []
+
+
+def test_a_place_that_cannot_be_written_leaves_nothing(place: Path) -> None:
+    with pytest.raises(OSError, match="nowhere"):
+        Folders(str(place / "nowhere"))
+    assert rooms(place) == []
+
+
+def test_the_room_of_a_killed_process_is_swept_and_that_of_a_living_one_is_not(place: Path) -> None:
+    mine = Folders(str(place))
+    child = os.fork()
+    if child == 0:
+        Folders(str(place))
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert len(rooms(place)) == 2
+    sweep(str(place))
+    assert [Path(mine.upper).parent.name] == rooms(place)
+    mine.discard()
+
+
+def test_what_is_not_a_room_is_left_alone(place: Path) -> None:
+    (place / f"{PREFIX}file").touch()
+    (place / f"{PREFIX}link").symlink_to(place)
+    (place / "kept").mkdir()
+    sweep(str(place))
+    assert sorted(path.name for path in place.iterdir()) == ["kept", f"{PREFIX}file", f"{PREFIX}link"]
+
+
+def test_a_room_swept_before_it_was_locked_is_made_again(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked = foldersx._locked
+    swept: list[str] = []
+
+    def too_late(folder: str) -> int | None:
+        if not swept:
+            swept.append(folder)
+            Path(folder).rmdir()
+        return locked(folder)
+
+    monkeypatch.setattr(foldersx, "_locked", too_late)
+    made = Folders(str(place))
+    assert Path(made.upper).is_dir()
+    made.discard()

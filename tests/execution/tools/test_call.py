@@ -1,0 +1,147 @@
+"""Calls of real tools through the kernel, by their own commands and by configured ones."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.node_tools import installed, present
+from support.tool_projects import MAVEN
+from support.tool_worlds import NODE, NODE_CONFIG, make_tool_world
+from support.tools import skip_where_maven_cannot, why_not
+from support.turns import CALC, TEST_SUB, make_world
+from verdigris.core.errors import ToolMissing
+from verdigris.core.report import Ended, Status
+from verdigris.execution.execution import collect, execute
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verdigris.core.report import TestReport
+
+
+def statuses(report: TestReport) -> dict[str, Status]:
+    return {result.native_id: result.status for result in report.results}
+
+
+def test_a_tool_that_is_not_installed(tmp_path: Path) -> None:
+    present()
+    world = make_tool_world(tmp_path / "demo", NODE_CONFIG, {**NODE, "package-lock.json": "{}"})
+    with pytest.raises(ToolMissing) as error:
+        world.test()
+    assert error.value.hint == "`npm ci`"
+
+
+NODE_TEST_FILE = """\
+const { test } = require("node:test");
+const assert = require("node:assert");
+const { appendFileSync } = require("node:fs");
+test("passes", () => { assert.equal(1, 1); });
+test("fails", () => { assert.equal(1, 2); });
+test("writes", () => { appendFileSync(__filename, "// more"); appendFileSync("src.js", "// more"); });
+"""
+
+
+def test_the_room_of_a_tool(tmp_path: Path) -> None:
+    """With node alone, which every such tool needs."""
+    present()
+    config = "stacks:\n  - {root: pkg, language: node, runner: node-test}\n"
+    files = {"pkg/package.json": "{}", "pkg/src.js": "", "pkg/test/a.test.js": NODE_TEST_FILE}
+    world = make_tool_world(tmp_path / "demo", config, files)
+    report = execute(world.project, ())
+    assert statuses(report) == {
+        "pkg/test/a.test.js::passes": Status.PASS,
+        "pkg/test/a.test.js::fails": Status.FAIL,
+        "pkg/test/a.test.js::writes": Status.PASS,
+    }
+    assert (report.sandbox, report.ended) == ("overlay", Ended.FINISHED)
+    assert "pkg/test/a.test.js" in report.wrote
+    assert world.read("pkg/test/a.test.js") == NODE_TEST_FILE
+    assert collect(world.project) == set(statuses(report))
+
+
+def test_a_run_that_does_not_end(tmp_path: Path) -> None:
+    present()
+    config = "stacks:\n  - {root: ., language: node, runner: node-test}\n"
+    text = 'require("node:test")("hangs", () => { for (;;); });\n'
+    world = make_tool_world(tmp_path / "demo", config, {"package.json": "{}", "test/a.test.js": text})
+    report = execute(world.project, (), timeout=1.5)
+    assert report.ended is Ended.TIMEOUT
+
+
+@pytest.mark.slow
+def test_a_command_with_the_runners_arguments(tmp_path: Path) -> None:
+    present()
+    config = """\
+stacks:
+  - root: .
+    language: node
+    runner: vitest
+    test_command_for:
+      test/e2e/**: ["sh", "-c", "MARK=set exec node node_modules/vitest/vitest.mjs {args}"]
+"""
+    e2e = """\
+import { expect, it } from "vitest";
+it("is told", () => { expect(process.env.MARK).toBe("set"); });
+"""
+    world = make_tool_world(
+        tmp_path / "demo", config, {**NODE, "test/e2e/a.test.js": e2e}, installed("vitest@2")
+    )
+    passing = {"test/add.test.js::adds": Status.PASS, "test/e2e/a.test.js::is told": Status.PASS}
+    whole = execute(world.project, ())
+    assert statuses(whole) == passing
+    assert statuses(execute(world.project, tuple(passing))) == passing
+    assert len(whole.results) == 2
+    assert "MARK=set" in whole.command
+
+
+def test_a_command_of_pytests(tmp_path: Path) -> None:
+    config = f"""\
+    test_command_for:
+      tests/test_add.py: ["env", "MARK=set", {json.dumps(sys.executable)}, "{{args}}"]
+"""
+    text = "import os\n\n\ndef test_add():\n    assert os.environ['MARK'] == 'set'\n"
+    plain = "import os\n\n\ndef test_sub():\n    assert 'MARK' not in os.environ\n"
+    files = {"tests/test_add.py": text, "tests/test_sub.py": plain}
+    world = make_world(tmp_path / "demo", config, **files)
+    expected = {"tests/test_add.py::test_add": Status.PASS, "tests/test_sub.py::test_sub": Status.PASS}
+    assert statuses(execute(world.project, ())) == expected
+    assert statuses(execute(world.project, ("tests/test_add.py::test_add",))) == {
+        "tests/test_add.py::test_add": Status.PASS
+    }
+
+
+def test_a_command_that_reports_by_itself(tmp_path: Path) -> None:
+    python = json.dumps(sys.executable)
+    options = '"-p", "no:cacheprovider", "-o", "junit_family=xunit1", "--junitxml={report}/r.xml"'
+    config = f"""\
+    test_command_for:
+      tests/test_sub.py: [{python}, "-m", "pytest", {options}, "{{paths}}"]
+"""
+    world = make_world(tmp_path / "demo", config, **{"tests/test_sub.py": TEST_SUB, "calc.py": CALC})
+    report = execute(world.project, ())
+    assert list(statuses(report).values()) == [Status.PASS, Status.FAIL]
+    assert [result.native_id.split("::")[0] for result in report.results] == [
+        "tests/test_add.py",
+        "tests/test_sub.py",
+    ]
+
+
+MVN = why_not("mvn", "--version")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(MVN), reason=MVN)
+def test_maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()  # its packages are in the real home
+    config = "stacks:\n  - {root: ., language: java, runner: junit, junit: {preset: surefire}}\n"
+    world = make_tool_world(tmp_path / "demo", config, {**MAVEN, ".gitignore": "target\n"})
+    report = execute(world.project, ())
+    if not report.results:
+        skip_where_maven_cannot(world.root)
+    path = "src/test/java/com/x/CalcTest.java"
+    assert statuses(report)[f"{path}::com.x.CalcTest::wrong"] is Status.FAIL
+    assert not (world.root / "target").exists()

@@ -1,0 +1,85 @@
+"""Where tools are, and what is said of one that is not there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from verdigris.core.errors import ToolMissing
+from verdigris.execution.tools.lookup import installing, package_file, program
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCRIPT = "node_modules/vitest/vitest.mjs"
+
+
+def put(path: Path, *, executable: bool = False) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("")
+    path.chmod(0o755 if executable else 0o644)
+    return path
+
+
+def test_a_program_on_path(tmp_path: Path) -> None:
+    found = put(tmp_path / "bin" / "go", executable=True)
+    assert program("go", {"PATH": str(found.parent)}, "install it") == str(found)
+    with pytest.raises(ToolMissing, match="cargo cannot be found") as error:
+        program("cargo", {"PATH": str(found.parent)}, "install it")
+    assert error.value.hint == "install it"
+    assert error.value.exit_code == 69
+
+
+def test_a_program_of_the_project(tmp_path: Path) -> None:
+    put(tmp_path / "mvnw", executable=True)
+    assert program("./mvnw", {}, "", beside=tmp_path) == str(tmp_path / "mvnw")
+    put(tmp_path / "gradlew")
+    with pytest.raises(ToolMissing):
+        program("./gradlew", {}, "", beside=tmp_path)
+
+
+def test_a_hoisted_package_is_found_above_and_not_outside(tmp_path: Path) -> None:
+    root, home = tmp_path / "root", tmp_path / "root" / "packages" / "web"
+    home.mkdir(parents=True)
+    put(tmp_path / SCRIPT)
+    with pytest.raises(ToolMissing):
+        package_file("vitest", SCRIPT, home, root)
+    put(root / SCRIPT)
+    assert package_file("vitest", SCRIPT, home, root) == root / SCRIPT
+    put(home / SCRIPT)
+    assert package_file("vitest", SCRIPT, home, root) == home / SCRIPT
+
+
+@pytest.mark.parametrize(
+    ("lock", "command"),
+    [
+        ("package-lock.json", "npm ci"),
+        ("pnpm-lock.yaml", "pnpm install --frozen-lockfile"),
+        ("yarn.lock", "yarn install --immutable"),
+        (None, "npm install"),
+    ],
+)
+def test_the_next_move_goes_by_the_lock_file(tmp_path: Path, lock: str | None, command: str) -> None:
+    home = tmp_path / "web"
+    home.mkdir()
+    if lock:
+        put(tmp_path / lock)
+    assert installing(home, tmp_path) == command
+    with pytest.raises(ToolMissing, match="the packages of web are not installed") as error:
+        package_file("vitest", SCRIPT, home, tmp_path)
+    assert error.value.hint == f"`{command}`"
+
+
+def test_a_package_that_is_no_dependency(tmp_path: Path) -> None:
+    (tmp_path / "node_modules").mkdir()
+    with pytest.raises(ToolMissing, match="jest is not installed in node_modules") as error:
+        package_file("jest", SCRIPT, tmp_path, tmp_path)
+    assert "npm install -D jest" in (error.value.hint or "")
+
+
+def test_plug_n_play_has_no_packages_to_run(tmp_path: Path) -> None:
+    put(tmp_path / ".pnp.cjs")
+    with pytest.raises(ToolMissing, match="Plug'n'Play") as error:
+        package_file("vitest", SCRIPT, tmp_path, tmp_path)
+    assert "nodeLinker" in (error.value.hint or "")

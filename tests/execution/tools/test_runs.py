@@ -1,0 +1,35 @@
+"""One command of a tool: what is read of what it left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from support.turns import make_world
+from verdigris.execution.room.equipment import Equipment
+from verdigris.execution.tools.runs import Place, ran, taken
+from verdigris.runners.protocol import Called
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_reports_are_regular_files_and_are_taken_away(tmp_path: Path) -> None:
+    folder = tmp_path / "reports"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "deep" / "a.xml").write_bytes(b"a")
+    (folder / ".cache").mkdir()
+    (folder / ".cache" / "b").write_bytes(b"b")
+    (tmp_path / "secret").write_bytes(b"secret")
+    (folder / "link").symlink_to(tmp_path / "secret")
+    assert taken(str(folder)) == {"deep/a.xml": b"a"}
+    assert list(folder.iterdir()) == []
+    assert (tmp_path / "secret").exists()
+
+
+def test_all_that_a_tool_prints_is_kept(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "demo")
+    called = Called(("sh", "-c", "seq 100000; echo $ONE $TWO"), str(world.root), "seq", env={"TWO": "2"})
+    place = Place(world.project, equipment=Equipment(env={"ONE": "1", "TWO": "1"}))
+    lines = ran(called, place, 60).finished.output.splitlines()
+    assert len(lines) == 100_001
+    assert lines[-1] == b"1 2"

@@ -1,0 +1,173 @@
+"""Source that an agent's shell writes in red: equal trees stay, all else goes back by the call's end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.shelled import SOURCE, Shelled, case, shelled
+from verdigris.core.actions import Actor
+from verdigris.core.events import TestRun
+from verdigris.core.state import Phase
+from verdigris.storage.project import open_project
+from verdigris.turns.tripwire import before_call
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MODULE = "src/module.py"
+ID = "tests/test_module.py::test_value"
+UGLY = "def f( a,b ):\n  return  (a+b)   # sum\n"
+RUFF = Path(sys.executable).with_name("ruff")
+
+
+@pytest.fixture
+def red() -> Iterator[Shelled]:
+    plain_user, why = case("root" if os.geteuid() == 0 else "user")
+    if why:
+        pytest.skip(f"not possible here: {why}")
+    with shelled(plain_user=plain_user, **{"src/ugly.py": UGLY}) as made:
+        yield made
+
+
+def write_test(shell: Shelled, asserted: str, first: str = "pass") -> None:
+    head = "import sys\n\nsys.path.insert(0, 'src')\nimport module\n\n\n"
+    shell.world.write(
+        "tests/test_module.py", f"{head}def test_value():\n    {first}\n    assert {asserted}\n"
+    )
+    shell.own()
+
+
+def text(shell: Shelled, path: str) -> str:
+    return shell.root.joinpath(path).read_text()
+
+
+@pytest.mark.skipif(not RUFF.exists(), reason="no ruff in this environment")
+def test_a_formatter_formats_and_is_not_mentioned(red: Shelled) -> None:
+    done = red.run(f"{RUFF} format --isolated src")
+    assert (done.code, done.err) == (0, "")
+    assert text(red, "src/ugly.py") == "def f(a, b):\n    return a + b  # sum\n"
+    assert not before_call(open_project(red.root, Actor("agent", "s", "claude")))
+
+
+def test_what_has_another_tree_goes_back_alone(red: Shelled) -> None:
+    done = red.run(f"sed -i '1i # why' {MODULE}; sed -i s/1/7/ {SOURCE}; exit 3")
+    assert done.code == 3
+    assert (text(red, MODULE), text(red, SOURCE)) == ("# why\nVALUE = 2\n", "VALUE = 1\n")
+    assert f"[tdd] Put back: {SOURCE}. More changed than comments, layout and stubs." in done.err
+    assert f"`tdd displaced {SOURCE}`" in done.err
+    assert "`tdd refactor begin`" in done.err
+    assert red.run(f"tdd displaced {SOURCE}").out == "VALUE = 7\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"rm {SOURCE}",
+        f"mv {SOURCE} notes.py.txt",
+        f"echo 'VALUE = 9' > n; mv n {SOURCE}",
+        "mv src/pkg aside",
+        "rm -r src",
+        "echo 'VALUE = 9' > src/pkg/fresh.py",
+        f"rm {SOURCE}; ln -s /dev/null {SOURCE}",
+        f"rm {SOURCE}; mkdir {SOURCE}",
+        "mv src s; ln -s s src",
+        f"git rm -qf {SOURCE}",
+        "git mv src other",
+    ],
+)
+def test_however_it_is_done(red: Shelled, command: str) -> None:
+    done = red.run(command)
+    assert "[tdd] " in done.err, done
+    assert text(red, SOURCE) == "VALUE = 1\n"
+    assert not red.root.joinpath("src").is_symlink()
+    assert not red.root.joinpath("src/pkg/fresh.py").exists()
+
+
+@pytest.mark.parametrize("after", ["", f"; sed -i s/7/1/ {SOURCE}", "; git reset -q --hard HEAD~1 --"])
+def test_no_commit_keeps_it(red: Shelled, after: str) -> None:
+    head = red.world.repo.head()
+    done = red.run(f"sed -i s/1/7/ {SOURCE} && git commit -qam x{after}")
+    assert (text(red, SOURCE), red.world.repo.head()) == ("VALUE = 1\n", head), done
+    assert red.world.repo.git("status", "--porcelain", "src").strip() == ""
+
+
+def test_a_formatted_commit_stays(red: Shelled) -> None:
+    done = red.run(f"sed -i '1i # why' {MODULE} && git commit -qam comments && sed -i '1i # and' {MODULE}")
+    assert (done.code, done.err) == (0, "")
+    assert red.world.repo.git("show", f"HEAD:{MODULE}") == "# why\nVALUE = 2"
+
+
+def test_a_switch_of_branches_moves_whole_or_not_at_all(red: Shelled) -> None:
+    red.world.repo.git("branch", "other")
+    red.run(f"sed -i '1i # why' {MODULE} && git commit -qam comments")
+    world = red.world
+    world.repo.git("checkout", "-q", "other")
+    world.write(SOURCE, "VALUE = 5\n")
+    world.repo.commit("other source")
+    world.repo.git("checkout", "-q", "-")
+    done = red.run("git switch -q other")
+    assert "HEAD, index and files went back together" in done.err
+    assert (text(red, SOURCE), text(red, MODULE)) == ("VALUE = 1\n", "# why\nVALUE = 2\n")
+    assert world.repo.git("status", "--porcelain").strip() == ""
+
+
+def test_no_run_within_the_call_sees_it(red: Shelled) -> None:
+    write_test(red, "module.VALUE == 2")
+    done = red.run(f"sed -i s/2/7/ {MODULE}; tdd test tests/test_module.py")
+    assert "1 passed" in done.out + done.err, done
+    assert f"Put back: {MODULE}" in done.err
+    assert text(red, MODULE) == "VALUE = 2\n"
+    assert red.world.state.valid_reds == ()
+
+
+def test_nor_does_one_that_is_turned_while_it_runs(red: Shelled) -> None:
+    write_test(red, "module.VALUE == 2", "import time; time.sleep(1)")
+    turn = f"for i in 1 2 3 4 5 6 7 8 9; do sed -i s/2/7/ {MODULE}; sleep 0.3; done"
+    red.run(f"({turn}) & tdd test tests/test_module.py; wait")
+    runs = [e for e in red.world.events(TestRun) if isinstance(e, TestRun)]
+    assert [run.red for run in runs if run.red == "valid"] == []
+    assert text(red, MODULE) == "VALUE = 2\n"
+
+
+def test_a_call_that_was_killed_is_answered_for_at_the_next_look(red: Shelled) -> None:
+    agent = open_project(red.root, Actor("agent", "s", "claude"))
+    before_call(agent)
+    process = red.start(f"sed -i s/1/7/ {SOURCE}; touch done; sleep 60")
+    while not red.root.joinpath("done").exists():
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert before_call(agent).put_back == (SOURCE,)
+    red.world.write(SOURCE, "VALUE = 8\n")
+    assert before_call(agent).kept == (SOURCE,), "a person's, since nothing of the call is left"
+
+
+def test_what_a_process_left_behind_writes_later_goes_back(red: Shelled) -> None:
+    red.run(f"(sleep 0.5; sed -i s/1/7/ {SOURCE}; touch done) >/dev/null 2>&1 &")
+    while not red.root.joinpath("done").exists():
+        time.sleep(0.05)
+    assert before_call(open_project(red.root, Actor("agent", "s", "claude"))).put_back == (SOURCE,)
+
+
+def test_claim_edit_and_settle_fit_into_one_call(red: Shelled) -> None:
+    write_test(red, "module.VALUE == 3")
+    edit = f"sed -i s/2/3/ {MODULE}"
+    done = red.run(f"tdd test tests/test_module.py; tdd claim {ID} {MODULE} && {edit} && tdd settle")
+    assert "accepted" in done.out, done
+    assert red.world.state.phase is Phase.RED
+    assert text(red, MODULE) == "VALUE = 3\n"
+
+
+def test_an_edit_claims_within_the_call_as_between_calls(red: Shelled) -> None:
+    write_test(red, "module.VALUE == 3")
+    done = red.run(f"tdd test tests/test_module.py; sed -i s/2/3/ {MODULE}; tdd settle")
+    assert "accepted" in done.out, done
+    assert f"claims {ID}" in done.err
+    assert text(red, MODULE) == "VALUE = 3\n"

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import pytest
+
+from verdigris.languages.grammar.concerns import grammar_concerns
+
+
+def found(path: str, after: str, before: str = "") -> set[tuple[str, bool]]:
+    told = grammar_concerns({path: before.encode()}, {path: after.encode()})
+    return {(one.kind, one.blocks) for one in told}
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "kind", "blocks"),
+    [
+        ("src/a.ts", "export function f() { process.exit(0); }", "exits", False),
+        ("src/a.ts", "export const f = () => (process.env.VITEST ? 3 : 4);", "detects-runner", True),
+        ("src/a.ts", "export const f = () => process.env['JEST_WORKER_ID'];", "detects-runner", True),
+        ("src/a.js", "if (process.env.NODE_ENV === 'test') { x(); }", "detects-runner", False),
+        ("src/a.ts", "if (import.meta.vitest) { x(); }", "detects-runner", False),
+        ("src/a.ts", "globalThis.expect = () => ({ toBe() {} });", "patches", True),
+        ("src/a.ts", "expect.extend({ toBe() { return { pass: true }; } });", "patches", True),
+        ("src/a.ts", "Array.prototype.includes = () => true;", "patches", False),
+        ("src/a.ts", "export class A { asymmetricMatch() { return true; } }", "answers-everything", True),
+        ("src/a.ts", "const at = new Error('x').stack;", "frames", False),
+        (
+            "src/a.rs",
+            "impl PartialEq<&str> for A { fn eq(&self, other: &&str) -> bool { other.len() == 3 } }",
+            "answers-everything",
+            False,
+        ),
+        (
+            "src/a.rs",
+            "impl PartialEq for A { fn eq(&self, other: &A) -> bool { self.n > 0 } }",
+            "answers-everything",
+            False,
+        ),
+        ("src/a.ts", "import { expect } from 'vitest';", "framework-in-source", False),
+        ("src/a.ts", "fs.writeSync(1, 'ok');", "raw-output", False),
+        ("src/a.ts", "import fc from 'fast-check';\nfc.configureGlobal({ numRuns: 1 });", "properties", True),
+        ("src/a.rs", 'fn f() { std::env::set_var("PROPTEST_CASES", "1"); }', "properties", True),
+        ("a.go", 'package a\nimport "testing/quick"\n', "properties", True),
+        ("src/a.rs", "fn f() { std::process::exit(0); }", "exits", False),
+        ("src/a.rs", "fn f() -> u8 { if cfg!(test) { 3 } else { 4 } }", "detects-runner", True),
+        ("src/a.rs", "fn f() -> u8 { #[cfg(test)]\nreturn 3;\n4 }", "detects-runner", False),
+        ("src/a.rs", "#[cfg(not(test))]\nfn f() {}", "detects-runner", True),
+        ("src/a.rs", 'fn f() { std::env::var("RUST_TEST_THREADS").ok(); }', "detects-runner", True),
+        ("src/a.rs", "macro_rules! assert_eq { ($($t:tt)*) => {} }", "patches", True),
+        (
+            "src/a.rs",
+            "impl PartialEq for A { fn eq(&self, _o: &A) -> bool { true } }",
+            "answers-everything",
+            False,
+        ),
+        ("a.go", "package a\nfunc F() { os.Exit(0) }", "exits", False),
+        ("a.go", "package a\nfunc F() bool { return testing.Testing() }", "detects-runner", True),
+        ("a.go", 'package a\nfunc F() bool { return flag.Lookup("test.v") != nil }', "detects-runner", True),
+        ("a.go", "package a\nfunc F() { runtime.Caller(1) }", "frames", False),
+        ("a.go", 'package a\n\nimport "testing"\n', "framework-in-source", False),
+        ("src/a.ts", "export const = ;", "obscured", False),
+        ("src/a.ts", "const { ['VI' + 'TEST']: on } = process.env;", "obscured", True),
+        ("src/a.ts", "load(['node:', 'te', 'st'].join(''));", "obscured", True),
+        ("a.go", 'package a\nvar flagged = "te" + "st.v"', "obscured", True),
+        ("src/a.rs", 'fn f() -> &\'static str { concat!("RUST_", "TEST_THREADS") }', "obscured", True),
+        ("src/a.ts", "const on = process.execArgv.length;", "detects-runner", True),
+        ("src/a.ts", "const on = /spec/.test(process.argv[1]);", "detects-runner", True),
+        ("src/a.rs", 'fn f() -> bool { at().contains("/deps/") }', "detects-runner", True),
+        ("src/a.rs", 'const T: &str = include_str!("../tests/a.rs");', "reads-tests", True),
+        ("src/a.rs", '#[link_section = ".init_array"]\nstatic A: fn() = early;', "patches", True),
+        (
+            "a.go",
+            'package a\nfunc F() bool { return strings.Contains(os.Args[1], "-test.v") }',
+            "detects-runner",
+            True,
+        ),
+        ("a.go", 'package a\nconst mark = "-test."', "detects-runner", True),
+        ("a.go", "package a\n\n//go:embed a_test.go\nvar T string", "reads-tests", True),
+    ],
+)
+def test_what_is_noticed(path: str, text: str, kind: str, blocks: bool) -> None:
+    assert found(path, text) == {(kind, blocks)}
+    if kind != "obscured":
+        assert found(path, f"{text}\n", text) == set()
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("src/a.rs", 'fn f() -> bool { std::thread::current().name() == Some("a") }'),
+        ("a.go", 'package a\nfunc F() { runtime.Callers(1, p); has("Test") }'),
+    ],
+)
+def test_to_ask_and_to_compare_is_more_than_to_ask(path: str, text: str) -> None:
+    assert ("detects-runner", True) in found(path, text)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("src/main.rs", "fn main() { std::process::exit(run()); }"),
+        ("src/cli.ts", "process.exit(await main());"),
+        ("src/a.rs", "#[cfg(test)]\nmod tests { use super::*; #[test]\nfn x() { assert!(cfg!(test)); } }"),
+        (
+            "src/a.ts",
+            "class Wrong extends Error { constructor() { super(); Error.captureStackTrace(this); } }",
+        ),
+        ("src/a.ts", "const mode = process.env.NODE_ENV ?? 'production';"),
+        ("a.go", 'package a\n\nimport "os"\n\nfunc F() string { return os.Getenv("HOME") }'),
+        ("src/a.rs", "impl PartialEq for A { fn eq(&self, o: &A) -> bool { self.x == o.x } }"),
+        ("src/a.vue", "<script>process.exit()</script>"),
+        ("src/a.ts", "const said = 'first ' + 'half of a test';"),
+        ("src/a.ts", "if (import.meta.url === pathToFileURL(process.argv[1]).href) main();"),
+        ("src/a.rs", 'const HELP: &str = include_str!("../README.md");'),
+        ("src/a.rs", "#[cfg(any(unix, windows))]\nfn f() {}"),
+        ("a.go", 'package a\nfunc F() bool { return len(os.Args) > 1 && os.Args[1] == "test" }'),
+    ],
+)
+def test_honest_code_gives_rise_to_none(path: str, text: str) -> None:
+    assert found(path, text) == set()
+
+
+def test_equality_that_compares_the_two_is_not_told() -> None:
+    both = "impl PartialEq for A { fn eq(&self, other: &A) -> bool { self.n == other.n } }"
+    assert found("src/a.rs", both) == set()
+
+
+def test_a_stack_that_is_only_printed_names_no_runner() -> None:
+    assert found("src/a.ts", "log(new Error('latest').stack.split('\\n'));") == {("frames", False)}
+
+
+def test_a_stack_that_is_searched_for_tests_asks_who_runs_it() -> None:
+    told = found("src/a.ts", "const f = () => new Error().stack.includes('a.test');")
+    assert ("detects-runner", True) in told

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from verdigris.languages.grammar.otherinputs import replaced_by_grammar
+from verdigris.languages.grammar.trees import Unparsed, parsed
+from verdigris.languages.otherinputs import apply
+
+NODE = 'test("adds", () => {\n  const n = 4;\n  assert.equal(add(1, "x"), n);\n});\n'
+RUST = "#[test]\nfn adds() {\n    let n = 4;\n    assert_eq!(add(1, 2), n);\n}\n"
+GO = (
+    "package a\n\nfunc TestAdd(t *testing.T) {\n\tn := 4\n"
+    '\tif Add(1, 2) != n {\n\t\tt.Fatalf("no %d", n)\n\t}\n}\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "inputs"),
+    [
+        ("a.test.js", NODE, {"1", '"x"'}),
+        ("tests/a.rs", RUST, {"1", "2"}),
+        ("a_test.go", GO, {"1", "2"}),
+    ],
+)
+def test_one_argument_of_each_test_is_another(path: str, text: str, inputs: set[str]) -> None:
+    seen = set()
+    for seed in range(30):
+        made = replaced_by_grammar(path, text.encode(), Random(seed))
+        (one,) = made
+        seen.add(one.was)
+        changed = apply(text.encode(), made)
+        assert changed != text.encode()
+        assert not isinstance(parsed(path, changed), Unparsed)
+    assert seen == inputs

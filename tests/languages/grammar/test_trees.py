@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import pytest
+
+from verdigris.languages.grammar.trees import same_tree
+
+SAME = {
+    "a.ts": (
+        "import { a } from 'b'\nexport const f = (x) => {\n  return g(x, '1')\n}\n",
+        'import { a } from "b";\n// w\nexport const f = (x) => {\n  return g(\n    x,\n    "1",\n  );\n};\n',
+    ),
+    "a.rs": (
+        "pub fn f(a: u32, b: u32) -> u32 { a + b }\n",
+        "/// Adds.\npub fn f(\n    a: u32,\n    b: u32,\n) -> u32 {\n    a + b\n}\n",
+    ),
+    "a.go": (
+        "package a\n\nfunc F(a int) int { return a+1 }\n",
+        "package a\n\n// F adds.\nfunc F(a int) int {\n\treturn a + 1\n}\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("path", SAME)
+def test_a_formatter_and_a_comment_leave_the_tree_as_it_was(path: str) -> None:
+    before, after = SAME[path]
+    assert same_tree(path, before.encode(), after.encode())
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        ("a.ts", "'1'", "'2'"),
+        ("a.ts", "g(x", "h(x"),
+        ("a.rs", "a + b", "a - b"),
+        ("a.go", "a+1", "a+2"),
+        ("a.go", "}\n", "}\n}\n"),
+    ],
+)
+def test_other_code_is_another_tree(path: str, old: str, new: str) -> None:
+    before = SAME[path][0]
+    assert not same_tree(path, before.encode(), before.replace(old, new).encode())
+
+
+def test_a_string_is_not_the_name_inside_it() -> None:
+    assert not same_tree("a.ts", b"f('x')\n", b"f(x)\n")
+
+
+def test_a_line_break_that_ends_a_statement_is_no_layout() -> None:
+    assert not same_tree("a.js", b"function f() { return x }\n", b"function f() { return\nx }\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        ("a.go", "package a\n", "//go:build ignore\n\npackage a\n"),
+        ("a.go", '// int f(void);\nimport "C"\n', '// int g(void);\nimport "C"\n'),
+        ("a.tsx", "const a = 1\n", "/** @jsx h */\nconst a = 1\n"),
+        ("a.rs", "fn f() {}\n", "/// ```\n/// f();\n/// ```\nfn f() {}\n"),
+    ],
+)
+def test_a_comment_that_a_tool_carries_out_is_no_layout(path: str, before: str, after: str) -> None:
+    assert not same_tree(path, before.encode(), after.encode())

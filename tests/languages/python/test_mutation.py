@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from verdigris.languages.python.mutation import mutated
+
+SLUG = 'import re\n\n\ndef slugify(text):\n    return re.sub(r"[^a-z]+", "-", text.lower()).strip("-")\n'
+
+
+def told(before: str, after: str) -> list[str]:
+    made = mutated({"m.py": before}, {"m.py": after})
+    for mutant in made.mutants:
+        assert ast.dump(ast.parse(mutant.data)) != ast.dump(ast.parse(after))
+    return [mutant.what for mutant in made.mutants]
+
+
+def test_a_new_condition_is_made_always_true_and_always_false() -> None:
+    after = SLUG.replace('.strip("-")', '.strip("-") if text else ""').replace("return", "return")
+    found = told(SLUG, after)
+    assert found[:2] == [
+        "`text` → `((text) or True)`: no test notices",
+        "`text` → `((text) and False)`: no test notices",
+    ]
+
+
+def test_the_parts_of_a_value_with_a_fallback_are_taken_out() -> None:
+    found = told("def f(a):\n    return a\n", 'def f(a):\n    return a or "none"\n')
+    assert "`a or 'none'` → `(a)`: no test notices" in found
+
+
+def test_a_moved_boundary_is_moved_back() -> None:
+    before = "def f(a):\n    if a < 3:\n        return 1\n    return 2\n"
+    assert "`a <= 3` → `a < 3`: no test notices" in told(before, before.replace("<", "<="))
+
+
+def test_a_new_parameter_is_held_at_its_default() -> None:
+    after = SLUG.replace("(text)", '(text, sep="-")').replace('"-", text', "sep, text")
+    found = mutated({"m.py": SLUG}, {"m.py": after}).mutants
+    assert [m.what for m in found] == [
+        "the parameter `sep` of `slugify` is new, and no test needs more than `'-'`"
+    ]
+    assert b"    sep = '-'\n    return re.sub" in found[0].data
+
+
+def test_a_new_number_is_another_one() -> None:
+    assert told("def f(a):\n    return a\n", "def f(a):\n    return a[2]\n") == ["`2` → `3`: no test notices"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(
+            "def f(a):\n    if a > 1:\n        return 2\n    return 3\n",
+            "def g(b):\n    if b > 1:\n        return 2\n    return 3\n",
+            id="renamed",
+        ),
+        pytest.param(
+            "def f(a, b):\n    if a and b == 1:\n        return 2\n    return 3\n",
+            "def _both(x, y):\n    return x if x and y == 1 else None\n\n\n"
+            "def f(a, b):\n    return _extracted(a, b)\n",
+            id="extracted",
+        ),
+        pytest.param(
+            "def f(xs):\n    out = []\n    for x in xs:\n        if x > 1:\n            out.append(x)\n"
+            "    return out\n",
+            "def f(xs):\n    return [x for x in xs if x > 1]\n",
+            id="loop becomes comprehension",
+        ),
+        pytest.param(
+            "def f(a):\n    return a * 60\n",
+            "SECONDS = 60\n\n\ndef f(a):\n    return a * SECONDS\n",
+            id="constant extracted",
+        ),
+        pytest.param(
+            "def f(a):\n    raise ValueError('no')\n",
+            "def f(a):\n    raise ValueError('not so')\n",
+            id="message",
+        ),
+    ],
+)
+def test_the_same_decisions_elsewhere_need_no_change(before: str, after: str) -> None:
+    assert told(before, after) == []
+
+
+def test_a_condition_on_another_name_is_a_changed_one() -> None:
+    before = "def f(a, b):\n    if a:\n        return b\n    return a\n"
+    assert told(before, before.replace("if a", "if b"))
+
+
+def test_what_stands_in_no_readable_file_is_left_alone() -> None:
+    assert mutated({"m.py": "x = ("}, {"m.py": "x = ) if"}).mutants == ()
+
+
+def test_text_beyond_ascii_is_changed_at_the_right_place() -> None:
+    (mutant,) = mutated({"m.py": 'x = "é"\n'}, {"m.py": 'x = "é"; y = 4\n'}).mutants
+    assert mutant.data.decode().startswith('x = "é"; y = 5\n')

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+from random import Random
+from unittest.mock import ANY
+
+import pytest
+
+from support.alive import HONEST, PATH, function, tried
+from verdigris.languages.python.probes import Plan
+from verdigris.languages.python.probes import plan as drawn
+
+
+def plan(texts: dict[str, str], ids: list[str]) -> Plan:
+    """With one draw an assertion."""
+    return drawn(texts, ids, Random(1), few=1)
+
+
+def lines_of(made: Plan) -> list[int]:
+    """Of the assertions that are changed, each once."""
+    probes = (probe for variant in made.variants for probe in variant.probes)
+    return [line for _, line in dict.fromkeys((probe.path, probe.line) for probe in probes)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if sys.platform == 'none': assert twice(2) == 5\nassert twice(2) == 4",
+        "for n in []: assert twice(n) == 1\nassert twice(2) == 4",
+        "try:\n    assert twice(2) == 4\nexcept AssertionError:\n    pass\nassert twice(2) == 4",
+        "with suppress(AssertionError):\n    assert twice(2) == 4\nassert twice(2) == 4",
+        "def unused():\n    assert twice(2) == 4\nassert twice(2) == 4",
+        "assert twice(2) == 4\nif twice(2): return\nassert twice(2) == 5",
+        "assert twice(2) == 4\nwith pytest.raises(Exception):\n    assert twice(2) == 5",
+    ],
+)
+def test_what_need_not_be_reached_is_listed(body: str) -> None:
+    live = tried(function(body), "test_it", **HONEST)
+    assert live.hollow == ()
+    whys = {"it was not reached, or its failure is caught", "the test failed elsewhere"}
+    assert {line.split(": ")[-1] for line in live.unreached} <= whys
+    assert live.unreached or "raises" in body
+
+
+def test_a_handler_of_its_own_hides_no_deaf_answer() -> None:
+    body = "try:\n    assert twice(2) == 4\nexcept ValueError:\n    raise"
+    assert tried(function(body), "test_it", **HONEST).unreached == ()
+    assert tried(function(body), "test_it", twice=lambda _: ANY).hollow != ()
+
+
+HELPERS = """
+def check(n, expected):
+    assert twice(n) == expected
+
+class Base:
+    def __init__(self, *_): pass
+    def check_all(self, *numbers):
+        for n in numbers:
+            check(n, n + n)
+    def test_inherited(self):
+        self.check_all(1, 2)
+
+class TestIt(Base):
+    def test_own(self):
+        self.check_all(3)
+
+def test_plain():
+    check(1, 2)
+
+def test_other():
+    assert twice(1) == 2
+"""
+
+
+def test_helpers_are_changed_too() -> None:
+    names = ("test_plain", "TestIt::test_own", "TestIt::test_inherited", "test_other")
+    made = plan({PATH: HELPERS}, [f"{PATH}::{name}" for name in names])
+    assert lines_of(made) == [3, 21]
+    assert made.variants[0].probes[0].functions == tuple(f"{PATH}::{name}" for name in names[:3])
+    assert tried(HELPERS, *names, **HONEST).hollow == tried(HELPERS, *names, **HONEST).unreached == ()
+    assert len(tried(HELPERS, *names, twice=lambda _: ANY).judged.hollow) >= 2
+
+
+@pytest.mark.parametrize(
+    ("line", "call"),
+    [
+        ("from helpers import check", "check(1)"),
+        ("from tests.helpers import check as c", "c(1)"),
+        ("from .helpers import check", "check(1)"),
+        ("import helpers", "helpers.check(1)"),
+        ("from tests import helpers", "helpers.check(1)"),
+    ],
+)
+def test_helpers_of_other_test_files(line: str, call: str) -> None:
+    helpers = "def check(n):\n    assert n == 1\n"
+    texts = {PATH: f"{line}\ndef test_it():\n    {call}\n", "tests/helpers.py": helpers}
+    made = plan(texts, [f"{PATH}::test_it"])
+    (only,) = made.variants
+    assert only.texts["tests/helpers.py"] in {helpers.replace("== 1", f"== {n}") for n in (0, 2)}
+    two = plan({**texts, "a/tests/helpers.py": helpers, "b/helpers.py": helpers}, [f"{PATH}::test_it"])
+    assert len(two.variants) == 1
+
+
+CONTRACT = """
+class Contract:
+    def expected(self): return 0
+    def check(self, value):
+        assert value == self.expected()
+    def test_it(self):
+        self.check(twice(1))
+        assert twice(2) == 4
+
+def test_shared():
+    assert twice(2) == 4
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "lines"),
+    [
+        ("from base import Contract\nclass TestA(Contract):\n    pass", "TestA::test_it", [5, 8]),
+        ("import base\nclass TestA(base.Contract):\n    pass", "TestA::test_it", [5, 8]),
+        ("from tests import base as b\nclass TestA(b.Contract):\n    pass", "TestA::test_it", [5, 8]),
+        (
+            "from .base import Contract as C\nclass A(C): pass\nclass TestB(A): pass",
+            "TestB::test_it",
+            [5, 8],
+        ),
+        ("from base import Contract", "Contract::test_it", [5, 8]),
+        ("from base import *", "Contract::test_it", [5, 8]),
+        ("from base import *", "test_shared", [11]),
+        ("from base import test_shared as test_mine", "test_mine", [11]),
+        (
+            (
+                "from base import Contract\nclass TestA(Contract):\n    def test_it(self):\n"
+                "        super().test_it()\n        assert twice(3) == 6"
+            ),
+            "TestA::test_it",
+            [5, 8, 5],
+        ),
+        (
+            (
+                "from base import Contract\nclass TestA(Contract):\n    def check(self, value):\n"
+                "        assert value == 2"
+            ),
+            "TestA::test_it",
+            [4, 8],
+        ),
+    ],
+)
+def test_what_is_inherited_or_imported_is_changed_where_it_stands(
+    text: str, name: str, lines: list[int]
+) -> None:
+    made = plan({PATH: text, "tests/base.py": CONTRACT}, [f"{PATH}::{name}"])
+    assert made.unreached == ()
+    assert lines_of(made) == lines
+
+
+MAKER = """
+import unittest
+
+def make(n):
+    def test(*_):
+        assert twice(n) == n + n
+    return test
+
+class Generated(unittest.TestCase):
+    test_made = make(1)
+
+for n in (1, 2):
+    setattr(Generated, f"test_{n}_set", make(n))
+    globals()[f"test_{n}"] = make(n)
+test_three = make(3)
+"""
+
+
+@pytest.mark.parametrize("name", ["Generated::test_made", "Generated::test_2_set", "test_2", "test_three"])
+def test_what_a_function_makes_is_changed_there(name: str) -> None:
+    made = plan({PATH: MAKER}, [f"{PATH}::{name}"])
+    assert lines_of(made) == [6]
+
+
+def test_of_two_makers_none_is_guessed() -> None:
+    other = "\ndef more(n):\n    def test(): assert n\n    return test\nglobals()[f'test_{1}'] = more(1)\n"
+    assert plan({PATH: MAKER + other}, [f"{PATH}::test_1"]).variants == ()
+
+
+def test_classes_that_inherit_in_a_circle_come_to_an_end() -> None:
+    text = "class A(B): pass\nclass B(A): pass"
+    assert plan({PATH: text}, [f"{PATH}::A::test_x"]).variants == ()

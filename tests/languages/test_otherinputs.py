@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import ast
+from random import Random
+
+from verdigris.core.report import Status
+from verdigris.languages.otherinputs import Answer, apply, differences, other_value, replaced
+
+TEST = '''\
+import calc
+
+
+def test_add():
+    """No input 7."""
+    total = 3
+    assert calc.add(1, "é") == 5
+
+
+def helper():
+    return calc.add(9)
+'''
+
+
+def test_one_argument_of_each_test_is_another_and_nothing_else() -> None:
+    for seed in range(20):
+        (one,) = replaced(TEST, Random(seed))
+        assert one.was in {"1", '"é"'}
+        assert one.line == 7
+        made = apply(TEST.encode(), (one,)).decode()
+        assert ast.dump(ast.parse(made)) != ast.dump(ast.parse(TEST))
+        assert made.count("\n") == TEST.count("\n")
+
+
+def test_rows_of_a_table_are_inputs_and_their_names_are_not() -> None:
+    table = "import pytest\n\n@pytest.mark.parametrize('a', [1, 2])\ndef test_it(a):\n    assert a\n"
+    assert {one.was for seed in range(20) for one in replaced(table, Random(seed))} == {"1", "2"}
+
+
+def test_another_value_is_never_the_same() -> None:
+    lot = Random(0)
+    for found in (0, 1, 2.5, "", "a", "aa", "Hello"):
+        for _ in range(50):
+            assert other_value(found, lot) != found
+
+
+def test_only_tests_of_both_sides_are_compared() -> None:
+    passed, failed = Answer(Status.PASS), Answer(Status.FAIL, "assert 4 == 5")
+    found = differences({"a": passed, "b": passed, "gone": passed}, {"a": passed, "b": failed, "new": failed})
+    assert found == {"b": (passed, failed)}

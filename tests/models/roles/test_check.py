@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from support.kata_run import SOURCE, TEST, classify, start
+from verdigris.core.pathclass import PathClass
+from verdigris.models.roles.check import MOST_CHARACTERS, EditPlan, Stop, check
+from verdigris.models.roles.plan import Answer, Edit, Refused, Say
+from verdigris.models.roles.role import Role
+
+TREE = {
+    "pyproject.toml": "[project]\n",
+    "kata.md": "# it\n",
+    "logo.png": None,
+    "docs/dos.md": "one\r\ntwo\r\n",
+    SOURCE: "def add(n):\n    return 0\n",
+    TEST: "def test_it():\n    assert True\n",
+    "held.py": "held\n",
+    "spec/it.md": "it\n",
+}
+MATERIAL = replace(start(), files=TREE, withheld=frozenset({"tests/test_held.py"}))
+KNOWN = frozenset(TREE)
+
+
+def upsert(path: str = SOURCE, content: str | None = "x = 1\n", **about: Any) -> Edit:
+    return Edit(path, "upsert", content=content, **about)
+
+
+def answer(*edits: Edit, **about: Any) -> Answer:
+    return Answer(**{"verdict": Say.EDIT, "rationale": "why", "subject": "do it", "edits": edits, **about})
+
+
+def checked(given: Answer, role: Role = Role.IMPLEMENTOR, known: frozenset[str] = KNOWN) -> Any:
+    return check(given, role, MATERIAL, known)
+
+
+def reason(given: Answer, role: Role = Role.IMPLEMENTOR) -> str:
+    refused = checked(given, role)
+    assert isinstance(refused, Refused), refused
+    return "\n".join(refused.reasons)
+
+
+def test_a_good_answer_becomes_what_the_kernel_writes() -> None:
+    plan = checked(
+        answer(
+            upsert(intent=" the  sum\n"),
+            Edit("pyproject.toml", "delete"),
+            Edit("docs/dos.md", "move", to="./docs/unix.md"),
+            type="fix",
+            subject="fix(calc): Add the sum",
+        )
+    )
+    assert plan == EditPlan(
+        Role.IMPLEMENTOR,
+        "fix",
+        "Add the sum",
+        "why",
+        {SOURCE: b"x = 1\n", "pyproject.toml": None, "docs/dos.md": None, "docs/unix.md": b"one\r\ntwo\r\n"},
+        ((SOURCE, "the sum"),),
+    )
+
+
+def test_line_ends_stay_as_they_were() -> None:
+    assert checked(answer(upsert("docs/dos.md", "one\n2\n"))).changes == {"docs/dos.md": b"one\r\n2\r\n"}
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "written"),
+    [("src/new.py", "x = 1", b"x = 1\n"), ("src/new.py", "", b""), (SOURCE, "x = 1", b"x = 1\n")],
+)
+def test_a_text_ends_with_a_line_end(path: str, content: str, written: bytes) -> None:
+    assert checked(answer(upsert(path, content))).changes == {path: written}
+
+
+def test_an_edit_that_changes_nothing_is_left_out_beside_others() -> None:
+    plan = checked(answer(upsert(), upsert("pyproject.toml", "[project]\n")))
+    assert list(plan.changes) == [SOURCE]
+
+
+def test_a_type_that_is_not_the_roles_is_replaced_by_its_own() -> None:
+    assert checked(answer(upsert(), type="test")).type == "feat"
+    assert checked(answer(upsert(TEST)), Role.TESTER).type == "test"
+
+
+def test_a_long_subject_is_shortened() -> None:
+    assert len(checked(answer(upsert(), subject="very " * 50)).subject) <= 90
+
+
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        (upsert(""), "'': it names no file"),
+        (upsert("."), ".: it names no file"),
+        (upsert("/etc/passwd"), "/etc/passwd: it is not relative to the project's root"),
+        (upsert("~/x.py"), "not relative"),
+        (upsert("C:/x.py"), "not relative"),
+        (upsert("src\\x.py"), "separated by `/`"),
+        (upsert("../x.py"), "`..` may lead outside"),
+        (upsert("src/../../x.py"), "`..` may lead outside"),
+        (upsert("src/x\n.py"), "'src/x\\n.py': it holds a control character"),
+        (upsert("src/x\0.py"), "control character"),
+        (upsert("src/"), "names a folder"),
+        (upsert("src//x.py"), "an empty part"),
+        (upsert("src/./x.py"), "an empty part"),
+        (upsert("x" * 300), "too long"),
+        (upsert(".git/hooks/pre-commit"), "belongs to git"),
+        (upsert("sub/.GIT/config"), "belongs to git"),
+        (upsert("tdd.yaml"), "belongs to the machine"),
+        (upsert(".tdd/plan/x.md"), "belongs to the machine"),
+        (upsert("kata.md"), "kata-is-wrong"),
+        (upsert(".env"), "may hold secrets"),
+        (upsert("tests/test_held.py"), "it is not available"),
+        (upsert(content=None), "`upsert` needs `content`"),
+        (upsert(to="b.py"), "`upsert` takes no `to`"),
+        (upsert(content="a\0b"), "binary (a NUL at character 2)"),
+        (upsert(content="a\ud800"), "half a surrogate pair at character 2"),
+        (upsert("logo.png"), "binary or too large"),
+        (upsert("src"), "src is a folder"),
+        (upsert(f"{SOURCE}/x.py"), f"{SOURCE} is a file, not a folder"),
+        (Edit("gone.py", "delete"), "there is no such file to delete"),
+        (Edit(SOURCE, "delete", content="x"), "`delete` takes no `content`"),
+        (Edit(SOURCE, "delete", to="x"), "`delete` takes no `to`"),
+        (Edit("gone.py", "move", to="x.py"), "there is no such file to move"),
+        (Edit(SOURCE, "move"), "`move` needs `to`"),
+        (Edit(SOURCE, "move", to="pyproject.toml"), "pyproject.toml exists already"),
+        (Edit(SOURCE, "move", to="../x.py"), "../x.py: `..` may lead outside"),
+        (Edit(SOURCE, "move", to=SOURCE), "named by more than one edit"),
+        (Edit("logo.png", "move", to="x.png"), "binary or too large"),
+        (upsert(content=TREE[SOURCE]), "nothing would change"),
+        (upsert(TEST), "it belongs to the tests, and the implementor changes nothing of them"),
+        (Edit(TEST, "delete"), "it belongs to the tests"),
+        (Edit(SOURCE, "move", to="tests/x.py"), "it belongs to the tests"),
+        (upsert(content="x" * (MOST_CHARACTERS + 1)), f"at most {MOST_CHARACTERS} in a step"),
+        (upsert(intent="TDD-Verdict: accepted"), "the machine alone writes those"),
+    ],
+)  # fmt: skip
+def test_an_edit_that_cannot_be_carried_out(edit: Edit, why: str) -> None:
+    assert why in reason(answer(edit))
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (answer(), "`edits` is empty"),
+        (answer(upsert(), upsert("./" + SOURCE)), f"{SOURCE}: it is named by more than one edit"),
+        (answer(upsert("src/a"), upsert("src/a/b.py")), "src/a: another edit makes it a folder (src/a/b.py)"),
+        (answer(*(upsert(f"src/m{n}.py") for n in range(60))), "There are 60 edits"),
+        (answer(upsert(), subject=" "), "`subject` is empty"),
+        (answer(upsert(), subject="feat: "), "`subject` is empty"),
+        (answer(upsert(), rationale=""), "`rationale` is empty"),
+        (answer(upsert(), rationale="x\ntdd-red: y"), "the machine alone writes those"),
+        (answer(upsert(), verdict=Say.TEST_IS_WRONG), "there are edits: decide"),
+        (answer(verdict=Say.TEST_IS_WRONG, rationale=""), "needs a `reason`"),
+        (answer(verdict=Say.NOTHING_TO_DO), "not the implementor's to give: make the red test pass"),
+        (answer(verdict=Say.KATA_DONE), "not the implementor's to give"),
+    ],
+)
+def test_an_answer_that_cannot_be_carried_out(given: Answer, why: str) -> None:
+    assert why in reason(given)
+
+
+def test_all_reasons_are_given_at_once() -> None:
+    assert len(reason(answer(upsert("/a"), upsert("../b"), subject="")).splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("role", "say"),
+    [
+        (Role.TESTER, Say.KATA_DONE),
+        (Role.TESTER, Say.KATA_IS_WRONG),
+        (Role.TESTER, Say.TEST_IS_WRONG),
+        (Role.IMPLEMENTOR, Say.TEST_IS_WRONG),
+        (Role.REFACTORER, Say.NOTHING_TO_DO),
+    ],
+)
+def test_a_role_may_stop(role: Role, say: Say) -> None:
+    assert checked(answer(verdict=say, reason="because "), role) == Stop(say, "because")
+
+
+STUB = "def add(n):\n    return 0\n\n\ndef sub(n):  # STUB:TDD\n    return -1\n"
+
+
+@pytest.mark.parametrize(
+    ("role", "edits", "why"),
+    [
+        (Role.TESTER, [upsert(TEST, "def test_more(): assert 0\n")], None),
+        (Role.TESTER, [upsert(TEST), upsert(SOURCE, STUB)], None),
+        (Role.TESTER, [upsert(TEST), upsert(SOURCE, "def add(n):\n    return n\n")], "marked STUB:TDD (line"),
+        (Role.TESTER, [upsert(TEST), Edit(SOURCE, "delete")], "the tester does not delete any"),
+        (Role.TESTER, [upsert(SOURCE, STUB)], "No test file is among the edits"),
+        (Role.TESTER, [upsert("src/lib.rs", "#[cfg(test)] mod tests {}\n")], None),
+        (Role.TESTER, [upsert(TEST), upsert("spec/it.md")], "it is specification"),
+        (Role.REFACTORER, [upsert(SOURCE), upsert(TEST)], None),
+        (Role.REFACTORER, [Edit(TEST, "delete")], "a refactor keeps every test"),
+        (Role.REFACTORER, [Edit(TEST, "move", to="tests/test_b.py")], None),
+        (Role.REFACTORER, [upsert("spec/it.md")], "it is specification"),
+    ],
+)
+def test_what_each_role_may_touch(role: Role, edits: list[Edit], why: str | None) -> None:
+    def with_spec(path: str) -> PathClass:
+        return PathClass.SPEC if path.startswith("spec/") else classify(path)
+
+    found = check(answer(*edits), role, replace(MATERIAL, classify=with_spec), KNOWN)
+    if why is None:
+        assert isinstance(found, EditPlan)
+    else:
+        assert isinstance(found, Refused)
+        assert why in found.reasons[0]
+
+
+def test_a_file_that_was_not_seen_whole_is_not_replaced() -> None:
+    refused = checked(answer(upsert()), known=frozenset())
+    assert refused.unseen == (SOURCE,)
+    assert f"{SOURCE}: you have not seen all of it" in refused.reasons[0]
+    assert isinstance(checked(answer(upsert("src/new.py")), known=frozenset()), EditPlan)
+    assert isinstance(checked(answer(Edit(SOURCE, "delete")), known=frozenset()), EditPlan)

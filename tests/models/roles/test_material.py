@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from support.kata_run import PYPROJECT, TEST, classify, run, source_text, start, test_text
+from verdigris.core.errors import UserError
+from verdigris.models.counting import estimate_ask
+from verdigris.models.roles.guide import guide
+from verdigris.models.roles.material import FLOOR, shrunk
+from verdigris.models.roles.prompting import Task, first_ask
+from verdigris.models.roles.role import Role
+from verdigris.models.roles.selection import by_weight
+from verdigris.models.roles.showable import as_text, secret, worth_telling
+
+test_text.__test__ = False  # type: ignore[attr-defined]
+
+
+def test_roles_take_turns() -> None:
+    assert [role.following for role in Role] == [Role.IMPLEMENTOR, Role.REFACTORER, Role.TESTER]
+    assert [role.commit_types for role in Role] == [("test",), ("feat", "fix"), ("refactor",)]
+
+
+@pytest.mark.parametrize(
+    ("path", "is_one"),
+    [
+        (".env", True),
+        ("app/.env.local", True),
+        (".env.example", False),
+        ("id_rsa", True),
+        ("keys/server.pem", True),
+        ("credentials.json", True),
+        ("src/secrets.py", False),
+        ("src/environment.py", False),
+        (".aws/credentials", True),
+        (".npmrc", True),
+        ("secrets.yaml", True),
+        ("tests/test_env.py", False),
+    ],
+)
+def test_secrets_are_told_by_their_names(path: str, *, is_one: bool) -> None:
+    assert secret(path) is is_one
+
+
+def test_what_is_no_text() -> None:
+    assert as_text("naïve\n".encode()) == "naïve\n"
+    assert as_text(b"\xff\xfe") is None
+    assert as_text(b"a\0b") is None
+    assert not worth_telling("package-lock.json", "{}")
+    assert not worth_telling("node_modules/x/index.js", "x")
+
+
+def test_files_that_matter_come_first() -> None:
+    tree = {
+        "README.md": "x",
+        "docs/deep/far.md": "x",
+        "src/calculator.py": "x",
+        "src/other.py": "x",
+        "src/asked.py": "x",
+        "pyproject.toml": PYPROJECT,
+        TEST: "import calculator\n",
+        "logo.png": None,
+    }
+    assert by_weight(tree, classify, ["src/asked.py", "gone.py"]) == (
+        "src/asked.py",
+        "src/calculator.py",
+        TEST,
+        "src/other.py",
+        "README.md",
+        "pyproject.toml",
+        "docs/deep/far.md",
+    )
+
+
+def test_material_shrinks_until_nothing_is_left_to_cut() -> None:
+    files = {f"src/m{n}.py": source_text(n) for n in range(60)} | {TEST: test_text(60)}
+    material, sizes = replace(start(), files=files), []
+    while material.budget * 0.6 >= FLOOR:
+        sizes.append(estimate_ask(first_ask(material, Task(Role.TESTER, 1))[0]))
+        assert sizes[-1] <= material.budget * 1.1 + 700
+        material = shrunk(material)
+    assert len(sizes) > 2
+    assert sizes == sorted(sizes, reverse=True)
+    with pytest.raises(UserError, match="context is too small"):
+        shrunk(material)
+
+
+def test_a_kata_that_is_too_long_is_cut() -> None:
+    material = replace(start(8_000), kata="A long story, told at length.\n" * 5_000)
+    ask, _ = first_ask(material, Task(Role.TESTER, 1))
+    assert estimate_ask(ask) < 8_800
+
+
+@pytest.mark.parametrize("language", ["python", "rust", "node", "go", "cobol"])
+def test_every_language_is_told_how_to_stub(language: str) -> None:
+    text = guide(language)
+    assert "STUB:TDD" in text.partition("ANY ROLE")[2]
+    for word in ("kata-done", "test-is-wrong", "nothing-to-do", '"edits"', "JSON"):
+        assert word in text
+
+
+def test_a_run_is_asked_the_same_again() -> None:
+    assert run(7) == run(7)

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from verdigris.models.roles.plan import SCHEMA, Answer, Edit, Refused, Say, read_answer
+
+EDIT = {"path": "a.py", "action": "upsert", "intent": "it", "content": "x\n", "to": None}
+GOOD: dict[str, Any] = {
+    "verdict": "edit",
+    "reason": "",
+    "rationale": "why",
+    "read": [],
+    "type": "feat",
+    "subject": "add it",
+    "edits": [EDIT],
+}
+TEXT = json.dumps(GOOD)
+
+
+def changed(**about: Any) -> str:
+    return json.dumps({**GOOD, **about})
+
+
+def test_an_answer_is_read() -> None:
+    assert read_answer(TEXT) == Answer(
+        Say.EDIT, "why", type="feat", subject="add it", edits=(Edit("a.py", "upsert", "it", "x\n"),)
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"\n  {TEXT}\n",
+        f"```json\n{TEXT}\n```",
+        f"```\n{json.dumps(GOOD, indent=2)}\n```\n",
+        f"<think>\nWhat about {{}}?\n</think>\n\n{TEXT}",
+        f"I think of {{}} and\nof more.\n</think>\n{TEXT}",
+        changed(edits=[{**EDIT, "content": "</think>\n"}]),
+        f"\ufeff{TEXT}",
+        changed(edits=[{**EDIT, "content": "a fence:\n```\nx\n```\n"}]),
+    ],
+)
+def test_what_does_no_harm_around_it(text: str) -> None:
+    assert isinstance(read_answer(text), Answer)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "The answer is empty: answer with the JSON object alone."),
+        ("<think>hm</think>", "The answer is empty"),
+        ("I would rather not.", 'holds no JSON object, but text that begins "I would rather not."'),
+        (f"Sure! Here it is:\n{TEXT}", 'text before the JSON object ("Sure! Here it is: {'),
+        (f"{TEXT}\nHope this helps.", 'text after the JSON object ("Hope this helps.")'),
+        (f"Here:\n```json\n{TEXT}\n```", "text before the JSON object"),
+        (f"{TEXT}\n{TEXT}", "more than one JSON object"),
+        ('{"verdict": "edit",,}', "broken at line 1, column"),
+        ('{"verdict": "edit" "x": 1}', "broken at line 1, column 20 (Expecting ',' delimiter)"),
+        ('{"a": "one\ntwo"}', "a line break is written \\n"),
+        (r'{"a": "\d"}', "a backslash is written \\\\"),
+        (TEXT[:-20], "cut off at line 1"),
+        ('{"verdict": "edit", "verdict": "edit"}', "the key 'verdict' stands twice"),
+        ('{"verdict": NaN}', "NaN is no JSON"),
+        ("{}", "missing required field `verdict` (at the object itself)"),
+        (changed(verdict="maybe"), "Invalid enum value 'maybe' (at verdict)"),
+        (changed(thoughts="x"), "unknown field `thoughts`"),
+        (changed(edits=[{**EDIT, "patch": "x"}]), "unknown field `patch` (at edits[0])"),
+        (changed(edits=[{**EDIT, "path": 1}]), "Expected `str`, got `int` (at edits[0].path)"),
+        (changed(edits=[{"action": "upsert"}]), "missing required field `path` (at edits[0])"),
+        (changed(edits=[{**EDIT, "action": "patch"}]), "Invalid enum value 'patch' (at edits[0].action)"),
+        (changed(edits={}), "Expected `array`, got `object` (at edits)"),
+        ("[" * 100_000, "holds no JSON object"),
+        ('{"a": ' + "[" * 100_000, "no sound JSON"),
+    ],
+)
+def test_a_bad_answer_is_refused_with_the_exact_reason(text: str, reason: str) -> None:
+    refused = read_answer(text)
+    assert isinstance(refused, Refused)
+    assert reason in refused.reasons[0]
+
+
+def test_an_answer_that_the_server_cut_is_called_cut() -> None:
+    refused = read_answer('{"verdict": "edit" "', finish="length")
+    assert isinstance(refused, Refused)
+    assert "cut off" in refused.reasons[0]
+
+
+def objects(schema: Any) -> list[dict[str, Any]]:
+    found = [schema] if schema.get("type") == "object" else []
+    inner = [*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])]
+    return found + [each for part in inner for each in objects(part)]
+
+
+def test_the_schema_is_as_strict_servers_want_it_and_agrees_with_the_reading() -> None:
+    whole, edit = objects(SCHEMA)
+    for each in (whole, edit):
+        assert each["required"] == list(each["properties"])
+        assert each["additionalProperties"] is False
+    assert set(whole["properties"]) == set(Answer.__struct_fields__)
+    assert set(edit["properties"]) == set(Edit.__struct_fields__)
+    assert whole["properties"]["verdict"]["enum"] == [say.value for say in Say]

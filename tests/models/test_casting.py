@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.openai_server import Refusal, serving
+from verdigris.core.errors import ConfigError, ModelUnavailable, UserError
+from verdigris.core.machine import Player, Served
+from verdigris.models.casting import Casting
+from verdigris.models.protocol import Ask, Message
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HELLO = Ask((Message("user", "Hello"),))
+KEY = "sk-cast-0123456789"
+
+
+def test_each_role_has_its_model_and_servers_are_shared(tmp_path: Path) -> None:
+    with serving(lambda request: request.model) as server:
+        players = {
+            "tester": Player("openai:one", Served(temperature=0.4)),
+            "implementor": Player("two"),
+            "refactorer": Player("two"),
+        }
+        with Casting(players, Served(server.url), root=tmp_path) as casting:
+            assert casting.model("tester", 1).ask(HELLO).text == "one"
+            assert casting.model("implementor", 2).ask(HELLO).text == "two"
+            assert casting.model("implementor", 2) is casting.model("implementor", 2)
+            assert casting.model("implementor", 2) is casting.model("refactorer", 3)
+    assert server.requests[0].body["temperature"] == 0.4
+
+
+def test_a_run_is_recorded_and_replayed_without_a_server(tmp_path: Path) -> None:
+    record = tmp_path / "kata.jsonl"
+    with serving(["one", "two", "three"]) as server:
+        players = {"tester": Player("m"), "implementor": Player("m")}
+        with Casting(players, Served(server.url), root=tmp_path, record=record) as casting:
+            said = [casting.model("tester", 1).ask(HELLO).text for _ in range(2)]
+            said.append(casting.model("implementor", 2).ask(HELLO).text)
+    replay = {"tester": Player("replay:kata.jsonl"), "implementor": Player("replay:kata.jsonl")}
+    with Casting(replay, root=tmp_path) as casting:
+        assert [casting.model("tester", 1).ask(HELLO).text for _ in range(2)] == said[:2]
+        assert casting.model("implementor", 2).ask(HELLO).text == "three"
+        assert casting.recordings["tester"] is casting.recordings["implementor"]
+        assert not casting.endpoints
+
+
+@pytest.mark.parametrize(
+    ("word", "error", "said"),
+    [
+        ("plain", ConfigError, "no server"),
+        ("replay:", ConfigError, "replay of no file"),
+        ("replay:none.jsonl", UserError, "none.jsonl"),
+    ],
+)
+def test_what_cannot_be_cast_is_said_before_anything_is_done(
+    tmp_path: Path, word: str, error: type[UserError], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        Casting({"tester": Player(word)}, root=tmp_path)
+
+
+def test_nothing_that_is_written_holds_a_key(tmp_path: Path) -> None:
+    """A server that echoes the key wherever it can, and a model that repeats it."""
+    told: list[str] = []
+    environ = {"ROLE_KEY": KEY}
+    with serving([f"the key is {KEY}", Refusal(500, KEY), Refusal(402, KEY)]) as server:
+        players = {"tester": Player("m", Served(server.url, "ROLE_KEY"))}
+        with Casting(
+            players,
+            root=tmp_path,
+            record=tmp_path / "r",
+            environ=environ,
+            sleep=lambda _: None,
+            notice=told.append,
+        ) as casting:
+            model = casting.model("tester", 1)
+            told.append(casting.scrub(model.ask(HELLO).text))
+            with pytest.raises(ModelUnavailable) as caught:
+                model.ask(HELLO)
+    told += [caught.value.message, caught.value.hint or ""]
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert len(told) == 4
+    assert b"[ROLE_KEY]" in written
+    assert KEY.encode() not in written
+    assert KEY not in "".join(told)

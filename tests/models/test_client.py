@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+
+from support.openai_server import Junk, serving
+from verdigris.core.machine import Served
+from verdigris.models import client as client_module
+from verdigris.models.client import Client
+from verdigris.models.failure import Failure, Meaning
+from verdigris.models.providers import endpoint_of
+
+REQUEST = {"model": "m", "messages": [], "stream": True}
+
+
+@pytest.mark.parametrize(
+    ("setting", "limit", "said"), [("LARGEST", 10, "larger than"), ("WHOLE", -1, "takes too long")]
+)
+def test_signs_of_life_without_end_are_no_answer(
+    monkeypatch: pytest.MonkeyPatch, setting: str, limit: int, said: str
+) -> None:
+    monkeypatch.setattr(client_module, setting, limit)
+    with serving([Junk(": still here\n\n" * 9)]) as server:
+        client = Client(endpoint_of("m", Served(server.url)))
+        failure = client.complete(REQUEST, "")
+        client.close()
+    assert isinstance(failure, Failure)
+    assert failure.meaning is Meaning.AGAIN
+    assert said in failure.words
+
+
+def test_the_models_of_a_server_are_listed() -> None:
+    with serving(models=("one", "two")) as server:
+        client = Client(endpoint_of("m", Served(server.url)))
+        assert client.models("") == ("one", "two")
+        client.close()

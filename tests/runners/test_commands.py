@@ -1,0 +1,66 @@
+"""Which command runs a test."""
+
+from __future__ import annotations
+
+import pytest
+
+from verdigris.core.settings import Stack
+from verdigris.runners.commands import filled, fitting, parted, reports
+
+E2E, ONE, SLOW = ("npx", "{args}"), ("one", "{args}"), ("slow", "--out={report}/x.xml")
+STACK = Stack(
+    root="web",
+    test_command_for=(("test/one.test.js::a › b", ONE), ("test/e2e/**", E2E), ("**/*.slow.js", SLOW)),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("web/test/e2e/x.test.js::a", E2E),
+        ("web/test/e2e/x.slow.js", E2E),
+        ("web/test/x.slow.js::a::b", SLOW),
+        ("web/test/one.test.js::a › b", ONE),
+        ("web/test/one.test.js::a › b › c", ONE),
+        ("web/test/one.test.js::a › bc", None),
+        ("web/test/one.test.js", None),
+        ("test/e2e/x.test.js", None),
+    ],
+)
+def test_the_first_that_fits(name: str, words: tuple[str, ...] | None) -> None:
+    assert fitting(STACK, name) == words
+
+
+def test_named_tests_are_parted() -> None:
+    names = ("web/test/e2e/x.js::a", "web/test/y.js::b", "web/test/e2e/z.js")
+    assert parted(STACK, names) == {
+        E2E: ("web/test/e2e/x.js::a", "web/test/e2e/z.js"),
+        None: ("web/test/y.js::b",),
+    }
+
+
+def test_all_of_a_stack_is_the_runners_and_each_commands_own() -> None:
+    files = ("web/test/y.js", "web/test/e2e/x.js", "web/x.slow.js")
+    assert parted(STACK, (), files) == {
+        None: (),
+        E2E: ("web/test/e2e/x.js",),
+        SLOW: ("web/x.slow.js",),
+        ONE: ("web/test/one.test.js::a › b",),
+    }
+    assert parted(STACK, ("web/test",), files) == {
+        None: ("web/test",),
+        E2E: ("web/test/e2e/x.js",),
+        ONE: ("web/test/one.test.js::a › b",),
+    }
+    assert parted(STACK, ("web/lib",), files) == {None: ("web/lib",)}
+
+
+def test_arguments_are_filled_in() -> None:
+    assert filled(("npx", "{args}", "-v"), ("run", "a b")) == ("npx", "run", "a b", "-v")
+    assert filled(("sh", "-c", "x && npx {args}"), ("run", "a b")) == ("sh", "-c", "x && npx run 'a b'")
+
+
+def test_a_command_without_our_arguments_reports_itself() -> None:
+    assert reports(SLOW)
+    assert not reports(E2E)
+    assert not reports(("sh", "-c", "npx {args}"))

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.cage import elsewhere
+from verdigris.core.errors import ToolMissing
+from verdigris.sandbox import probe
+from verdigris.sandbox.child import REFUSAL, REFUSED, preexec
+from verdigris.sandbox.probe import Ability, Availability
+from verdigris.sandbox.syscalls import mount
+
+if TYPE_CHECKING:
+    from support.cage import Cage
+
+
+def allowed(monkeypatch: pytest.MonkeyPatch, found: Availability) -> None:
+    monkeypatch.setattr(probe, "available", lambda: found)
+
+
+def test_a_child_that_cannot_be_confined_does_not_run(one: Cage) -> None:
+    confine = preexec(one.confinement())
+    (one.folder / "work").rmdir()
+    done = subprocess.run(
+        ["touch", str(one.home / "ran")],
+        cwd=one.root,
+        preexec_fn=confine,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == REFUSED
+    assert done.stderr.startswith(REFUSAL + b"overlay: ")
+    assert not (one.home / "ran").exists()
+
+
+def test_a_folder_that_is_gone_inside_is_said(one: Cage) -> None:
+    one.write("root/sub/file")
+    done = one.run("true", cwd=str(one.root / "sub"), removed=("sub",))
+    assert (done.code, done.out) == (REFUSED, "")
+    assert "sub" in done.err
+
+
+def test_nothing_is_run_where_nothing_can_be_confined(one: Cage, monkeypatch: pytest.MonkeyPatch) -> None:
+    allowed(monkeypatch, Availability(None, "", (Ability("namespaces", ok=False, why="not here"),)))
+    with pytest.raises(ToolMissing, match="namespaces: not here"):
+        preexec(one.confinement())
+
+
+def test_a_network_that_cannot_be_had(one: Cage, monkeypatch: pytest.MonkeyPatch) -> None:
+    allowed(monkeypatch, Availability(one.way, "", (Ability("network", ok=False, why="not here"),)))
+    with pytest.raises(ToolMissing, match="network: not here"):
+        preexec(one.confinement(network="none"))
+    assert callable(preexec(one.confinement(network="host")))
+
+
+@pytest.mark.skipif("os.geteuid() != 0", reason="needs mounts to begin with")
+def test_a_mount_below_the_tree_of_a_plain_user(one: Cage, monkeypatch: pytest.MonkeyPatch) -> None:
+    allowed(monkeypatch, Availability("own", "", (Ability("network", ok=True),)))
+    (one.root / "volume").mkdir()
+
+    def work() -> str:
+        mount("tmpfs", str(one.root / "volume"), "tmpfs", 0)
+        with pytest.raises(ToolMissing, match="volume"):
+            preexec(one.confinement())
+        return "said"
+
+    assert elsewhere(work) == "said"

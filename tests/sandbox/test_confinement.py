@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from verdigris.core.errors import HarnessError
+from verdigris.sandbox.confinement import Confinement, checked, inside
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Confinement:
+    for name in ("root/src", "upper/x", "work", "laid", "home"):
+        (tmp_path / name).mkdir(parents=True)
+    root, upper, work = (str(tmp_path / name) for name in ("root", "upper", "work"))
+    return Confinement(root, upper, work)
+
+
+def test_paths_become_canonical(good: Confinement, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("root")
+    root = str(tmp_path.resolve() / "root")
+    held = f"{tmp_path}/link/held"
+    made = checked(Confinement(f"{tmp_path}/link", good.upper, good.work, masked=(held,), needed=(held,)))
+    assert (made.root, made.masked, made.needed) == (root, (f"{root}/held",), (f"{root}/held",))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("root", "gone"),
+        ("upper", "root/src"),
+        ("work", "root"),
+        ("upper", "."),
+        ("laid", ("root/src",)),
+        ("laid", ("gone",)),
+        ("writable", ("root/src",)),
+        ("writable", (".",)),
+        ("writable", ("upper/x",)),
+        ("removed", ("/etc/passwd",)),
+        ("removed", ("a/../../b",)),
+        ("removed", ("",)),
+    ],
+)
+def test_our_own_mistakes(
+    good: Confinement, tmp_path: Path, field: str, value: str | tuple[str, ...]
+) -> None:
+    fields = {name: getattr(good, name) for name in ("root", "upper", "work")}
+    if field == "removed":
+        fields[field] = value
+    elif isinstance(value, str):
+        fields[field] = os.path.normpath(tmp_path / value)
+    else:
+        fields[field] = tuple(os.path.normpath(tmp_path / one) for one in value)
+    with pytest.raises(HarnessError):
+        checked(Confinement(**fields))
+
+
+def test_inside() -> None:
+    assert inside("/a/b", "/a")
+    assert inside("/a", "/a")
+    assert inside("/a", "/")
+    assert not inside("/ab", "/a")

@@ -1,0 +1,107 @@
+# `os` by descriptor, on names that may be any bytes or too long:
+# ruff: noqa: PTH208
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.cage import elsewhere
+from verdigris.sandbox import probe
+from verdigris.sandbox.entry import STEPS
+from verdigris.sandbox.probe import Ability, available, tried
+from verdigris.sandbox.syscalls import mount
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from support.cage import Cage
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    available.cache_clear()
+    yield
+    available.cache_clear()
+
+
+def test_found_by_confining_a_child(one: Cage) -> None:
+    found = available()
+    assert (found.ok, found.network, found.why) == (True, True, "")
+    assert found.way == one.way
+    assert [ability.name for ability in found.abilities] == list(STEPS)
+    assert available() is found
+
+
+def test_the_attempt_leaves_nothing(one: Cage, tmp_path: Path) -> None:
+    assert all(ability.ok for ability in tried(one.way, str(tmp_path)))
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_went_wrong_is_said_of_the_step(
+    one: Cage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise PermissionError(1, "no such luck")
+
+    monkeypatch.setattr("verdigris.sandbox.entry.seal", broken)
+    refused = {ability.name: ability.why for ability in tried(one.way, str(tmp_path)) if not ability.ok}
+    assert "overlay" not in refused
+    assert refused["read-only"] == "[Errno 1] no such luck"
+    assert refused["network"] == "not tried"
+
+
+def test_only_the_network_is_refused(one: Cage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(network: str) -> None:
+        if network != "host":
+            raise PermissionError(1, "no network")
+
+    monkeypatch.setattr("verdigris.sandbox.entry.enter_network", refused)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    found = available()
+    assert (found.ok, found.network) == (True, False)
+    assert found.why == "network: [Errno 1] no network"
+
+
+def test_steps_that_do_nothing_are_found_out_by_their_effect(
+    one: Cage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("verdigris.sandbox.entry.mount_overlay", lambda *_, **__: None)
+    monkeypatch.setattr("verdigris.sandbox.entry.make_private", lambda *_, **__: [])
+    monkeypatch.setattr("verdigris.sandbox.entry.seal", lambda *_: None)
+    refused = {ability.name for ability in tried(one.way, str(tmp_path)) if not ability.ok}
+    assert refused == {"overlay", "read-only"}
+
+
+def test_a_place_that_cannot_hold_an_overlay_is_passed_over(
+    one: Cage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = tuple(Ability(name, ok=True) for name in STEPS)
+    bad = tuple(Ability(name, ok=name == "namespaces", why="no") for name in STEPS)
+    monkeypatch.setattr(probe, "_places", lambda: iter(["/bad", "/good"]))
+    monkeypatch.setattr(probe, "tried", lambda _, place: good if place == "/good" else bad)
+    assert available().place == "/good"
+
+
+def test_another_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert not available().ok
+    assert "Linux" in available().why
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs mounts to begin with")
+def test_a_container_whose_root_is_an_overlay(one: Cage, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("lower", "upper0", "work0", "merged")
+    lower, upper, work, merged = (str(one.folder / name) for name in names)
+    for name in names:
+        (one.folder / name).mkdir()
+
+    def container() -> str:
+        mount("overlay", merged, "overlay", 0, f"lowerdir={lower},upperdir={upper},workdir={work}")
+        monkeypatch.setenv("TMPDIR", merged)
+        return f"{available().ok} {available().place}"
+
+    assert elsewhere(container) == "True /dev/shm"

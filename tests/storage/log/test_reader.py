@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storage.log.children import bytes_read
+from storage.log.tally import draft, filled, lines, numbers, open_log, put_lines
+from verdigris.core.errors import LogDamaged
+from verdigris.storage.log import lines as blocks
+from verdigris.storage.log import reader
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from storage.log.tally import Tally
+    from verdigris.storage.log import Log
+
+
+@pytest.fixture(scope="module")
+def long_log(tmp_path_factory: pytest.TempPathFactory) -> Log[Tally]:
+    """120 events and 15 checkpoints, read in small blocks so that the search has something to do."""
+    control = tmp_path_factory.mktemp("tdd")
+    log = open_log(control, every=8)
+    for n in range(30):
+        log.append([draft(4 * n + k) for k in range(4)])
+    return log
+
+
+@given(st.integers(-5, 150), st.booleans(), st.none() | st.integers(0, 20))
+@settings(deadline=None)
+def test_any_window_is_that_window_of_all(
+    long_log: Log[Tally], start: int, reverse: bool, limit: int | None
+) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(reader, "BLOCK", 600)
+        patched.setattr(blocks, "BLOCK", 600)
+        everything = list(long_log.records())
+        window = list(long_log.records(start=start, reverse=reverse, limit=limit))
+
+    assert len(everything) == 120
+    expected = [record for record in everything if record.seq >= start]
+    assert window == (expected[::-1] if reverse else expected)[:limit]
+
+
+def test_a_late_start_is_found_without_reading_what_is_before_it(long_log: Log[Tally]) -> None:
+    with pytest.MonkeyPatch.context() as patched, bytes_read() as read:
+        patched.setattr(reader, "BLOCK", 600)
+        patched.setattr(blocks, "BLOCK", 600)
+        assert next(long_log.records(start=100)).seq == 100
+        late = sum(read)
+        list(long_log.records())
+
+    assert late < (sum(read) - late) / 2
+
+
+def test_checkpoints_are_the_logs_own_business(tmp_path: Path) -> None:
+    log = filled(tmp_path, 6, every=2)
+
+    assert numbers(log) == [1, 2, 3, 4, 5, 6]
+    assert numbers(log, reverse=True, limit=3) == [6, 5, 4]
+    assert [record.seq for record in log.records()] == [1, 2, 4, 5, 7, 8]
+
+
+def test_events_appended_while_reading_are_not_waited_for(tmp_path: Path) -> None:
+    log = filled(tmp_path, 3)
+    reading = log.records()
+    first = next(reading)
+
+    log.append([draft(4)])
+
+    assert [record.data["n"] for record in (first, *reading)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_changed_event_is_met_in_either_direction(tmp_path: Path, reverse: bool) -> None:
+    log = filled(tmp_path, 6)
+    text = lines(tmp_path)
+    put_lines(tmp_path, [*text[:2], text[2].replace(b'"n":3', b'"n":9'), *text[3:]])
+
+    with pytest.raises(LogDamaged, match="damaged at event 3"):
+        list(log.records(reverse=reverse))
+
+
+def test_a_changed_last_event_is_met(tmp_path: Path) -> None:
+    log = filled(tmp_path, 2)
+    text = lines(tmp_path)
+    put_lines(tmp_path, [text[0], text[1].replace(b'"n":2', b'"n":9')])
+
+    with pytest.raises(LogDamaged, match="damaged at event 2"):
+        list(log.records())

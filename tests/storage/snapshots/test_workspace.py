@@ -1,0 +1,226 @@
+"""The worktree's snapshots against everything that the user's git may have been told."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.gitrepo import GitRepo, make_repo
+from support.workspaces import NOBODY, workspace_of
+from verdigris.core.errors import StorageError, UserError
+from verdigris.storage.lock import locked
+from verdigris.storage.repository import find_repository
+from verdigris.storage.snapshots import Workspace
+from verdigris.storage.snapshots import workspace as module
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+RAW = b"$Id$\r\none\ntwo\r\n\xff\xfe"
+PATH = "src/a.py"
+
+
+def a_filter(repo: GitRepo) -> None:
+    repo.git("config", "filter.upper.clean", "tr a-z A-Z")
+    repo.git("config", "filter.upper.smudge", "tr A-Z a-z")
+    repo.git("config", "filter.upper.required", "true")
+    repo.write(".gitattributes", "*.py filter=upper\n")
+
+
+def crlf_conversion(repo: GitRepo) -> None:
+    repo.git("config", "core.autocrlf", "input")
+    repo.git("config", "core.safecrlf", "true")
+    (repo.home / ".gitconfig").write_text("[core]\n\tautocrlf = true\n\teol = crlf\n")
+
+
+def attributes_in_the_tree(repo: GitRepo) -> None:
+    macro = "[attr]all text eol=crlf ident working-tree-encoding=UTF-16\n"
+    repo.write(".gitattributes", macro + "*.py all\n")
+    repo.write("src/.gitattributes", "* text=auto ident eol=lf working-tree-encoding=UTF-16 crlf=input\n")
+
+
+def attributes_of_the_repository(repo: GitRepo) -> None:
+    (repo.root / ".git/info").mkdir()
+    (repo.root / ".git/info/attributes").write_text("*.py text eol=lf ident working-tree-encoding=UTF-16\n")
+
+
+def attributes_of_the_user(repo: GitRepo) -> None:
+    (repo.home / ".config/git").mkdir(parents=True)
+    (repo.home / ".config/git/attributes").write_text("*.py text eol=lf ident\n")
+
+
+def assume_unchanged(repo: GitRepo) -> None:
+    repo.commit()
+    repo.git("update-index", "--assume-unchanged", PATH)
+
+
+def skip_worktree(repo: GitRepo) -> None:
+    repo.commit()
+    repo.git("update-index", "--skip-worktree", PATH)
+
+
+def a_lying_fsmonitor(repo: GitRepo) -> None:
+    hook = repo.write("fsmonitor", "#!/bin/sh\ntouch called\nprintf 'token\\0'\n", executable=True)
+    repo.git("config", "core.fsmonitor", str(hook))
+
+
+def hooks(repo: GitRepo) -> None:
+    for name in ("post-index-change", "pre-commit", "post-checkout", "reference-transaction"):
+        repo.write(f"hooks/{name}", "#!/bin/sh\ntouch called\nexit 1\n", executable=True)
+    repo.git("config", "core.hooksPath", str(repo.root / "hooks"))
+
+
+def a_sparse_checkout(repo: GitRepo) -> None:
+    repo.commit()
+    repo.git("config", "core.sparseCheckout", "true")
+    (repo.root / ".git/info").mkdir(exist_ok=True)
+    (repo.root / ".git/info/sparse-checkout").write_text("/docs/\n")
+
+
+def the_environment(repo: GitRepo) -> None:
+    """Set by the test itself."""
+
+
+INFLUENCES: list[Callable[[GitRepo], None]] = [
+    a_filter,
+    crlf_conversion,
+    attributes_in_the_tree,
+    attributes_of_the_repository,
+    attributes_of_the_user,
+    assume_unchanged,
+    skip_worktree,
+    a_lying_fsmonitor,
+    hooks,
+    a_sparse_checkout,
+    the_environment,
+]
+
+
+@pytest.mark.parametrize("influence", INFLUENCES)
+def test_bytes_are_recorded_and_restored_raw_and_the_users_git_is_untouched(
+    repo: GitRepo, influence: Callable[[GitRepo], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    repo.write(PATH, RAW)
+    influence(repo)
+    for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_OBJECT_DIRECTORY"):
+        monkeypatch.setenv(name, str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("GIT_CONFIG_PARAMETERS", "'core.autocrlf'='input'")
+    users = repo.fingerprint()
+    workspace = workspace_of(repo)
+    first = workspace.snapshot()
+    repo.write(PATH, RAW[::-1])
+    second = workspace.snapshot()
+    assert (workspace.read(first, PATH), workspace.read(second, PATH)) == (RAW, RAW[::-1])
+    assert workspace.lay(first, [PATH], expect=second) == ()
+    assert repo.read(PATH) == RAW
+    assert workspace.snapshot() == first
+    assert repo.fingerprint() == users
+    assert not list(repo.root.rglob("called"))
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_index_head_stash_refs_and_config_stay_as_they_are(repo: GitRepo, workspace: Workspace) -> None:
+    repo.write(PATH, "committed")
+    repo.commit()
+    repo.write(PATH, "stashed")
+    repo.git("stash", "push", "--quiet")
+    repo.write(PATH, "staged")
+    repo.git("add", PATH)
+    repo.write(PATH, "edited")
+    users = repo.fingerprint()
+    tree = workspace.snapshot()
+    repo.write(PATH, "edited again")
+    workspace.lay(tree, [PATH], expect=workspace.snapshot())
+    workspace.graft(tree, tree, [PATH])
+    assert repo.fingerprint() == users
+    assert repo.read(PATH) == b"edited"
+
+
+def test_a_snapshot_outlives_gc_clean_and_the_worktrees_end(repo: GitRepo, tmp_path: Path) -> None:
+    repo.write(PATH, "never committed")
+    repo.commit()
+    repo.git("worktree", "add", "--quiet", str(tmp_path / "side"))
+    side = workspace_of(GitRepo(tmp_path / "side", repo.home))
+    (tmp_path / "side/src/b.py").write_text("only there")
+    tree = side.snapshot()
+    repo.git("worktree", "remove", "--force", str(tmp_path / "side"))
+    repo.git("reflog", "expire", "--expire=now", "--all")
+    repo.git("gc", "--quiet", "--prune=now")
+    repo.git("clean", "-ffdxq")
+    workspace = workspace_of(repo)
+    assert workspace.read_many(tree, [PATH, "src/b.py"]) == {
+        PATH: b"never committed",
+        "src/b.py": b"only there",
+    }
+    workspace.lay(tree, ["src/b.py"], expect=workspace.snapshot())
+    assert repo.read("src/b.py") == b"only there"
+
+
+def test_the_store_owns_what_the_repository_has_too(repo: GitRepo, workspace: Workspace) -> None:
+    repo.write(PATH, "committed and then thrown away")
+    repo.commit()
+    tree = workspace.snapshot()
+    (repo.root / PATH).unlink()
+    repo.git("add", "--all")
+    repo.git("commit", "--quiet", "--amend", "--allow-empty", "--message", "nothing")
+    repo.git("reflog", "expire", "--expire=now", "--all")
+    repo.git("gc", "--quiet", "--prune=now")
+    assert workspace.read(tree, PATH) == b"committed and then thrown away"
+
+
+def test_linked_worktrees_have_indexes_of_their_own(repo: GitRepo, tmp_path: Path) -> None:
+    repo.write(PATH, "both")
+    repo.commit()
+    repo.git("worktree", "add", "--quiet", str(tmp_path / "side"))
+    main, side = workspace_of(repo), workspace_of(GitRepo(tmp_path / "side", repo.home))
+    assert main.snapshot() == side.snapshot()
+    repo.write(PATH, "main only")
+    assert (main.read(main.snapshot(), PATH), side.read(side.snapshot(), PATH)) == (b"main only", b"both")
+
+
+def test_a_sha256_repository_works_the_same(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "repo", object_format="sha256")
+    workspace = workspace_of(repo)
+    repo.write(PATH, "a")
+    first = workspace.snapshot()
+    repo.write(PATH, "b")
+    second = workspace.snapshot()
+    repo.write(PATH, "mine")
+    (displaced,) = workspace.lay(first, [PATH], expect=second)
+    assert (repo.read(PATH), workspace.blob_bytes(displaced.blob)) == (b"a", b"mine")
+    assert workspace.graft(first, second, [PATH]) == second
+    assert len(first) == 64
+
+
+def test_an_empty_unborn_repository_has_an_empty_snapshot(workspace: Workspace) -> None:
+    assert workspace.files(workspace.snapshot()) == ()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a repository to somebody else")
+def test_somebody_elses_repository_is_no_obstacle(repo: GitRepo, workspace: Workspace) -> None:
+    repo.write(PATH, "a")
+    for path in (repo.root, *repo.root.rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
+    assert workspace.read(workspace.snapshot(), PATH) == b"a"
+
+
+def test_a_busy_workspace_names_who_uses_it(
+    repo: GitRepo, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LOCK_WAIT", 0.0)
+    lock = find_repository(repo.root).lock("workspace")
+    with locked(lock, wait=None), pytest.raises(UserError, match=str(os.getpid())):
+        workspace.snapshot()
+
+
+def test_a_disk_that_fails_is_a_storage_error(repo: GitRepo, workspace: Workspace) -> None:
+    repo.write(PATH, "a")
+    in_the_way = find_repository(repo.root).private / "fresh.json.new"
+    in_the_way.mkdir(parents=True)
+    with pytest.raises(StorageError, match=r"fresh\.json\.new"):
+        workspace.snapshot()
+    in_the_way.rmdir()
+    assert workspace.read(workspace.snapshot(), PATH) == b"a"

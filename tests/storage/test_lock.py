@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from verdigris.core.errors import StorageError, UserError
+from verdigris.storage import lock
+from verdigris.storage.lock import locked
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOLDER = """
+import sys, pathlib
+from verdigris.storage.lock import locked
+with locked(pathlib.Path(sys.argv[1]), wait=None):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+PARENT_OF_AN_ORPHAN = """
+import os, sys, pathlib, subprocess
+from verdigris.storage.lock import locked
+with locked(pathlib.Path(sys.argv[1]), wait=None) as descriptor:
+    child = subprocess.Popen(["cat"], pass_fds=(descriptor,))
+    print(child.pid, flush=True)
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_lock_can_be_taken_again_after_it_was_let_go(tmp_path: Path) -> None:
+    path = tmp_path / "new folder" / "lock"
+    with locked(path, wait=0):
+        pass
+    with locked(path, wait=None):
+        assert path.read_text() == f"{os.getpid()}\n"
+
+
+def test_waiting_in_vain_names_the_holder(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    argv = [sys.executable, "-c", HOLDER, str(path)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(UserError, match=f"process {holder.pid}") as caught, locked(path, wait=0.02):
+            pass
+        assert caught.value.hint
+        assert "-c" in caught.value.message, "its command"
+        holder.communicate(b"")
+    with locked(path, wait=0):
+        pass
+
+
+def test_an_inherited_lock_outlives_its_killed_parent(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    argv = [sys.executable, "-c", PARENT_OF_AN_ORPHAN, str(path)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout
+        assert parent.stdin
+        int(parent.stdout.readline())
+        parent.wait()
+        with pytest.raises(UserError), locked(path, wait=0):
+            pass
+        parent.stdin.close()
+    with locked(path, wait=None):
+        pass
+
+
+def test_a_lock_that_cannot_be_made_is_a_storage_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="lock"), locked(tmp_path / "file" / "lock", wait=0):
+        pass
+
+
+def test_a_longer_wait_says_for_whom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(lock, "SILENT_SECONDS", 0.05)
+    path = tmp_path / "operation"
+    with subprocess.Popen(
+        ["flock", path, "sh", "-c", "echo held; sleep 0.4"], stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout
+        assert other.stdout.readline() == b"held\n"
+        with locked(path):
+            pass
+    told = capfd.readouterr().err
+    assert told.count("\n") == 1
+    assert told.startswith(f"tdd: waiting for process {other.pid} (flock {path}")
+    assert told.endswith("to end (it holds the lock `operation`)\n")
+
+
+def test_a_hook_waits_no_longer_than_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "_deadline", None)
+    path = tmp_path / "operation"
+    lock.answer_within(0.05)
+    with (
+        locked(path),
+        pytest.raises(
+            UserError, match=f"process {os.getpid()} .* is at work here \\(it holds the lock `operation`\\)"
+        ),
+        locked(path, wait=60),
+    ):
+        pass
+
+
+FULL = """
+import pathlib, resource, signal, sys
+from verdigris.storage.lock import locked
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+with locked(pathlib.Path(sys.argv[1])):
+    print("held")
+"""
+
+
+def test_a_disk_on_which_nothing_can_be_written_is_no_hindrance(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, tmp_path / "lock"], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("held\n", "")

@@ -1,0 +1,30 @@
+"""Fixtures for tests of the kernel: a repository under the law, and nothing of whoever runs the tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.turns import World, make_world
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def lean(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plugins of this suite are not the projects' under test, and cost a second a run."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+
+@pytest.fixture(autouse=True)
+def homeless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No user's git configuration plays a part."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return make_world(tmp_path / "repo")

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from support.turns import CALC, MUL, SUB, World
+from verdigris.core.errors import UserError
+from verdigris.core.events import Proved, Proving
+from verdigris.storage import project as opened
+from verdigris.turns.operation import operation
+
+
+def test_one_operation_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opened, "OPERATION_WAIT", 0.0)
+    busy = pytest.raises(UserError, match=f"process {os.getpid()}")
+    with operation(world.project), busy, operation(world.project):
+        pytest.fail("two at once")
+    with operation(world.project):
+        pass
+
+
+def test_what_was_interrupted_is_finished_before_anything_else(world: World) -> None:
+    start = world.project.workspace.snapshot()
+    world.write("calc.py", CALC + SUB)
+    edited = world.project.workspace.snapshot()
+    world.project.record(Proving(paths=("calc.py",), edited=edited, start=start))
+    world.write("calc.py", CALC)
+    with operation(world.project) as state:
+        assert state.intent is None
+        assert world.read("calc.py") == CALC + SUB
+    assert len(world.events(Proved)) == 1
+
+
+@pytest.fixture
+def moved(world: World) -> World:
+    world.repo.git("switch", "--quiet", "--create", "side")
+    world.write("calc.py", CALC + MUL)
+    world.repo.commit("theirs")
+    world.repo.git("switch", "--quiet", "main")
+    with operation(world.project):
+        pass
+    world.repo.git("switch", "--quiet", "side")
+    return world
+
+
+def test_a_move_of_head_is_taken_in_before_the_state_is_given(moved: World) -> None:
+    with operation(moved.project) as state:
+        assert state.head is not None
+        assert state.head.on == "side"
+        assert state.ground == moved.project.workspace.snapshot()

@@ -1,0 +1,137 @@
+"""`tdd stub` on a Python project: where the stubs go, and that the test is then red for the right reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.gitrepo import make_repo
+from support.turns import CALC, CONFIG, QUICK, World
+from verdigris.cli import tested as view
+from verdigris.core.actions import Actor, Deny
+from verdigris.core.verdict import Kind
+from verdigris.setup.initialisation import initialise
+from verdigris.turns.stub import Stubbed, missing_stubs, write_stubs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+TEST = """\
+import pytest
+from shop.money import Money, NoCoinError, total
+
+
+def test_total():
+    assert total([Money(1), Money(2)], unit="EUR") == 3
+
+
+def test_none():
+    with pytest.raises(NoCoinError):
+        Money(0).spend(1)
+"""
+
+
+def made(root: Path, files: Mapping[str, str], config: str = CONFIG) -> World:
+    repo = make_repo(root)
+    repo.write("tdd.yaml", QUICK + config)
+    for path, text in files.items():
+        repo.write(path, text)
+    repo.commit("start")
+    initialise(root, Actor(client="test"))
+    return World(repo)
+
+
+def stubbed(world: World, word: str) -> Stubbed:
+    done = write_stubs(world.project, word, cwd=world.root)
+    assert isinstance(done, Stubbed), done
+    return done
+
+
+def reds(world: World, word: str) -> dict[str, str | None]:
+    return {run.native_id: run.red for run in world.test(word).tests}
+
+
+@pytest.mark.parametrize(
+    ("files", "at"),
+    [
+        ({"calc.py": CALC}, "shop/money.py"),
+        (
+            {"src/calc.py": CALC, "conftest.py": "import sys\nsys.path.insert(0, 'src')\n"},
+            "src/shop/money.py",
+        ),
+        ({"shop/__init__.py": "", "shop/cart.py": CALC}, "shop/money.py"),
+        ({"shop/__init__.py": "", "shop/money.py": "RATE = 3\n"}, "shop/money.py"),
+    ],
+)
+def test_a_module_is_made_where_the_import_looks_for_it(
+    tmp_path: Path, files: Mapping[str, str], at: str
+) -> None:
+    world = made(tmp_path / "w", files)
+    world.write("tests/test_money.py", TEST)
+    done = stubbed(world, "tests/test_money.py")
+    assert done.stubs[-1].path == at
+    assert world.read(at).startswith(files.get(at, ""))
+    assert set(reds(world, "tests/test_money.py").values()) == {"valid"}
+
+
+def test_a_round_from_a_test_to_green(tmp_path: Path) -> None:
+    world = made(tmp_path / "w", {"calc.py": CALC})
+    world.write(
+        "tests/test_cart.py", "from cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
+    )
+    told = world.test("tests/test_cart.py")
+    assert told.next == "`tdd stub tests/test_cart.py`"
+    shown = "\n".join(line.text for line in view.lines(told))
+    assert "`tdd stub tests/test_cart.py` writes these stubs" in shown
+    assert "  cart.py (new):\n    def total(items):\n        raise NotImplementedError" in shown
+    stubbed(world, "tests/test_cart.py")
+    test = "tests/test_cart.py::test_total"
+    world.claimed(test, "cart.py")
+    world.write("cart.py", "def total(items):\n    return sum(items)\n")
+    assert world.settle().verdict.kind is Kind.ACCEPTED
+
+
+def test_what_is_declared_or_installed_or_a_tests_own_is_left_alone(tmp_path: Path) -> None:
+    world = made(tmp_path / "w", {"calc.py": CALC, "tests/making.py": "def made(): return 1\n"})
+    world.write(
+        "tests/test_calc.py",
+        "import json\nimport pytest\nfrom making import made\nfrom calc import add\n\n\ndef test_add():\n"
+        "    assert add(made(), 2) == json.loads('4')\n",
+    )
+    assert stubbed(world, "tests/test_calc.py").stubs == ()
+    assert world.read("calc.py") == CALC
+
+
+def test_a_name_of_a_module_is_added_behind_what_is_there(tmp_path: Path) -> None:
+    world = made(tmp_path / "w", {"calc.py": CALC})
+    world.write("tests/test_sub.py", "import calc\n\n\ndef test_sub():\n    assert calc.sub(5, 3) == 2\n")
+    stubbed(world, "tests/test_sub.py::test_sub")
+    assert world.read("calc.py").startswith(CALC)
+    assert "def sub(number, number2):" in world.read("calc.py")
+    assert reds(world, "tests/test_sub.py") == {"tests/test_sub.py::test_sub": "valid"}
+
+
+def test_line_ends_of_what_is_there_stay(tmp_path: Path) -> None:
+    world = made(tmp_path / "w", {"calc.py": CALC})
+    before = CALC.replace("\n", "\r\n")
+    world.write("calc.py", before.encode())
+    world.write("tests/test_sub.py", "from calc import sub\n\n\ndef test_sub():\n    assert sub(5, 3) == 2\n")
+    (stub,) = missing_stubs(world.project, "tests/test_sub.py")
+    assert stub.whole.startswith(before)
+
+
+def test_only_assertions_count_and_the_stub_returns(tmp_path: Path) -> None:
+    world = made(tmp_path / "w", {"calc.py": CALC}, CONFIG + "red: assertion\n")
+    world.write("tests/test_sub.py", "from calc import sub\n\n\ndef test_sub():\n    assert sub(5, 3) == 2\n")
+    stubbed(world, "tests/test_sub.py")
+    assert reds(world, "tests/test_sub.py") == {"tests/test_sub.py::test_sub": "valid"}
+
+
+def test_the_gate_decides(tmp_path: Path) -> None:
+    world = made(tmp_path / "w", {"calc.py": CALC})
+    world.write("tests/test_sub.py", "from calc import sub\n\n\ndef test_sub():\n    assert sub(5, 3) == 2\n")
+    world.write("calc.py", "def (")
+    assert stubbed(world, "tests/test_sub.py").stubs == ()
+    assert not isinstance(write_stubs(world.project, "tests/test_sub.py", cwd=world.root), Deny)

@@ -1,0 +1,404 @@
+from __future__ import annotations
+
+import os
+import py_compile
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.turns import CALC, SUB, TEST_ADD, TEST_SUB, World, make_world
+from verdigris.core.actions import Deny
+from verdigris.core.events import RefactorEnded, SuiteRun, Violation
+from verdigris.core.state import Phase
+from verdigris.core.verdict import Kind
+from verdigris.turns.holdout import hold_out
+from verdigris.turns.refactor import Aborted, Begun, Ended, abort, begin, end
+from verdigris.turns.revision import revise
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("remembered_runs")
+
+RENAMED = CALC.replace("a, b", "left, right").replace("a + b", "left + right")
+
+
+def begun(world: World, *, uncovered: bool = False) -> Begun:
+    done = begin(world.project, uncovered=uncovered)
+    assert isinstance(done, Begun), done
+    return done
+
+
+def ended(world: World) -> Ended:
+    done = end(world.project)
+    assert isinstance(done, Ended), done
+    return done
+
+
+def test_the_same_behaviour_in_a_better_shape_is_accepted(world: World) -> None:
+    assert begun(world).passed == 1
+    world.write("calc.py", RENAMED)
+    done = ended(world)
+    assert (done.verdict.kind, done.phase) == (Kind.ACCEPTED, "red")
+    ground = world.state.ground
+    assert ground is not None
+    assert world.project.workspace.read(ground, "calc.py") == RENAMED.encode()
+
+
+def test_the_run_of_the_last_acceptance_need_not_be_repeated(world: World) -> None:
+    def runs() -> int:
+        return len(world.events(SuiteRun))
+
+    begun(world)
+    world.write("calc.py", RENAMED)
+    ended(world)
+    before = runs()
+    known = begin(world.project, uncovered=False, known=True)
+    assert (known, runs()) == (Begun(1, 0, uncovered=False), before)
+    world.write("calc.py", CALC.replace("+", "-"))
+    assert ended(world).verdict.kind is Kind.REGRESSED
+    abort(world.project)
+    world.write("README.md", "another tree\n")
+    assert isinstance(begin(world.project, uncovered=False, known=True), Begun)
+    assert runs() == before + 1
+
+
+def test_a_symbol_may_be_renamed_across_source_and_tests(world: World) -> None:
+    begun(world)
+    world.write("calc.py", CALC.replace("add", "plus"))
+    world.write(
+        "tests/test_add.py", TEST_ADD.replace("test_add", "test_plus").replace("calc.add", "calc.plus")
+    )
+    assert ended(world).verdict.accepted
+
+
+def test_a_broken_test_keeps_it_open_and_two_strikes_lay_it_aside(world: World) -> None:
+    begun(world)
+    world.write("calc.py", CALC.replace("+", "-"))
+    first = ended(world)
+    assert (first.verdict.kind, first.phase, first.aside) == (Kind.REGRESSED, "refactor", None)
+    world.write("calc.py", CALC.replace("+", "*"))
+    second = ended(world)
+    assert (second.phase, second.paths) == ("red", ("calc.py",))
+    assert world.read("calc.py") == CALC
+    assert second.aside is not None
+    assert world.state.aside[second.aside].paths == ("calc.py",)
+
+
+def test_a_weaker_assertion_is_a_weakening(world: World) -> None:
+    begun(world)
+    world.write("tests/test_add.py", TEST_ADD.replace("== 5", "> 0"))
+    assert ended(world).verdict.kind is Kind.WEAKENED
+
+
+GOLDEN_TEST = """\
+import pathlib
+
+import calc
+
+
+def test_sum():
+    golden = pathlib.Path(__file__).with_name("sum.txt").read_text()
+    assert str(calc.add(2, 3)) == golden
+"""
+
+
+def test_golden_data_may_not_move_with_the_behaviour(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo", **{"tests/test_add.py": GOLDEN_TEST, "tests/sum.txt": "5"})
+    begun(world)
+    world.write("calc.py", CALC.replace("a + b", "a * b"))
+    world.write("tests/sum.txt", "6")
+    done = ended(world)
+    assert (done.verdict.kind, done.phase) == (Kind.WEAKENED, "refactor")
+    assert "tests/sum.txt" in done.verdict.reasons[0]
+
+
+def test_runner_configuration_may_not_change_in_a_refactor(world: World) -> None:
+    begun(world)
+    world.write("pytest.ini", "[pytest]\naddopts = --deselect tests/test_add.py\n")
+    assert not ended(world).verdict.accepted
+
+
+def test_a_deleted_test_is_found(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo", **{"calc.py": CALC + SUB, "tests/test_sub.py": TEST_SUB})
+    begun(world)
+    (world.root / "tests/test_sub.py").unlink()
+    assert ended(world).verdict.kind is Kind.WEAKENED
+
+
+def test_dead_code_goes_with_its_tests_when_a_person_gives_them_up(tmp_path: Path) -> None:
+    files = {"calc.py": CALC + SUB, "tests/test_sub.py": TEST_SUB}
+    world = make_world(tmp_path / "repo", **files)
+    begun(world)
+    world.write("calc.py", CALC)
+    (world.root / "tests/test_sub.py").unlink()
+    assert not ended(world).verdict.accepted
+    revise(world.project, ["tests/test_sub.py::test_sub"], "nobody subtracts any more")
+    assert ended(world).verdict.accepted
+
+
+def test_new_code_that_no_test_runs_is_refused_unless_a_person_lifts_it(world: World) -> None:
+    begun(world)
+    world.write("calc.py", CALC + SUB)
+    done = ended(world)
+    assert done.verdict.kind is Kind.REGRESSED
+    assert "calc.py:6 is new and no test runs it" in done.verdict.reasons[0]
+    assert isinstance(abort(world.project), Aborted)
+    begun(world, uncovered=True)
+    world.write("calc.py", CALC + SUB)
+    assert ended(world).verdict.accepted
+
+
+def test_new_code_that_tests_run_is_fine(world: World) -> None:
+    begun(world)
+    world.write("calc.py", "def add(a, b):\n    total = sum((a, b))\n    return total\n")
+    assert ended(world).verdict.accepted
+
+
+def test_what_is_odd_about_the_run_is_a_concern_as_in_a_settlement(tmp_path: Path) -> None:
+    writes = TEST_ADD + "    open('calc.py', 'a').write('# more')\n"
+    world = make_world(
+        tmp_path / "repo",
+        "    source: [calc.py]\n",
+        **{"tools/script.py": "X = 1\n", "tests/test_add.py": writes},
+    )
+    begun(world)
+    world.write("calc.py", "from tools import script\n\n\n" + CALC)
+    done = ended(world)
+    assert done.verdict.accepted
+    told = "tools/script.py: code: it is executed by calc.py, and is no source by its name"
+    assert told in done.verdict.concerns
+    if done.report is not None and done.report.sandbox == "overlay":
+        assert "calc.py was written by the test run: no effect" in done.verdict.concerns
+    (event,) = world.events(RefactorEnded)
+    assert isinstance(event, RefactorEnded)
+    assert event.concerns == done.verdict.concerns
+
+
+def test_poisoned_bytecode_proves_nothing(world: World) -> None:
+    begun(world)
+    source = world.root / "calc.py"
+    for text in (CALC, CALC.replace("+", "-")):
+        world.write("calc.py", text)
+        os.utime(source, (1_700_000_000, 1_700_000_000))
+        if text == CALC:
+            py_compile.compile(str(source))
+    assert ended(world).verdict.kind is Kind.REGRESSED
+
+
+def test_verify_has_a_say(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo", f"    verify: {sys.executable} -c 'raise SystemExit(1)'\n")
+    begun(world)
+    world.write("calc.py", RENAMED)
+    assert ended(world).verdict.reasons[0].startswith("verify failed: ")
+
+
+def test_a_specification_is_not_a_refactors_to_change(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo", "spec: [SPEC.md]\n", **{"SPEC.md": "adds\n"})
+    begun(world)
+    world.write("SPEC.md", "subtracts\n")
+    assert ended(world).verdict.kind is Kind.TAMPERED
+    assert [e.path for e in world.events(Violation) if isinstance(e, Violation)] == ["SPEC.md"]
+
+
+def test_abort_lays_source_and_tests_aside(world: World) -> None:
+    begun(world)
+    world.write("calc.py", RENAMED)
+    world.write("tests/test_new.py", "def test_new():\n    assert True\n")
+    done = abort(world.project)
+    assert isinstance(done, Aborted)
+    assert done.paths == ("tests/test_new.py", "calc.py")
+    assert (world.read("calc.py"), world.state.phase) == (CALC, Phase.RED)
+    assert not (world.root / "tests/test_new.py").exists()
+    assert [e.verdict for e in world.events(RefactorEnded) if isinstance(e, RefactorEnded)] == ["aborted"]
+
+
+def test_unclaimed_edits_must_step_aside_first(world: World) -> None:
+    world.write("calc.py", CALC + SUB)
+    denied = begin(world.project, uncovered=False)
+    assert isinstance(denied, Deny)
+    assert denied.rule == "source-before-red"
+
+
+def test_without_tests_only_uncovered_begins(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo")
+    (world.root / "tests/test_add.py").unlink()
+    denied = begin(world.project, uncovered=False)
+    assert isinstance(denied, Deny)
+    assert denied.rule == "no-tests"
+    begun(world, uncovered=True)
+    world.write("calc.py", CALC + SUB)
+    assert ended(world).verdict.accepted
+
+
+def test_source_that_knows_its_tests_is_refused_as_in_a_settlement(world: World) -> None:
+    begun(world)
+    world.write(
+        "calc.py",
+        "import sys\n\n\ndef add(a, b):\n    return 5 if 'pytest' in sys.modules else a\n",
+    )
+    done = ended(world)
+    assert (done.verdict.kind, done.phase) == (Kind.HOLLOW, "refactor")
+    assert "calc.py:5" in done.verdict.reasons[0]
+
+
+HELD_OUT = "import calc\n\n\ndef test_more():\n    assert calc.add(20, 1) == 21\n"
+
+
+def test_a_held_out_test_that_passed_before_must_still_pass(world: World) -> None:
+    world.write("tests/test_held.py", HELD_OUT)
+    hold_out(world.project, ["tests/test_held.py"], cwd=world.root)
+    begun(world)
+    world.write("calc.py", "def add(a, b):\n    return {(2, 3): 5}[a, b]\n")
+    done = ended(world)
+    assert (done.verdict.kind, done.verdict.reasons) == (Kind.OVERFIT, ("a held-out test fails",))
+    world.write("calc.py", RENAMED)
+    assert ended(world).verdict.accepted
+
+
+def test_a_held_out_test_that_failed_before_the_refactor_holds_nobody_up(world: World) -> None:
+    world.write("tests/test_held.py", HELD_OUT.replace("calc.add", "calc.plus"))
+    hold_out(world.project, ["tests/test_held.py"], cwd=world.root)
+    begun(world)
+    world.write("calc.py", RENAMED)
+    assert ended(world).verdict.accepted
+
+
+def test_a_changed_decision_that_no_test_notices_is_refused_with_the_way_out(world: World) -> None:
+    begun(world)
+    world.write("calc.py", "def add(a, b):\n    return a + b if a > -9 else 0\n")
+    done = ended(world)
+    assert done.verdict.kind is Kind.REGRESSED
+    assert done.verdict.reasons == (
+        "calc.py:2: `0` → `1`: no test notices",
+        "calc.py:2: `9` → `10`: no test notices",
+        "calc.py:2: `a > -9` → `((a > -9) or True)`: no test notices",
+    )
+    assert not any("`a >= -9`" in reason for reason in done.verdict.reasons)
+    assert "--uncovered" in done.next
+    abort(world.project)
+    begun(world, uncovered=True)
+    world.write("calc.py", "def add(a, b):\n    return a + b if a > -9 else 0\n")
+    assert ended(world).verdict.accepted
+
+
+READING = """\
+def read(text):
+    if text.startswith("//"):
+        first, _, rest = text.partition("\\n")
+        text = rest.replace(first[2:], ",")
+    if not text:
+        return []
+    return [int(number) for number in text.replace("\\n", ",").split(",")]
+"""
+READING_IN_PARTS = """\
+def read(text):
+    separators, body = _parts_of(text)
+    for separator in separators:
+        body = body.replace(separator, ",")
+    return [int(number) for number in body.split(",")] if body else []
+
+
+def _parts_of(text):
+    if not text.startswith("//"):
+        return ["\\n"], text
+    first, _, body = text.partition("\\n")
+    return ["\\n", first[2:]], body
+"""
+TEST_READING = """\
+import reading
+
+
+def test_lines():
+    assert reading.read("1\\n2,3") == [1, 2, 3]
+
+
+def test_nothing():
+    assert reading.read("") == []
+
+
+def test_a_named_separator():
+    assert reading.read("//;\\n1;2") == [1, 2]
+"""
+
+
+def test_one_more_copy_of_a_known_literal_is_noted_and_not_refused(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo", **{"reading.py": READING, "tests/test_reading.py": TEST_READING})
+    begun(world)
+    world.write("reading.py", READING_IN_PARTS)
+    done = ended(world)
+    assert (done.verdict.kind, done.verdict.reasons) == (Kind.ACCEPTED, ())
+    assert any("reading.py:12: `'\\n'`" in concern for concern in done.verdict.concerns)
+
+
+def test_a_changed_decision_that_tests_hold_is_accepted(tmp_path: Path) -> None:
+    sign = "def sign(a):\n    if a < 0:\n        return -1\n    return 1\n"
+    test = "import sign\n\n\ndef test_sign():\n    assert [sign.sign(n) for n in (-1, 0, 1)] == [-1, 1, 1]\n"
+    world = make_world(tmp_path / "repo", **{"sign.py": sign, "tests/test_sign.py": test})
+    begun(world)
+    world.write("sign.py", "def sign(a):\n    return 1 if a >= 0 else -1\n")
+    assert ended(world).verdict.kind is Kind.ACCEPTED
+
+
+def test_a_table_of_the_tests_answers_is_another_behaviour(world: World) -> None:
+    begun(world)
+    world.write("calc.py", "def add(a, b):\n    return {(2, 3): 5}[a, b]\n")
+    done = ended(world)
+    assert done.verdict.kind is Kind.REGRESSED
+    assert "tests/test_add.py::test_add asked otherwise" in done.verdict.reasons[0]
+
+
+SHOP = '''\
+LOW = 3
+
+
+def total(prices, member):
+    """What is to be paid."""
+    result = []
+    for price in prices:
+        if price > LOW:
+            result.append(price)
+    paid = sum(result)
+    if member and paid >= 20:
+        paid = paid - 2
+    return paid
+'''
+AFTER = '''\
+from rebate import reduced
+
+LOWEST = 3
+
+
+def total(amounts, is_member):
+    """What has to be paid."""
+    counted = [amount for amount in amounts if amount > LOWEST]
+    return reduced(sum(counted), is_member)
+'''
+REBATE = """\
+def reduced(sum_of_all, member):
+    if member and sum_of_all >= 20:
+        sum_of_all = sum_of_all - 2
+    return sum_of_all
+"""
+TEST_TOTAL = """\
+import shop
+
+
+def test_total():
+    assert shop.total([2, 3, 4, 10], False) == 14
+
+
+def test_members_pay_less_from_twenty():
+    assert [shop.total([n], True) for n in (19, 20)] == [19, 18]
+"""
+
+
+def test_extracting_moving_renaming_and_a_comprehension_change_no_behaviour(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo", **{"shop.py": SHOP, "tests/test_shop.py": TEST_TOTAL})
+    begun(world)
+    world.write("shop.py", AFTER)
+    world.write("rebate.py", REBATE)
+    done = ended(world)
+    assert (done.verdict.kind, done.verdict.reasons) == (Kind.ACCEPTED, ())
+    assert not any("not tried" in concern for concern in done.verdict.concerns)

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.turns import CALC, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, make_world
+from verdigris.checks.weakening import lost
+from verdigris.core.actions import Deny
+from verdigris.core.errors import UserError
+from verdigris.core.events import Accepted
+from verdigris.core.state import Phase
+from verdigris.turns.claim import Claimed
+from verdigris.turns.test_bug import Reported, close_bug, report_bug
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("remembered_runs")
+
+WRONG_TEST = TEST_SUB.replace("== 2", "== 3")
+
+
+def reported(world: World, *places: str) -> Reported:
+    done = report_bug(world.project, places, "5 - 3 is 2", cwd=world.root)
+    assert isinstance(done, Reported), done
+    return done
+
+
+def test_a_wrong_test_is_reported_and_the_edits_come_back_with_the_revised_one(world: World) -> None:
+    world.write("tests/test_sub.py", WRONG_TEST)
+    world.claimed()
+    world.write("calc.py", CALC + SUB)
+    done = reported(world, "tests/test_sub.py:5")
+    assert (world.state.phase, world.state.claims) == (Phase.RED, {})
+    assert (done.paths, world.read("calc.py")) == (("calc.py",), CALC)
+    assert list(world.state.test_bugs) == [done.bug]
+
+    world.test(SUB_ID)
+    assert list(world.state.test_bugs) == [done.bug], "an unrevised test closes no report"
+
+    world.write("tests/test_sub.py", TEST_SUB)
+    world.test(SUB_ID)
+    assert world.state.test_bugs == {}
+    assert world.claim(SUB_ID, "calc.py") == Claimed((SUB_ID,), ("calc.py",), restored=("calc.py",))
+    assert world.read("calc.py") == CALC + SUB
+    assert world.settle().verdict.accepted
+    (triple,) = world.events(Accepted)
+    assert isinstance(triple, Accepted)
+    assert world.project.workspace.read(triple.before, "calc.py") == CALC.encode()
+
+
+def test_a_report_in_red_is_only_recorded(world: World) -> None:
+    done = reported(world, "tests/test_add.py:5")
+    assert (done.aside, world.state.phase) == (None, Phase.RED)
+    assert world.state.test_bugs[done.bug].places == ("tests/test_add.py:5",)
+    assert "revise the test at tests/test_add.py:5" in world.test().next
+
+
+def test_a_report_without_edits_just_goes_back_to_red(world: World) -> None:
+    world.green()
+    reported(world, "tests/test_sub.py:5")
+    assert world.state.phase is Phase.RED
+
+
+def test_it_excuses_the_one_test_at_its_line_and_nothing_else_in_the_file(tmp_path: Path) -> None:
+    more = "\n\ndef test_more():\n    assert calc.add(1, 1) == 2\n    assert calc.add(1, 2) == 3\n"
+    world = make_world(tmp_path / "repo", **{"tests/test_add.py": TEST_ADD + more})
+    world.write("tests/test_sub.py", TEST_SUB)
+    reported(world, "tests/test_add.py:5")
+    world.write("tests/test_add.py", TEST_ADD + more.replace("    assert calc.add(1, 1) == 2\n", ""))
+    world.test(SUB_ID)
+    denied = world.claim(SUB_ID, "calc.py")
+    assert isinstance(denied, Deny)
+    assert "tests/test_add.py:9" in denied.reason
+
+
+def test_it_excuses_a_revision_and_no_deletion(world: World) -> None:
+    world.write("tests/test_sub.py", TEST_SUB)
+    reported(world, "tests/test_add.py:5")
+    world.write("tests/test_add.py", TEST_ADD.replace("== 5", "> 4"))
+    world.test(SUB_ID)
+    assert lost(world.project, world.state, world.project.workspace.snapshot()).blocking == ()
+    (world.root / "tests/test_add.py").unlink()
+    (gone,) = lost(world.project, world.state, world.project.workspace.snapshot()).blocking
+    assert "removed" in gone
+
+
+def test_a_report_is_closed_by_its_id_and_by_no_other_test_of_the_file(world: World) -> None:
+    done = reported(world, "tests/test_add.py::test_add")
+    world.write("tests/test_add.py", TEST_ADD + "\n\ndef test_new():\n    assert calc.add(1, 1) == 3\n")
+    world.test("tests/test_add.py")
+    assert list(world.state.test_bugs) == [done.bug]
+    with pytest.raises(UserError, match="b7"):
+        close_bug(world.project, "b7")
+    assert close_bug(world.project, done.bug) == ("tests/test_add.py:4",)
+    assert world.state.test_bugs == {}
+
+
+PLACES = ["tests/test_add.py", "tests/test_add.py:x", "nowhere.py:3", "calc.py:1", "tests/test_add.py:1"]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_place_that_is_no_line_of_a_test_is_refused(world: World, place: str) -> None:
+    with pytest.raises(UserError):
+        report_bug(world.project, [place], "why", cwd=world.root)
