@@ -16,10 +16,10 @@ from timing import against, interleaved, table
 import verdigris
 from verdigris.core.actions import Actor
 from verdigris.core.fold import StateFolding
-from verdigris.core.record import CHECKPOINT, Record, flatten
+from verdigris.core.records import CHECKPOINT, Record, flatten
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.log.format import digest, encode
-from verdigris.storage.log.head import Head, parse, render
+from verdigris.storage.log.lines import Head, parse, render
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:

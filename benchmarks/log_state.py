@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from timing import against, interleaved, table
 
-from verdigris.core.record import CHECKPOINT, GENESIS, Draft, Record, flatten
+from verdigris.core.records import CHECKPOINT, GENESIS, Draft, Record, flatten
 from verdigris.storage.log import Log
 from verdigris.storage.log.format import digest, encode
-from verdigris.storage.log.head import Head, render
+from verdigris.storage.log.lines import Head, render
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

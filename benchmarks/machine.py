@@ -18,10 +18,10 @@ from unittest.mock import patch
 from timing import Row
 
 from verdigris.core.actions import Actor
-from verdigris.core.machine import ROLES
+from verdigris.core.settings import ROLES
 from verdigris.drivers.machine import recorded
 from verdigris.drivers.machine.events import Asked, StepBegan, StepEnded
-from verdigris.execution import commands, python_call
+from verdigris.execution import python_call, test_run
 from verdigris.execution.process import run
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class _Clock:
             finally:
                 self._tools += time.perf_counter() - begun
 
-        with patch.object(python_call, "run", timed), patch.object(commands, "run", timed):
+        with patch.object(python_call, "run", timed), patch.object(test_run, "run", timed):
             yield
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from timing import Row, against, interleaved
 
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.storage.repository import find_repository
 from verdigris.storage.snapshots import Workspace
 

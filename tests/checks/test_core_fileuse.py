@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.checks.fileuse_core import (
+from verdigris.checks.file_use import (
     EXPECTED,
     UNSEEN,
     Objections,
@@ -13,8 +13,7 @@ from verdigris.checks.fileuse_core import (
     read_by_tests,
     without,
 )
-from verdigris.core.classify import FEW, Classes, classify, with_frozen
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import FEW, Classes, PathClass, classify, with_frozen
 from verdigris.core.report import FileUse
 
 CLASSES = Classes(

@@ -12,7 +12,7 @@ import pytest
 from support.tool_worlds import make_tool_world
 from support.turns import CALC, SUB, World, make_world
 from verdigris import sandbox
-from verdigris.checks.fileuse_core import EXPECTED
+from verdigris.checks.file_use import EXPECTED
 from verdigris.core.actions import Deny
 from verdigris.core.verdict import Kind
 

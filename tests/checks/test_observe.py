@@ -11,7 +11,7 @@ from support.turns import CALC, CONFIG, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, Wo
 from verdigris.checks.observation import difference, unclaimed
 from verdigris.core.actions import Actor, Deny, FileWrite, Write
 from verdigris.core.events import Ground, HeadSeen, Resumed, Suspended
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.state import LaidAside, Phase
 from verdigris.storage.project import open_project

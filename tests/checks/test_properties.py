@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from verdigris.checks.propertiesx import judge_properties
+from verdigris.checks.properties import judge_properties
 from verdigris.core.report import Property, RunPhase, Status, TestResult
 
 ALL = "max_examples 100, phases explicit+generate"

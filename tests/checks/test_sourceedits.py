@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.turns import World, make_world
-from verdigris.checks import sourceedits
+from verdigris.checks import source_edits
 from verdigris.checks.observation import difference
-from verdigris.checks.sourceedits import Edits, find_edits
+from verdigris.checks.source_edits import Edits, find_edits
 from verdigris.core.actions import Unclaimed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.core.change import Change
+    from verdigris.core.paths import Change
 
 MODULES = {f"m{n:02}.py": f"def f(a):\n    return a+{n}\n" for n in range(30)}
 
@@ -36,7 +36,7 @@ def test_what_was_reformatted_is_no_edit_and_is_read_once(
     found = changes(world, "a+", "a + ")
     assert len(found) == len(MODULES)
     assert find_edits(world.project, found, world.project.workspace.snapshot()) == Edits(())
-    monkeypatch.setattr(sourceedits, "is_same_tree", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr(source_edits, "is_same_tree", lambda *_: pytest.fail("read again"))
     assert find_edits(world.project, found, world.project.workspace.snapshot()) == Edits(())
 
 
@@ -57,7 +57,7 @@ def test_what_there_is_no_time_for_is_named(world: World) -> None:
 def test_a_deleted_file_and_a_lost_memory(world: World) -> None:
     before = world.project.workspace.snapshot()
     (world.root / "m00.py").unlink()
-    (world.project.repo.private / sourceedits.REMEMBERED).write_bytes(b"\xff\n")
+    (world.project.repo.private / source_edits.REMEMBERED).write_bytes(b"\xff\n")
     found = difference(world.project, before, world.project.workspace.snapshot()).source
     assert find_edits(world.project, found, world.project.workspace.snapshot()).found == (
         Unclaimed("m00.py", 1, "it was deleted"),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.checks.uncovered import uncovered
+from verdigris.checks.coverage import uncovered
 
 PATH = "src/x.py"
 OLD = "def old():\n    return 1\n"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.turns import CALC, MUL, SUB, TEST_ADD, TEST_SUB, World, make_world
-from verdigris.checks.unproven import COMMITTED, is_part
+from verdigris.checks.unproven_commits import COMMITTED, is_part
 from verdigris.core.actions import Actor
 from verdigris.core.events import Violation
 from verdigris.storage.project import open_project

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.node_tools import present
-from verdigris.checks.withholding import dressed, parcels
+from verdigris.checks.held_out import dressed, parcels
 from verdigris.core.settings import Stack
 
 if TYPE_CHECKING:

@@ -1,17 +1,17 @@
 from __future__ import annotations
 
-from verdigris.cli import denial
+from verdigris.cli import output
 from verdigris.core.actions import Deny
 
 NO = Deny("red-first", "No source edit without a red.", "write a test")
 
 
 def test_a_denial_has_rule_reason_and_next_move() -> None:
-    texts = [line.text for line in denial.lines(NO)]
+    texts = [line.text for line in output.denial_lines(NO)]
     assert texts == ["denied [red-first]", "No source edit without a red.", "next: write a test"]
 
 
 def test_a_denial_as_data() -> None:
-    assert denial.document(NO) == {
+    assert output.denial_document(NO) == {
         "denied": {"rule": "red-first", "reason": "No source edit without a red.", "next": "write a test"}
     }

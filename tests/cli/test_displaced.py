@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Actor
 from verdigris.storage.project import open_project
-from verdigris.turns.putback import put_back
+from verdigris.turns.rollback import put_back
 
 if TYPE_CHECKING:
     from support.cli import Cli

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from verdigris.cli import events as view
-from verdigris.core.record import Record
-from verdigris.storage.log.finding import Finding, Verification
-from verdigris.storage.log.repair import Repaired
+from verdigris.cli import log as view
+from verdigris.core.records import Record
+from verdigris.storage.log.log import Repaired
+from verdigris.storage.log.verification import Finding, Verification
 
 RECORD = Record(
     seq=7,

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from verdigris.cli import findings as view
-from verdigris.setup.doctor.finding import Finding
+from verdigris.cli import doctor as view
+from verdigris.setup.doctor.findings import Finding
 
 FOUND = (Finding("git", "ok", "2.40"), Finding("pytest", "fail", "missing", "install it"))
 
 
 def test_each_finding_has_a_dot_and_its_fix() -> None:
-    lines = view.lines(FOUND)
+    lines = view.finding_lines(FOUND)
     assert [(line.text, line.dot) for line in lines] == [
         ("ok   git: 2.40", "green"),
         ("fail pytest: missing", "red"),
@@ -17,15 +17,15 @@ def test_each_finding_has_a_dot_and_its_fix() -> None:
 
 def test_details_stand_between_a_finding_and_its_fix_and_cannot_steer_a_terminal() -> None:
     finding = Finding("room", "warn", "2 differ", "set it", ("one", "two\x1b[2J"))
-    assert [line.text.strip() for line in view.lines((finding,))] == [
+    assert [line.text.strip() for line in view.finding_lines((finding,))] == [
         "warn room: 2 differ", "one", "two\\x1b[2J", "fix: set it",
     ]  # fmt: skip
-    assert view.document((finding,))["findings"][0]["details"] == ["one", "two\x1b[2J"]
+    assert view.finding_document((finding,))["findings"][0]["details"] == ["one", "two\x1b[2J"]
 
 
 def test_the_document_says_whether_all_is_well() -> None:
-    assert view.document(FOUND)["ok"] is False
-    assert view.document(FOUND[:1]) == {
+    assert view.finding_document(FOUND)["ok"] is False
+    assert view.finding_document(FOUND[:1]) == {
         "ok": True,
         "findings": [{"name": "git", "level": "ok", "what": "2.40", "fix": "", "details": []}],
     }

@@ -157,7 +157,7 @@ def test_an_error_is_a_message_and_a_hint_on_stderr(tmp_path: Path, bare_cli: Cl
 def _failing(body: str) -> str:
     return (
         "import sys; sys.argv = ['tdd', 'status']\n"
-        "import verdigris.cli.opening as opening\n"
+        "import verdigris.cli.context as opening\n"
         f"def project(): {body}\n"
         "opening.project = project\n"
         "from verdigris.cli.main import run; run()\n"

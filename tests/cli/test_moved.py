@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from verdigris.cli import moved
+from verdigris.cli import sync
 from verdigris.turns.sync import Moved
 
 
 def test_a_move_tells_the_new_ground_and_what_git_waits_for() -> None:
-    assert moved.lines(Moved(0, (), None)) == []
-    many = moved.lines(Moved(1, tuple(map(str, range(12))), "rebase"))
+    assert sync.moved_lines(Moved(0, (), None)) == []
+    many = sync.moved_lines(Moved(1, tuple(map(str, range(12))), "rebase"))
     assert many[0].text.endswith("and 2 more")
     assert "tdd sync -- rebase --continue" in many[1].text

@@ -1,20 +1,20 @@
 from __future__ import annotations
 
-from verdigris.cli import needed as view
+from verdigris.cli import testing as view
 from verdigris.core.needs import Need
 
 NEEDS = (Need("room.env", "DATABASE_URL", "tests/a.py::b: KeyError: 'DATABASE_URL'"),)
 
 
 def test_a_need_names_the_key_and_why_it_is_thought_of() -> None:
-    (line,) = view.lines(NEEDS)
+    (line,) = view.need_lines(NEEDS)
     assert line.text == (
         "  perhaps the run lacks something: a person may set `room: {env: [DATABASE_URL]}` in tdd.yaml"
         " (tests/a.py::b: KeyError: 'DATABASE_URL')"
     )
     assert line.dot == "yellow"
-    assert view.data(NEEDS) == [{"key": "room.env", "value": "DATABASE_URL", "why": NEEDS[0].why}]
+    assert view.need_data(NEEDS) == [{"key": "room.env", "value": "DATABASE_URL", "why": NEEDS[0].why}]
 
 
 def test_what_a_test_says_cannot_steer_a_terminal() -> None:
-    assert view.lines((Need("room.env", "A", "x\x1b[2J"),))[0].text.isprintable()
+    assert view.need_lines((Need("room.env", "A", "x\x1b[2J"),))[0].text.isprintable()

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from verdigris.cli import reported
+from verdigris.cli import test_bug
 from verdigris.core.state import WorktreeState
 from verdigris.turns.test_bug import Reported
 
 
 def test_a_test_bug_tells_where_the_edits_went() -> None:
-    told = reported.lines(Reported("b1", ("t.py:3",), "a1", ("calc.py",)), WorktreeState())
+    told = test_bug.reported_lines(Reported("b1", ("t.py:3",), "a1", ("calc.py",)), WorktreeState())
     assert "b1" in told[0].text
     assert "set aside as a1" in told[1].text

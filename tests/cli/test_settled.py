@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from verdigris.cli import settled as view
+from verdigris.cli import settle as view
 from verdigris.core.report import Ended, RunPhase, Status, TestReport, TestResult
 from verdigris.core.verdict import Kind, Verdict
 from verdigris.turns.refactor import Ended as RefactorEnded
@@ -38,16 +38,17 @@ def _settlement(verdict: Verdict, **facts: object) -> Settlement:
 
 def test_a_person_gets_one_block_and_a_model_the_footer_behind_it() -> None:
     settled = _settlement(Verdict(Kind.ACCEPTED), accepted=("t::claimed",))
-    lines = view.lines(settled)
+    lines = view.settled_lines(settled)
     assert [line.text for line in lines] == ["accepted", "accepted: t::claimed", "next: write a test"]
     assert lines[0].dot == "green"
-    assert [line.text for line in view.lines(settled, for_model=True)][-1] == "[tdd] the footer"
+    assert [line.text for line in view.settled_lines(settled, for_model=True)][-1] == "[tdd] the footer"
 
 
 def test_a_first_strike_says_how_many_are_left_and_the_way_out() -> None:
     verdict = Verdict(Kind.STILL_RED, ("tests/t.py::a: AssertionError",))
     texts = [
-        line.text for line in view.lines(_settlement(verdict, claimed=("tests/t.py::a",), strikes=1, limit=2))
+        line.text
+        for line in view.settled_lines(_settlement(verdict, claimed=("tests/t.py::a",), strikes=1, limit=2))
     ]
     assert (
         "  try 1 of 2: after the next one your edits are set aside, and `tdd restore` brings them back"
@@ -58,7 +59,7 @@ def test_a_first_strike_says_how_many_are_left_and_the_way_out() -> None:
 
 def test_a_refusal_gives_reasons_concerns_and_the_way_back() -> None:
     verdict = Verdict(Kind.REGRESSED, ("t::bad: AssertionError",), ("unstable: t::x",))
-    lines = view.lines(_settlement(verdict, aside="a1", output=("E501 too long\n",)))
+    lines = view.settled_lines(_settlement(verdict, aside="a1", output=("E501 too long\n",)))
     texts = [line.text for line in lines]
     assert lines[0].dot == "red"
     assert texts[:4] == [
@@ -71,7 +72,7 @@ def test_a_refusal_gives_reasons_concerns_and_the_way_back() -> None:
 
 
 def test_the_document_names_claimed_tests_and_those_that_do_not_pass() -> None:
-    document = view.document(_settlement(Verdict(Kind.STILL_RED, ("why",)), aside="a1"))
+    document = view.settled_document(_settlement(Verdict(Kind.STILL_RED, ("why",)), aside="a1"))
     assert document["tests"] == [{"id": "t::claimed", "status": "pass"}, {"id": "t::bad", "status": "fail"}]
     assert {name: document[name] for name in document if name != "tests"} == {
         "sandbox": "overlay",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from verdigris.cli import setup as view
+from verdigris.cli import init as view
 from verdigris.core.settings import JUnit, Settings, Stack
 from verdigris.setup.initialisation import Initialised, Plan, Removed
 from verdigris.storage.repository import Repository

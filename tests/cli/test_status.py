@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from verdigris.cli import statusx as view
+from verdigris.cli import status as view
 from verdigris.core.actions import Unclaimed
 from verdigris.core.report import Status
 from verdigris.core.state import Claim, LaidAside, OpenTestBug, Phase, Red, Turn, WorktreeState
@@ -17,7 +17,7 @@ def _survey(state: WorktreeState, **facts: object) -> Survey:
 
 
 def _texts(survey: Survey) -> list[str]:
-    return [line.text for line in view.lines(survey)]
+    return [line.text for line in view.survey_lines(survey)]
 
 
 def test_a_fresh_worktree_says_phase_and_next_move() -> None:
@@ -28,7 +28,7 @@ def test_a_fresh_worktree_says_phase_and_next_move() -> None:
 
 
 def test_one_line_with_a_red_dot_per_open_red() -> None:
-    lines = view.lines(_survey(WorktreeState(reds={"t::a": RED, "t::b": NOT_VALID})))
+    lines = view.survey_lines(_survey(WorktreeState(reds={"t::a": RED, "t::b": NOT_VALID})))
     assert [(line.text, line.dot) for line in lines[1:3]] == [
         ("red t::a  AssertionError: no", "red"),
         ("red t::b (not claimable: import)", "red"),
@@ -43,7 +43,7 @@ def test_a_claim_is_red_until_its_last_run_passed_and_is_not_listed_twice() -> N
     state = WorktreeState(
         phase=Phase.GREEN, turn=Turn("t1", "tree"), claims=claims, reds={"t::a": RED}, strikes={"t::a": 1}
     )
-    lines = view.lines(_survey(state))
+    lines = view.survey_lines(_survey(state))
     assert [(line.text, line.dot) for line in lines[1:-1]] == [
         ("red t::a → calc.py (claimed, 1 strike)", "red"),
         ("green t::c → x, y (claimed, implied)", "green"),
@@ -84,11 +84,11 @@ def test_off_suspended_and_detached_are_told() -> None:
     assert _texts(Survey("main", None, off))[0] == "phase off: spike  (worktree main, detached)"
     suspended = WorktreeState(phase=Phase.GREEN, turn=Turn("t1", "tree", suspended=True))
     assert "suspended" in _texts(_survey(suspended))[0]
-    assert view.document(_survey(suspended))["suspended"] is True
+    assert view.survey_document(_survey(suspended))["suspended"] is True
 
 
 def test_the_document_has_the_keys_of_the_contract() -> None:
-    document = view.document(_survey(WorktreeState(reds={"t::a": RED}), notes=("n",)))
+    document = view.survey_document(_survey(WorktreeState(reds={"t::a": RED}), notes=("n",)))
     assert document.keys() >= {*CONTRACT, *MORE}
     assert document["reds"][0]["id"] == "t::a"
     assert (document["worktree"], document["branch"], document["notes"]) == ("main", "trunk", ["n"])

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from verdigris.cli import switched
+from verdigris.cli import on
 from verdigris.core.state import Phase, WorktreeState
 
 
 def test_a_switch_tells_the_phase() -> None:
     off = WorktreeState(phase=Phase.OFF, off_why="spike")
-    assert switched.lines(off)[0].text == "phase off: spike"
+    assert on.switched_lines(off)[0].text == "phase off: spike"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from verdigris.cli import tested as view
+from verdigris.cli import testing as view
 from verdigris.core.events import TestRun
 from verdigris.core.redness import WHY_NOT
 from verdigris.core.report import (
@@ -34,7 +34,7 @@ GREEN = replace(RED, test_id="tests/test_a.py::test_b", status=Status.PASS, red=
 
 
 def _texts(tested: test.Tested, *, quiet: bool = False) -> list[str]:
-    return [line.text for line in view.lines(tested, quiet=quiet)]
+    return [line.text for line in view.report_lines(tested, quiet=quiet)]
 
 
 def test_a_valid_red_shows_its_failure_and_place() -> None:
@@ -45,7 +45,7 @@ def test_a_valid_red_shows_its_failure_and_place() -> None:
         "1 passed, 1 failed in 1.23 s; phase red",
         "next: `tdd claim X PATH`",
     ]
-    assert view.lines(tested)[0].dot == "red"
+    assert view.report_lines(tested)[0].dot == "red"
 
 
 def test_an_invalid_red_says_why_not_and_what_to_do() -> None:
@@ -66,7 +66,7 @@ def test_a_skip_has_a_yellow_dot_and_no_red() -> None:
     tested = test.Tested(
         (replace(RED, status=Status.SKIP, red=None, failure="", place=""),), REPORT, "red", "-"
     )
-    line = view.lines(tested)[0]
+    line = view.report_lines(tested)[0]
     assert (line.text, line.dot) == ("skip tests/test_a.py::test_a", "yellow")
 
 
@@ -81,8 +81,8 @@ def test_nothing_run_is_said() -> None:
 def test_an_answer_from_the_log_is_said_to_be_one() -> None:
     tested = test.Tested((RED,), None, "red", "-")
     assert "(cached" in _texts(tested, quiet=True)[0]
-    assert view.document(tested)["tests"][0]["cached"] is True
-    assert view.document(tested)["ended"] is None
+    assert view.report_document(tested)["tests"][0]["cached"] is True
+    assert view.report_document(tested)["ended"] is None
 
 
 def test_a_run_that_did_not_finish_shows_the_tail_and_the_output_of_its_last_test() -> None:
@@ -101,12 +101,12 @@ def test_a_file_that_does_not_load_says_what_to_do() -> None:
     assert texts[0] == "error tests/test_b.py  red: import"
     assert texts[1] == "    ModuleNotFoundError: No module named 'nope'"
     assert f"    next: {WHY_NOT['import'][1]}" in texts
-    [told] = view.document(tested)["tests"]
+    [told] = view.report_document(tested)["tests"]
     assert (told["id"], told["status"], told["red"]) == ("tests/test_b.py", "error", "import")
 
 
 def test_the_document_has_the_keys_of_the_contract() -> None:
-    document = view.document(test.Tested((RED,), REPORT, "red", "go on"))
+    document = view.report_document(test.Tested((RED,), REPORT, "red", "go on"))
     assert document["tests"] == [
         {
             "id": "tests/test_a.py::test_a",
@@ -135,16 +135,19 @@ def test_what_the_run_wrote_and_could_not_have_is_said_once() -> None:
         "  tests/x.py was written by the run: no effect",
         "  no network of its own",
     ]
-    document = view.document(tested)
+    document = view.report_document(tested)
     assert (document["sandbox"], document["wrote"]) == ("overlay", ["tests/x.py"])
 
 
 def test_a_run_without_a_sandbox_is_told_as_such() -> None:
     tested = test.Tested((GREEN,), replace(REPORT, sandbox="none"), "red", "-")
     assert sum("sandbox: none" in text for text in _texts(tested)) == 1
-    assert view.document(tested)["sandbox"] == "none"
+    assert view.report_document(tested)["sandbox"] == "none"
     from_the_log = test.Tested((RED,), None, "red", "-")
-    assert (view.document(from_the_log)["sandbox"], view.document(from_the_log)["wrote"]) == (None, [])
+    assert (view.report_document(from_the_log)["sandbox"], view.report_document(from_the_log)["wrote"]) == (
+        None,
+        [],
+    )
 
 
 FAILED = TestResult(
@@ -171,7 +174,9 @@ FAILED = TestResult(
 
 def test_details_show_the_projects_own_frames_the_whole_message_and_the_output() -> None:
     tested = test.Tested((RED,), replace(REPORT, results=(FAILED,)), "red", "-")
-    shown = view.lines(tested, detailed=True, source=lambda place: f"    line {place.line} of {place.path}")
+    shown = view.report_lines(
+        tested, detailed=True, source=lambda place: f"    line {place.line} of {place.path}"
+    )
     assert [line.text for line in shown][1:-2] == [
         "    tests/test_a.py:4",
         "      > line 4 of tests/test_a.py",

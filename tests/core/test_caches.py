@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.core.caches import CACHES, PROGRAMS, VARIABLES, folders_of
+from verdigris.core.protection import CACHES, PROGRAMS, VARIABLES, folders_of
 
 
 def folders(environment: dict[str, str]) -> set[str]:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from verdigris.core.change import EXECUTABLE, FILE, Change
+from verdigris.core.paths import EXECUTABLE, FILE, Change
 
 
 def test_a_change_is_an_addition_a_deletion_or_neither() -> None:

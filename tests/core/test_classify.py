@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdigris.core.classify import Classes, Detected, Where, classify
 from verdigris.core.errors import ConfigError
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import Classes, Detected, PathClass, Where, classify
 from verdigris.core.settings import Settings, Stack
 from verdigris.languages.classes import compile_classes
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from verdigris.core.codec import from_json, to_json
+from verdigris.core.records import from_json, to_json
 from verdigris.core.report import Status
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.core.declared import makes
+from verdigris.core.test_ids import makes
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.core.fetching import fetching
+from verdigris.core.needs import fetching
 
 
 @pytest.mark.parametrize(

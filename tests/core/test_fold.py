@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from verdigris.core import events as e
 from verdigris.core.events import Event, encode
 from verdigris.core.fold import REMEMBERED_GROUNDS, REMEMBERED_REDS, StateFolding, fold
-from verdigris.core.record import Record
+from verdigris.core.records import Record
 from verdigris.core.report import Status
 from verdigris.core.state import Configuration, Phase, State, WorktreeState
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from verdigris.core import events as e
-from verdigris.core.foldmachine import machine_after
+from verdigris.core.fold import machine_after
 from verdigris.core.state import MachineState, OpenStep
 
 

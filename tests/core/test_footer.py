@@ -3,8 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdigris.core.footer import LIMIT, footer
-from verdigris.core.verdict import Kind, Verdict
+from verdigris.core.verdict import LIMIT, Kind, Verdict, footer
 
 LINES = st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), min_size=1, max_size=400)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verdigris.core.errors import ConfigError
-from verdigris.core.globs import compile_glob
+from verdigris.core.paths import compile_glob
 
 
 def matches(pattern: str, path: str) -> bool:

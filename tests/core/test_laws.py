@@ -11,14 +11,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from verdigris.core.actions import Allow, ClaimTest, Deny, Do, FileWrite, Target, Unclaimed, Write
 from verdigris.core.events import Accepted, EditClaim, Event, Reverted, TestBug, TestRun
 from verdigris.core.fold import advance
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.report import Ended, RunPhase, Status, TestReport, TestResult
 from verdigris.core.settings import Settings
 from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.turn_events import accepted_events, claim_events, laying_aside, settled_event, struck_out
 from verdigris.core.verdict import Before, Kind, judge
-from verdigris.languages.reading import with_facts
+from verdigris.languages.registry import with_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

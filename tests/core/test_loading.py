@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.core.loading import from_elsewhere, import_roots
+from verdigris.core.paths import from_elsewhere, import_roots
 from verdigris.core.report import Ended, TestReport
 
 

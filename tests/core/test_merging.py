@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from verdigris.core.merging import merged
-from verdigris.core.report import Ended, TestReport
+from verdigris.core.report import Ended, TestReport, merged
 
 GOOD = TestReport(
     "pytest", Ended.FINISHED, 0, 5, collected=("a",), sandbox="overlay", notes=("n",), tail="good"

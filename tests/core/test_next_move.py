@@ -33,7 +33,7 @@ from verdigris.core.events import (
     TestRun,
 )
 from verdigris.core.fold import advance
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide, next_move, next_red
 from verdigris.core.report import Status
 from verdigris.core.settings import Settings

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from verdigris.core.parity import Difference, differences, only
-from verdigris.core.report import CollectError, Ended, Failure, RunPhase, Status, TestReport, TestResult
+from verdigris.core.report import (
+    CollectError,
+    Difference,
+    Ended,
+    Failure,
+    RunPhase,
+    Status,
+    TestReport,
+    TestResult,
+    differences,
+    only,
+)
 
 
 def result(name: str, status: Status, message: str = "") -> TestResult:

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from verdigris.core.actions import Allow, ClaimTest, Decision, Deny, Do, FileWrite, Target, Unclaimed, Write
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide, next_move
 from verdigris.core.redness import WHY_NOT
 from verdigris.core.report import Status
 from verdigris.core.settings import Settings
 from verdigris.core.state import Claim, OpenTestBug, Phase, Red, Refactor, Turn, WorktreeState
-from verdigris.languages.reading import with_facts
+from verdigris.languages.registry import with_facts
 
 STRICT = Settings(claims="strict")
 SRC, TST, SPEC, OTHER, SWITCH = (

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.protection import FEW, MANY, mounts, readonly_classes
 from verdigris.core.state import Phase
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.core.record import GENESIS, Record, flatten, unflatten
+from verdigris.core.records import GENESIS, Record, flatten, unflatten
 
 RECORD = Record(3, 12, "main", None, {"role": "r"}, 1, GENESIS, "noted", {"b": 1, "a": [2]}, more=2)
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.redness import VALID, WHY_NOT, judge_collect_error, judge_red
 from verdigris.core.report import CollectError, Failure, Place, RunPhase, Status, TestResult
 

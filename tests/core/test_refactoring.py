@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from verdigris.core.refactoring import Finding, Restructured, judge_refactor
 from verdigris.core.report import Ended, RunPhase, Status, TestReport, TestResult
-from verdigris.core.verdict import Kind, Tool
+from verdigris.core.verdict import Finding, Kind, Restructured, Tool, judge_refactor
 
 BEFORE = {"t.py::a": Status.PASS, "t.py::b": Status.PASS, "t.py::known": Status.FAIL}
 

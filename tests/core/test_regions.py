@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.core.regions import is_writable, plan_mounts
+from verdigris.core.protection import is_writable, plan_mounts
 
 REGIONS = {"/tmp": True, "/tmp/a/home": False, "/tmp/a/home/.cache": True, "/home/u/w": True}
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from verdigris.core.shown import typed
+from verdigris.core.test_ids import typed
 
 
 def test_an_id_is_shown_as_a_shell_takes_it() -> None:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from verdigris.core.report import Suite, suite_of
 from verdigris.core.settings import Stack
-from verdigris.core.suite import Suite, suite_of
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from verdigris.core.policy import apart, covers, owners
 from verdigris.core.state import Claim
-from verdigris.core.targets import apart, covers, owners
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from verdigris.core.testids import Annotation, NativeId, annotated, named_tests, nearest, split_id
+from verdigris.core.test_ids import Annotation, NativeId, annotated, named_tests, nearest, split_id
 
 
 @pytest.mark.parametrize(

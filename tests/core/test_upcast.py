@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from verdigris.core.errors import HarnessError, UserError
-from verdigris.core.record import CHECKPOINT, GENESIS, Record
-from verdigris.core.upcast import CURRENT, SCHEMA, UPCASTERS, Schema
+from verdigris.core.records import CHECKPOINT, CURRENT, GENESIS, SCHEMA, UPCASTERS, Record, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

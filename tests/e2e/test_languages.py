@@ -16,7 +16,7 @@ from verdigris.core.verdict import Kind
 from verdigris.turns.aside import lay_unclaimed_aside
 from verdigris.turns.claim import Claimed
 from verdigris.turns.refactor import Begun, Ended, begin, end
-from verdigris.turns.revision import revise
+from verdigris.turns.switches import revise
 from verdigris.turns.test_bug import report_bug
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ import pytest
 from verdigris import sandbox
 from verdigris.core.errors import ToolMissing
 from verdigris.execution.process import Command, run
-from verdigris.execution.room.room import Room
-from verdigris.execution.room.terms import Terms
+from verdigris.execution.room.room import Room, Terms
 from verdigris.sandbox.child import Confining
 
 if TYPE_CHECKING:

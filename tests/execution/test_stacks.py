@@ -11,7 +11,7 @@ from support.gitrepo import make_repo
 from verdigris.core.actions import Actor
 from verdigris.core.errors import UnknownTest
 from verdigris.core.redness import judge_collect_error
-from verdigris.execution.execution import collect
+from verdigris.execution.test_run import collect
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import Project, open_project
 from verdigris.turns import test

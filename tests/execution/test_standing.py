@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.shelled import Shelled, case, shelled
-from verdigris.execution.standing import standing, stirred
+from verdigris.execution.tree_stability import standing, stirred
 from verdigris.storage.snapshots import mapped
 
 if TYPE_CHECKING:

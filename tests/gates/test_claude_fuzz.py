@@ -10,8 +10,8 @@ import pytest
 
 from support.turns import SUB_ID, TEST_SUB, make_world
 from verdigris.gates.clients.claude import answer
+from verdigris.gates.clients.claude.dialect import OWN, READERS, SHELLS
 from verdigris.gates.clients.claude.settings import PREFIX
-from verdigris.gates.clients.claude.tools import OWN, READERS, SHELLS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ import pytest
 
 from gates.hooks import ENTRY, payload, run, write
 from support.turns import World, make_world
-from verdigris.gates.quick import looks
+from verdigris.gates.quick import files
 from verdigris.storage import stat_cache
 from verdigris.storage.log import light
 
@@ -102,8 +102,8 @@ def test_after_a_call_nothing_is_loaded_but_the_looks_of_things(world: World) ->
     run(write(world, "notes.md"))
     raw = payload(world, "Edit", "PostToolUse", file_path=str(world.root / "notes.md"))
     loaded = imported(world, raw, "PostToolUse")
-    assert loaded <= {*QUICK, "verdigris.gates.quick.looks"}
-    assert looks.VERSION == stat_cache.VERSION
+    assert loaded <= {*QUICK, "verdigris.gates.quick.files"}
+    assert files.VERSION == stat_cache.VERSION
     world.write("calc.py", world.read("calc.py").replace("+", "-"))
     told = run(payload(world, "Bash", "PostToolUse", command="true"), "PostToolUse")
     assert told.returncode == 0

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.languages.katas import module_name, project_name, says_nothing, title_of
+from verdigris.languages.starter import module_name, project_name, says_nothing, title_of
 
 
 @pytest.mark.parametrize(

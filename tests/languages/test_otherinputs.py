@@ -4,7 +4,7 @@ import ast
 from random import Random
 
 from verdigris.core.report import Status
-from verdigris.languages.otherinputs import Answer, apply, differences, other_value, replaced
+from verdigris.languages.literals import Answer, apply, differences, other_value, replaced
 
 TEST = '''\
 import calc

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.languages.revising import given_up, stands, without
+from verdigris.languages.tests import given_up, stands, without
 
 TEXT = """\
 import calc

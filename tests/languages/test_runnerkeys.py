@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdigris.core.pathclass import PathClass
-from verdigris.languages.oraclepart import is_mixed
-from verdigris.languages.runnerkeys import MIXED, runner_keys
+from verdigris.core.paths import PathClass
+from verdigris.languages.runner_keys import MIXED, is_mixed, runner_keys
 
 PYPROJECT = b"""
 [project]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.languages.testlines import find_test_at, is_made_by, text_of_test
+from verdigris.languages.tests import find_test_at, is_made_by, text_of_test
 
 PYTHON = """\
 import calc

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.core.classify import Classes, classify
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import Classes, PathClass, classify
 from verdigris.core.settings import Settings, Stack
 from verdigris.languages.classes import compile_classes
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from support.openai_server import Answer, Junk, Server, Stall, nobody, serving
-from verdigris.core.machine import Served
-from verdigris.models.checking import Checked, check
+from verdigris.core.settings import Served
 from verdigris.models.providers import endpoint_of
+from verdigris.models.remote import Checked, check
 
 KEY = "sk-checked-0123456789"
 

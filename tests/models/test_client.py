@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from support.openai_server import Junk, serving
-from verdigris.core.machine import Served
+from verdigris.core.settings import Served
 from verdigris.models import client as client_module
 from verdigris.models.client import Client
 from verdigris.models.failure import Failure, Meaning

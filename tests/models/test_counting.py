@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.models.counting import (
+from verdigris.models.protocol import Ask, Message, ToolCall, ToolSpec
+from verdigris.models.request import (
     Counter,
     Share,
     estimate,
@@ -11,7 +12,6 @@ from verdigris.models.counting import (
     prompt_text,
     whole_share,
 )
-from verdigris.models.protocol import Ask, Message, ToolCall, ToolSpec
 
 PYTHON = '''def add(numbers: str) -> int:
     """The sum of the numbers, which commas or line ends part."""

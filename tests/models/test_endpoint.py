@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.models.endpoint import Endpoint
+from verdigris.models.providers import Endpoint
 
 
 @pytest.mark.parametrize(

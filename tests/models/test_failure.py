@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from verdigris.models.endpoint import Endpoint
 from verdigris.models.failure import LONGEST, Failure, Meaning, Refusal, meaning_of, message_of
+from verdigris.models.providers import Endpoint
 
 if TYPE_CHECKING:
     from verdigris.models.request import Feature

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from verdigris.models.hearing import Hearing
+from verdigris.models.client import Hearing
 from verdigris.models.protocol import Reply, ToolCall, Usage
 
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.core.errors import ModelMisused
-from verdigris.models.endpoint import Endpoint
-from verdigris.models.keys import key_of
+from verdigris.models.providers import Endpoint, key_of
 
 FAR = Endpoint("m", "m", "https://far.example/v1", "LLM_API_KEY")
 NEAR = Endpoint("m", "m", "http://localhost:1/v1", "LLM_API_KEY")

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from verdigris.models.patience import Patience, retry_after
+from verdigris.models.failure import Patience, retry_after
 
 NOW = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
 

@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 from verdigris.core.errors import ConfigError
-from verdigris.core.machine import Served
-from verdigris.models.endpoint import Endpoint
-from verdigris.models.providers import endpoint_of, key_variables, split
+from verdigris.core.settings import Served
+from verdigris.models.providers import Endpoint, endpoint_of, key_variables, split
 
 LOCAL = Served("http://localhost:11434/v1", "LLM_API_KEY")
 

@@ -29,8 +29,8 @@ from support.openai_server import (
     unsupported,
 )
 from verdigris.core.errors import ContextOverflow, ModelMisused, ModelUnavailable, VerdigrisError
-from verdigris.core.machine import Served
-from verdigris.models.patience import Patience
+from verdigris.core.settings import Served
+from verdigris.models.failure import Patience
 from verdigris.models.protocol import Ask, Message, ToolCall, ToolSpec, Usage
 from verdigris.models.providers import endpoint_of
 from verdigris.models.remote import Remote
@@ -279,7 +279,7 @@ ASKING = """
 import sys
 from verdigris.models.protocol import Ask, Message
 from verdigris.models.providers import endpoint_of
-from verdigris.core.machine import Served
+from verdigris.core.settings import Served
 from verdigris.models.remote import Remote
 assert "openai" not in sys.modules
 with Remote(endpoint_of("m", Served(sys.argv[1]))) as model:

@@ -6,8 +6,7 @@ import pytest
 
 from verdigris.core.errors import ModelMisused, ModelUnavailable
 from verdigris.models.protocol import Ask, Message, Reply
-from verdigris.models.recording import Recorder
-from verdigris.models.replay import Recording
+from verdigris.models.recording import Recorder, Recording
 from verdigris.models.secrets import Scrubber
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from verdigris.models.endpoint import Endpoint
 from verdigris.models.protocol import Ask, Message, ToolCall, ToolSpec
+from verdigris.models.providers import Endpoint
 from verdigris.models.request import Abilities, Feature, features_of, request_of
 
 ENDPOINT = Endpoint("openai:m", "m", "http://localhost/v1", temperature=0.0, max_tokens=50)

@@ -9,8 +9,7 @@ import pytest
 
 from support.pyproject import PyProject
 from verdigris.core.report import Ended, Place, RunPhase, Status, TestReport
-from verdigris.runners.pytest import PYTEST
-from verdigris.runners.unittest import UNITTEST
+from verdigris.runners.python import PYTEST, UNITTEST
 
 if TYPE_CHECKING:
     from pathlib import Path

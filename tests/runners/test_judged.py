@@ -12,16 +12,15 @@ from runners.test_junit import recorded as junit_recorded
 from support import node_recording
 from support.recordings import asked, replayed
 from support.tool_projects import CARGO
-from verdigris.core.classify import Classes, classify
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import Classes, PathClass, classify
 from verdigris.core.redness import WHY_NOT, judge_collect_error, judge_red
 from verdigris.core.settings import Settings, Stack
 from verdigris.languages.classes import compile_classes
-from verdigris.languages.rust.rusttests import is_test_line
+from verdigris.languages.rust.test_regions import is_test_line
 from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.gotest import GoRunner
 from verdigris.runners.jest import Jest
-from verdigris.runners.junit_presets import PHPUNIT, RSPEC, SUREFIRE
+from verdigris.runners.junit import PHPUNIT, RSPEC, SUREFIRE
 from verdigris.runners.node_test import NodeTest
 from verdigris.runners.vitest import Vitest
 

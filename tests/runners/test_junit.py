@@ -11,8 +11,7 @@ from support.recordings import HERE, asked
 from support.tool_projects import MAVEN, lay_out
 from support.tools import run_tool, skip_where_maven_cannot, why_not
 from verdigris.core.report import Ended, Place, Status
-from verdigris.runners.junit import JUnitRunner, JUnitTool
-from verdigris.runners.junit_presets import PHPUNIT, RSPEC, SUREFIRE
+from verdigris.runners.junit import PHPUNIT, RSPEC, SUREFIRE, JUnitRunner, JUnitTool
 from verdigris.runners.protocol import Answered, Called
 
 if TYPE_CHECKING:

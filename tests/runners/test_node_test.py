@@ -9,7 +9,7 @@ from support import receivers
 from support.node_recording import replayed
 from support.node_tools import NAMES, Project, names_file, node_22, project, told
 from verdigris.core.report import Ended, Status
-from verdigris.languages.node.nodeids import node_id
+from verdigris.languages.node.test_ids import node_id
 from verdigris.runners.node_test import NodeTest
 from verdigris.runners.protocol import Request
 

@@ -11,14 +11,14 @@ import pytest
 
 from support.pyproject import NONCE, PyProject
 from verdigris.core.report import Ended, Status
-from verdigris.runners.pytest import invocation
+from verdigris.runners.python import pytest_invocation
 
 if TYPE_CHECKING:
-    from verdigris.runners.invocation import Invocation
+    from verdigris.runners.protocol import Invocation
 
 
 def call(*selection: str, stack_root: str = ".", **options: object) -> Invocation:
-    return invocation("py", selection, worktree="/w", stack_root=stack_root, nonce="n", **options)  # type: ignore[arg-type]
+    return pytest_invocation("py", selection, worktree="/w", stack_root=stack_root, nonce="n", **options)  # type: ignore[arg-type]
 
 
 def paths(made: Invocation) -> tuple[str, ...]:

@@ -19,8 +19,7 @@ from verdigris.checks.liveness import judge_runs
 from verdigris.core.actions import Actor
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.languages.python.probes import Runs, plan, shuffled
-from verdigris.runners.pytest import PYTEST
-from verdigris.runners.unittest import UNITTEST, invocation
+from verdigris.runners.python import PYTEST, UNITTEST, unittest_invocation
 from verdigris.setup.initialisation import initialise
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ def outline(report: TestReport) -> dict[str, str]:
 
 
 def test_what_is_asked_for_goes_behind_the_users_options() -> None:
-    made = invocation(
+    made = unittest_invocation(
         "py",
         ["api/t/test_a.py::T::test_x", "api/t/test_a.py::T::test_y", "lib/test_b.py"],
         worktree="/w",

@@ -15,8 +15,8 @@ from support.pyproject import PyProject
 from verdigris.checks.liveness import Judged, judge_runs
 from verdigris.core.report import Ended
 from verdigris.languages.python.probes import Runs, RunSet, plan, shuffled
-from verdigris.runners.pytest import invocation
 from verdigris.runners.pytest_report import parse
+from verdigris.runners.python import pytest_invocation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -399,7 +399,7 @@ def test_a_variant_that_is_reported_twice_says_nothing() -> None:
 
 def test_the_greeting_holds_texts_behind_the_settings_only(tmp_path: Path) -> None:
     def parts(**options: Any) -> tuple[dict[str, Any], bytes]:
-        made = invocation("py", ["api/t.py"], worktree="/w", stack_root="api", nonce="n", **options)
+        made = pytest_invocation("py", ["api/t.py"], worktree="/w", stack_root="api", nonce="n", **options)
         size = int(made.hello[:8], 16)
         return json.loads(made.hello[8 : 8 + size]), made.hello[8 + size :]
 

@@ -7,10 +7,10 @@ import pytest
 from support import receivers
 from support.node_recording import replayed
 from support.node_tools import NAMES, TWIN, Project, names_file, node_22, project, told
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.redness import judge_red
 from verdigris.core.report import Ended, Status
-from verdigris.languages.node.nodeids import node_id
+from verdigris.languages.node.test_ids import node_id
 from verdigris.runners.protocol import Request
 from verdigris.runners.vitest import Vitest
 

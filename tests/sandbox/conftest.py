@@ -11,7 +11,7 @@ from support.kernel_fixtures import homeless, lean, world
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.sandbox.namespaces import Way
+    from verdigris.sandbox.syscalls import Way
 
 
 __all__ = ["homeless", "lean", "world"]

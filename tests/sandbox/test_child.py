@@ -7,9 +7,8 @@ import pytest
 
 from support.cage import elsewhere
 from verdigris.core.errors import ToolMissing
-from verdigris.sandbox import probe
-from verdigris.sandbox.child import REFUSAL, REFUSED, preexec
-from verdigris.sandbox.probe import Ability, Availability
+from verdigris.sandbox import child
+from verdigris.sandbox.child import REFUSAL, REFUSED, Ability, Availability, preexec
 from verdigris.sandbox.syscalls import mount
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def allowed(monkeypatch: pytest.MonkeyPatch, found: Availability) -> None:
-    monkeypatch.setattr(probe, "available", lambda: found)
+    monkeypatch.setattr(child, "available", lambda: found)
 
 
 def test_a_child_that_cannot_be_confined_does_not_run(one: Cage) -> None:

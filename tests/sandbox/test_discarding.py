@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.sandbox.confinement import Confinement
-from verdigris.sandbox.discarding import clear, discard
+from verdigris.sandbox.folders import clear, discard
 
 if TYPE_CHECKING:
     from support.cage import Cage

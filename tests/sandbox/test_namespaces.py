@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from verdigris.sandbox.namespaces import ways
+from verdigris.sandbox.syscalls import ways
 
 if TYPE_CHECKING:
     from support.cage import Cage

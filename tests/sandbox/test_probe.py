@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.cage import elsewhere
-from verdigris.sandbox import probe
+from verdigris.sandbox import child
+from verdigris.sandbox.child import Ability, available, tried
 from verdigris.sandbox.entry import STEPS
-from verdigris.sandbox.probe import Ability, available, tried
 from verdigris.sandbox.syscalls import mount
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ def test_a_place_that_cannot_hold_an_overlay_is_passed_over(
 ) -> None:
     good = tuple(Ability(name, ok=True) for name in STEPS)
     bad = tuple(Ability(name, ok=name == "namespaces", why="no") for name in STEPS)
-    monkeypatch.setattr(probe, "_places", lambda: iter(["/bad", "/good"]))
-    monkeypatch.setattr(probe, "tried", lambda _, place: good if place == "/good" else bad)
+    monkeypatch.setattr(child, "_places", lambda: iter(["/bad", "/good"]))
+    monkeypatch.setattr(child, "tried", lambda _, place: good if place == "/good" else bad)
     assert available().place == "/good"
 
 

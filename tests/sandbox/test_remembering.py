@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.sandbox import remembering
-from verdigris.sandbox.probe import Ability, Availability
-from verdigris.sandbox.remembering import forget, remembered
+from verdigris.sandbox import child
+from verdigris.sandbox.child import Ability, Availability, forget, remembered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +22,7 @@ def trials(monkeypatch: pytest.MonkeyPatch, one: Cage, tmp_path: Path) -> list[s
         made.append("tried")
         return Availability(one.way, str(tmp_path), (Ability("network", ok=False, why="no net"),))
 
-    monkeypatch.setattr(remembering, "available", available)
+    monkeypatch.setattr(child, "available", available)
     return made
 
 
@@ -50,13 +49,13 @@ def test_another_system_is_tried_anew(
     tmp_path: Path, trials: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remembered(str(tmp_path / "note"))
-    monkeypatch.setattr(remembering, "_system", lambda: "started anew")
+    monkeypatch.setattr(child, "_system", lambda: "started anew")
     remembered(str(tmp_path / "note"))
     assert trials == ["tried", "tried"]
 
 
 def test_what_does_not_work_is_not_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembering, "available", lambda: Availability(None, "", ()))
+    monkeypatch.setattr(child, "available", lambda: Availability(None, "", ()))
     assert not remembered(str(tmp_path / "note")).ok
     assert not (tmp_path / "note").exists()
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.sandbox.written_paths import report
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def test_a_plain_user_reads_what_a_run_has_closed(caged: Cage) -> None:
     after(caged, "echo x > src/sub/c.py; chmod 000 src/sub/c.py src/sub src")
     code = """
 import sys
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.sandbox import Confinement, report
 folder = sys.argv[1]
 print(report(Confinement(f"{folder}/root", f"{folder}/upper", f"{folder}/work"), lambda _: PathClass.SOURCE))

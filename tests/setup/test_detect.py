@@ -7,7 +7,7 @@ import pytest
 from support.growing import grow, plant
 from verdigris.core.errors import UserError
 from verdigris.core.settings import JUnit, Stack
-from verdigris.setup.detect import detect
+from verdigris.setup.detection import detect
 
 if TYPE_CHECKING:
     from pathlib import Path

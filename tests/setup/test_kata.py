@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.errors import UserError
-from verdigris.languages.katas import says_nothing
-from verdigris.setup.kata import PLACEHOLDER, Kata, read_kata
+from verdigris.languages.starter import says_nothing
+from verdigris.setup.scaffold import PLACEHOLDER, Kata, read_kata
 
 if TYPE_CHECKING:
     from pathlib import Path

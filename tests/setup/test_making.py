@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.actions import Actor
-from verdigris.setup import making
-from verdigris.setup.making import Made, make
-from verdigris.setup.plan import plan_scaffold
-from verdigris.setup.undoing import undo
+from verdigris.setup import scaffold_files
+from verdigris.setup.scaffold import plan_scaffold
+from verdigris.setup.scaffold_files import Made, make, undo
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
@@ -121,11 +120,13 @@ def test_interrupted_anywhere_it_is_finished_by_the_next(
     def killed(*_: object) -> None:
         raise Killed
 
-    real = making._put
+    real = scaffold_files._put
     with monkeypatch.context() as patched:
-        patched.setattr(making, "_put", put)
+        patched.setattr(scaffold_files, "_put", put)
         if where in {"configuration", "commit"}:
-            patched.setattr(making, {"configuration": "carry_out", "commit": "_committed"}[where], killed)
+            patched.setattr(
+                scaffold_files, {"configuration": "carry_out", "commit": "_committed"}[where], killed
+            )
         with pytest.raises(Killed):
             made(folder, kata=kata)
     assert made(folder, kata=kata).commit

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.errors import NotARepository, UserError
-from verdigris.setup.plan import LANGUAGES, Scaffold, plan_scaffold
+from verdigris.setup.scaffold import LANGUAGES, Scaffold, plan_scaffold
 from verdigris.storage.config import decode
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ import pytest
 
 from verdigris.core.actions import Actor
 from verdigris.setup.initialisation import uninitialise
-from verdigris.setup.making import make
-from verdigris.setup.plan import plan_scaffold
-from verdigris.setup.undoing import undo
+from verdigris.setup.scaffold import plan_scaffold
+from verdigris.setup.scaffold_files import make, undo
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.storage.callers import begun, caller, ended
+from verdigris.storage.open_calls import begun, caller, ended
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.storage.gitoptions import has_exec, plain_environment, starting_word
+from verdigris.storage.git import has_exec, plain_environment, starting_word
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import os
 from typing import TYPE_CHECKING
 
 from support.cli import make_cli
-from verdigris.storage import opencall
+from verdigris.storage import open_calls
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 
 def test_an_open_call_is_told_by_its_command(tmp_path: Path) -> None:
     private = str(tmp_path / "tdd/worktrees/main")
-    record = opencall.opened(private, "make all\nand more")
-    assert opencall.open_call(private) == "make all\nand more"
-    assert opencall.alive(private)
-    denial = opencall.refusal(private)
+    record = open_calls.opened(private, "make all\nand more")
+    assert open_calls.open_call(private) == "make all\nand more"
+    assert open_calls.alive(private)
+    denial = open_calls.refusal(private)
     assert denial is not None
     assert denial.reason.endswith(": make all")
     os.close(record)
-    assert opencall.refusal(private) is None
-    assert not opencall.alive(private)
+    assert open_calls.refusal(private) is None
+    assert not open_calls.alive(private)
 
 
 def test_where_no_call_ever_was(world: World) -> None:
     private = str(world.project.repo.private)
-    assert opencall.open_call(private) is None
-    assert not opencall.alive(private)
+    assert open_calls.open_call(private) is None
+    assert not open_calls.alive(private)
 
 
 def test_a_persons_verbs_are_refused_while_a_call_is_open(tmp_path: Path) -> None:
     cli = make_cli(tmp_path / "repo")
     cli.ok("init", "--yes")
-    record = opencall.opened(str(cli.root / ".git/tdd/worktrees/main"), "sleep 60")
+    record = open_calls.opened(str(cli.root / ".git/tdd/worktrees/main"), "sleep 60")
     for verb in (["off", "--why", "x"], ["init", "--yes"], ["holdout", "add", "tests/test_add.py"]):
         ran = cli.tdd(*verb)
         assert ran.code == 3

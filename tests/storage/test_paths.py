@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdigris.core.classify import Detected
 from verdigris.core.errors import UserError
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import Detected, PathClass
 from verdigris.core.settings import Settings
 from verdigris.languages.classes import compile_classes
 from verdigris.storage.paths import Canonical, Disk, Identity, canonical, class_of

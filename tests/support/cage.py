@@ -18,16 +18,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verdigris.sandbox.child import Confining
+from verdigris.sandbox.child import Confining, tried
 from verdigris.sandbox.confinement import Confinement, checked
-from verdigris.sandbox.discarding import clear
-from verdigris.sandbox.namespaces import leave
-from verdigris.sandbox.probe import tried
+from verdigris.sandbox.folders import clear
+from verdigris.sandbox.syscalls import leave
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from verdigris.sandbox.namespaces import Way
+    from verdigris.sandbox.syscalls import Way
 
 NOBODY = 65534
 CONFINED = """

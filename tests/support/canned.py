@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import Ended, Failure, RunPhase, Status, TestReport, TestResult
-from verdigris.storage.texts import texts_at
+from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.models.protocol import Ask, Reply
+from verdigris.models.roles.answer import Role
+from verdigris.models.roles.context import Material
 from verdigris.models.roles.conversation import begin, edit, say
-from verdigris.models.roles.material import Material
-from verdigris.models.roles.prompting import Task
-from verdigris.models.roles.role import Role
+from verdigris.models.roles.prompt import Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable

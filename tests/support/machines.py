@@ -11,7 +11,7 @@ from support.turns import CONFIG, QUICK, remember_interpreter
 from verdigris.core.actions import Actor
 from verdigris.drivers.machine.opening import open_machine
 from verdigris.drivers.machine.run import Run
-from verdigris.models.roles.plan import SCHEMA_NAME
+from verdigris.models.roles.answer import SCHEMA_NAME
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import Project, open_project
 

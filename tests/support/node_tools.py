@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.tools import answered
-from verdigris.languages.node.nodeids import node_id
+from verdigris.languages.node.test_ids import node_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from verdigris.execution.process import Command, Finished, run
-from verdigris.runners.pytest import PYTEST
 from verdigris.runners.pytest_report import parse
-from verdigris.runners.python import PythonTool, invocation
+from verdigris.runners.python import PYTEST, PythonTool, invocation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

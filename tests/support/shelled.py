@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 from support.cage import NOBODY, Done, as_nobody, interpreter, obstacle
 from support.turns import World, make_world
-from verdigris.gates.agent_shell.installation import import_paths
-from verdigris.gates.agent_shell.launcher import ENTRY
+from verdigris.gates.agent_shell.launcher import ENTRY, import_paths
 from verdigris.gates.agent_shell.run import OUTSIDE
-from verdigris.sandbox.discarding import clear
+from verdigris.sandbox.folders import clear
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

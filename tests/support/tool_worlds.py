@@ -11,7 +11,7 @@ from support.node_tools import shared
 from support.turns import QUICK, World
 from verdigris.core.actions import Actor
 from verdigris.core.verdict import Kind
-from verdigris.execution.tools.kept import kept
+from verdigris.execution.tools.build import kept
 from verdigris.setup.initialisation import initialise
 from verdigris.turns.claim import Claimed
 

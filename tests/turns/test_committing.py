@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.events import Committed, Committing, NotCommitted
-from verdigris.storage.usersgit import git
+from verdigris.storage.git import git
 from verdigris.turns.commit import Identity, Refused, commit
 from verdigris.turns.operation import operation
 

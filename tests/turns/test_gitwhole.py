@@ -14,7 +14,7 @@ from verdigris.core.actions import Actor
 from verdigris.core.events import Ground, MovingBack, SwitchedOff
 from verdigris.gates.agent_shell import agent_git
 from verdigris.storage.project import open_project
-from verdigris.turns import gitwhole
+from verdigris.turns import rollback
 from verdigris.turns.operation import operation
 from verdigris.turns.sync import sync
 from verdigris.turns.tripwire import Tripped, after_call, before_call
@@ -271,7 +271,7 @@ def test_cut_short_between_git_and_files(green: World, step: str, monkeypatch: p
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(gitwhole, step, cut)
+        patched.setattr(rollback, step, cut)
         with pytest.raises(KeyboardInterrupt):
             after_call(agent(green))
     with operation(green.project):

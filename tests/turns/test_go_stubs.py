@@ -8,7 +8,7 @@ import pytest
 
 from support.tool_worlds import GO, GO_CONFIG, make_go_world, make_tool_world
 from support.tools import why_not
-from verdigris.languages.reading import beyond_stubs
+from verdigris.languages.registry import beyond_stubs
 from verdigris.turns.stub import Stubbed, missing_stubs, write_stubs
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.turns import CALC, SUB, TEST_SUB, World, make_live_world
-from verdigris.checks.heldruns import held_out_pass
+from verdigris.checks.held_out import held_out_pass
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.verdict import Kind
-from verdigris.execution.room.held import held
+from verdigris.execution.room.opening import held
 from verdigris.sandbox import available
 from verdigris.turns.holdout import hold_out, release
 

@@ -9,7 +9,7 @@ import pytest
 from support.node_tools import installed, present
 from support.tool_worlds import NODE, NODE_CONFIG, make_tool_world
 from verdigris.core.verdict import Kind
-from verdigris.languages.reading import beyond_stubs
+from verdigris.languages.registry import beyond_stubs
 from verdigris.turns.stub import Stubbed, missing_stubs, write_stubs
 
 if TYPE_CHECKING:

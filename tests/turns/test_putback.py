@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from support.killing import rehearse
 from support.turns import CALC, TEST_ADD, World
 from verdigris.core.events import PutBack, PuttingBack, Violation
-from verdigris.turns.putback import put_back
+from verdigris.turns.rollback import put_back
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ import pytest
 
 from support.gitrepo import make_repo
 from support.turns import CALC, CONFIG, QUICK, World
-from verdigris.cli import tested as view
+from verdigris.cli import testing as view
 from verdigris.core.actions import Actor, Deny
 from verdigris.core.verdict import Kind
 from verdigris.setup.initialisation import initialise
@@ -83,7 +83,7 @@ def test_a_round_from_a_test_to_green(tmp_path: Path) -> None:
     )
     told = world.test("tests/test_cart.py")
     assert told.next == "`tdd stub tests/test_cart.py`"
-    shown = "\n".join(line.text for line in view.lines(told))
+    shown = "\n".join(line.text for line in view.report_lines(told))
     assert "`tdd stub tests/test_cart.py` writes these stubs" in shown
     assert "  cart.py (new):\n    def total(items):\n        raise NotImplementedError" in shown
     stubbed(world, "tests/test_cart.py")

@@ -25,7 +25,7 @@ from verdigris.core.events import (
 from verdigris.core.state import Phase
 from verdigris.turns import aside, refactor
 from verdigris.turns.claim import claim
-from verdigris.turns.recovery import recover
+from verdigris.turns.operation import recover
 from verdigris.turns.settle import settle
 from verdigris.turns.sync import sync
 from verdigris.turns.test_bug import report_bug

@@ -14,7 +14,7 @@ from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
 from verdigris.turns.holdout import hold_out
 from verdigris.turns.refactor import Aborted, Begun, Ended, abort, begin, end
-from verdigris.turns.revision import revise
+from verdigris.turns.switches import revise
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from support.turns import CALC, SUB
 from verdigris.core.state import Phase
 from verdigris.turns import refactor
-from verdigris.turns.resetting import lay_back
+from verdigris.turns.aside import lay_back
 
 if TYPE_CHECKING:
     from support.turns import World

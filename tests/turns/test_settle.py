@@ -12,7 +12,7 @@ from verdigris.core.events import Accepted, EditClaim, Repair, SuiteRun, TestRun
 from verdigris.core.report import Status
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
-from verdigris.execution.execution import execute
+from verdigris.execution.test_run import execute
 from verdigris.turns import candidate_run
 from verdigris.turns.settle import settle
 

@@ -15,7 +15,7 @@ from verdigris.core.errors import ToolMissing, UserError
 from verdigris.core.events import Synced, Syncing
 from verdigris.core.state import Phase
 from verdigris.gates.agent_shell import agent_git
-from verdigris.storage import opencall
+from verdigris.storage import open_calls
 from verdigris.storage.project import open_project
 from verdigris.turns.settle import settle
 from verdigris.turns.sync import MOVES, Moved, sync
@@ -269,7 +269,7 @@ def test_what_a_remote_has_an_agent_may_bring(forked: World, tmp_path: Path) -> 
 
 
 def test_commits_from_before_the_laws_are_no_agents(forked: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("verdigris.storage.snapshots.moves.stored_at", lambda *_: 0.0)
+    monkeypatch.setattr("verdigris.storage.snapshots.head_moves.stored_at", lambda *_: 0.0)
     assert isinstance(agents(forked, "switch", "--quiet", "side"), Moved)
 
 
@@ -337,7 +337,7 @@ def test_nothing_that_git_started_outlives_an_agents_move(
     pids = forked.read("pids").split()
     assert len(pids) == 2
     assert [pid for pid in pids if Path("/proc", pid).exists()] == []
-    assert not opencall.alive(str(forked.project.repo.private))
+    assert not open_calls.alive(str(forked.project.repo.private))
 
 
 def test_what_cannot_be_ended_is_a_known_call(forked: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -350,10 +350,10 @@ def test_what_cannot_be_ended_is_a_known_call(forked: World, monkeypatch: pytest
     forked.repo.write(".git/info/attributes", "theirs.py filter=x\n")
     agents(forked, "switch", "--quiet", "side")
     private = str(forked.project.repo.private)
-    assert opencall.alive(private)
+    assert open_calls.alive(private)
     os.kill(int(forked.read("pid")), signal.SIGKILL)
     os.waitpid(int(forked.read("pid")), 0)
-    assert not opencall.alive(private)
+    assert not open_calls.alive(private)
 
 
 def test_an_agent_without_the_gates_git_moves_nothing(forked: World) -> None:

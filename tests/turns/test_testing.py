@@ -6,7 +6,7 @@ import pytest
 
 from support.meanwhile import meanwhile
 from support.turns import CALC, MUL, SUB, SUB_ID, TEST_SUB, World, make_world
-from verdigris.cli.tested import document, lines
+from verdigris.cli.testing import report_document, report_lines
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UnknownTest, UserError
 from verdigris.core.events import SuiteRun, TestRun
@@ -39,9 +39,9 @@ def test_files_that_hold_tests_and_are_not_collected_are_named(world: World) -> 
     world.write("tests/helpers.py", "def checked(value):\n    assert value\n")
     tested = world.test()
     assert tested.uncollected == {"pytest": ("tests/sub_checks.py",)}
-    (shown,) = [line.text for line in lines(tested) if "sub_checks" in line.text]
+    (shown,) = [line.text for line in report_lines(tested) if "sub_checks" in line.text]
     assert "pytest collects no test of tests/sub_checks.py: it takes test_*.py" in shown
-    assert document(tested)["uncollected"] == {"pytest": ["tests/sub_checks.py"]}
+    assert report_document(tested)["uncollected"] == {"pytest": ["tests/sub_checks.py"]}
     assert world.test("tests/test_add.py").uncollected == {}
 
 

@@ -6,9 +6,10 @@ from verdigris.core.report import Status
 from verdigris.core.state import PassedStep, Red
 from verdigris.drivers.machine import events as w
 from verdigris.drivers.machine.survey import MachineSurvey
-from verdigris.models.roles.role import Role
-from verdigris.views import machine, machinelive, machinestatus
-from verdigris.views.machinelive import Glance
+from verdigris.models.roles.answer import Role
+from verdigris.views import machine, machine_live
+from verdigris.views import machine as machinestatus
+from verdigris.views.machine_live import Glance
 
 RUN: list[w.Happening] = [
     w.RunBegan(4, 5, resumed=True, worktree="/w", branch="main", models=(("tester", "m"),)),
@@ -85,9 +86,9 @@ def test_each_event_is_a_json_document_with_all_its_fields() -> None:
 def test_a_glance_has_role_step_attempt_tokens_dots_and_the_last_verdict() -> None:
     glance = Glance()
     for happening in RUN[:8]:
-        glance = machinelive.after(glance, happening)
+        glance = machine_live.after(glance, happening)
     assert (glance.dots, glance.verdict) == ((("●", "red"),), "red")
-    assert machinelive.told(glance, 75.2) == [
+    assert machine_live.told(glance, 75.2) == [
         "step 4 of 5: the tester, attempt 2 of 5  (m)",
         "1:15  110 tokens (60 cached)  red",
     ]
@@ -107,13 +108,13 @@ def test_status_tells_the_next_step_the_last_commit_and_what_fails() -> None:
         stopped=stopped,
         reds=(red,),
     )
-    assert [line.text for line in machinestatus.lines(found)] == [
+    assert [line.text for line in machinestatus.status_lines(found)] == [
         "machine: step 5 is the implementor's; a run to step 9 was interrupted: `tdd run` goes on  (in /w)",
         "  last commit 012345678 test: one",
         "  step 5, implementor: blocked: used up",
         "  red t::x at t:3: AssertionError: 1",
     ]
-    assert machinestatus.document(None) is None
-    document = machinestatus.document(found)
+    assert machinestatus.status_document(None) is None
+    document = machinestatus.status_document(found)
     assert document is not None
     assert document["stopped"]["outcome"] == "blocked"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from verdigris.checks.heldruns import held_out_kept, held_out_pass
+from verdigris.checks.held_out import held_out_kept, held_out_pass
 from verdigris.checks.properties import question_properties
 from verdigris.checks.shared_oracle import question_shared
-from verdigris.checks.verdict_checks import Scrutiny, scrutinise
+from verdigris.checks.verdict_checks import VerdictChecks, scrutinise
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @value
 class Answers:
-    scrutiny: Scrutiny = field(default_factory=Scrutiny)
+    scrutiny: VerdictChecks = field(default_factory=VerdictChecks)
     held_out: bool = True
     """The held-out tests pass, as far as they were asked."""
     weakened: tuple[str, ...] = ()
@@ -47,9 +47,9 @@ def question_turn(
     """
     shared = question_shared(project, start, tree, edits, claimed, room)
     if shared.weakened:
-        return Answers(Scrutiny(noted=shared.noted), weakened=shared.weakened)
+        return Answers(VerdictChecks(noted=shared.noted), weakened=shared.weakened)
     if unfair := question_properties(project, start, tree, edits, suite, claimed, room):
-        return Answers(Scrutiny(blocking=unfair, noted=shared.noted))
+        return Answers(VerdictChecks(blocking=unfair, noted=shared.noted))
     claims = state.claims.values()
     asked = scrutinise(
         project, start, tree, edits, claimed, room, suite=suite, claims=claims, shared=shared.texts
@@ -71,16 +71,16 @@ def question_refactor(
     """The same, with nothing claimed; a held-out test that failed before may still fail."""
     shared = question_shared(project, start, tree, edits, None, room)
     if shared.weakened:
-        return Answers(Scrutiny(noted=shared.noted), weakened=shared.weakened)
+        return Answers(VerdictChecks(noted=shared.noted), weakened=shared.weakened)
     if unfair := question_properties(project, start, tree, edits, suite, None, room):
-        return Answers(Scrutiny(blocking=unfair, noted=shared.noted))
+        return Answers(VerdictChecks(blocking=unfair, noted=shared.noted))
     scrutiny = _with_shared(scrutinise(project, start, tree, edits, (), room, suite=suite), shared)
     edited = tuple(c.path for c in (*edits.source, *edits.other))
     held_out = bool(scrutiny.blocking) or held_out_kept(project, state, start, tree, edited, room)
     return Answers(scrutiny, held_out)
 
 
-def _with_shared(scrutiny: Scrutiny, shared: SharedAnswers) -> Scrutiny:
+def _with_shared(scrutiny: VerdictChecks, shared: SharedAnswers) -> VerdictChecks:
     return replace(
         scrutiny, blocking=(*scrutiny.blocking, *shared.idle), noted=(*scrutiny.noted, *shared.noted)
     )

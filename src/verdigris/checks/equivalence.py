@@ -12,13 +12,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import PYTHON, language_of
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.report import Ended
-from verdigris.core.testids import split_id
+from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.execution.execution import execute
-from verdigris.languages.otherinputs import Replaced, answers, apply, differences, replaced
-from verdigris.languages.reading import is_read
+from verdigris.execution.test_run import execute
+from verdigris.languages.literals import Replaced, answers, apply, differences, replaced
+from verdigris.languages.registry import is_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from verdigris.checks.observation import Difference
     from verdigris.core.report import TestReport
     from verdigris.execution.room.layers import Layer
-    from verdigris.languages.otherinputs import Answer
+    from verdigris.languages.literals import Answer
     from verdigris.storage.project import Project
 
 WAVES = 2
@@ -81,7 +81,7 @@ def _tests(
 def _replaced(path: str, data: bytes, lot: random.Random) -> tuple[Replaced, ...]:
     if language_of(path) == PYTHON:
         return replaced(data.decode("utf-8", "surrogateescape"), lot)
-    from verdigris.languages.grammar.otherinputs import replaced_by_grammar
+    from verdigris.languages.grammar.literals import replaced_by_grammar
 
     return replaced_by_grammar(path, data, lot)
 

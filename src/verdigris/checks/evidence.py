@@ -9,24 +9,27 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from verdigris.checks.fileuse import recorded_reads
+from verdigris.checks.file_use import recorded_reads
 from verdigris.checks.source_tests import on_disk, only_for_tests, test_text
 from verdigris.core.events import Event, RedsEnded, SuiteRun, TestRun, Violation
-from verdigris.core.pathclass import PathClass
+from verdigris.core.languages import RUST, language_of
+from verdigris.core.paths import PathClass
 from verdigris.core.redness import judge_red
 from verdigris.core.reds import ended_reds
-from verdigris.core.report import Ended, Place, Status, TestReport, TestResult
-from verdigris.core.suite import suite_of
-from verdigris.core.testids import split_id
+from verdigris.core.report import Ended, Place, Status, TestReport, TestResult, suite_of
+from verdigris.core.test_ids import split_id
 from verdigris.core.verdict import first_line
-from verdigris.languages.oraclepart import holds_tests
-from verdigris.languages.rust.rusttests import is_test_line
+from verdigris.languages.runner_keys import holds_tests
+from verdigris.languages.rust.answers import KINDS, defined, unwrapped
+from verdigris.languages.rust.test_regions import is_test_line, without_tests
+from verdigris.storage.project import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
+
 
 SINGLE_PASSES = 200
 """A run with more passes than this keeps them in its suite record alone."""
@@ -35,8 +38,6 @@ SINGLE_PASSES = 200
 def test_events(project: Project, report: TestReport, tree: str) -> tuple[TestRun, ...]:
     results = report.results
     if any(result.failure for result in results):
-        from verdigris.checks.unwrapping import with_subjects
-
         results = with_subjects(project, results)
     held = _held(project, tree, results)
     runs = tuple(_event(project, report, result, tree, held) for result in results)
@@ -126,7 +127,7 @@ def _is_frozen(project: Project, native_id: str, path: str) -> bool:
     cls = project.classify(path)
     if not holds_tests(path, cls):
         return cls is PathClass.TEST
-    from verdigris.runners.doctest_output import is_doc_id
+    from verdigris.runners.libtest_output import is_doc_id
 
     data = on_disk(project)(path)
     if data is None or is_doc_id(native_id):
@@ -188,3 +189,37 @@ def suite_event(project: Project, report: TestReport, tree: str) -> SuiteRun | N
         skipped=counts[Status.SKIP],
         duration_ms=report.duration_ms,
     )
+
+
+def with_subjects(project: Project, results: tuple[TestResult, ...]) -> tuple[TestResult, ...]:
+    if not any(map(_gave_up, results)):
+        return results
+    known = _functions(project)
+    return tuple(_told(project, result, known) if _gave_up(result) else result for result in results)
+
+
+def _gave_up(result: TestResult) -> bool:
+    failure = result.failure
+    if failure is None or failure.assertion or failure.kind not in KINDS:
+        return False
+    return language_of(split_id(result.native_id).path) == RUST
+
+
+def _told(project: Project, result: TestResult, known: Mapping[str, str]) -> TestResult:
+    failure, native = result.failure, split_id(result.native_id)
+    text = text_of(project, native.path)
+    found = unwrapped(failure, text, native.function, known) if failure and text else None
+    if failure is None or found is None:
+        return result
+    subject, line = found
+    frames = failure.frames or (Place(native.path, line),)
+    return replace(result, failure=replace(failure, subject=subject, frames=frames))
+
+
+def _functions(project: Project) -> dict[str, str]:
+    """Of the project's source, without the tests in it."""
+    tree = project.workspace.snapshot()
+    paths = [entry.path for entry in project.workspace.files(tree) if language_of(entry.path) == RUST]
+    source = [path for path in paths if project.classify(path) is PathClass.SOURCE]
+    data = project.workspace.read_many(tree, source)
+    return defined({p: without_tests(d or b"").decode("utf-8", "surrogateescape") for p, d in data.items()})

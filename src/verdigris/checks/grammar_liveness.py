@@ -23,15 +23,15 @@ from verdigris.checks.grammar_judgement import (
     was_not_built,
 )
 from verdigris.checks.liveness import Liveness
-from verdigris.core.change import FILE
 from verdigris.core.languages import GO, NODE, language_of
+from verdigris.core.paths import FILE
 from verdigris.core.report import Status
-from verdigris.core.testids import split_id
+from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.execution.execution import time_limit
 from verdigris.execution.python_call import call
+from verdigris.execution.test_run import time_limit
 from verdigris.execution.test_selection import stack_of
-from verdigris.languages.reading import is_read
+from verdigris.languages.registry import is_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -121,7 +121,7 @@ def affected_tests(
     goals = [path for path in changed if language_of(path) == stack.language]
     if not goals or not passing:
         return ()
-    from verdigris.languages.grammar.import_reach import reaching
+    from verdigris.languages.grammar.imports import reaching
 
     files = [entry.path for entry in project.workspace.files(tree)]
     read = partial(project.workspace.read_many, tree)

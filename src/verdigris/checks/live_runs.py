@@ -7,8 +7,8 @@ from random import SystemRandom
 from typing import TYPE_CHECKING
 
 from verdigris.checks.liveness import SPENT, Judged, Liveness, deaf, function_of, judge_runs, reached, unseen
-from verdigris.core.suite import suite_of
-from verdigris.core.testids import split_id
+from verdigris.core.report import suite_of
+from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.execution.python_call import call
 from verdigris.languages.python.probes import Plan, Runs, RunSet, plan, reaching, shuffled

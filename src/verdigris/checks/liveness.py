@@ -6,7 +6,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.report import VariantOutcome
-from verdigris.core.testids import split_id
+from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 
 if TYPE_CHECKING:

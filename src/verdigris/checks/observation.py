@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verdigris.checks.source_edits import find_edits, more_than_stubs
 from verdigris.checks.source_tests import parts_differ
-from verdigris.checks.sourceedits import find_edits
-from verdigris.checks.stubimports import more_than_stubs
 from verdigris.core.events import Event, Ground, HeadSeen, RedsEnded, RefactorBegun, Suspended
-from verdigris.core.loading import import_roots
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass, import_roots
 from verdigris.core.state import Phase
-from verdigris.core.testids import split_id
+from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.storage.repository import Head, head
-from verdigris.storage.snapshots import committed, moves
+from verdigris.storage.snapshots import head_moves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.core.actions import Unclaimed
-    from verdigris.core.change import Change, Entry
+    from verdigris.core.paths import Change, Entry
     from verdigris.core.state import Red, WorktreeState
     from verdigris.storage.project import Project
 
@@ -78,7 +76,7 @@ def look(project: Project, state: WorktreeState) -> WorktreeState:
     seen = Head(None, None) if state.head is None else Head(state.head.on, state.head.commit)
     if seen == now:
         return state
-    move = moves.move_since(project.repo, seen)
+    move = head_moves.move_since(project.repo, seen)
     if move.kind != "moved":
         project.record(HeadSeen(commit=now.commit, on=now.branch))
         return project.state()
@@ -110,13 +108,13 @@ def _is_cut_out(project: Project, red: Red, path: str, tree: str) -> bool:
     before, after = project.workspace.read(red.tree, path), project.workspace.read(tree, path)
     if before == after:
         return False
-    from verdigris.languages.testlines import is_written
+    from verdigris.languages.tests import is_written
 
     then, now = ((text or b"").decode("utf-8", "surrogateescape") for text in (before, after))
     return is_written(path, then, red.native_id) and not is_written(path, now, red.native_id)
 
 
-def brought_by(project: Project, state: WorktreeState, move: moves.Move) -> frozenset[str]:
+def brought_by(project: Project, state: WorktreeState, move: head_moves.Move) -> frozenset[str]:
     """What is new ground of a move: nothing that was committed here and never earned."""
     ground = state.ground
     if ground is None:
@@ -124,7 +122,7 @@ def brought_by(project: Project, state: WorktreeState, move: moves.Move) -> froz
     earned = {
         path
         for path, entry in move.mixed.items()
-        if project.workspace.read(ground, path) == (entry and committed.checked_out(project.repo, entry))
+        if project.workspace.read(ground, path) == (entry and head_moves.checked_out(project.repo, entry))
     }
     paths = move.paths | earned
     return paths - _unearned(project, state, paths)
@@ -136,7 +134,7 @@ def _unearned(project: Project, state: WorktreeState, paths: frozenset[str]) -> 
     current = project.workspace.snapshot()
     found: frozenset[str] = frozenset()
     for commit, grounds in _stations(project, state):
-        same = moves.held_alike(project.repo, commit, undecided) if undecided else frozenset()
+        same = head_moves.held_alike(project.repo, commit, undecided) if undecided else frozenset()
         undecided -= same
         for ground in grounds if same else ():
             same = same.intersection(c.path for c in project.workspace.changes(ground, current))
@@ -168,11 +166,11 @@ def first_ground(project: Project) -> str:
     commit = _first_commit(project)
     if commit is None:
         return tree
-    listed = committed.listing(project.repo, commit)
+    listed = head_moves.listing(project.repo, commit)
     held = {e.path: e for e in listed.files if project.classify(e.path) is PathClass.SOURCE}
     inside = tuple(f"{submodule}/" for submodule in listed.submodules)
     here = {e.path for e in project.workspace.files(tree) if project.classify(e.path) is PathClass.SOURCE}
-    known = committed.unchanged(project.repo, held.values())
+    known = head_moves.unchanged(project.repo, held.values())
     edited = {p for p in here | held.keys() if p not in known and not p.startswith(inside)}
     return project.workspace.compose(tree, {p: _as_held(project, held.get(p)) for p in sorted(edited)})
 
@@ -182,11 +180,11 @@ def _first_commit(project: Project) -> str | None:
     if not project.log.state().worktrees.keys() - {project.repo.worktree}:
         return head(project.repo).commit
     (first,) = project.log.records(limit=1)
-    return moves.before_own_commits(project.repo, first.ts // 1000)
+    return head_moves.before_own_commits(project.repo, first.ts // 1000)
 
 
 def _as_held(project: Project, entry: Entry | None) -> tuple[str, bytes] | None:
-    return None if entry is None else (entry.mode, committed.checked_out(project.repo, entry))
+    return None if entry is None else (entry.mode, head_moves.checked_out(project.repo, entry))
 
 
 def take_ground(

@@ -7,15 +7,15 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import PYTHON
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.value import value
 from verdigris.execution.python_call import call
 from verdigris.execution.test_selection import by_stack
-from verdigris.languages.python.parsed import parse
 from verdigris.languages.python.shared_losses import idle_assertions, judge_shared
 from verdigris.languages.python.shared_oracle import find_shared
-from verdigris.languages.python.testfile import collected
-from verdigris.storage.texts import texts_at
+from verdigris.languages.python.syntax import parse
+from verdigris.languages.python.test_file import collected
+from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from verdigris.languages.oraclepart import holds_tests, is_mixed, same_oracle_part
-from verdigris.languages.rust import rusttests
+from verdigris.languages.runner_keys import holds_tests, is_mixed, same_oracle_part
+from verdigris.languages.rust import test_regions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from verdigris.core.change import Change
+    from verdigris.core.paths import Change
     from verdigris.storage.project import Project
 
 Read: TypeAlias = Callable[[str], bytes | None]
@@ -34,11 +34,11 @@ def on_disk(project: Project) -> Read:
 
 def only_for_tests(path: str, read: Read, deep: int = _DEEP) -> bool:
     """Whether the file holds a module that another declares under `#[cfg(test)]`."""
-    for parent in rusttests.above(path) if deep else ():
+    for parent in test_regions.above(path) if deep else ():
         data = read(parent)
-        if data is None or rusttests.module_of(path).encode() not in data:
+        if data is None or test_regions.module_of(path).encode() not in data:
             continue
-        if rusttests.module_of(path) in rusttests.modules_for_tests(data):
+        if test_regions.module_of(path) in test_regions.modules_for_tests(data):
             return True
         if only_for_tests(parent, read, deep - 1):
             return True
@@ -47,7 +47,7 @@ def only_for_tests(path: str, read: Read, deep: int = _DEEP) -> bool:
 
 def test_text(path: str, data: bytes, read: Read) -> bytes:
     """In its own lines; nothing where there is none."""
-    return data if only_for_tests(path, read) else rusttests.only_tests(data)
+    return data if only_for_tests(path, read) else test_regions.only_tests(data)
 
 
 def test_texts(project: Project, tree: str, paths: Iterable[str]) -> dict[str, str]:
@@ -75,7 +75,7 @@ def parts_differ(project: Project, change: Change, old: str, new: str) -> tuple[
         return True, False
     if same_oracle_part(change.path, before, after):
         return False, True
-    one, two = (rusttests.source_part(data or b"") for data in (before, after))
+    one, two = (test_regions.source_part(data or b"") for data in (before, after))
     return True, before is None or after is None or one != two
 
 
@@ -92,9 +92,9 @@ def home_of(project: Project, home: str, tree: str, paths: Iterable[str], *, sou
         if now is None or (source and frozen is None):
             continue
         if frozen is None:
-            mended: bytes | None = rusttests.without_tests(now)
+            mended: bytes | None = test_regions.without_tests(now)
         else:
-            mended = rusttests.with_tests_of(*((now, frozen) if source else (frozen, now)))
+            mended = test_regions.with_tests_of(*((now, frozen) if source else (frozen, now)))
         if mended:
             contents[entry.path] = (entry.mode, mended)
     return project.workspace.compose(home, contents)

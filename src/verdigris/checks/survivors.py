@@ -11,10 +11,10 @@ from verdigris.checks.verdict_checks import NO_SANDBOX
 from verdigris.core.languages import GO, PYTHON, RUST, language_of
 from verdigris.core.report import Ended, Status
 from verdigris.core.value import value
-from verdigris.execution.execution import execute_suite
+from verdigris.execution.test_run import execute_suite
 from verdigris.languages.python.mutation import Mutant, Mutated, mutated
-from verdigris.languages.reading import is_read
-from verdigris.storage.texts import texts_at
+from verdigris.languages.registry import is_read
+from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

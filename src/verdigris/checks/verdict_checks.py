@@ -12,18 +12,17 @@ from verdigris.checks.grammar_liveness import affected_tests, oppose
 from verdigris.checks.live_runs import Asked, LiveRuns
 from verdigris.checks.liveness import Liveness
 from verdigris.core.languages import PYTHON, language_of
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.report import Status
-from verdigris.core.testids import split_id
+from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.execution.proving import on_start_tree
-from verdigris.execution.room.held import beside
-from verdigris.execution.room.opening import possible
+from verdigris.execution.room.opening import beside, possible
 from verdigris.execution.test_selection import by_stack
+from verdigris.execution.tree_stability import on_start_tree
 from verdigris.languages.python.affected_tests import affected
 from verdigris.languages.python.concerns import concerns
-from verdigris.languages.reading import is_read
-from verdigris.storage.texts import texts_at
+from verdigris.languages.registry import is_read
+from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,7 +43,7 @@ NO_SANDBOX = "liveness not tried: no sandbox can be made here"
 
 
 @value
-class Scrutiny:
+class VerdictChecks:
     blocking: tuple[str, ...] = ()
     noted: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
@@ -62,7 +61,7 @@ def scrutinise(
     suite: TestReport | None = None,
     claims: Iterable[Claim] = (),
     shared: Mapping[str, str] | None = None,
-) -> Scrutiny:
+) -> VerdictChecks:
     """`claimed`: native ids; none in a refactoring, where only the tests that it affects are asked.
     `suite`: the run of all tests in this verdict. `claims`: what is known of the reds of the claimed tests.
     `shared`: texts of source in which assertions of theirs stand.
@@ -91,8 +90,8 @@ def scrutinise(
     asked_lines = strict or (watched and claimed)
     idle = never_run(project, start, tree, edits, claimed, watched, room) if asked_lines else ()
     if strict:
-        return Scrutiny(blocking + idle, noted, alive.doubts)
-    return Scrutiny(blocking, noted + idle, alive.doubts)
+        return VerdictChecks(blocking + idle, noted, alive.doubts)
+    return VerdictChecks(blocking, noted + idle, alive.doubts)
 
 
 def _affected(

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.checks.source_tests import test_texts
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.value import value
 from verdigris.languages.grammar.weakening import plain_weakenings
-from verdigris.languages.oraclepart import holds_tests
 from verdigris.languages.python.weakening import Weakening, weakenings
-from verdigris.languages.python.weakening.weakening_inherited import imported
-from verdigris.languages.reading import is_read
-from verdigris.languages.testreading import read_tests
-from verdigris.storage.texts import texts_at
+from verdigris.languages.python.weakening.suite import imported
+from verdigris.languages.registry import is_read
+from verdigris.languages.runner_keys import holds_tests
+from verdigris.languages.tests import read_tests
+from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from verdigris.cli.completing import tests_and_paths
-from verdigris.cli.opening import here, project
+from verdigris.cli.context import here, project, tests_and_paths
 from verdigris.cli.output import deny, json_option, show, show_json
 from verdigris.core.actions import Deny
+from verdigris.core.policy import next_move
+from verdigris.views.lines import Line
+
+if TYPE_CHECKING:
+    from verdigris.core.state import WorktreeState
+    from verdigris.turns.claim import Claimed
 
 
 @click.command("claim")
@@ -20,7 +27,6 @@ def command(words: tuple[str, ...], *, as_json: bool) -> int:
     takes all reds of the one file that has some. PATH is a file, a folder or a glob, and need not exist yet;
     without one, the claim is on all source. The first claim freezes the tests.
     """
-    from verdigris.cli import claimed as view
     from verdigris.turns.claim import claim, split_words
 
     opened = project()
@@ -30,7 +36,53 @@ def command(words: tuple[str, ...], *, as_json: bool) -> int:
         return deny(answer, as_json=as_json)
     state = opened.state()
     if as_json:
-        show_json(view.document(answer, state))
+        show_json(claim_document(answer, state))
     else:
-        show(view.lines(answer, state))
+        show(claim_lines(answer, state))
     return 0
+
+
+_LISTED = 5
+
+
+def claim_lines(claimed: Claimed, state: WorktreeState) -> list[Line]:
+    targets = ", ".join(_target(claimed, path) for path in claimed.targets)
+    first, *others = claimed.test_ids
+    if others:
+        found = [Line(f"claimed {len(claimed.test_ids)} tests → {targets}; phase {state.phase}", "red")]
+        found += [Line(f"  {test_id}") for test_id in claimed.test_ids[:_LISTED]]
+        rest = len(claimed.test_ids) - _LISTED
+        found += [Line(f"  and {rest} more")] if rest > 0 else []
+    else:
+        found = [Line(f"claimed {first} → {targets}; phase {state.phase}", "red")]
+    if claimed.restored:
+        found.append(Line(f"your edits are back: {', '.join(claimed.restored)}"))
+    found += [
+        Line(f"still set aside: {i} conflicts with the tree; merge it by hand (`tdd restore {i} --show`)")
+        for i in claimed.held_back
+    ]
+    found += [Line(f"  concern: {concern}") for concern in claimed.concerns]
+    return [*found, Line(f"next: {next_move(state)}")]
+
+
+def _target(claimed: Claimed, path: str) -> str:
+    if path == ".":
+        return "all source"
+    if path not in claimed.new:
+        return path
+    alike = claimed.alike.get(path)
+    return f"{path} (new; did you mean {alike}?)" if alike else f"{path} (new)"
+
+
+def claim_document(claimed: Claimed, state: WorktreeState) -> dict[str, Any]:
+    return {
+        "claimed": claimed.test_ids[0],
+        "tests": list(claimed.test_ids),
+        "targets": list(claimed.targets),
+        "new": list(claimed.new),
+        "restored": list(claimed.restored),
+        "held_back": list(claimed.held_back),
+        "concerns": list(claimed.concerns),
+        "phase": state.phase.value,
+        "next": next_move(state),
+    }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verdigris.cli import events
+from verdigris.cli import log
 from verdigris.cli.output import show
 from verdigris.views.lines import Line
 
@@ -65,7 +65,7 @@ def command(lang: str) -> int:
     project = prepare(script)
     play(script, project, screen)
     found = project.log.verify()
-    show([Line(""), *events.verification_lines(found), Line(f"  its repository: {project.root}")])
+    show([Line(""), *log.verification_lines(found), Line(f"  its repository: {project.root}")])
     accepted = any(record.type == "accepted" for record in project.log.records(reverse=True))
     done = found.whole and accepted and (lang != "python" or _machine(screen))
     show([Line(""), Line(_FAREWELL)])
@@ -110,8 +110,8 @@ def _machine(screen: Screen) -> bool:
     import tempfile
     from pathlib import Path
 
+    from verdigris.cli.context import PERSON
     from verdigris.cli.machine import SUCCEEDED
-    from verdigris.cli.opening import PERSON
     from verdigris.drivers.demo.kata import build
     from verdigris.drivers.demo.scenes import Act
     from verdigris.storage.project import open_project
@@ -120,5 +120,5 @@ def _machine(screen: Screen) -> bool:
     screen.show(Act("The machine builds a kata", _REPLAY))
     ended = build(root, PERSON, screen.watch)
     found = open_project(root, PERSON).log.verify()
-    show([*events.verification_lines(found), Line(f"  its commits: git -C {root} log")])
+    show([*log.verification_lines(found), Line(f"  its commits: git -C {root} log")])
     return found.whole and ended.outcome in SUCCEEDED

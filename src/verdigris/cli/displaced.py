@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from verdigris.cli.opening import here, project
+from verdigris.cli.context import here, project
 from verdigris.cli.output import json_option, show, show_json
 from verdigris.core.errors import UserError
+from verdigris.views.lines import Line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verdigris.turns.aside import Kept
 
 
 @click.command("displaced")
@@ -14,16 +23,15 @@ from verdigris.core.errors import UserError
 @json_option
 def command(path: str | None, *, as_json: bool) -> int:
     """List what had to make way, newest first; with PATH, print the newest bytes that lay there."""
-    from verdigris.cli import displacedx as view
     from verdigris.storage.paths import canonical
-    from verdigris.turns.displaced import kept
+    from verdigris.turns.aside import kept
 
     opened = project()
     name = None if path is None else canonical(opened.root, path, cwd=here()).path or path
     if as_json:
-        show_json(view.document(tuple(kept(opened, name))))
+        show_json(displaced_document(tuple(kept(opened, name))))
     elif name is None:
-        show(view.lines(tuple(kept(opened))))
+        show(displaced_lines(tuple(kept(opened))))
     else:
         newest = next(kept(opened, name), None)
         data = None if newest is None else opened.workspace.blob_bytes(newest.blob)
@@ -31,3 +39,17 @@ def command(path: str | None, *, as_json: bool) -> int:
             raise UserError(f"nothing is kept of {name}.", hint="`tdd displaced` lists what is")
         click.echo(data, nl=False)
     return 0
+
+
+def displaced_lines(found: Sequence[Kept]) -> list[Line]:
+    if not found:
+        return [Line("Verdigris has overwritten nothing")]
+    return [Line(f"{_when(each)}  {each.blob[:12]}  {each.path}") for each in found]
+
+
+def _when(each: Kept) -> str:
+    return datetime.fromtimestamp(each.ts / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def displaced_document(found: Sequence[Kept]) -> dict[str, Any]:
+    return {"displaced": [{"path": k.path, "blob": k.blob, "event": k.seq, "ts": k.ts} for k in found]}

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.opening import actor, start
+from verdigris.cli.context import actor, live, start
 from verdigris.cli.output import json_option, show, show_json
-from verdigris.cli.progress import live
+from verdigris.views.lines import Dot, Line, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verdigris.setup.doctor.findings import Finding, Level
 
 
 @click.command("doctor")
@@ -19,8 +25,7 @@ def command(*, room: bool, as_json: bool) -> int:
 
     Exit code: 0 nothing fails (warnings allowed), 1 something does.
     """
-    from verdigris.cli import findings as view
-    from verdigris.drivers.machine.checkup import check_players
+    from verdigris.drivers.machine.opening import check_players
     from verdigris.gates.clients.claude.checkup import check
     from verdigris.setup.doctor import examine
 
@@ -29,7 +34,37 @@ def command(*, room: bool, as_json: bool) -> int:
     found += tuple(finding for finding in [check(start())] if finding is not None)
     found += check_players(start())
     if as_json:
-        show_json(view.document(found))
+        show_json(finding_document(found))
     else:
-        show(view.lines(found))
+        show(finding_lines(found))
     return 1 if any(finding.level == "fail" for finding in found) else 0
+
+
+_DOTS: dict[Level, Dot] = {"ok": "green", "warn": "yellow", "fail": "red"}
+
+
+def finding_lines(findings: Sequence[Finding]) -> list[Line]:
+    found: list[Line] = []
+    for finding in findings:
+        found.append(Line(f"{finding.level:<4} {finding.name}: {finding.what}", _DOTS[finding.level]))
+        found += [Line(f"         {visible(detail)}") for detail in finding.details]
+        if finding.fix:
+            found.append(Line(f"         fix: {finding.fix}"))
+    return found
+
+
+def finding_document(findings: Sequence[Finding]) -> dict[str, Any]:
+    return {
+        "ok": all(f.level != "fail" for f in findings),
+        "findings": [_as_data(finding) for finding in findings],
+    }
+
+
+def _as_data(finding: Finding) -> dict[str, Any]:
+    return {
+        "name": finding.name,
+        "level": finding.level,
+        "what": finding.what,
+        "fix": finding.fix,
+        "details": list(finding.details),
+    }

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verdigris.cli.completing import paths as complete_paths
-from verdigris.cli.opening import here, persons_only, project
+from verdigris.cli.context import here, persons_only, project
+from verdigris.cli.context import paths as complete_paths
 from verdigris.cli.output import deny, json_option, show, show_json
 from verdigris.core.actions import Deny
 from verdigris.views.lines import Line, counted, visible

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from verdigris.cli.opening import PERSON, here, persons_only, project
+from verdigris.cli.context import PERSON, here, persons_only, project
 from verdigris.cli.output import deny, say, show
 from verdigris.core.errors import NotARepository, UserError
+from verdigris.views.lines import Line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from verdigris.core.actions import Deny
-    from verdigris.setup.plan import Scaffold
-    from verdigris.views.lines import Line
+    from verdigris.core.settings import Stack
+    from verdigris.setup.initialisation import Initialised, Plan, Removed
+    from verdigris.setup.scaffold import Scaffold
+    from verdigris.setup.scaffold_files import Made, Undone
+
 
 AGENTS = ("claude",)
 
@@ -33,7 +40,7 @@ def command(agents: tuple[str, ...], lang: str | None, kata: str | None, *, yes:
     or with --lang python, rust or node in an empty folder, it makes what is missing of a project too: a git
     repository, a test that runs, formatter and linter, the kata. `tdd uninit` undoes it.
     """
-    from verdigris.setup.plan import plan_scaffold
+    from verdigris.setup.scaffold import plan_scaffold
 
     _refuse_later(agents)
     if denial := _refusal():
@@ -51,7 +58,6 @@ def _refusal() -> Deny | None:
 
 
 def _set_up(lang: str | None, agents: tuple[str, ...], *, yes: bool) -> int:
-    from verdigris.cli import setup as view
     from verdigris.setup.initialisation import carry_out, plan
 
     try:
@@ -61,24 +67,22 @@ def _set_up(lang: str | None, agents: tuple[str, ...], *, yes: bool) -> int:
             raise
         hint = "`tdd init --lang NAME` (python, rust, node) makes a project here; or `git init` first"
         raise NotARepository(error.message, hint=hint) from None
-    show([*view.plan_lines(planned), *view.gate_plan_lines(agents)], err=True)
+    show([*plan_lines(planned), *gate_plan_lines(agents)], err=True)
     if not _agreed(yes=yes or not (planned.content is not None or agents)):
         return 1
     done = carry_out(planned, PERSON)
-    show([*view.done_lines(done), *_installed(agents)])
+    show([*done_lines(done), *_installed(agents)])
     return 0
 
 
 def _scaffolded(scaffold: Scaffold, agents: tuple[str, ...], *, yes: bool) -> int:
-    from verdigris.cli import scaffold as view
-    from verdigris.cli.setup import gate_plan_lines
-    from verdigris.setup.making import make
+    from verdigris.setup.scaffold_files import make
 
-    show([*view.plan_lines(scaffold), *gate_plan_lines(agents)], err=True)
+    show([*scaffold_lines(scaffold), *gate_plan_lines(agents)], err=True)
     if not _agreed(yes=yes or not (scaffold.changes or agents)):
         return 1
     made = make(scaffold, PERSON)
-    show([*view.done_lines(made, scaffold), *_installed(agents)])
+    show([*scaffolded_lines(made, scaffold), *_installed(agents)])
     return 0
 
 
@@ -92,10 +96,9 @@ def _agreed(*, yes: bool) -> bool:
 def _installed(agents: tuple[str, ...]) -> list[Line]:
     if not agents:
         return []
-    from verdigris.cli import setup as view
     from verdigris.gates.clients.claude.install import install
 
-    return view.gate_lines(install(project()))
+    return gate_lines(install(project()))
 
 
 def _refuse_later(agents: tuple[str, ...]) -> None:
@@ -104,3 +107,133 @@ def _refuse_later(agents: tuple[str, ...]) -> None:
             f"this version cannot connect {', '.join(later)} yet.",
             hint="`tdd init --agent claude`, or without --agent: `tdd test` and `tdd settle` serve any agent",
         )
+
+
+def plan_lines(plan: Plan) -> list[Line]:
+    if plan.content is None:
+        return [Line(f"tdd.yaml is there and stays as it is: {_stacks(plan)}")]
+    active = [
+        line for line in plan.content.splitlines() if line.strip() and not line.lstrip().startswith("#")
+    ]
+    shown = [Line(f"    {line}") for line in active]
+    return [
+        *(Line(f"found {told_stack(stack)}") for stack in plan.settings.stacks),
+        *(Line(f"note: {note}") for note in plan.notes),
+        Line("will write tdd.yaml (every key stands in it as a comment):"),
+        *shown,
+        Line(f"will record the configuration and the tree as it stands in {plan.log}"),
+    ]
+
+
+def _stacks(plan: Plan) -> str:
+    return ", ".join(map(told_stack, plan.settings.stacks))
+
+
+def told_stack(stack: Stack) -> str:
+    tool = f" ({stack.junit.preset})" if stack.junit and stack.junit.preset else ""
+    return f"{stack.language} with {stack.runner}{tool} in {stack.root}"
+
+
+def done_lines(done: Initialised) -> list[Line]:
+    head = "already set up" if done.already else "set up"
+    none = [
+        Line("there are no tests yet: write the first one, or bring old code under test in a refactor"),
+        Line("that may touch uncovered lines: `tdd refactor begin --uncovered`"),
+    ]
+    return [Line(f"{head}; phase {done.phase}"), *([] if done.tests else none), Line(f"next: {done.next}")]
+
+
+def removed_lines(removed: Removed) -> list[Line]:
+    match removed.file:
+        case "removed":
+            what = "tdd.yaml is removed"
+        case "kept":
+            what = (
+                "tdd.yaml is not as `tdd init` wrote it, so it is kept, and the next command adopts it again"
+                " (`tdd uninit --force` removes it)"
+            )
+        case "missing":
+            what = "there was no tdd.yaml"
+    head = "Verdigris is no longer set up here" if removed.was_configured else "Verdigris was not set up here"
+    return [Line(f"{head}; {what}; the log stays")]
+
+
+def leftover_lines(found: Iterable[tuple[str, str]]) -> list[Line]:
+    """What goes, and what stays with the reason."""
+    return [Line(f"kept {what}: {why}" if why else f"will remove {what}") for what, why in found]
+
+
+def gate_plan_lines(agents: Sequence[str]) -> list[Line]:
+    if not agents:
+        return []
+    return [
+        Line("will add hooks to .claude/settings.json (shared: commit it), beside what is there"),
+        Line(
+            "will add hooks and the shell prefix to .claude/settings.local.json (yours alone, not committed)"
+        ),
+    ]
+
+
+def gate_lines(written: Sequence[str]) -> list[Line]:
+    if not written:
+        return [Line("Claude Code is connected already")]
+    return [Line(f"Claude Code is connected by {' and '.join(written)}; restart it")]
+
+
+def gate_removed_lines(taken_out: Sequence[str]) -> list[Line]:
+    return (
+        [Line(f"Claude Code is disconnected: its hooks are taken out of {' and '.join(taken_out)}")]
+        if taken_out
+        else []
+    )
+
+
+def scaffold_lines(scaffold: Scaffold) -> list[Line]:
+    return [Line(text) for text in _planned(scaffold)]
+
+
+def _planned(scaffold: Scaffold) -> Iterator[str]:
+    if scaffold.makes_repository:
+        yield f"will make a git repository in {scaffold.root}"
+    yield from (f"note: {note}" for note in scaffold.notes)
+    yield from (f"will write {path}" for path in scaffold.files)
+    yield from (f"{path} is there and stays as it is" for path in scaffold.kept)
+    if scaffold.config is None:
+        yield "tdd.yaml is there and stays as it is"
+    else:
+        stacks = ", ".join(map(told_stack, scaffold.settings.stacks))
+        yield f"will write tdd.yaml: {stacks}; every key stands in it as a comment"
+
+
+def scaffolded_lines(made: Made, scaffold: Scaffold) -> list[Line]:
+    head = "already set up" if made.done.already and not scaffold.files else "set up"
+    return [Line(f"{head}; phase {made.done.phase}"), *map(Line, _following(made, scaffold))]
+
+
+def _following(made: Made, scaffold: Scaffold) -> Iterator[str]:
+    if made.commit:
+        yield f"the first commit is made: {made.commit[:10]}"
+    if made.refused:
+        yield f"git refused the first commit: {made.refused}"
+    yield from (f"{'then' if index else 'next'}: {move}" for index, move in enumerate(_moves(made, scaffold)))
+
+
+def _moves(made: Made, scaffold: Scaffold) -> Iterator[str]:
+    yield from scaffold.before
+    if not scaffold.has_kata:
+        yield f"describe in {scaffold.kata} what is to be built"
+    yield "`tdd test` shows that the tools work"
+    yield "for the machine: name a model for each role in tdd.yaml (`roles:`)"
+    files = shlex.join(dict.fromkeys((*made.uncommitted, "tdd.yaml")))
+    yield f"commit that, since it works on what is committed: `git add -- {files} && git commit`"
+    yield "`tdd run`"
+
+
+def undone_lines(undone: Undone) -> list[Line]:
+    match undone.scaffold:
+        case "removed":
+            return [Line(f"removed what `tdd init` wrote: {' '.join(undone.paths)}")]
+        case "kept":
+            return [Line(f"the scaffold stays, for there is work in it ({undone.worked})")]
+        case "none":
+            return []

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.opening import PERSON, start
+from verdigris.cli.context import PERSON, start
 from verdigris.cli.output import SCHEMA, json_option, show, show_json
 from verdigris.core.errors import LogDamaged
+from verdigris.core.records import flatten
+from verdigris.views.lines import Dot, Line, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from verdigris.core.record import Record
+    from verdigris.core.records import Record
     from verdigris.core.state import State
     from verdigris.storage.log import Log
+    from verdigris.storage.log.log import Repaired
+    from verdigris.storage.log.verification import Verification
     from verdigris.storage.repository import Repository
+
 
 SHOWN = 20
 
@@ -31,13 +37,12 @@ def command(ctx: click.Context, number: int | None, *, as_json: bool) -> int:
     """Show the log of this repository, oldest first."""
     if ctx.invoked_subcommand is not None:
         return 0
-    from verdigris.cli import events as view
 
     _, log = _opened()
     if as_json:
         _show_events(_last(log, number))
     else:
-        show(view.lines(_last(log, number or SHOWN)))
+        show(lines(_last(log, number or SHOWN)))
     return 0
 
 
@@ -60,11 +65,9 @@ def _show_events(records: Iterator[Record]) -> None:
     """One document, written event by event: a log may be larger than memory."""
     import json
 
-    from verdigris.cli import events as view
-
     click.echo(f'{{"schema": {SCHEMA}, "events": [', nl=False)
     for number, record in enumerate(records):
-        click.echo((",\n" if number else "\n") + json.dumps(view.data(record)), nl=False)
+        click.echo((",\n" if number else "\n") + json.dumps(data(record)), nl=False)
     click.echo("\n]}")
 
 
@@ -72,14 +75,12 @@ def _show_events(records: Iterator[Record]) -> None:
 @json_option
 def verify(*, as_json: bool) -> int:
     """Check every event against the chain. Exit code: 0 whole, 4 damaged."""
-    from verdigris.cli import events as view
-
     _, log = _opened()
     found = log.verify()
     if as_json:
-        show_json(view.verification_document(found))
+        show_json(verification_document(found))
     else:
-        show(view.verification_lines(found))
+        show(verification_lines(found))
     return 0 if found.whole else LogDamaged.exit_code
 
 
@@ -87,11 +88,87 @@ def verify(*, as_json: bool) -> int:
 @click.option("--why", required=True, help="What happened to the log; recorded in it.")
 def repair(why: str) -> int:
     """Keep the longest whole part of a damaged log, and the damaged file beside it."""
-    from verdigris.cli import events as view
-    from verdigris.core.record import Stamp
+    from verdigris.core.records import Stamp
     from verdigris.storage.repository import head
 
     repo, log = _opened()
     actor = {"role": PERSON.role, "context": PERSON.context, "client": PERSON.client}
-    show(view.repair_lines(log.repair(why, Stamp(repo.worktree, head(repo).branch, actor))))
+    show(repair_lines(log.repair(why, Stamp(repo.worktree, head(repo).branch, actor))))
     return 0
+
+
+_TELLING = (
+    "test_id",
+    "status",
+    "red",
+    "edit_target",
+    "verdict",
+    "rule",
+    "aside",
+    "bug",
+    "places",
+    "path",
+    "why",
+    "argv",
+)
+"""The fields that tell most, in the order in which a line shows them."""
+_DOTS: dict[str, Dot] = {"accepted": "green", "denied": "red", "violation": "red", "repair": "red"}
+
+
+def lines(records: Iterable[Record]) -> list[Line]:
+    """One line an event, in columns as wide as the widest of what is shown."""
+    found = list(records)
+    texts = [(f"{r.seq}", _when(r), r.worktree, r.actor.get("role", ""), r.type) for r in found]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    return [_line(record, text, widths) for record, text in zip(found, texts, strict=True)]
+
+
+def _line(record: Record, text: tuple[str, ...], widths: Sequence[int]) -> Line:
+    seq, *rest = text
+    facts = [fact for name in _TELLING if (fact := _fact(record.data.get(name)))]
+    columns = (cell.ljust(width) for cell, width in zip(rest, widths[1:], strict=True))
+    # A dot takes two columns of its own.
+    indent = "" if record.type in _DOTS else "  "
+    text_of_line = "  ".join((f"{indent}{seq.rjust(widths[0])}", *columns, *facts))
+    return Line(text_of_line.rstrip(), _DOTS.get(record.type))
+
+
+def _when(record: Record) -> str:
+    return datetime.fromtimestamp(record.ts / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _fact(value: Any) -> str:
+    """Words; a number, such as that of the red which a claim cites, means nothing without its name."""
+    match value:
+        case str():
+            return value
+        case list() | tuple():
+            return " ".join(map(str, value))
+        case _:
+            return ""
+
+
+def data(record: Record) -> dict[str, Any]:
+    return flatten(record)
+
+
+def verification_lines(found: Verification) -> list[Line]:
+    findings = [Line(f"event {f.seq}: {f.kind}: {f.message}", "red") for f in found.findings]
+    if found.whole:
+        return [*findings, Line(f"log intact: {counted(found.events, 'event')}", "green")]
+    return [
+        *findings,
+        Line(f"damaged: {counted(len(findings), 'finding')} in {counted(found.events, 'event')}"),
+    ]
+
+
+def verification_document(found: Verification) -> dict[str, Any]:
+    findings = [{"seq": f.seq, "kind": f.kind, "message": f.message} for f in found.findings]
+    return {"whole": found.whole, "events": found.events, "findings": findings}
+
+
+def repair_lines(repaired: Repaired) -> list[Line]:
+    if repaired.damaged is None and not repaired.lost:
+        return [Line(f"nothing to repair: the log is intact, {repaired.kept} events")]
+    kept = f"; the damaged log is kept beside it as {repaired.damaged}" if repaired.damaged else ""
+    return [Line(f"repaired: {repaired.kept} events kept, {repaired.lost} lost{kept}")]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from verdigris.cli.opening import persons_only, start
+from verdigris.cli.context import persons_only, start
 from verdigris.cli.output import deny, show, show_json
 from verdigris.core.errors import VerdigrisError
 
@@ -51,7 +51,7 @@ def watching(*, as_json: bool) -> Iterator[Watcher]:
     if as_json:
         yield lambda happening: show_json(_timed(view.document(happening)))
     elif sys.stdout.isatty() and not os.environ.get("CI"):
-        from verdigris.views.machinelive_cli import watched
+        from verdigris.views.machine_live import watched
 
         with watched() as watch:
             yield watch

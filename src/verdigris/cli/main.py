@@ -54,7 +54,7 @@ def _guarded(argv: list[str]) -> int:
 
 def _through(broker: str, argv: list[str]) -> int:
     """Inside an agent's shell; what the kernel keeps cannot be written from here."""
-    from verdigris.gates.broker.client import served
+    from verdigris.gates.broker.broker import served
 
     try:
         return served(broker, argv)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from verdigris.cli import switched as view
-from verdigris.cli.opening import persons_only, project
+from verdigris.cli import on as view
+from verdigris.cli.context import persons_only, project
 from verdigris.cli.output import deny, show
 
 
@@ -20,5 +20,5 @@ def command(why: str) -> int:
     opened = project()
     if denial := switch_off(opened, why):
         return deny(denial)
-    show(view.lines(opened.state()))
+    show(view.switched_lines(opened.state()))
     return 0

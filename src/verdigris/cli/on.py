@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from verdigris.cli import switched as view
-from verdigris.cli.opening import persons_only, project
+from verdigris.cli.context import persons_only, project
 from verdigris.cli.output import deny, show
+from verdigris.core.policy import next_move
 from verdigris.core.state import Phase
 from verdigris.views.lines import Line
+
+if TYPE_CHECKING:
+    from verdigris.core.state import WorktreeState
 
 
 @click.command("on")
@@ -20,9 +25,14 @@ def command() -> int:
         return deny(denial)
     opened = project()
     if opened.state().phase is not Phase.OFF:
-        show([Line("the laws are on already"), *view.lines(opened.state())])
+        show([Line("the laws are on already"), *switched_lines(opened.state())])
         return 0
     if denial := switch_on(opened):
         return deny(denial)
-    show(view.lines(opened.state()))
+    show(switched_lines(opened.state()))
     return 0
+
+
+def switched_lines(state: WorktreeState) -> list[Line]:
+    why = f": {state.off_why}" if state.off_why else ""
+    return [Line(f"phase {state.phase}{why}"), Line(f"next: {next_move(state)}")]

@@ -6,13 +6,13 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from verdigris.views.lines import visible
+from verdigris.views.lines import Line, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from verdigris.core.actions import Deny
-    from verdigris.views.lines import Line
+
 
 SCHEMA = 1
 DENIED = 3
@@ -49,10 +49,17 @@ def show_json(document: Mapping[str, Any]) -> None:
 
 
 def deny(denial: Deny, *, as_json: bool = False) -> int:
-    from verdigris.cli import denial as view
 
     if as_json:
-        show_json(view.document(denial))
+        show_json(denial_document(denial))
     else:
-        show(view.lines(denial), err=True)
+        show(denial_lines(denial), err=True)
     return DENIED
+
+
+def denial_lines(denial: Deny) -> list[Line]:
+    return [Line(text) for text in denial.lines()]
+
+
+def denial_document(denial: Deny) -> dict[str, Any]:
+    return {"denied": {"rule": denial.rule, "reason": denial.reason, "next": denial.next}}

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from verdigris.cli.opening import PERSON, project
+from verdigris.cli.context import PERSON, live, project
 from verdigris.cli.output import deny, json_option, show, show_json
-from verdigris.cli.progress import live
 from verdigris.cli.settle import exit_code
 from verdigris.core.actions import Deny
+from verdigris.views.lines import Line, counted
+
+if TYPE_CHECKING:
+    from verdigris.turns.refactor import Aborted, Begun
 
 
 @click.group("refactor")
@@ -21,7 +26,6 @@ def command() -> None:
 @json_option
 def begin(*, uncovered: bool, as_json: bool) -> int:
     """Run the suite and open the refactor phase on what it shows."""
-    from verdigris.cli import refactoring as view
     from verdigris.turns.refactor import begin
 
     with live() as progress:
@@ -29,9 +33,9 @@ def begin(*, uncovered: bool, as_json: bool) -> int:
     if isinstance(answer, Deny):
         return deny(answer, as_json=as_json)
     if as_json:
-        show_json(view.begun_document(answer))
+        show_json(begun_document(answer))
     else:
-        show(view.begun_lines(answer))
+        show(begun_lines(answer))
     return 0
 
 
@@ -42,7 +46,7 @@ def end(*, as_json: bool) -> int:
 
     Exit code: 0 accepted, 1 not accepted, 3 denied, 4 tampered.
     """
-    from verdigris.cli import settled as view
+    from verdigris.cli import settle as view
     from verdigris.turns.refactor import end
 
     opened = project()
@@ -61,14 +65,48 @@ def end(*, as_json: bool) -> int:
 @json_option
 def abort(*, as_json: bool) -> int:
     """Set everything aside that the refactor changed."""
-    from verdigris.cli import refactoring as view
     from verdigris.turns.refactor import abort
 
     answer = abort(project())
     if isinstance(answer, Deny):
         return deny(answer, as_json=as_json)
     if as_json:
-        show_json(view.aborted_document(answer))
+        show_json(aborted_document(answer))
     else:
-        show(view.aborted_lines(answer))
+        show(aborted_lines(answer))
     return 0
+
+
+_NEXT = "restructure, then `tdd refactor end` (or `tdd refactor abort`)"
+
+
+def begun_lines(begun: Begun) -> list[Line]:
+    failed = f", {begun.failed} not" if begun.failed else ""
+    free = "; lines that no test runs may be added" if begun.uncovered else ""
+    return [
+        Line(f"phase refactor: {counted(begun.passed, 'test')} passed{failed}{free}"),
+        Line(f"next: {_NEXT}"),
+    ]
+
+
+def begun_document(begun: Begun) -> dict[str, Any]:
+    return {
+        "phase": "refactor",
+        "passed": begun.passed,
+        "failed": begun.failed,
+        "uncovered": begun.uncovered,
+        "next": _NEXT,
+    }
+
+
+def aborted_document(aborted: Aborted) -> dict[str, Any]:
+    return {"aside": aborted.aside, "paths": list(aborted.paths), "next": aborted.next}
+
+
+def aborted_lines(aborted: Aborted) -> list[Line]:
+    if aborted.aside is None:
+        return [Line("refactor aborted; nothing had changed"), Line(f"next: {aborted.next}")]
+    return [
+        Line(f"refactor aborted; set aside as {aborted.aside}: {', '.join(aborted.paths)}"),
+        Line(f"next: {aborted.next}"),
+    ]

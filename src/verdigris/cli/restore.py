@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from verdigris.cli.completing import edits_set_aside
-from verdigris.cli.opening import project
+from verdigris.cli.context import edits_set_aside, project
 from verdigris.cli.output import deny, json_option, show, show_json
 from verdigris.core.actions import Deny
 
@@ -16,7 +15,7 @@ from verdigris.core.actions import Deny
 @json_option
 def command(aside: str, *, only_show: bool, as_json: bool) -> int:
     """Bring back the edits that were set aside as ID (`tdd status` lists them)."""
-    from verdigris.cli import laid as view
+    from verdigris.cli import aside as view
     from verdigris.turns.aside import restore
     from verdigris.turns.aside import show as diff_of
 

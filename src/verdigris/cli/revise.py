@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from verdigris.cli.completing import tests_and_paths
-from verdigris.cli.opening import persons_only, project
+from verdigris.cli.context import persons_only, project, tests_and_paths
 from verdigris.cli.output import deny, show
 from verdigris.views.lines import Line, visible
 
@@ -15,7 +14,7 @@ from verdigris.views.lines import Line, visible
 @click.option("--why", required=True, metavar="WHY", help="The reason; it stays in the log.")
 def command(names: tuple[str, ...], *, why: str) -> int:
     """Let tests be deleted, skipped or weakened, with a reason (a person's word)."""
-    from verdigris.turns.revision import revise
+    from verdigris.turns.switches import revise
 
     if denial := persons_only("revise"):
         return deny(denial)

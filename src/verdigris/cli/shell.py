@@ -7,7 +7,7 @@ import shlex
 
 import click
 
-from verdigris.cli.opening import here
+from verdigris.cli.context import here
 
 
 @click.command("shell", hidden=True, context_settings={"ignore_unknown_options": True})

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from verdigris.cli.completing import tests_and_paths
-from verdigris.cli.opening import here, project
+from verdigris.cli.context import here, project, tests_and_paths
 from verdigris.cli.output import deny, json_option, show, show_json
 from verdigris.core.actions import Deny
 
@@ -20,14 +19,14 @@ def command(test: str, *, as_json: bool) -> int:
     import looks for them; nothing that exists is changed. The stubs are marked STUB:TDD and fail when they
     are called, so that the test is red for the right reason; an accepted turn leaves none behind.
     """
-    from verdigris.cli import stubbed as view
+    from verdigris.cli import testing as view
     from verdigris.turns.stub import write_stubs
 
     answer = write_stubs(project(), test, cwd=here())
     if isinstance(answer, Deny):
         return deny(answer, as_json=as_json)
     if as_json:
-        show_json(view.document(answer))
+        show_json(view.stub_document(answer))
     else:
-        show(view.lines(answer))
+        show(view.stub_lines(answer))
     return 0

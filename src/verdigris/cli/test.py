@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from verdigris.cli.completing import tests_and_paths
+from verdigris.cli.context import tests_and_paths
 from verdigris.cli.output import json_option
 from verdigris.cli.testing import run
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from verdigris.cli.completing import tests_and_paths
-from verdigris.cli.opening import here, project
+from verdigris.cli.context import here, project, tests_and_paths
 from verdigris.cli.output import deny, show
 from verdigris.core.actions import Deny
+from verdigris.core.policy import next_move
+from verdigris.views.lines import Line
+
+if TYPE_CHECKING:
+    from verdigris.core.state import WorktreeState
+    from verdigris.turns.test_bug import Reported
 
 
 @click.command("test-bug", options_metavar="")
@@ -18,7 +25,6 @@ def command(words: tuple[str, ...]) -> int:
     The next claim, whose red is proven without them, brings them back. The report excuses a revision
     of the one test at that line; it closes when that test is revised and red, or by `close ID`.
     """
-    from verdigris.cli import reported as view
     from verdigris.turns.test_bug import report_bug
 
     if words[:1] == ("close",):
@@ -30,7 +36,7 @@ def command(words: tuple[str, ...]) -> int:
     answer = report_bug(opened, places, why, cwd=here())
     if isinstance(answer, Deny):
         return deny(answer)
-    show(view.lines(answer, opened.state()))
+    show(reported_lines(answer, opened.state()))
     return 0
 
 
@@ -43,3 +49,11 @@ def _close(bugs: tuple[str, ...]) -> int:
     places = close_bug(project(), bugs[0])
     show([Line(f"test-bug {bugs[0]} closed: the test at {', '.join(places)} stays as it is")])
     return 0
+
+
+def reported_lines(reported: Reported, state: WorktreeState) -> list[Line]:
+    found = [Line(f"test-bug {reported.bug} recorded at {', '.join(reported.places)}; phase {state.phase}")]
+    if reported.aside and reported.paths:
+        paths = ", ".join(reported.paths)
+        found.append(Line(f"set aside as {reported.aside}, comes back with the next claim: {paths}"))
+    return [*found, Line(f"next: {next_move(state)}")]

@@ -4,22 +4,34 @@ start Python, and this command is run after every edit.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from verdigris.cli.opening import here, project
+from verdigris.cli.context import here, live, project
 from verdigris.cli.output import show, show_json
-from verdigris.cli.progress import live
 from verdigris.core.errors import TimedOut
-from verdigris.core.report import Ended, Status
-from verdigris.storage.texts import text_of
+from verdigris.core.needs import written
+from verdigris.core.redness import WHY_NOT, judge_collect_error
+from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.test_ids import typed
+from verdigris.core.verdict import first_line, untrusted
+from verdigris.storage.project import text_of
+from verdigris.views.lines import Dot, Line, block, counted, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from verdigris.core.report import Place
+    from verdigris.core.events import TestRun
+    from verdigris.core.needs import Need
+    from verdigris.core.report import CollectError, Failure, Place, TestResult
+    from verdigris.languages.stubs import Stub
     from verdigris.storage.project import Project
+    from verdigris.turns.stub import Stubbed
+    from verdigris.turns.test import Tested
+
 
 JSON, QUIET, VERBOSE = ("--json",), ("--quiet", "-q"), ("--verbose", "-v")
 
@@ -35,7 +47,6 @@ def run_plain(words: Sequence[str]) -> int | None:
 
 
 def run(words: Sequence[str], *, as_json: bool, quiet: bool, verbose: bool) -> int:
-    from verdigris.cli import tested as view
     from verdigris.turns.test import run_tests
 
     opened = project()
@@ -43,10 +54,10 @@ def run(words: Sequence[str], *, as_json: bool, quiet: bool, verbose: bool) -> i
         tested = run_tests(opened, words, cwd=here(), progress=progress, again=verbose)
     failed = sum(run.status in {Status.FAIL, Status.ERROR} for run in tested.tests)
     if as_json:
-        show_json(view.document(tested))
+        show_json(report_document(tested))
     else:
         source = partial(_source_line, opened)
-        show(view.lines(tested, quiet=quiet, detailed=verbose or failed == 1, source=source))
+        show(report_lines(tested, quiet=quiet, detailed=verbose or failed == 1, source=source))
     if tested.report is not None and tested.report.ended is Ended.TIMEOUT:
         return TimedOut.exit_code
     return 0 if tested.passed else 1
@@ -55,3 +66,248 @@ def run(words: Sequence[str], *, as_json: bool, quiet: bool, verbose: bool) -> i
 def _source_line(opened: Project, place: Place) -> str:
     text = text_of(opened, place.path) or ""
     return next(islice(text.splitlines(), place.line - 1, place.line), "")
+
+
+def need_lines(needs: Sequence[Need]) -> list[Line]:
+    return [Line(f"  {visible(_told(need))}", "yellow") for need in needs]
+
+
+def _told(need: Need) -> str:
+    (setting,) = written((need,))
+    return f"perhaps the run lacks something: a person may set `{setting}` in tdd.yaml ({need.why})"
+
+
+def need_data(needs: Sequence[Need]) -> list[dict[str, Any]]:
+    return [{"key": need.key, "value": need.value, "why": need.why} for need in needs]
+
+
+def offered(stubs: Mapping[str, tuple[Stub, ...]]) -> list[Line]:
+    """Below a run that failed for want of declarations."""
+    found: list[Line] = []
+    for test, needed in stubs.items():
+        found.append(Line(f"{test} needs declarations: `tdd stub {typed(test)}` writes these stubs"))
+        found += _texts(needed)
+    return found
+
+
+def stub_lines(done: Stubbed) -> list[Line]:
+    if not done.stubs:
+        return [
+            Line(
+                f"no stub to write: what {done.test} imports is declared, or it cannot be told from its text"
+            ),
+            Line(f"next: `tdd test {typed(done.test)}`"),
+        ]
+    return [
+        Line(f"wrote {len(done.stubs)} {'stub file' if len(done.stubs) == 1 else 'stub files'}", "yellow"),
+        *_texts(done.stubs),
+        Line(f"next: `tdd test {typed(done.test)}` (it fails in the stub: a valid red)"),
+    ]
+
+
+def _texts(stubs: Iterable[Stub]) -> list[Line]:
+    found: list[Line] = []
+    for stub in stubs:
+        found.append(Line(f"  {stub.path}{' (new)' if stub.new else ''}:"))
+        found += [Line(f"    {line.expandtabs(4)}", code=True) for line in stub.text.splitlines()]
+        found += [Line(f"    not told by the test: {note}") for note in stub.notes]
+    return found
+
+
+def stub_data(stubs: Iterable[Stub]) -> list[dict[str, Any]]:
+    return [{"path": one.path, "text": one.text, "new": one.new, "notes": list(one.notes)} for one in stubs]
+
+
+def stub_document(done: Stubbed) -> dict[str, Any]:
+    return {"test": done.test, "stubs": stub_data(done.stubs)}
+
+
+MOST_OUTPUT = 40
+MOST_FILES = 5
+MOST_FRAMES = 5
+"""Shown from each end of a traceback."""
+_TAKEN = {
+    "pytest": "it takes test_*.py and *_test.py, or what `python_files` in its configuration names",
+    "unittest": "it takes test*.py in packages; `runner: pytest` in tdd.yaml takes *_test.py too",
+}
+Source: TypeAlias = Callable[["Place"], str]
+_DOTS: dict[Status, Dot] = {Status.PASS: "green", Status.SKIP: "yellow"}
+_WORDS = {Status.PASS: "passed", Status.FAIL: "failed", Status.ERROR: "with errors", Status.SKIP: "skipped"}
+
+
+def report_lines(
+    tested: Tested, *, quiet: bool = False, detailed: bool = False, source: Source = lambda _: ""
+) -> list[Line]:
+    """`detailed`: with the traceback, the whole message and the output; `source` gives the text of a line."""
+    results = {r.native_id: r for r in tested.report.results} if tested.report and detailed else {}
+    found: list[Line] = []
+    if not quiet:
+        for run in tested.tests:
+            found += _test(run, results.get(run.native_id), source)
+        found += [*_unfinished(tested.report), *_about_the_run(tested.report)] if tested.report else []
+        found += _uncollected(tested.uncollected)
+        found += offered(tested.stubs)
+        found += need_lines(tested.needs)
+        found += _given_up(tested.given_up)
+    return [*found, Line(_summary(tested)), *([] if quiet else [Line(f"next: {tested.next}")])]
+
+
+def _uncollected(files: Mapping[str, tuple[str, ...]]) -> list[Line]:
+    found: list[Line] = []
+    for runner, paths in files.items():
+        more = f" and {len(paths) - MOST_FILES} more" if len(paths) > MOST_FILES else ""
+        names = ", ".join(paths[:MOST_FILES])
+        found.append(Line(f"  {runner} collects no test of {names}{more}: {_TAKEN[runner]}", "yellow"))
+    return found
+
+
+def _given_up(aside: str) -> list[Line]:
+    if not aside:
+        return []
+    return [
+        Line("the turn ended: no claimed test is red on the new baseline"),
+        Line(
+            f"  its edits are set aside as {aside}; claim a red, then `tdd restore {aside}` brings them back"
+        ),
+    ]
+
+
+def _test(run: TestRun, result: TestResult | None, source: Source) -> list[Line]:
+    if run.status is Status.PASS:
+        return []
+    head = Line(f"{run.status} {run.test_id}{_worth(run)}", _DOTS.get(run.status, "red"))
+    place = f" ({run.place})" if run.place else ""
+    detail = [Line(f"    {run.failure}{place}")] if run.failure else []
+    if result is not None and result.failure is not None:
+        detail = [*_traceback(result.failure, source), *_printed(result)]
+    if run.red in {None, "valid"}:
+        return [head, *detail]
+    reason, following = why_not(run.red or "")
+    return [head, *detail, Line(f"    no valid red: {reason}"), Line(f"    next: {following}")]
+
+
+def _traceback(failure: Failure, source: Source) -> list[Line]:
+    """The frames inside the project, each with its line, then the message as the framework wrote it."""
+    own = [place for place in failure.frames if not place.path.startswith("/")]
+    found: list[Line] = []
+    for place in own[:MOST_FRAMES] + own[max(MOST_FRAMES, len(own) - MOST_FRAMES) :]:
+        found.append(Line(f"    {place.path}:{place.line}"))
+        if text := source(place).strip():
+            found.append(Line(f"      > {text}"))
+    first, *rest = failure.message.splitlines() or [""]
+    found.append(Line(f"    {failure.kind}: {first}" if first else f"    {failure.kind}"))
+    return found + [Line(f"      {line.expandtabs()}") for line in rest[:MOST_OUTPUT]]
+
+
+def _printed(result: TestResult) -> list[Line]:
+    if not result.output.strip():
+        return []
+    return [Line("    output:"), *block(result.output, most=MOST_OUTPUT)]
+
+
+def _worth(run: TestRun) -> str:
+    if run.red is None:
+        return ""
+    return "  red: valid" if run.red == "valid" else f"  red: {run.red}"
+
+
+def why_not(code: str) -> tuple[str, str]:
+    return WHY_NOT.get(code, (f"it failed for another reason ({code})", "revise the test"))
+
+
+def _unfinished(report: TestReport) -> list[Line]:
+    """What only a person can make sense of: files that did not load, and a runner that did not finish."""
+    found: list[Line] = []
+    for error in report.errors:
+        found += _not_loaded(error)
+    if report.ended is Ended.FINISHED:
+        return found
+    for result in report.results:
+        if result.status is Status.ERROR and result.output:
+            found += [Line(f"output of {result.id}:"), *block(result.output, most=MOST_OUTPUT)]
+    if report.tail.strip():
+        found += [Line("the runner's last lines:"), *block(report.tail, most=MOST_OUTPUT)]
+    return found
+
+
+def _about_the_run(report: TestReport) -> list[Line]:
+    written = [Line(f"  {path} was written by the run: no effect", "yellow") for path in report.wrote]
+    return [*written, *(Line(f"  {note}", "yellow") for note in report.notes), *unconfined(report)]
+
+
+def unconfined(report: TestReport | None) -> list[Line]:
+    if report is None or report.sandbox != "none":
+        return []
+    return [Line("  sandbox: none; what the run wrote took effect (`tdd doctor`)", "yellow")]
+
+
+def _not_loaded(error: CollectError) -> list[Line]:
+    code = judge_collect_error(error)
+    reason, following = why_not(code)
+    return [
+        Line(f"error {error.path}  red: {code}", "red"),
+        Line(f"    {error.kind}: {first_line(error.message)}"),
+        Line(f"    no valid red: {reason}"),
+        Line(f"    next: {following}"),
+    ]
+
+
+def _summary(tested: Tested) -> str:
+    counts = Counter(run.status for run in tested.tests)
+    parts = [f"{counts[status]} {word}" for status, word in _WORDS.items() if counts[status]]
+    if tested.report and tested.report.errors:
+        parts.append(f"{counted(len(tested.report.errors), 'file')} not collected")
+    text = ", ".join(parts) or "no test was run"
+    if tested.report is None:
+        text += " (cached; `tdd test -v` runs it again)"
+    else:
+        text += f" in {tested.report.duration_ms / 1000:.2f} s"
+        text += "".join(f"; {doubt}" for doubt in untrusted(tested.report))
+    return f"{text}{'; the turn goes on' if tested.resumed else ''}; phase {tested.phase}"
+
+
+def report_document(tested: Tested) -> dict[str, Any]:
+    report = tested.report
+    runs = [_as_data(run, cached=report is None) for run in tested.tests]
+    return {
+        "tests": [*runs, *(_error_as_data(error) for error in (report.errors if report else ()))],
+        "command": report.command if report else tested.tests[0].command,
+        "ended": report.ended.value if report else None,
+        "sandbox": report.sandbox if report else None,
+        "wrote": list(report.wrote) if report else [],
+        "needs": need_data(tested.needs),
+        "uncollected": {runner: list(paths) for runner, paths in tested.uncollected.items()},
+        "stubs": [one for stubs in tested.stubs.values() for one in stub_data(stubs)],
+        "phase": tested.phase,
+        "next": tested.next,
+        "resumed": tested.resumed,
+    }
+
+
+def _error_as_data(error: CollectError) -> dict[str, Any]:
+    """A file that did not load stands for the tests in it: nobody knows their names."""
+    return {
+        "id": error.path,
+        "status": Status.ERROR.value,
+        "red": judge_collect_error(error),
+        "native_id": error.path,
+        "id_source": "native",
+        "failure": f"{error.kind}: {first_line(error.message)}",
+        "place": "",
+        "duration_ms": 0,
+        "cached": False,
+    }
+
+
+def _as_data(run: TestRun, *, cached: bool) -> dict[str, Any]:
+    return {
+        "id": run.test_id,
+        "status": run.status.value,
+        "red": run.red,
+        "native_id": run.native_id,
+        "id_source": run.test_id_source,
+        "failure": run.failure,
+        "place": run.place,
+        "duration_ms": run.duration_ms,
+        "cached": cached,
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from verdigris.cli.opening import PERSON, here, persons_only, project
+from verdigris.cli.context import PERSON, here, persons_only, project
 from verdigris.cli.output import deny, show
 from verdigris.core.errors import NotConfigured
 
@@ -17,10 +17,10 @@ def command(*, force: bool) -> int:
     A scaffold is removed while nobody has worked in it; what the machine left (worktree, branch, .tdd) is
     removed where your branch has all of its commits. The log stays, and so does the git repository.
     """
-    from verdigris.cli import scaffold
-    from verdigris.cli import setup as view
+    from verdigris.cli import init
+    from verdigris.cli import init as view
     from verdigris.setup.initialisation import uninitialise
-    from verdigris.setup.undoing import undo
+    from verdigris.setup.scaffold_files import undo
 
     if denial := persons_only("uninit"):
         return deny(denial)
@@ -28,14 +28,14 @@ def command(*, force: bool) -> int:
     taken_out = _taken_out()
     undone = undo(here())
     removed = uninitialise(here(), PERSON, force=force)
-    show([*view.removed_lines(removed), *scaffold.undone_lines(undone), *view.gate_removed_lines(taken_out)])
+    show([*view.removed_lines(removed), *init.undone_lines(undone), *view.gate_removed_lines(taken_out)])
     return 0
 
 
 def _remove_leftovers() -> None:
     """Shown before anything is done; nothing goes that is nowhere else."""
-    from verdigris.cli.setup import leftover_lines
-    from verdigris.drivers.machine.leftovers import leftovers, remove
+    from verdigris.cli.init import leftover_lines
+    from verdigris.drivers.machine.worktree import leftovers, remove
     from verdigris.storage.repository import find_repository
 
     root = find_repository(here()).root

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from verdigris.core.pathclass import PathClass
+    from verdigris.core.paths import PathClass
     from verdigris.core.state import Red
 
 

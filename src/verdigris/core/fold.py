@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from verdigris.core import events as e
-from verdigris.core.codec import from_json, to_json
 from verdigris.core.events import Event, decode
-from verdigris.core.foldmachine import machine_after
+from verdigris.core.records import from_json, to_json
 from verdigris.core.report import Status
 from verdigris.core.state import (
     Baseline,
@@ -16,7 +15,10 @@ from verdigris.core.state import (
     Configuration,
     Intent,
     LaidAside,
+    MachineState,
+    OpenStep,
     OpenTestBug,
+    PassedStep,
     Phase,
     Red,
     Refactor,
@@ -29,7 +31,8 @@ from verdigris.core.state import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.core.record import Record
+    from verdigris.core.records import Record
+
 
 V = TypeVar("V")
 
@@ -294,3 +297,51 @@ class StateFolding:
 
     def load(self, data: Any) -> State:
         return from_json(State, data)
+
+
+REMEMBERED_STEPS = 50
+ACCEPTED, REPAIRED = "accepted", "repaired"
+
+
+def machine_after(m: MachineState, event: Event, asides: int = 0) -> MachineState:
+    """`asides`: how many things were set aside in the worktree so far."""
+    match event:
+        case e.MachineStarted():
+            return replace(m, runs=m.runs + 1, first=event.first, last=event.last, stopped=None)
+        case e.MachineEnded():
+            return replace(m, first=0, last=0)
+        case e.StepBegun():
+            return replace(m, step=OpenStep(event.step, event.role, event.commit, event.tree, asides=asides))
+        case e.StepPassed():
+            done = PassedStep(event.step, event.role, event.outcome, event.why, event.after)
+            return replace(m, step=None, passed=(*m.passed, done)[-REMEMBERED_STEPS:], stopped=None)
+        case e.StepStopped():
+            stopped = PassedStep(event.step, event.role, event.outcome, event.why, "")
+            return replace(m, step=None, stopped=stopped)
+        case e.Committed():
+            return replace(m, step=None, stopped=None)
+        case _ if m.step is not None:
+            step = _open(m.step, event)
+            return m if step is m.step else replace(m, step=step)
+        case _:
+            return m
+
+
+def _open(step: OpenStep, event: Event) -> OpenStep:
+    """Once accepted, its message stands: what is mended after that is not what it is about.
+
+    Where only some claims were accepted, they stay, and the step goes on for the others.
+    """
+    match event:
+        case e.StepProposed() if step.verdict != ACCEPTED:
+            return replace(step, proposal=event.proposal, verdict="")
+        case e.Repair() if step.verdict != ACCEPTED:
+            return replace(step, verdict=REPAIRED)
+        case e.Settled(verdict="accepted") | e.RefactorEnded(verdict="accepted"):
+            whole = step.verdict != REPAIRED
+            verdict = ACCEPTED if whole else REPAIRED
+            return replace(step, verdict=verdict, rest=event.tree, concerns=event.concerns)
+        case e.Accepted():
+            return replace(step, tests=(*step.tests, event.test_id))
+        case _:
+            return step

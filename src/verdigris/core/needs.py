@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.environment import surroundings
-from verdigris.core.plugins import missing_plugins
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.value import value
 from verdigris.core.verdict import first_line
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from verdigris.core.settings import Network, Settings
+
 
 _ABOUT_VARIABLES = re.compile(
     r"env|variable|not set|unset|must be set|undefined|missing|required", re.IGNORECASE
@@ -164,4 +164,76 @@ def _network(text: str, given: Network) -> Network | None:
         return "host"
     if any(sign in text for sign in _OUT_OF_REACH):
         return "loopback" if given == "none" else "host"
+    return None
+
+
+_PROVIDERS = {
+    "pytest_mock": ("mocker", "class_mocker", "module_mocker", "session_mocker"),
+    "pytest_cov": ("cov",),
+    "xdist": ("n", "numprocesses", "dist", "worker_id"),
+    "timeout": ("timeout",),
+    "rerunfailures": ("reruns", "flaky"),
+    "asyncio": ("asyncio", "event_loop"),
+    "anyio": ("anyio",),
+    "aiohttp": ("aiohttp",),
+    "django": ("django", "ds", "db", "client", "admin_client", "live_server"),
+    "benchmark": ("benchmark",),
+    "hypothesispytest": ("hypothesis",),
+    "randomly": ("randomly",),
+    "syrupy": ("snapshot",),
+    "faker": ("faker",),
+    "freezer": ("freezer", "freeze_time"),
+    "pytest_fakefs": ("fs",),
+    "pytest_httpx": ("httpx",),
+    "requests_mock": ("requests_mock",),
+    "respx": ("respx",),
+}
+"""The names under which `-p` finds them, with what they bring; a word stands for all that begins with it."""
+
+_UNKNOWN = (
+    re.compile(r"^\('([^']+)', <\w*Request"),
+    re.compile(r"fixture '([^']+)' not found"),
+    re.compile(r"'([^']+)' not found in `markers`"),
+    re.compile(r"Unknown config option: (\S+)"),
+)
+_ARGUMENTS = re.compile(r"unrecognized arguments: (.*)")
+_ASYNC = "async def functions are not natively supported"
+
+
+def missing_plugins(kind: str, text: str) -> tuple[str, ...] | None:
+    """None where nothing of a plugin's was missed; empty where it cannot be told whose."""
+    names = [match.group(1) for pattern in _UNKNOWN for match in pattern.finditer(text)]
+    for match in _ARGUMENTS.finditer(text):
+        names += [word.strip("-").partition("=")[0] for word in match.group(1).split() if word[0] == "-"]
+    if _ASYNC in text:
+        names.append("asyncio")
+    if not names and kind != "FixtureLookupError":
+        return None
+    found = (_provider(name.replace("-", "_").lower()) for name in names)
+    return tuple(dict.fromkeys(plugin for plugin in found if plugin))
+
+
+def _provider(name: str) -> str | None:
+    for plugin, words in _PROVIDERS.items():
+        if name in words or name.partition("_")[0] in words:
+            return plugin
+    return None
+
+
+_ADVICE = (
+    (r"toolchain '?[^\s']+'? is not installed", "`rustup toolchain install`"),
+    (
+        r"offline mode \(--offline\)|--offline was specified|attempting to make an HTTP request",
+        "`cargo fetch`",
+    ),
+    (r"module lookup disabled by GOPROXY=off|disabled by GOPROXY", "`go mod download`"),
+    (r"in offline mode and the artifact|Cannot access \S+ .*in offline mode", "`mvn dependency:go-offline`"),
+    (r"Cannot find (?:module|package) '", "install the packages"),
+)
+
+
+def fetching(output: str) -> str | None:
+    for pattern, move in _ADVICE:
+        if re.search(pattern, output):
+            return f"a run of tests fetches nothing: {move}, then again"
     return None

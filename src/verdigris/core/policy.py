@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from re import Pattern
+from re import compile as compile_regex
 from typing import TYPE_CHECKING, assert_never
 
 from verdigris.core.actions import Action, Allow, ClaimTest, Decision, Deny, Do, FileWrite, Write
-from verdigris.core.implied import about_stubs, implied_claim
 from verdigris.core.languages import language_of
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass, compile_glob
 from verdigris.core.redness import WHY_NOT
-from verdigris.core.reds import newest
-from verdigris.core.shown import typed
+from verdigris.core.reds import about_stubs, implied_claim, newest
 from verdigris.core.state import Phase, Red, Turn, WorktreeState
-from verdigris.core.targets import owners
+from verdigris.core.test_ids import typed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from verdigris.core.settings import Settings
+    from verdigris.core.state import Claim
 
 
 def decide(
@@ -373,3 +375,35 @@ def _next_claim(state: WorktreeState, claimable: Red | Deny | None) -> str:
         case None:
             red = newest(state.valid_reds)
             return f"`tdd test {typed(red.test_id)}`" if red else "write one failing test, then `tdd test ID`"
+
+
+@lru_cache(maxsize=512)
+def _pattern(target: str) -> Pattern[str]:
+    return compile_regex(compile_glob(target))
+
+
+def covers(target: str, path: str) -> bool:
+    """A target is a file, a folder (all below it) or a glob."""
+    return (
+        target in {path, "."}
+        or path.startswith(target.rstrip("/") + "/")
+        or bool(_pattern(target).match(path))
+    )
+
+
+def owners(claims: Iterable[Claim], path: str) -> frozenset[str]:
+    """The test ids whose claims cover a path."""
+    return frozenset(c.test_id for c in claims if any(covers(t, path) for t in c.targets))
+
+
+def apart(claims: Iterable[Claim], failing: frozenset[str], paths: Iterable[str]) -> frozenset[str] | None:
+    """The paths of failing claims alone; None when they cannot be told apart from passing ones."""
+    claims = tuple(claims)
+    alone: set[str] = set()
+    for path in paths:
+        of = owners(claims, path)
+        if not of or (of & failing and of - failing):
+            return None
+        if of <= failing:
+            alone.add(path)
+    return frozenset(alone)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import RUST, language_of
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.report import CollectError, Failure, Place, RunPhase, Status, TestResult
 
 if TYPE_CHECKING:

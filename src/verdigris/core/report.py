@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+import re
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
+from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+    from verdigris.core.settings import Stack
+
 
 IdSource = Literal["native", "annotation"]
 
@@ -184,3 +189,131 @@ class TestReport:
 
     def result(self, test_id: str) -> TestResult | None:
         return next((r for r in self.results if test_id in {r.id, r.native_id}), None)
+
+
+_WORST = (Ended.TIMEOUT, Ended.DIED, Ended.EARLY_EXIT, Ended.NO_START, Ended.FINISHED)
+
+
+def merged(reports: Iterable[TestReport]) -> TestReport:
+    """It ended as badly as the worst of them, and is confined where all of them were."""
+    first, *rest = reports
+    for other in rest:
+        worst = min(first, other, key=lambda report: _WORST.index(report.ended))
+        first = TestReport(
+            command=f"{first.command} && {other.command}",
+            ended=worst.ended,
+            exit_code=worst.exit_code or first.exit_code or other.exit_code,
+            duration_ms=first.duration_ms + other.duration_ms,
+            results=first.results + other.results,
+            collected=first.collected + other.collected,
+            others=first.others + other.others,
+            errors=first.errors + other.errors,
+            tail=worst.tail,
+            lines={**first.lines, **other.lines},
+            strays=first.strays + other.strays,
+            loaded=tuple(dict.fromkeys((*first.loaded, *other.loaded))),
+            outside=tuple(dict.fromkeys((*first.outside, *other.outside))),
+            files=tuple(dict.fromkeys((*first.files, *other.files))),
+            opened=tuple(dict.fromkeys((*first.opened, *other.opened))),
+            below=tuple(dict.fromkeys((*first.below, *other.below))),
+            variants=_variants(first.variants, other.variants),
+            installed=tuple(dict.fromkeys((*first.installed, *other.installed))),
+            sandbox="overlay" if first.sandbox == other.sandbox == "overlay" else "none",
+            wrote=tuple(sorted({*first.wrote, *other.wrote})),
+            notes=tuple(dict.fromkeys((*first.notes, *other.notes))),
+        )
+    return first
+
+
+def _variants(one: Iterable[VariantOutcome], two: Iterable[VariantOutcome]) -> tuple[VariantOutcome, ...]:
+    """What was selected may be parted between commands: each has made all runs of the set."""
+    found = {outcome.index: outcome for outcome in one}
+    for outcome in two:
+        known = found.get(outcome.index, VariantOutcome(outcome.index))
+        found[outcome.index] = VariantOutcome(
+            outcome.index,
+            {**known.outcomes, **outcome.outcomes},
+            {**known.places, **outcome.places},
+            known.why or outcome.why,
+        )
+    return tuple(found.values())
+
+
+_HOLDS_TESTS = re.compile(r"^(?:async )?def test|^class \w+\(.*TestCase\b", re.MULTILINE)
+"""At the beginning of a line: what a runner takes for tests, if it takes the file."""
+
+
+@value
+class Suite:
+    names: tuple[str, ...]
+    """Ids and paths, relative to the worktree; all tests of the stack where there is none."""
+    marks: tuple[str, ...]
+    """Arguments for the runner."""
+
+
+def suite_of(stack: Stack) -> Suite:
+    marks = [entry for entry in stack.suite if entry.startswith("-m")]
+    names = tuple(_below(stack.root, entry) for entry in stack.suite if entry not in marks)
+    return Suite(names, tuple(word for mark in marks for word in ("-m", mark.removeprefix("-m").strip())))
+
+
+def unseen_files(report: TestReport, paths: Iterable[str]) -> tuple[str, ...]:
+    """Of test files those of which a run of all tests says nothing."""
+    seen = {split_id(native).path for native in (*report.collected, *report.others)}
+    seen |= {error.path for error in report.errors}
+    return tuple(path for path in paths if path not in seen)
+
+
+def holds_tests(text: str) -> bool:
+    return _HOLDS_TESTS.search(text) is not None
+
+
+def _below(root: str, entry: str) -> str:
+    return entry if root in {".", ""} else f"{root.rstrip('/')}/{entry}"
+
+
+@value
+class Difference:
+    test_id: str
+    """Or the path of a file that did not load."""
+    outside: Status | None
+    """None where it was not reported."""
+    inside: Status | None
+    why: str = ""
+    """What the one that did not pass said."""
+
+
+def differences(outside: TestReport, inside: TestReport) -> tuple[Difference, ...]:
+    """In the order of the run outside."""
+    first, second = _ends(outside), _ends(inside)
+    found = []
+    for test_id in {**first, **second}:
+        left, right = first.get(test_id), second.get(test_id)
+        if _status(left) != _status(right):
+            why = next((end[1] for end in (right, left) if end and end[1]), "")
+            found.append(Difference(test_id, _status(left), _status(right), why))
+    return tuple(found)
+
+
+def only(report: TestReport, differing: tuple[Difference, ...]) -> TestReport:
+    """What the room said about the tests that it alone keeps from passing."""
+    names = {one.test_id for one in differing if one.inside is not Status.PASS}
+    return replace(
+        report,
+        results=tuple(result for result in report.results if result.id in names),
+        errors=tuple(error for error in report.errors if error.path in names),
+    )
+
+
+def _ends(report: TestReport) -> Mapping[str, tuple[Status, str]]:
+    ends = {result.id: (result.status, _said(result)) for result in report.results}
+    return ends | {error.path: (Status.ERROR, f"{error.kind}: {error.message}") for error in report.errors}
+
+
+def _said(result: TestResult) -> str:
+    failure = result.failure
+    return result.note if failure is None else f"{failure.kind}: {failure.message}"
+
+
+def _status(end: tuple[Status, str] | None) -> Status | None:
+    return None if end is None else end[0]

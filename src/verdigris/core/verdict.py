@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import field
 from enum import StrEnum
 from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from verdigris.core.loading import from_elsewhere
+from verdigris.core.paths import from_elsewhere
 from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.test_ids import some
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+
 
 _VALUE = r"(?i)(?:left|right|expected|received|actual)\b[\w ]*: "
 
@@ -206,3 +209,97 @@ def first_line(message: str, limit: int = 160) -> str:
     else:
         line = ", ".join([line, *takewhile(partial(re.match, _VALUE), rest)])
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+@value
+class Finding:
+    path: str
+    line: int
+    what: str
+
+
+@value
+class Restructured:
+    """What a refactor did, as observed at its end."""
+
+    before: Mapping[str, Status]
+    """Native ids at its beginning."""
+    after: TestReport
+    frozen: tuple[str, ...] = ()
+    """Specification, switches and runner keys that changed."""
+    findings: tuple[Finding, ...] = ()
+    """Assertions that were not kept."""
+    added: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """New executable lines that tests must run."""
+    tools: tuple[Tool, ...] = ()
+    moved: tuple[str, ...] = ()
+    rewritten: tuple[str, ...] = ()
+    """Test data and specs that the run itself wrote to, without effect outside."""
+    undermined: tuple[str, ...] = ()
+    """What runs below the tests and is not as it was at the beginning."""
+    noted: tuple[str, ...] = ()
+    """What else was found out about the run."""
+
+
+def judge_refactor(seen: Restructured) -> Verdict:
+    changed = (*seen.frozen, *seen.undermined)
+    if changed:
+        return Verdict(Kind.TAMPERED, tuple(f"{path} changed in a refactor" for path in changed), seen.noted)
+    broken = (
+        *untrusted(seen.after),
+        *(f"{path} changed while the tests ran: end again" for path in seen.moved),
+        *map(rewriting, seen.rewritten),
+    )
+    if broken and (seen.before or seen.after.results):
+        return Verdict(Kind.BROKEN, broken, seen.noted)
+    if seen.findings:
+        weaker = tuple(f"{f.path}:{f.line}: {f.what}" for f in seen.findings)
+        return Verdict(Kind.WEAKENED, weaker, seen.noted)
+    lost = _lost(seen)
+    tools = tuple(f"{t.name} failed: {t.command}" for t in seen.tools if not t.ok)
+    unrun = _unrun(seen)
+    if lost or tools or unrun:
+        return Verdict(Kind.REGRESSED, (*lost, *tools, *unrun), seen.noted)
+    return Verdict(Kind.ACCEPTED, (), seen.noted)
+
+
+def _lost(seen: Restructured) -> tuple[str, ...]:
+    """Each test that passed still does, under its own name or, one to one, under a new one."""
+    not_passing = regressions(Before(seen.before), seen.after, ())
+    reported = {r.native_id for r in seen.after.results}
+    gone = [i for i in not_passing if i not in reported]
+    renamed_to = [r for r in seen.after.results if r.status is Status.PASS and r.native_id not in seen.before]
+    failing = [i for i in not_passing if i in reported]
+    unmatched = gone[len(renamed_to) :]
+    return (
+        *(reason_for(seen.after, i, i) for i in failing),
+        *(f"{i}: passed before, and no renamed test stands in for it" for i in unmatched),
+    )
+
+
+def _unrun(seen: Restructured) -> tuple[str, ...]:
+    reasons = []
+    for path, lines in seen.added.items():
+        idle = sorted(lines - seen.after.lines.get(path, frozenset()))
+        if idle:
+            reasons.append(f"{path}:{idle[0]} is new and no test runs it ({len(idle)} such lines)")
+    return tuple(reasons)
+
+
+LIMIT = 240
+"""Characters: at three to a token, the worst that tokenizers do to such text, that is 80 tokens."""
+
+
+def footer(verdict: Verdict, claimed: Sequence[str], paths: Sequence[str], phase: str, following: str) -> str:
+    """What matters most stands first and last; the middle gives way when it does not fit."""
+    head = f"[tdd] {verdict.kind}"
+    tail = f"phase {phase}; next: {following}"
+    subject = verdict.reasons[0] if verdict.reasons else some(claimed)
+    middle = f"{subject}; edited {some(paths)}" if paths else subject
+    room = LIMIT - len(head) - len(_shorten(tail, LIMIT // 2)) - len(": . ")
+    return f"{head}: {_shorten(middle, room)}. {_shorten(tail, LIMIT // 2)}"
+
+
+def _shorten(text: str, limit: int) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"

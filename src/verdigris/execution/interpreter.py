@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from verdigris.core.codec import from_json
 from verdigris.core.errors import ConfigError, ToolMissing
+from verdigris.core.records import from_json
 from verdigris.core.value import value
 from verdigris.execution.process import Command, run
 from verdigris.sandbox.query import NOTE, apart, environment_of

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.errors import ToolMissing
 from verdigris.core.value import value
-from verdigris.execution.starting import Started, start
+from verdigris.execution.children import Started, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from verdigris.execution.spawning import Child
+    from verdigris.execution.children import Child
 
 KEPT = 64 * 1024
 """Bytes of output kept at each end."""

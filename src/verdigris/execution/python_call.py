@@ -19,22 +19,19 @@ from verdigris.execution.resident import headstart
 from verdigris.execution.room.opening import insist, notes_of, room, terms_of
 from verdigris.execution.room.room import Room
 from verdigris.runners.commands import IN_PYTHON, filled, reports
-from verdigris.runners.pytest import PYTEST
 from verdigris.runners.pytest_report import parse, read_line
-from verdigris.runners.python import BOOTSTRAP, invocation
-from verdigris.runners.unittest import UNITTEST
+from verdigris.runners.python import BOOTSTRAP, PYTEST, UNITTEST, invocation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from verdigris.core.settings import Stack
+    from verdigris.execution.children import Started
     from verdigris.execution.room.layers import Layer
-    from verdigris.execution.starting import Started
     from verdigris.languages.python.probes import Runs
-    from verdigris.runners.invocation import Invocation
-    from verdigris.runners.protocol import Progress
+    from verdigris.runners.protocol import Invocation, Progress
     from verdigris.runners.python import PythonTool
-    from verdigris.sandbox.foldersx import Folders
+    from verdigris.sandbox.folders import Folders
     from verdigris.storage.project import Project
 
 LATE = 4
@@ -126,7 +123,7 @@ def call(
     """
     limit = timeout or project.settings.timeout
     if stack.test_command_for:
-        from verdigris.execution.tools.parting import by_command
+        from verdigris.execution.tools.call import by_command
 
         again = partial(
             call,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UnknownTest, UserError
 from verdigris.core.languages import RUST, SUFFIXES, language_of, suffixes_of
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.report import Status
-from verdigris.core.testids import MARK, named_tests, nearest, split_id
+from verdigris.core.test_ids import MARK, named_tests, nearest, split_id
 from verdigris.storage.paths import canonical
-from verdigris.storage.texts import text_of
+from verdigris.storage.project import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

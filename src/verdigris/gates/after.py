@@ -9,7 +9,7 @@ from verdigris.core.events import ToolAllowed
 from verdigris.core.state import Phase
 from verdigris.gates.calls import SIGNS, Manner, Moment, Reply
 from verdigris.gates.places import readings
-from verdigris.storage.opencall import alive
+from verdigris.storage.open_calls import alive
 from verdigris.storage.paths import canonical
 from verdigris.turns.tripwire import after_call
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Allow, Deny
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.state import Phase
 from verdigris.gates.calls import PASS, Call, Manner, Reply
-from verdigris.gates.mentions import mentioned
 from verdigris.gates.places import home, is_control, is_switch, readings
 from verdigris.gates.prompts import is_a_persons
-from verdigris.storage.callers import begun
-from verdigris.storage.opencall import alive
+from verdigris.storage.open_calls import alive, begun
 from verdigris.storage.paths import class_of
 from verdigris.turns.claim import denied
 from verdigris.turns.tripwire import before_call
@@ -177,3 +176,14 @@ def _no(project: Project, call: Call, denial: Deny) -> Reply:
 
 def _denial(denial: Deny) -> Reply:
     return Reply("deny", "\n".join(denial.lines()))
+
+
+_PATCH = re.compile(
+    r"^(?:\*\*\* (?:(?:Add|Update|Delete) File|Move to): |(?:---|\+\+\+) (?:[ab]/)?|rename (?:from|to) )"
+    r"(.+?)(?:\t.*)?\r?$",
+    re.MULTILINE,
+)
+
+
+def mentioned(text: str) -> tuple[str, ...]:
+    return (text, *_PATCH.findall(text)) if "\n" in text else (text,)

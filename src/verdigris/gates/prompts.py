@@ -72,7 +72,7 @@ def _on(project: Project, _: Sequence[str]) -> str | Deny:
 
 
 def _revise(project: Project, rest: Sequence[str]) -> str | Deny:
-    from verdigris.turns.revision import revise
+    from verdigris.turns.switches import revise
 
     names, why = _with_why(rest)
     if not names or not why:

@@ -9,7 +9,7 @@ from verdigris.core.actions import Actor
 from verdigris.core.errors import VerdigrisError
 from verdigris.gates.calls import Reply
 from verdigris.gates.prompts import carry_out, words_of
-from verdigris.storage.opencall import alive, open_call
+from verdigris.storage.open_calls import alive, open_call
 from verdigris.turns.claim import following
 from verdigris.turns.tripwire import before_call
 

@@ -5,21 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference, unclaimed
-from verdigris.checks.unproven import describe, remedy
+from verdigris.checks.unproven_commits import describe, remedy
 from verdigris.checks.weakening import lost
 from verdigris.core.actions import Deny
 from verdigris.core.events import LeftOpen, SentBack
+from verdigris.core.policy import owners
 from verdigris.core.state import Phase
-from verdigris.core.targets import owners
 from verdigris.core.verdict import Kind
 from verdigris.gates.calls import PASS, Reply
-from verdigris.storage.callers import ended
-from verdigris.storage.opencall import alive
+from verdigris.storage.open_calls import alive, ended
 from verdigris.turns.claim import following
 from verdigris.turns.refactor import end
 from verdigris.turns.settle import settle
 from verdigris.turns.tripwire import before_call
-from verdigris.turns.tripwire.memory import recall
+from verdigris.turns.tripwire.watch import recall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,14 +6,14 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.python.testfile import Assertion, Name, TestFile
-from verdigris.languages.python.testmarks import Mark as Skip
-from verdigris.languages.python.weakening.weakening_strength import Change
+from verdigris.languages.python.test_file import Assertion, Name, TestFile
+from verdigris.languages.python.test_file import Mark as Skip
+from verdigris.languages.python.weakening.strength import Change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from verdigris.languages.python.weakening.weakening_marks import Mark
+    from verdigris.languages.python.weakening.losses import Mark
 
 ROW = "row"
 """The kind, and the words, of a row of a table."""

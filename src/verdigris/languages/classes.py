@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.core.classify import Classes, Detected, where
-from verdigris.core.globs import compile_glob
 from verdigris.core.languages import suffixes_of
-from verdigris.core.pathclass import PathClass
-from verdigris.languages.everywhere import SWITCHES, TRANSIENT
-from verdigris.languages.usual import usual
+from verdigris.core.paths import Classes, Detected, PathClass, compile_glob, where
+from verdigris.languages.conventions import SWITCHES, TRANSIENT
+from verdigris.languages.registry import usual
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.core.classify import Where
+    from verdigris.core.paths import Where
     from verdigris.core.settings import Settings, Stack
-    from verdigris.languages.forms import Usual
+    from verdigris.languages.conventions import Usual
 
 
 def compile_classes(settings: Settings, detected: Mapping[Where, Detected]) -> Classes:

@@ -6,15 +6,15 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from verdigris.core import testids
+from verdigris.core import test_ids as testids
 from verdigris.core.errors import UserError
 from verdigris.core.languages import RUST, language_of
 from verdigris.core.report import Place
-from verdigris.core.testids import MARK, REACH, split_id
+from verdigris.core.test_ids import MARK, REACH, split_id
 from verdigris.core.value import value
 from verdigris.languages.grammar import text as bracetext
-from verdigris.languages.node import nodeids
-from verdigris.languages.node.nodetext import Declaration
+from verdigris.languages.node import test_ids as nodeids
+from verdigris.languages.node.test_ids import Declaration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

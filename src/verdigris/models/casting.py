@@ -6,20 +6,19 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Self
 
 from verdigris.core.errors import ConfigError
-from verdigris.core.machine import AS_USUAL
+from verdigris.core.settings import AS_USUAL
 from verdigris.models.providers import endpoint_of, key_variables
-from verdigris.models.recording import Recorded, Recorder
+from verdigris.models.recording import Recorded, Recorder, Recording
 from verdigris.models.remote import Remote
-from verdigris.models.replay import Recording
 from verdigris.models.secrets import Scrubber
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from verdigris.core.machine import Player, Served
-    from verdigris.models.endpoint import Endpoint
+    from verdigris.core.settings import Player, Served
     from verdigris.models.protocol import Model
+    from verdigris.models.providers import Endpoint
 
 
 class Casting(AbstractContextManager["Casting"]):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from verdigris.core.errors import ConfigError
-from verdigris.core.machine import AS_USUAL
+from verdigris.core.errors import ConfigError, ModelMisused
+from verdigris.core.settings import AS_USUAL
 from verdigris.core.value import value
-from verdigris.models.endpoint import Endpoint
+from verdigris.models.secrets import shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from verdigris.core.machine import Served
+    from verdigris.core.settings import Served
 
 
 @value
@@ -90,3 +92,50 @@ def key_variables(*given: Served) -> tuple[str, ...]:
 
 def _forms() -> str:
     return ", ".join(f"{name}:NAME" for name in PROVIDERS)
+
+
+@value
+class Endpoint:
+    word: str
+    """The model as the configuration names it."""
+    model: str
+    """The model as the server knows it."""
+    base_url: str
+    api_key_env: str = ""
+    """The variable that holds the key; empty: the server wants none."""
+    temperature: float | None = None
+    timeout: float = 120.0
+    """Seconds without a word from the server."""
+    max_tokens: int | None = None
+
+    @property
+    def shown(self) -> str:
+        return f"{self.model} at {shown_url(self.base_url)}"
+
+    @property
+    def local(self) -> bool:
+        """Servers on this machine seldom want a key."""
+        host = urlsplit(self.base_url).hostname or ""
+        if host == "localhost" or host.endswith(".localhost"):
+            return True
+        try:
+            return ip_address(host).is_loopback
+        except ValueError:
+            return False
+
+
+def key_of(endpoint: Endpoint, environ: Mapping[str, str]) -> str:
+    """Nothing where none is configured, or none is set for a server on this machine."""
+    name = endpoint.api_key_env
+    key = environ.get(name, "").strip() if name else ""
+    if name and not key and not endpoint.local:
+        raise ModelMisused(
+            f"the variable {name}, which holds the key for {endpoint.shown}, is not set",
+            hint=f"export {name}=…, or name another variable in api_key_env",
+        )
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise ModelMisused(
+            f"what the variable {name} holds cannot be a key for {endpoint.shown}",
+            hint="it has blanks, line ends or letters that no key has",
+        )
+    return key

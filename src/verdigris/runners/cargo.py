@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import CollectError, Ended, TestReport
 from verdigris.core.value import value
-from verdigris.runners.cargo_build import read_build
-from verdigris.runners.doctest_output import doc_listed, doc_results, is_doc_id
-from verdigris.runners.libtest_output import Binary, Heard, hear
-from verdigris.runners.protocol import Answered, Called, Request
+from verdigris.runners.libtest_output import Binary, Heard, doc_listed, doc_results, hear, is_doc_id
+from verdigris.runners.protocol import Answered, Called, Request, ended_by, is_asked, relative, worst
 from verdigris.runners.reporter.libtest_wrapper import SETTINGS
-from verdigris.runners.results import ended_by, is_asked, worst
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from verdigris.core.report import TestResult
+
 
 WRAPPER = Path(__file__).parent / "reporter" / "libtest_wrapper.py"
 _TAIL = 4_000
@@ -220,3 +218,67 @@ def _cwd(request: Request) -> str:
 
 def _typed(kind: str, options: list[str], after: list[str]) -> str:
     return shlex.join(["cargo", "test", kind, *options, *(["--", *after] if after else [])])
+
+
+_SUMS = ("aborting due to", "could not compile")
+
+
+@value
+class Build:
+    errors: tuple[CollectError, ...] = ()
+    binaries: frozenset[str] = frozenset()
+    """Test executables, as absolute paths."""
+    text: str = ""
+    """What a person would have read."""
+
+
+def read_build(output: bytes, worktree: str, stack_root: str) -> Build:
+    errors: dict[CollectError, None] = {}
+    binaries: set[str] = set()
+    text: list[str] = []
+    for line, message in _lines(output):
+        match message:
+            case {"reason": "compiler-artifact", "executable": str(made), "profile": {"test": True}}:
+                binaries.add(made)
+            case {"reason": "compiler-message", "message": {"rendered": str(rendered)} as told}:
+                text.append(rendered.rstrip("\n"))
+                if told.get("level", "").startswith("error") and not told["message"].startswith(_SUMS):
+                    folder = posixpath.dirname(str(message.get("manifest_path", "")))
+                    errors[_error(told, folder, worktree, stack_root)] = None
+            case {"reason": _}:
+                continue
+            case _:
+                text.append(line)
+    return Build(tuple(errors), frozenset(binaries), "\n".join(text))
+
+
+def _lines(output: bytes) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for line in output.decode("utf-8", "replace").split("\n"):
+        message = None
+        if line.startswith('{"'):
+            try:
+                message = json.loads(line)
+            except ValueError:
+                message = None
+        yield line, message if isinstance(message, dict) else {}
+
+
+def _error(told: Mapping[str, Any], package: str, worktree: str, stack_root: str) -> CollectError:
+    code = (told.get("code") or {}).get("code", "error")
+    spans = sorted(told.get("spans", ()), key=lambda span: not span["is_primary"])
+    if not spans:
+        return CollectError("", code, told["message"])
+    base = _compiled_in(spans[0]["file_name"], package, worktree, stack_root)
+    path = relative(spans[0]["file_name"], worktree, base)
+    return CollectError(path, code, f"{path}:{spans[0]['line_start']}: {told['message']}")
+
+
+def _compiled_in(file: str, package: str, worktree: str, stack_root: str) -> str:
+    """Cargo compiles in its workspace's root, which it does not tell: the uppermost that leads there."""
+    folder = worktree
+    steps = posixpath.relpath(package, worktree).split("/") if package.startswith(worktree) else []
+    for step in [*steps, ""]:
+        if posixpath.join(folder, file).startswith(package + "/"):
+            return folder
+        folder = posixpath.join(folder, step)
+    return posixpath.join(worktree, stack_root)

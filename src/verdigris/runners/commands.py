@@ -6,9 +6,9 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from verdigris.core.globs import compile_glob
 from verdigris.core.languages import JUNIT, PYTHON, runners_of
-from verdigris.core.testids import split_id
+from verdigris.core.paths import compile_glob
+from verdigris.core.test_ids import split_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

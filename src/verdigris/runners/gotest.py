@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import Ended, Failure, RunPhase, Status, TestReport, TestResult
 from verdigris.core.value import value
-from verdigris.runners.go_events import Events, Package, Told, build_errors, read_events
-from verdigris.runners.go_failures import go_failure
-from verdigris.runners.protocol import Answered, Called, Request
-from verdigris.runners.reporter.gotest_wrapper import MARK, SETTINGS, pattern
-from verdigris.runners.results import (
+from verdigris.runners.go_events import Events, Package, Told, build_errors, go_failure, read_events
+from verdigris.runners.protocol import (
     CONTRADICTION,
     OUTPUT,
     TWICE,
+    Answered,
+    Called,
+    Request,
     ended_by,
     is_asked,
     tail,
     unfinished,
     untrusted,
 )
+from verdigris.runners.reporter.gotest_wrapper import MARK, SETTINGS, pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

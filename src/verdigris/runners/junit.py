@@ -10,13 +10,23 @@ from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.report import CollectError, Ended, RunPhase, Status, TestReport, TestResult
 from verdigris.core.value import value
-from verdigris.runners.junit_failures import junit_failure
-from verdigris.runners.junit_xml import Case, Document, UnreadableReport, read_junit
-from verdigris.runners.protocol import Answered, Called, Request
-from verdigris.runners.results import CONTRADICTION, OUTPUT, TWICE, is_asked, relative, tail, untrusted
+from verdigris.runners.junit_xml import Case, Document, UnreadableReport, junit_failure, read_junit
+from verdigris.runners.protocol import (
+    CONTRADICTION,
+    OUTPUT,
+    TWICE,
+    Answered,
+    Called,
+    Request,
+    is_asked,
+    relative,
+    tail,
+    untrusted,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
 
 _CARRY = """\
 folder=$1 count=$2; shift 2; IFS= n=0
@@ -240,3 +250,30 @@ def _milliseconds(seconds: str) -> int:
         return round(float(seconds.replace(",", "")) * 1000)
     except ValueError:
         return 0
+
+
+_JAVA_ERROR = (
+    r"^(?:\[ERROR\] )?(?P<path>/.*\.(?:java|kt)):\[?(?P<line>\d+)(?:,\d+\]|:)(?: error:)? (?P<message>.*)$"
+)
+
+SUREFIRE = JUnitTool(
+    command=("mvn", "-o", "-B", "-q", "test", "-Dtest={ids}", "-Dsurefire.failIfNoSpecifiedTests=false"),
+    everything=("mvn", "-o", "-B", "-q", "test"),
+    item="{classname}#{name}",
+    reports=("target/surefire-reports/TEST-*.xml", "*/target/surefire-reports/TEST-*.xml"),
+    path="src/test/java/{class}.java",
+    source="src/main/java/{package}/{file}",
+    build_error=_JAVA_ERROR,
+)
+PHPUNIT = JUnitTool(
+    command=("phpunit", "--log-junit", "{report}/junit.xml", r"--filter=~(^|\\)({ids})$~"),
+    item="{class}::{name}",
+    join="|",
+    escape=True,
+)
+RSPEC = JUnitTool(
+    command=("rspec", "--format", "RspecJunitFormatter", "--out", "{report}/junit.xml", "{ids}", "{paths}"),
+    item="--example-matches=^{name}$",
+    escape=True,
+)
+PRESETS: Mapping[str, JUnitTool] = {"surefire": SUREFIRE, "phpunit": PHPUNIT, "rspec": RSPEC}

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import CollectError, Ended, Place, RunPhase, Status, TestReport, TestResult
-from verdigris.languages.node.nodeids import node_id
-from verdigris.runners.node_failure import collect_error, failure, is_of_hook
-from verdigris.runners.node_selection import by_path, is_chosen
-from verdigris.runners.results import OUTPUT, TWICE, relative, tail, unfinished, untrusted, worst
+from verdigris.languages.node.test_ids import node_id
+from verdigris.runners.node_selection import by_path, collect_error, failure, is_chosen, is_of_hook
+from verdigris.runners.protocol import OUTPUT, TWICE, relative, tail, unfinished, untrusted, worst
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
+from verdigris.core.report import CollectError, Failure, Place
 from verdigris.core.value import value
-from verdigris.languages.node.nodeids import split_node_id
+from verdigris.languages.node.test_ids import split_node_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from verdigris.runners.protocol import Request
+
 
 NOTHING = "(?!)"
 """A pattern that no name matches: every test is collected and none runs."""
@@ -109,3 +112,126 @@ def stack_folder(request: Request) -> str:
 
 def full_path(request: Request, path: str) -> str:
     return posixpath.normpath(posixpath.join(request.worktree, path))
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Located = Callable[[str], str]
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_FRAME = re.compile(
+    r"^ *at (?:async )?(?:.*\()?(?P<file>(?:file://)?/.*?)(?P<query>\?[^:)]*)?:(?P<line>\d+):\d+\)?$"
+)
+_TOOLS = re.compile(
+    r"/node_modules/(?:\.pnpm/[^/]+/node_modules/)?(?:@?vitest|vite|vite-node|chai|tinypool|tinyspy|@?jest|expect|"
+    r"jest-[\w-]+|babel-jest|ts-jest)/"
+)
+_TIMEOUT = re.compile(r"^(?:thrown: \")?(?:Test|Hook|Exceeded timeout|test) ?(?:timed out|of \d+ ?ms)")
+_HOOK_TIMEOUT = re.compile(r"^(?:thrown: \")?(?:Hook timed out|Exceeded timeout of \d+ ?ms for a hook)")
+_IN_HOOK = re.compile(r"^ *at _callCircusHook ", re.MULTILINE)
+_MATCHER = re.compile(
+    r"^(?:expect[(.]|assert(?:\.\w+)+\(|assert\(|Snapshot `|expected (?:any )?number of assertions)"
+)
+_NO_MODULE = frozenset({"MODULE_NOT_FOUND", "ERR_MODULE_NOT_FOUND", "ERR_UNSUPPORTED_DIR_IMPORT"})
+_NOT_IMPORTED = re.compile(
+    r"^(?:Cannot find (?:module|package)|Failed to (?:load url|resolve import|resolve entry)|"
+    r"The requested module .* does not provide an export|Missing \"[^\"]*\" (?:specifier|export))"
+)
+_NOT_PARSED = re.compile(
+    r"Transform failed|PARSE_ERROR|Failed to parse|Parse failure|encountered an unexpected token"
+)
+_NOTICED = re.compile(r"(?:node:|file://|/)\S+:\d+\n")
+_RAISED = re.compile(r"^\w*Error(?: \[\w+\])?: .*$", re.MULTILINE)
+_CANCELLED = frozenset({"testTimeoutFailure", "cancelledByParent"})
+_BASES: Mapping[str, tuple[str, ...]] = {
+    "ReferenceError": ("ReferenceError", "NameError", "Error"),
+    "SyntaxError": ("Error",),
+}
+"""In the words that the core judges by. In a running test a SyntaxError is a parser's answer."""
+
+
+def failure(errors: list[Any], located: Located, test: Place | None) -> Failure:
+    """Of the first error; `test` stands for its frame where an asynchronous stack has lost it."""
+    error = errors[0] if errors else {}
+    message = plain(error.get("message") or "")
+    kind = error.get("name") or "Error"
+    if error.get("type") in _CANCELLED or _TIMEOUT.match(message):
+        return Failure("Timeout", assertion=False, message=message)
+    frames = _frames(error.get("stack") or "", located, test)
+    missing = is_not_imported(error, message)
+    subject = error.get("subject")
+    return Failure(
+        kind=kind,
+        assertion=_is_assertion(error, kind, message),
+        message=message,
+        place=frames[-1] if frames else None,
+        frames=frames,
+        bases=("ImportError", "Error") if missing else _BASES.get(kind, (kind,)),
+        subject=located(subject) if isinstance(subject, str) else None,
+    )
+
+
+def is_of_hook(errors: list[Any]) -> bool:
+    """Jest tells nowhere but in the stack that a hook failed, and not which."""
+    error = errors[0] if errors else {}
+    stack, message = error.get("stack") or "", error.get("message") or ""
+    return bool(_IN_HOOK.search(stack) or _HOOK_TIMEOUT.match(message))
+
+
+def collect_error(path: str, error: Mapping[str, Any], *, unhandled: bool = False) -> CollectError:
+    """Named `ImportError` or `SyntaxError`, the core's words, where it is one of these."""
+    if unhandled:
+        return CollectError(path, error.get("type") or "Unhandled", plain(error.get("message") or ""))
+    message = plain(error.get("message") or "")
+    text = plain(error.get("text") or "").replace("  ● Test suite failed to run\n\n", "").strip()
+    kind = error.get("name") or "Error"
+    if is_not_imported(error, message or text):
+        kind = "ImportError"
+    elif (
+        kind == "SyntaxError"
+        or error.get("code") == "BABEL_PARSE_ERROR"
+        or _NOT_PARSED.search(message or text)
+    ):
+        kind = "SyntaxError"
+    return CollectError(path, kind, _telling(text) or message or _head(plain(error.get("stack") or "")))
+
+
+def _telling(text: str) -> str:
+    """Node prints where it noticed before what it noticed: the error's own line comes first here."""
+    found = _RAISED.search(text) if _NOTICED.match(text) else None
+    return f"{found[0]}\n{text}" if found else text
+
+
+def is_not_imported(error: Mapping[str, Any], message: str) -> bool:
+    return error.get("code") in _NO_MODULE or bool(_NOT_IMPORTED.match(message))
+
+
+def plain(text: str) -> str:
+    return _COLOUR.sub("", text)
+
+
+def _is_assertion(error: Mapping[str, Any], kind: str, message: str) -> bool:
+    named = kind == "AssertionError" or error.get("code") == "ERR_ASSERTION"
+    return named or error.get("matcher") is True or (kind == "Error" and bool(_MATCHER.match(message)))
+
+
+def _head(stack: str) -> str:
+    return stack.split("\n    at ", 1)[0]
+
+
+def _frames(stack: str, located: Located, test: Place | None) -> tuple[Place, ...]:
+    """From the test's own frame down; the tools' own frames are left out."""
+    found = []
+    for line in reversed(stack.split("\n")):
+        frame = _FRAME.match(line)
+        if frame and not _TOOLS.search(frame["file"]):
+            found.append(Place(located(_path(frame["file"])), int(frame["line"])))
+    if test is None:
+        return tuple(found)
+    start = next((at for at, frame in enumerate(found) if frame.path == test.path), None)
+    return (test, *found) if start is None else tuple(found[start:])
+
+
+def _path(file: str) -> str:
+    return unquote(file.removeprefix("file://")) if file.startswith("file://") else file

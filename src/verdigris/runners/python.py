@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import posixpath
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.testids import split_id
+from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.runners.invocation import Invocation
+from verdigris.runners.protocol import Invocation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from verdigris.languages.python.probes import Runs
+
 
 BOOTSTRAP = Path(__file__).parent / "reporter" / "verdigris_bootstrap.py"
 CHANNEL = "VERDIGRIS_CHANNEL"
@@ -132,3 +134,36 @@ def _within(entry: str, stack_root: str) -> str:
     test = split_id(entry)
     path = posixpath.relpath(f"/{test.path}", posixpath.join("/", stack_root))
     return path + entry[len(test.path) :]
+
+
+_PLUGIN = "verdigris_reporter.plugin"
+_EVERY_RESULT = ("--maxfail=0", "--continue-on-collection-errors")
+"""A verdict needs every result, whatever `-x` in the project's configuration says."""
+
+
+def _pytest_arguments(asked: Asked) -> tuple[str, ...]:
+    listed = ("--collect-only", "-q") if asked.collect_only else ()
+    cache = () if asked.cache_dir is None else ("-o", f"cache_dir={asked.cache_dir}")
+    paths = map(_findable, asked.paths)
+    return ("-p", _PLUGIN, *asked.extra, *_EVERY_RESULT, *listed, *cache, *paths)
+
+
+def _findable(path: str) -> str:
+    """In an argument `[` and `::` begin the name of a test, and `@` names a file of arguments."""
+    while "[" in path or "::" in path:
+        path = posixpath.dirname(path) or "."
+    return f"./{path}" if path.startswith(("-", "@")) else path
+
+
+PYTEST = PythonTool("pytest", (), _pytest_arguments)
+pytest_invocation = partial(invocation, PYTEST)
+
+
+def _unittest_arguments(asked: Asked) -> tuple[str, ...]:
+    """The user's options for `python -m unittest [discover]`, and behind `--` what is ours."""
+    listed = ("--collect-only",) if asked.collect_only else ()
+    return (*asked.extra, *listed, "--", *asked.paths)
+
+
+UNITTEST = PythonTool("unittest", ("unittest",), _unittest_arguments)
+unittest_invocation = partial(invocation, UNITTEST)

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # see confinement.py
 if TYPE_CHECKING:
-    from verdigris.sandbox.child import REFUSAL, REFUSED, preexec, refusal
-    from verdigris.sandbox.confinement import Confinement
-    from verdigris.sandbox.discarding import clear, discard
-    from verdigris.sandbox.network import Network
+    from verdigris.sandbox.child import (
+        REFUSAL,
+        REFUSED,
+        Ability,
+        Availability,
+        available,
+        forget,
+        preexec,
+        refusal,
+        remembered,
+    )
+    from verdigris.sandbox.confinement import Confinement, Network
+    from verdigris.sandbox.folders import clear, discard
     from verdigris.sandbox.places import temporary
-    from verdigris.sandbox.probe import Ability, Availability, available
-    from verdigris.sandbox.remembering import forget, remembered
     from verdigris.sandbox.written_paths import report
 
 __all__ = [
@@ -32,13 +39,20 @@ __all__ = [
 ]
 
 _MODULES = {
-    "child": ("REFUSAL", "REFUSED", "preexec", "refusal"),
-    "confinement": ("Confinement",),
-    "discarding": ("clear", "discard"),
-    "network": ("Network",),
+    "child": (
+        "Ability",
+        "Availability",
+        "REFUSAL",
+        "REFUSED",
+        "available",
+        "forget",
+        "preexec",
+        "refusal",
+        "remembered",
+    ),
+    "confinement": ("Confinement", "Network"),
+    "folders": ("clear", "discard"),
     "places": ("temporary",),
-    "probe": ("Ability", "Availability", "available"),
-    "remembering": ("forget", "remembered"),
     "written_paths": ("report",),
 }
 

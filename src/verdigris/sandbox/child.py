@@ -1,20 +1,166 @@
-"""What a child does between fork and exec to be confined; it never executes unconfined."""
+"""Whether this system lets us confine a process, found out by confining one."""
+
+# Plain calls, as between fork and exec, and names stay `str`:
+# Plain calls, as this is loaded before a head start:
+# ruff: noqa: PTH102, PTH105, PTH106, PTH108, PTH110, PTH123
 
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import suppress
+from functools import cache
 
 from verdigris.core.errors import ToolMissing
 from verdigris.sandbox.confinement import Confinement, checked
-from verdigris.sandbox.entry import enter
+from verdigris.sandbox.entry import STEPS, enter
+from verdigris.sandbox.folders import clear
 from verdigris.sandbox.mounts import points_below
-from verdigris.sandbox.namespaces import IDS, same
+from verdigris.sandbox.places import temporary
+from verdigris.sandbox.syscalls import IDS, Way, same, ways
 
-TYPE_CHECKING = False  # see confinement.py
+TYPE_CHECKING = False  # `typing` takes long to load
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
-    from verdigris.sandbox.namespaces import Way
+    from verdigris.sandbox.confinement import Network
+
+
+_OPTIONAL = frozenset({"network"})
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a folder of ours is made in it
+_DONE = "done"
+_INSIDE, _OUTSIDE = "root/inside", "outside"
+
+
+class Ability:
+    """`why` says what refused it, where it is not ok."""
+
+    __slots__ = ("name", "ok", "why")
+
+    def __init__(self, name: str, *, ok: bool, why: str = "") -> None:
+        self.name = name
+        self.ok = ok
+        self.why = why
+
+    def __repr__(self) -> str:
+        return f"Ability({self.name!r}, ok={self.ok}, why={self.why!r})"
+
+
+class Availability:
+    """`way` is None where no child can be confined. `place` is a folder on whose file system `upper` and
+    `work` can be; a container's own root is not one.
+    """
+
+    __slots__ = ("abilities", "place", "way")
+
+    def __init__(self, way: Way | None, place: str, abilities: tuple[Ability, ...]) -> None:
+        self.way = way
+        self.place = place
+        self.abilities = abilities
+
+    def __repr__(self) -> str:
+        return f"Availability({self.way!r}, {self.place!r}, {self.abilities!r})"
+
+    @property
+    def ok(self) -> bool:
+        return self.way is not None
+
+    @property
+    def network(self) -> bool:
+        """Whether a run can have a network of its own, or none."""
+        return any(ability.ok for ability in self.abilities if ability.name == "network")
+
+    @property
+    def why(self) -> str:
+        return "; ".join(f"{ability.name}: {ability.why}" for ability in self.abilities if not ability.ok)
+
+
+@cache
+def available() -> Availability:
+    """By the strongest way, in the first place, where all of it works; else by what came furthest."""
+    if sys.platform != "linux":
+        return Availability(None, "", (Ability("namespaces", ok=False, why="only Linux has them"),))
+    found = []
+    for place in _places():
+        for way in ways():
+            found.append(_judged(way, place, tried(way, place)))
+            if found[-1].ok and found[-1].network:
+                return found[-1]
+    return max(found, key=lambda one: (one.ok, sum(ability.ok for ability in one.abilities)))
+
+
+def _places() -> Iterator[str]:
+    yield temporary()
+    if os.access(_SHARED_MEMORY, os.W_OK | os.X_OK):
+        yield _SHARED_MEMORY
+
+
+def _judged(way: Way, place: str, abilities: tuple[Ability, ...]) -> Availability:
+    ok = all(ability.ok for ability in abilities if ability.name not in _OPTIONAL)
+    return Availability(way if ok else None, place, abilities)
+
+
+def tried(way: Way, place: str) -> tuple[Ability, ...]:
+    """One ability for each step, from a child that took them in a folder of its own."""
+    folder = f"{place}/tdd-probe.{os.urandom(8).hex()}"
+    os.mkdir(folder, 0o700)
+    try:
+        for name in ("root", "upper", "work"):
+            os.mkdir(f"{folder}/{name}")
+        said = _attempted(way, folder, "loopback")
+        if said[-1] != _DONE and said[-2:-1] == ["network"]:
+            refused = said[-1]
+            return _read(_attempted(way, folder, "host"), folder, refused)
+        return _read(said, folder)
+    finally:
+        clear(folder)
+        os.rmdir(folder)
+
+
+def _attempted(way: Way, folder: str, network: Network) -> list[str]:
+    """What the child said: each step as it came to it, then `done`, or what went wrong."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _confine_and_write(way, folder, network, writing)
+    os.close(writing)
+    with open(reading, encoding="utf-8", errors="replace") as lines:
+        said = lines.read().splitlines()
+    os.waitpid(child, 0)
+    return said or ["the attempt died"]
+
+
+def _confine_and_write(way: Way, folder: str, network: Network, writing: int) -> None:
+    def say(line: str) -> None:
+        os.write(writing, f"{line}\n".encode(errors="replace"))
+
+    try:
+        os.chdir("/")
+        enter(Confinement(f"{folder}/root", f"{folder}/upper", f"{folder}/work", network=network), way, say)
+        os.close(os.open(f"{folder}/{_INSIDE}", os.O_CREAT | os.O_WRONLY))
+        with suppress(OSError):
+            os.close(os.open(f"{folder}/{_OUTSIDE}", os.O_CREAT | os.O_WRONLY))
+        say(_DONE)
+    except BaseException as error:  # noqa: BLE001 - the parent is told
+        say(str(error) or type(error).__name__)
+    finally:
+        os._exit(0)
+
+
+def _read(said: Sequence[str], folder: str, network: str = "") -> tuple[Ability, ...]:
+    *reached, end = said
+    why = dict.fromkeys(STEPS, "not tried")
+    why |= dict.fromkeys(reached, "")
+    why["network"] = network or why["network"]
+    if end != _DONE:
+        why[reached[-1] if reached else STEPS[0]] = end
+    if os.path.exists(f"{folder}/{_INSIDE}"):
+        why["overlay"] = "what is written in it goes through"
+    if os.path.exists(f"{folder}/{_OUTSIDE}"):
+        why["read-only"] = "the rest of the system could be written"
+    return tuple(Ability(name, ok=not reason, why=reason) for name, reason in why.items())
+
 
 REFUSED = 126
 """The exit code of a child that could not be confined."""
@@ -45,7 +191,6 @@ def refusal(exit_code: int | None, output: bytes) -> str | None:
 
 
 def _way(confinement: Confinement) -> Way:
-    from verdigris.sandbox.probe import available
 
     possible = available()
     if possible.way is None:
@@ -74,3 +219,49 @@ class Confining:
         except BaseException as error:  # noqa: BLE001 - whatever it is, the program must not run
             os.write(2, REFUSAL + f"{step[-1]}: {error}\n".encode(errors="surrogateescape"))
             os._exit(REFUSED)
+
+
+_BOOT = "/proc/sys/kernel/random/boot_id"
+
+
+def remembered(note: str) -> Availability:
+    """By what the file `note` says of this very system and user, else by trying; only success is noted."""
+    system = _system()
+    try:
+        with open(note, encoding="utf-8", errors="surrogateescape") as file:
+            known, way, place, network = file.read().split("\0")
+    except (OSError, ValueError):
+        known = ""
+    if known == system and os.access(place, os.W_OK | os.X_OK):
+        for possible in ways():
+            if possible == way:
+                return Availability(possible, place, (Ability("network", ok=not network, why=network),))
+    found = available()
+    if found.way is not None:
+        network = "" if found.network else found.why
+        _write(note, f"{system}\0{found.way}\0{found.place}\0{network}")
+    return found
+
+
+def forget(note: str) -> None:
+    """What is remembered did not work."""
+    with suppress(OSError):
+        os.unlink(note)
+
+
+def _system() -> str:
+    try:
+        with open(_BOOT, encoding="ascii") as boot:
+            started = boot.read().strip()
+    except OSError:
+        started = ""
+    return f"{started} {os.uname().release} {os.geteuid()} {temporary()}"
+
+
+def _write(note: str, text: str) -> None:
+    """Only saves time: a disk that refuses it is no matter."""
+    fresh = f"{note}.{os.getpid()}"
+    with suppress(OSError):
+        with open(fresh, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+        os.replace(fresh, note)

@@ -1,20 +1,85 @@
-"""What a confined run may see and write: a value that the parent makes, and what must hold of it."""
+"""The network that a confined process sees: none, a loopback of its own, or the machine's."""
 
 # Plain calls, as between fork and exec, and names stay `str`:
-# ruff: noqa: PTH112
+# ruff: noqa: PTH103, PTH112, PTH114
 
 from __future__ import annotations
 
+import _socket  # a head start is confined before `socket` is loaded
+import fcntl
 import os
+import sys
 
 from verdigris.core.errors import HarnessError
+from verdigris.sandbox.mounts import bind, mount_overlay, opened, remove
+from verdigris.sandbox.syscalls import CLONE_NEWNET, unshare
 
-TYPE_CHECKING = False  # no `typing`, no `dataclasses`: a head start is confined before they are loaded
+TYPE_CHECKING = False  # `typing` takes long to load
+
 if TYPE_CHECKING:
     from typing import Any
 
-    from verdigris.sandbox.network import Network
     from verdigris.sandbox.opens import Opens
+
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Network = Literal["none", "loopback", "host"]
+else:
+    Network = str
+
+_SIOCSIFFLAGS = 0x8914
+_IFF_UP = 1
+_NAME, _REQUEST = 16, 40
+"""Bytes of an interface's name, and of a request about it."""
+
+
+def enter_network(network: Network) -> None:
+    if network == "host":
+        return
+    unshare(CLONE_NEWNET)
+    if network == "loopback":
+        control = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM | _socket.SOCK_CLOEXEC)
+        request = b"lo".ljust(_NAME, b"\0") + _IFF_UP.to_bytes(2, sys.byteorder)
+        fcntl.ioctl(control, _SIOCSIFFLAGS, request.ljust(_REQUEST, b"\0"))
+        control.close()
+
+
+class Besides:
+    """Opened before anything is mounted, and mounted when all else is."""
+
+    def __init__(self, confinement: Confinement) -> None:
+        self.root = confinement.root
+        self.placed = [(path, opened(folder)) for folder, path in confinement.placed]
+        self.shadows = [
+            (path, path == folder, opened(folder), opened(upper), opened(work))
+            for folder, path, upper, work in confinement.shadows
+        ]
+
+    def mount(self, *, user_namespace: bool) -> list[str]:
+        """The mount points, which stay writable."""
+        points = []
+        for path, folder in self.placed:
+            self._make(path)
+            bind(folder, path)
+            points.append(path)
+        for path, in_place, folder, upper, work in self.shadows:
+            self._make(path)
+            try:
+                mount_overlay(path, [folder], upper, work, user_namespace=user_namespace)
+            except OSError:
+                if in_place:
+                    continue  # it can be read, and tools that must write there say so
+                raise
+            points.append(path)
+        return points
+
+    def _make(self, path: str) -> None:
+        """What lies there in the worktree, such as a link that leads elsewhere, gives way."""
+        if inside(path, self.root) and not (os.path.isdir(path) and not os.path.islink(path)):
+            remove(path)
+        os.makedirs(path, exist_ok=True)
 
 
 class Confinement:

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import os
 
-from verdigris.sandbox.besides import Besides
-from verdigris.sandbox.capabilities import drop_all_but, kept
-from verdigris.sandbox.confinement import inside
-from verdigris.sandbox.mounts import points_below
-from verdigris.sandbox.namespaces import Mapper, Way, leave
-from verdigris.sandbox.network import enter_network
-from verdigris.sandbox.overlay import bind, mount_overlay, mount_tmpfs, opened, remove
+from verdigris.sandbox.confinement import Besides, enter_network, inside
+from verdigris.sandbox.mounts import bind, mount_overlay, mount_tmpfs, opened, points_below, remove, seal
 from verdigris.sandbox.places import make_devices, make_private
-from verdigris.sandbox.sealing import seal
 from verdigris.sandbox.syscalls import (
     ATTR_RDONLY,
     CLONE_NEWNS,
     CLONE_NEWUSER,
+    Mapper,
+    Way,
+    drop_all_but,
     join,
+    kept,
+    leave,
     set_mount_attributes,
     unshare,
 )

@@ -1,11 +1,21 @@
 """Opens a folder that is ours whatever mode a run gave it, and never by way of a link."""
 
 # Plain calls, as between fork and exec, and names stay `str`:
-# ruff: noqa: PTH101
+# Plain calls, as this is loaded before a head start:
+# ruff: noqa: PTH101, PTH102, PTH103, PTH106, PTH208
 
 from __future__ import annotations
 
+import fcntl
 import os
+
+from verdigris.sandbox.places import temporary
+
+TYPE_CHECKING = False  # `typing` takes long to load
+
+if TYPE_CHECKING:
+    from verdigris.sandbox.confinement import Confinement
+
 
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -24,3 +34,150 @@ def opened_anyway(name: str, parent: int | None = None) -> int:
         return os.open(name, os.O_RDONLY | _FOLDER, dir_fd=parent)
     finally:
         os.close(held)
+
+
+_DEEP = 100
+_ROUNDS = 20
+"""A process left over from the run may go on writing."""
+
+
+def discard(confinement: Confinement) -> None:
+    """`upper` and `work` themselves too; ones that are gone already are as good."""
+    for folder in (confinement.upper, confinement.work):
+        try:
+            clear(folder)
+            os.rmdir(folder)
+        except FileNotFoundError:
+            continue
+
+
+def clear(folder: str) -> None:
+    top = opened_anyway(folder)
+    try:
+        os.fchmod(top, 0o700)
+        for _ in range(_ROUNDS):
+            for name in os.listdir(top):
+                _remove(name, top, top, 0)
+            if not os.listdir(top):
+                return
+    finally:
+        os.close(top)
+
+
+def _remove(name: str, parent: int, top: int, depth: int) -> None:
+    """What lies very deep is brought to the top, to be met there again."""
+    try:
+        os.unlink(name, dir_fd=parent)
+    except FileNotFoundError:
+        return
+    except IsADirectoryError:
+        if depth == _DEEP:
+            os.rename(name, os.urandom(16).hex(), src_dir_fd=parent, dst_dir_fd=top)
+            return
+        folder = opened_anyway(name, parent)
+        try:
+            os.fchmod(folder, 0o700)
+            for inner in os.listdir(folder):
+                _remove(inner, folder, top, depth + 1)
+        finally:
+            os.close(folder)
+        os.rmdir(name, dir_fd=parent)
+
+
+PREFIX = "tdd-room."
+_OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_PARTS = ("upper", "work", "layer", "control")
+_SHARED, _OWN = "own", ("home", "tmp", "cache")
+
+
+class Folders:
+    """`upper` and `work` lie where an overlay may be; HOME and TMPDIR where programs may be executed."""
+
+    def __init__(self, place: str) -> None:
+        self._held: dict[str, int] = {}
+        try:
+            folder = self._made(place)
+            usual = temporary()
+            own = f"{folder if usual == place else self._made(usual)}/{_SHARED}"
+            for name in _PARTS:
+                os.mkdir(f"{folder}/{name}")
+            for name in _OWN:
+                os.makedirs(f"{own}/{name}")
+        except BaseException:
+            self.discard()
+            raise
+        self._top = folder
+        self.upper, self.work, self.layer, self.control = (f"{folder}/{name}" for name in _PARTS)
+        self.own = own
+        self.home, self.tmp, self.cache = (f"{own}/{name}" for name in _OWN)
+
+    def shadow(self) -> tuple[str, str]:
+        """Another pair like `upper` and `work`."""
+        made = f"{self._top}/{os.urandom(4).hex()}"
+        os.makedirs(f"{made}/upper")
+        os.mkdir(f"{made}/work")
+        return f"{made}/upper", f"{made}/work"
+
+    def discard(self) -> None:
+        """What a process left over from the run still fills stays, to be swept when that has ended."""
+        for folder, lock in self._held.items():
+            _remove_if_possible(folder)
+            os.close(lock)
+        for place in {os.path.dirname(folder) for folder in self._held}:  # noqa: PTH120
+            sweep(place)
+        self._held.clear()
+
+    def _made(self, place: str) -> str:
+        """Ours as long as we live: whoever gets the lock may clear the folder away."""
+        while True:
+            folder = f"{place}/{PREFIX}{os.urandom(6).hex()}"
+            os.mkdir(folder, 0o700)
+            lock = _locked(folder)
+            if lock is not None and os.path.isdir(folder):  # noqa: PTH112
+                self._held[folder] = lock
+                return folder
+            if lock is not None:
+                os.close(lock)
+
+
+def sweep(place: str) -> None:
+    """Rooms whose makers were killed."""
+    for name in os.listdir(place):
+        if not name.startswith(PREFIX):
+            continue
+        folder = f"{place}/{name}"
+        lock = _locked(folder)
+        if lock is not None:
+            if not _around_us(folder):
+                _remove_if_possible(folder)
+            os.close(lock)
+
+
+def _around_us(folder: str) -> bool:
+    """In a room its lock is not seen, since an overlay has locks of its own; what is mounted in it is."""
+    own = f"{folder}/{_SHARED}"
+    try:
+        return os.lstat(own).st_dev != os.lstat(folder).st_dev
+    except OSError:
+        return False
+
+
+def _locked(folder: str) -> int | None:
+    try:
+        held = os.open(folder, _OPEN_FOLDER)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(held)
+        return None
+    return held
+
+
+def _remove_if_possible(folder: str) -> None:
+    try:
+        clear(folder)
+        os.rmdir(folder)
+    except OSError:
+        return

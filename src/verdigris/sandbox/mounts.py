@@ -1,13 +1,31 @@
 """The mounts that this process sees, as the kernel lists them."""
 
 # Plain calls, as between fork and exec, and names stay `str`:
-# ruff: noqa: PTH123
+# ruff: noqa: PTH106, PTH108, PTH112, PTH114, PTH123, PTH208
 
 from __future__ import annotations
 
+import errno
 import os
 
 from verdigris.sandbox import syscalls
+from verdigris.sandbox.syscalls import (
+    ATTR_NODEV,
+    ATTR_RDONLY,
+    MS_BIND,
+    MS_NODEV,
+    MS_RDONLY,
+    MS_REC,
+    MS_REMOUNT,
+    mount,
+    set_mount_attributes,
+)
+
+TYPE_CHECKING = False  # `typing` takes long to load
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
 
 _FLAGS = {
     "ro": syscalls.MS_RDONLY,
@@ -52,3 +70,64 @@ def _unescaped(name: bytes) -> bytes:
     """Blanks, line ends and backslashes stand as three octal digits after a backslash."""
     first, *rest = name.split(b"\\")
     return first + b"".join(bytes([int(part[:3], 8)]) + part[3:] for part in rest)
+
+
+def opened(path: str) -> int:
+    """A hold on what is at a path now, whatever is mounted over it later; gone at the exec."""
+    return os.open(path, os.O_PATH | os.O_CLOEXEC)
+
+
+def held(fd: int) -> str:
+    """By descriptor: a name of any bytes needs no escaping, and no later mount comes between."""
+    return f"/proc/self/fd/{fd}"
+
+
+def mount_overlay(target: str, lower: Sequence[int], upper: int, work: int, *, user_namespace: bool) -> None:
+    layers = ":".join(map(held, lower))
+    options = f"lowerdir={layers},upperdir={held(upper)},workdir={held(work)}"
+    if user_namespace:
+        options += ",userxattr"
+    mount("overlay", target, "overlay", 0, options)
+
+
+def bind(source: int, target: str) -> None:
+    mount(held(source), target, None, MS_BIND | MS_REC)
+
+
+def mount_tmpfs(target: str, mode: int) -> None:
+    mount("tmpfs", target, "tmpfs", 0, f"mode={mode:o}")
+
+
+def remove(path: str) -> None:
+    """Whatever is there, without following a link; a path that is not there is as good."""
+    try:
+        if os.path.isdir(path) and not os.path.islink(path):
+            for name in os.listdir(path):
+                remove(f"{path}/{name}")
+            os.rmdir(path)
+        else:
+            os.unlink(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+
+
+def seal(writable: Collection[str], devices: Collection[str]) -> None:
+    try:
+        set_mount_attributes("/", put=ATTR_RDONLY | ATTR_NODEV, recursive=True)
+    except OSError as error:
+        if error.errno != errno.ENOSYS:
+            raise
+        seal_one_by_one(writable, devices)
+        return
+    for point in writable:
+        set_mount_attributes(point, take=ATTR_RDONLY)
+    for point in devices:
+        set_mount_attributes(point, take=ATTR_NODEV)
+
+
+def seal_one_by_one(writable: Collection[str], devices: Collection[str]) -> None:
+    """Before Linux 5.12. Only the last mount on a point can be reached, by us as by who is confined."""
+    flags = {found.point: found.flags for found in listed()}
+    for point, had in flags.items():
+        wanted = had | (0 if point in writable else MS_RDONLY) | (0 if point in devices else MS_NODEV)
+        mount(None, point, None, MS_REMOUNT | MS_BIND | wanted)

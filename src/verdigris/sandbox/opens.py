@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 
-from verdigris.core.toolfolders import CACHES, ENVIRONMENTS, FILLED, NODE_MODULES
+from verdigris.core.paths import CACHES, ENVIRONMENTS, FILLED, NODE_MODULES
 from verdigris.sandbox.syscalls import inotify, watch_folder
 
 TYPE_CHECKING = False  # see confinement.py

@@ -9,7 +9,7 @@ import errno
 import os
 
 from verdigris.sandbox.confinement import Confinement, inside
-from verdigris.sandbox.overlay import bind, held, mount_overlay, mount_tmpfs, opened
+from verdigris.sandbox.mounts import bind, held, mount_overlay, mount_tmpfs, opened
 from verdigris.sandbox.syscalls import mount
 
 TYPE_CHECKING = False  # see confinement.py

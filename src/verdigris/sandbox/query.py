@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris import sandbox
-from verdigris.sandbox.foldersx import Folders
+from verdigris.sandbox.folders import Folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -1,15 +1,21 @@
 """The Linux calls that Python has no name for; each raises the OSError that the kernel gave."""
 
+# Plain calls, as between fork and exec, and names stay `str`:
+# ruff: noqa: PTH123
+
 from __future__ import annotations
 
 import errno
 import os
 import sys
 from _ctypes import FUNCFLAG_CDECL, FUNCFLAG_USE_ERRNO, CFuncPtr, _SimpleCData, dlopen, dlsym, get_errno
+from itertools import count
 
-TYPE_CHECKING = False  # see confinement.py; `ctypes` costs more than `_ctypes` and all that is done with it
+TYPE_CHECKING = False  # `typing` takes long to load
+
 if TYPE_CHECKING:
     from typing import Any
+
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWIPC = 0x08000000
@@ -123,3 +129,138 @@ def _returned(name: str, *words: Any, path: str | None = None) -> int:
         number = get_errno() or errno.EINVAL
         raise OSError(number, os.strerror(number), path)
     return answer
+
+
+CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETGID, SETUID, NET_BIND_SERVICE = 0, 1, 3, 4, 5, 6, 7, 10
+
+_FILES = frozenset({CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, NET_BIND_SERVICE})
+_IDS = frozenset({SETGID, SETUID})
+
+
+def kept(*, user_namespace: bool) -> frozenset[int]:
+    """DAC_READ_SEARCH is not among them: with it files are opened by handle, past what masks them.
+
+    Without a user namespace, to become another user is to look into that user's processes outside.
+    """
+    if os.geteuid() != 0:
+        return frozenset()
+    return _FILES | _IDS if user_namespace else _FILES
+
+
+def drop_all_but(keep: frozenset[int]) -> None:
+    """For good: `no_new_privs`, and out of the set that any later program could get them from."""
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
+    for capability in count():
+        if capability in keep:
+            continue
+        try:
+            prctl(PR_CAPBSET_DROP, capability)
+        except OSError as error:
+            if error.errno == errno.EINVAL:
+                break
+            raise
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
+    set_capabilities(sum(1 << capability for capability in keep & _permitted()))
+
+
+def _permitted() -> frozenset[int]:
+    with open("/proc/self/status", encoding="utf-8", errors="replace") as status:
+        bits = next(int(line.split()[1], 16) for line in status if line.startswith("CapPrm:"))
+    return frozenset(n for n in range(bits.bit_length()) if bits >> n & 1)
+
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Way = Literal["mapped", "own", "plain"]
+else:
+    Way = str
+"""`own`: a user namespace that has the caller's ids only. As root also `mapped`: the mounts are made first,
+then a user namespace that has every id as itself; and `plain`: none, where none can be made."""
+
+IDS = {"uid_map": os.geteuid, "gid_map": os.getegid}
+
+
+def ways() -> tuple[Way, ...]:
+    """Those worth trying, the strongest first.
+
+    A user namespace also as root: what runs in it may not look into a process outside, or into another
+    confined one, by `ptrace` or `/proc/PID`, whatever capabilities either has. Its mounts are locked besides.
+    """
+    return ("mapped", "own", "plain") if os.geteuid() == 0 else ("own",)
+
+
+def leave(*, own_ids: bool, ipc: bool = True) -> None:
+    """Into namespaces of our own, where no mount reaches the one we came from."""
+    apart = CLONE_NEWNS | (CLONE_NEWIPC if ipc else 0)
+    if own_ids:
+        maps = {name: f"{mine()} {mine()} 1" for name, mine in IDS.items()}
+        unshare(CLONE_NEWUSER | apart)
+        _write("/proc/self/setgroups", "deny")
+        for name, line in maps.items():
+            _write(f"/proc/self/{name}", line)
+    else:
+        unshare(apart)
+    mount(None, "/", None, MS_REC | MS_PRIVATE)
+
+
+class Mapper:
+    """A process that stays outside: only such a one may give a user namespace more ids than its maker's."""
+
+    def __init__(self, below: int | None = None) -> None:
+        """`below` is a descriptor of the user namespace in which ours is made, where it is not this one."""
+        self.below = below
+        subject = os.getpid()
+        maps = {name: same(name) for name in IDS}
+        wait, self.go = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(self.go)
+            _map_when_told(subject, maps, wait, below)
+        os.close(wait)
+
+    def enter(self) -> None:
+        """With this process into a user namespace, with mounts that nobody in it can undo."""
+        try:
+            if self.below is None:
+                unshare(CLONE_NEWUSER | CLONE_NEWNS)
+            else:
+                join(self.below, CLONE_NEWUSER)
+                unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC)
+            os.write(self.go, b".")
+        finally:
+            os.close(self.go)
+            _, status = os.waitpid(self.pid, 0)
+        if status != 0:
+            number = os.waitstatus_to_exitcode(status)
+            raise OSError(number, f"its ids could not be set: {os.strerror(number)}")
+
+
+def same(name: str) -> str:
+    """Every id that we have, as itself; we may be in a namespace already that lacks some."""
+    with open(f"/proc/self/{name}", encoding="ascii") as mapped:
+        extents = [line.split() for line in mapped]
+    return "\n".join(f"{first} {first} {count}" for first, _, count in extents)
+
+
+def _map_when_told(subject: int, maps: dict[str, str], wait: int, below: int | None) -> None:
+    code = 1
+    try:
+        if os.read(wait, 1):
+            if below is not None:
+                join(below, CLONE_NEWUSER)
+            for name, lines in maps.items():
+                _write(f"/proc/{subject}/{name}", lines)
+            code = 0
+    except OSError as error:
+        code = error.errno or 1
+    finally:
+        os._exit(code)
+
+
+def _write(path: str, text: str) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(fd, text.encode())
+    finally:
+        os.close(fd)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import stat
 
-from verdigris.core.pathclass import PathClass
-from verdigris.languages.foldertree import walk
+from verdigris.core.paths import PathClass
+from verdigris.languages.folders import walk_tree
 from verdigris.sandbox.folders import opened_anyway
 
 TYPE_CHECKING = False  # see confinement.py
@@ -114,7 +114,7 @@ def _files(layer: str, path: str) -> Iterator[str]:
         if os.path.lexists(f"{layer}/{path}"):
             yield path
         return
-    for folder, _, files in walk(f"{layer}/{path}"):
+    for folder, _, files in walk_tree(f"{layer}/{path}"):
         for name in files:
             yield f"{folder}/{name}"[len(layer) + 1 :]
 

@@ -7,22 +7,21 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
-from verdigris.core.classify import Classes
-from verdigris.core.codec import from_json
 from verdigris.core.errors import StorageError, UserError
 from verdigris.core.events import Event, Ground, SwitchedOff, SwitchedOn, Unconfigured
 from verdigris.core.languages import RUST, language_of
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import Classes, PathClass
+from verdigris.core.records import from_json
 from verdigris.core.settings import Settings, Stack
 from verdigris.core.state import Phase
 from verdigris.core.value import value
 from verdigris.execution.resident.resident import stop
-from verdigris.setup.detect import detect
+from verdigris.setup.detection import detect
 from verdigris.storage.config import load, render
 from verdigris.storage.project import CONFIG, Project, configured_event, drafts, open_log, open_project
 from verdigris.storage.repository import Repository, find_repository, head
 from verdigris.turns.claim import following
-from verdigris.turns.recovery import recover
+from verdigris.turns.operation import recover
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,6 +8,7 @@ system's unread; what does need the filters is asked apart.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,10 +19,11 @@ from verdigris.core.value import value
 from verdigris.sandbox.query import NOTE, apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from verdigris.storage.repository import Repository
+
 
 QUIET = {
     "LC_ALL": "C",
@@ -159,3 +161,122 @@ def null_split(output: bytes) -> list[str]:
 
 def _scrubbed() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+
+
+REDIRECTING = frozenset(
+    {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"}
+)
+"""Variables that would move another repository than the one that is looked at afterwards."""
+_REDIRECTING = REDIRECTING | {"GIT_REFLOG_ACTION", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_PREFIX"}
+
+
+@value
+class Said:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def ok(self) -> bool:
+        return self.code == 0
+
+    @property
+    def text(self) -> str:
+        """All that it printed, for a person."""
+        return "\n".join(part for part in (self.out.strip(), self.err.strip()) if part)
+
+
+def git(
+    root: Path,
+    *arguments: str,
+    stdin: str = "",
+    env: Mapping[str, str] | None = None,
+    hidden: Collection[str] = (),
+    held: int | None = None,
+) -> Said:
+    """`hidden` variables are not handed on; `held` is a lock that git goes on holding if we are killed."""
+    kept = {
+        name: text for name, text in os.environ.items() if name not in _REDIRECTING and name not in hidden
+    }
+    quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "GIT_LITERAL_PATHSPECS": "1"}
+    try:
+        done = subprocess.run(
+            [program(kept), *arguments],
+            cwd=root,
+            env={**kept, **quiet, **(env or {})},
+            input=os.fsencode(stdin),
+            capture_output=True,
+            check=False,
+            pass_fds=() if held is None else (held,),
+        )
+    except FileNotFoundError:
+        raise not_started(root) from None
+    return Said(done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr))
+
+
+def asked(root: Path, *arguments: str) -> str:
+    """What git says, without the last line's end; that it does not is an error."""
+    said = git(root, *arguments)
+    if not said.ok:
+        raise StorageError(
+            f"`git {' '.join(arguments)}` failed: {said.err.strip()}",
+            hint="`tdd doctor` checks the repository",
+        )
+    return said.out.removesuffix("\n")
+
+
+LONG = ("--exec", "--upload-pack", "--receive-pack")
+STRATEGIES = frozenset({"ort", "recursive", "resolve", "octopus", "ours", "subtree"})
+"""Any other is a program `git-merge-NAME`."""
+_MERGING = frozenset({"merge", "pull", "rebase"})
+_EXEC = re.compile(r"-[A-Za-z]*x.*", re.DOTALL)
+_TRANSPORT = re.compile(r"[A-Za-z0-9+.-]+::.*", re.DOTALL)
+_TODO = re.compile(r"^\s*(?:exec|x)\s", re.MULTILINE)
+KEPT = ("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSH", "GIT_ASKPASS", "GIT_TERMINAL_PROMPT", "GIT_CONFIG_GLOBAL")
+
+
+def starting_word(argv: Sequence[str]) -> str | None:
+    """The first word that names a program to start; git takes a beginning of a long option for the whole."""
+    verb, *words = argv
+    for before, word in zip(("", *words), words, strict=False):
+        name = word.partition("=")[0]
+        if name.startswith("--") and name != "--" and any(option.startswith(name) for option in LONG):
+            return word
+        if verb == "rebase" and _EXEC.fullmatch(word):
+            return word
+        if _TRANSPORT.fullmatch(word):
+            return word
+        if verb in _MERGING and (strategy := _strategy(before, word)) and strategy not in STRATEGIES:
+            return word
+    return None
+
+
+def _strategy(before: str, word: str) -> str | None:
+    if before in {"-s", "--strategy"}:
+        return word
+    for prefix in ("--strategy=", "-s"):
+        if word.startswith(prefix) and word != "-s":
+            return word.removeprefix(prefix)
+    return None
+
+
+def has_exec(todo: str) -> bool:
+    """Whether the list of a rebase's steps, which lies in a folder that an agent writes, starts a program."""
+    return _TODO.search(todo) is not None
+
+
+def plain_environment(environment: Mapping[str, str], programs: Iterable[str]) -> dict[str, str]:
+    """Who commits and how a server is reached stay; whatever else steers git does not. `programs` is PATH."""
+    kept = {
+        name: value
+        for name, value in environment.items()
+        if not name.startswith("GIT_") or name.startswith(KEPT)
+    }
+    steered = {"core.hooksPath": "/dev/null", "core.fsmonitor": "false", "protocol.ext.allow": "never"}
+    for number, (key, setting) in enumerate(steered.items()):
+        kept |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": setting}
+    return kept | {
+        "PATH": ":".join(programs),
+        "GIT_CONFIG_COUNT": str(len(steered)),
+        "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
+    }

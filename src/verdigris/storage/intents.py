@@ -25,10 +25,10 @@ HOMES = (
     "verdigris.turns.aside",
     "verdigris.turns.commit",
     "verdigris.turns.formatting",
-    "verdigris.turns.gitwhole",
+    "verdigris.turns.rollback",
     "verdigris.turns.holdout",
-    "verdigris.execution.proving",
-    "verdigris.turns.putback",
+    "verdigris.execution.tree_stability",
+    "verdigris.turns.rollback",
     "verdigris.turns.sync",
 )
 """Modules of ours that register intents; they are loaded only when one is open."""

@@ -11,12 +11,10 @@ import os
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
-from verdigris.core.change import LINK
-from verdigris.core.classify import class_of_folder
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import LINK, PathClass, class_of_folder
 from verdigris.core.value import value
-from verdigris.languages.foldertree import walk
-from verdigris.storage.snapshots.installed import Installed
+from verdigris.languages.folders import walk_tree
+from verdigris.storage.snapshots.scan import Installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -93,7 +91,7 @@ def _class_behind(path: str, target: str, classify: Callable[[str], PathClass]) 
         return classify(path)
     classes = {PathClass.OTHER}
     seen = 0
-    for folder, _, names in walk(target):
+    for folder, _, names in walk_tree(target):
         prefix = path + folder[len(target) :]
         classes.update(classify(f"{prefix}/{name}") for name in names)
         seen += len(names)

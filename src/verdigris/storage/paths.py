@@ -6,16 +6,15 @@ import os
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
-from verdigris.core.classify import classify
 from verdigris.core.errors import UserError
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass, classify
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from verdigris.core.classify import Classes
+    from verdigris.core.paths import Classes
 
 _ORDER = tuple(PathClass)
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from verdigris.core.classify import Classes, classify, with_frozen
-from verdigris.core.codec import from_json, to_json
 from verdigris.core.errors import NotConfigured, StorageError
 from verdigris.core.events import Configured, Event, encode
 from verdigris.core.fold import StateFolding
+from verdigris.core.paths import Classes, classify, with_frozen
+from verdigris.core.records import from_json, to_json
 from verdigris.core.settings import Settings
 from verdigris.core.state import Configuration
 from verdigris.storage.lock import locked
@@ -21,13 +21,14 @@ from verdigris.storage.repository import Repository, find_repository, head
 from verdigris.storage.snapshots import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from verdigris.core.actions import Actor
-    from verdigris.core.pathclass import PathClass
-    from verdigris.core.record import Record
+    from verdigris.core.paths import PathClass
+    from verdigris.core.records import Record
     from verdigris.core.state import State, WorktreeState
+
 
 CONFIG = "tdd.yaml"
 
@@ -147,3 +148,17 @@ def _reconfigured(
     with suppress(StorageError):
         log.append(drafts(repo, actor, event))
     return Configuration(event.tdd_yaml, event.settings, event.classes)
+
+
+def text_of(project: Project, path: str) -> str | None:
+    """A file of the worktree; None when it cannot be read."""
+    try:
+        return (project.root / path).read_text("utf-8", "surrogateescape")
+    except OSError:
+        return None
+
+
+def texts_at(project: Project, tree: str, paths: Iterable[str]) -> dict[str, str]:
+    """Those of `paths` that the tree has."""
+    contents = project.workspace.read_many(tree, list(paths))
+    return {p: data.decode("utf-8", "surrogateescape") for p, data in contents.items() if data is not None}

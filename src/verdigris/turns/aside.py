@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference, unclaimed
 from verdigris.core.actions import Deny, Do
-from verdigris.core.change import LINK
 from verdigris.core.errors import UserError
-from verdigris.core.events import LayingAside, Restored, Restoring, Reverted
-from verdigris.core.pathclass import PathClass
+from verdigris.core.events import Event, LayingAside, RefactorEnded, Restored, Restoring, Reverted
+from verdigris.core.paths import LINK, PathClass
 from verdigris.core.policy import decide
 from verdigris.core.state import Phase
 from verdigris.core.turn_events import laying_aside
-from verdigris.languages.reading import beyond_stubs
+from verdigris.core.value import value
+from verdigris.languages.registry import beyond_stubs
 from verdigris.storage.intents import finishes
 from verdigris.storage.snapshots.restoration import list_displaced
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from verdigris.core.state import LaidAside, WorktreeState
     from verdigris.storage.project import Project
 
@@ -142,3 +144,42 @@ def finish_laying_aside(project: Project, intent: LayingAside) -> str:
 def finish_restoring(project: Project, intent: Restoring) -> str:
     carry_out_restore(project, intent)
     return f"finished restoring {intent.aside}"
+
+
+def lay_back(project: Project, tree: str, why: str) -> tuple[str, ...]:
+    """The paths that were set aside; nobody's verdict, so nobody's strike."""
+    with operation(project) as state:
+        now = project.workspace.snapshot()
+        paths = tuple(change.path for change in project.workspace.changes(tree, now)) if tree != now else ()
+        if not paths and state.turn is None and state.refactor is None:
+            return ()
+        intent = laying_aside(
+            state, paths=paths, edited=now, start=tree, why=why, test_ids=tuple(state.claims)
+        )
+        aborted: list[Event] = []
+        if state.phase is Phase.REFACTOR and state.refactor is not None:
+            aborted = [RefactorEnded(verdict="aborted", tree=state.refactor.tree)]
+        project.record(*aborted, intent, sync=True)
+        carry_out(project, intent)
+        return paths
+
+
+@value
+class Kept:
+    path: str
+    blob: str
+    seq: int
+    """The event that tells of it."""
+    ts: int
+
+
+def kept(project: Project, path: str | None = None) -> Iterator[Kept]:
+    """Of this worktree; all, or those of one path."""
+    for record in project.log.records(reverse=True):
+        told = record.data.get("displaced")
+        if record.worktree != project.repo.worktree or not isinstance(told, list | tuple):
+            continue
+        for each in told:
+            name, _, blob = each.rpartition(" ")
+            if path in {None, name}:
+                yield Kept(name, blob, record.seq, record.ts)

@@ -9,19 +9,15 @@ from verdigris.checks.acceptance import Answers, question_turn
 from verdigris.checks.evidence import rewritten_oracle, run_events, suite_event, suite_names, test_events
 from verdigris.checks.observation import difference, source_roots
 from verdigris.core.report import Ended, Status, TestReport
-from verdigris.core.testids import split_id
+from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.core.verdict import Before, Tool, regressions
-from verdigris.execution.commands import run_tool
-from verdigris.execution.execution import collect, execute, execute_suite, time_limit
-from verdigris.execution.proving import on_start_tree
-from verdigris.execution.room.held import beside, held
-from verdigris.execution.standing import standing, stirred
+from verdigris.execution.room.opening import beside, held
+from verdigris.execution.test_run import collect, execute, execute_suite, run_tool, time_limit
 from verdigris.execution.test_selection import baseline_ids
-from verdigris.languages.revising import given_up
-from verdigris.languages.testreading import still_written
-from verdigris.storage.project import CONFIG
-from verdigris.storage.texts import texts_at
+from verdigris.execution.tree_stability import on_start_tree, standing, stirred
+from verdigris.languages.tests import given_up, still_written
+from verdigris.storage.project import CONFIG, texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -8,25 +8,23 @@ import time
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
-from verdigris.checks.fileuse import reads_of
+from verdigris.checks.file_use import reads_of
 from verdigris.checks.foundation import prepare
 from verdigris.checks.observation import difference, unclaimed
 from verdigris.checks.shared_oracle import shared_by
 from verdigris.checks.weakening import lost
 from verdigris.core.actions import ClaimTest, Deny, Target
 from verdigris.core.events import Denied
-from verdigris.core.implied import implied_claim
-from verdigris.core.pathclass import PathClass
-from verdigris.core.policy import decide, next_after, next_move, next_red
-from verdigris.core.reds import named_reds
+from verdigris.core.paths import PathClass
+from verdigris.core.policy import covers, decide, next_after, next_move, next_red
+from verdigris.core.reds import implied_claim, named_reds
 from verdigris.core.report import Status
 from verdigris.core.state import Phase
-from verdigris.core.targets import covers
-from verdigris.core.testids import nearest, split_id
+from verdigris.core.test_ids import nearest, split_id
 from verdigris.core.turn_events import claim_events
 from verdigris.core.value import value
-from verdigris.storage.callers import at_work
 from verdigris.storage.links import links_out, refuse
+from verdigris.storage.open_calls import at_work
 from verdigris.storage.paths import canonical
 from verdigris.storage.repository import in_progress
 from verdigris.turns.aside import lay_on

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import look
 from verdigris.core.events import Committed, Committing, NotCommitted
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.value import value
+from verdigris.storage.git import Said, git
 from verdigris.storage.intents import finishes
 from verdigris.storage.lock import locked
 from verdigris.storage.repository import head
-from verdigris.storage.usersgit import Said, git
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
-from verdigris.core.change import EXECUTABLE, FILE
 from verdigris.core.events import Formatted, Formatting
-from verdigris.execution.commands import run_tool_in
+from verdigris.core.paths import EXECUTABLE, FILE
 from verdigris.execution.room.layers import Layer
 from verdigris.execution.room.opening import possible, room
+from verdigris.execution.test_run import run_tool_in
 from verdigris.storage.intents import finishes
 from verdigris.storage.snapshots.restoration import list_displaced
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.checks.withholding import with_held_out
+from verdigris.checks.held_out import with_held_out
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import UserError
 from verdigris.core.events import HeldOut, HoldingOut, Released, Releasing
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.storage.intents import finishes
 from verdigris.storage.paths import canonical
-from verdigris.storage.snapshots.committed import listing
+from verdigris.storage.snapshots.head_moves import listing
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:

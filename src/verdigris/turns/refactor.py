@@ -18,7 +18,7 @@ from verdigris.checks.evidence import (
     suite_names,
     test_events,
 )
-from verdigris.checks.fileuse import objections_of
+from verdigris.checks.file_use import objections_of
 from verdigris.checks.foundation import changed, prepare
 from verdigris.checks.observation import difference, source_roots, unclaimed
 from verdigris.checks.source_tests import test_texts
@@ -26,25 +26,21 @@ from verdigris.checks.survivors import survivors
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import RefactorBegun, RefactorEnded, Repair, Violation
-from verdigris.core.footer import footer
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
-from verdigris.core.refactoring import Restructured, judge_refactor
 from verdigris.core.report import Status, TestReport
 from verdigris.core.turn_events import laying_aside
 from verdigris.core.value import value
-from verdigris.core.verdict import STRIKES, Kind, Verdict, judge_answers
-from verdigris.execution.commands import run_tool
-from verdigris.execution.execution import execute_suite, time_limit
-from verdigris.execution.room.held import held
-from verdigris.execution.standing import standing, stirred
+from verdigris.core.verdict import STRIKES, Kind, Restructured, Verdict, footer, judge_answers, judge_refactor
+from verdigris.execution.room.opening import held
+from verdigris.execution.test_run import execute_suite, run_tool, time_limit
+from verdigris.execution.tree_stability import standing, stirred
 from verdigris.languages.python.assertions import kept
-from verdigris.languages.python.lines import added_lines
-from verdigris.languages.revising import given_up, without
-from verdigris.languages.testreading import TestReader
+from verdigris.languages.python.syntax import added_lines
+from verdigris.languages.tests import TestReader, given_up, without
 from verdigris.storage.links import links_out, refuse
+from verdigris.storage.project import texts_at
 from verdigris.storage.repository import in_progress
-from verdigris.storage.texts import texts_at
 from verdigris.turns import aside
 from verdigris.turns.claim import following as next_here
 from verdigris.turns.operation import operation

@@ -6,17 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.checks.evidence import about_the_run
-from verdigris.checks.fileuse import objections_of
+from verdigris.checks.file_use import objections_of
 from verdigris.checks.foundation import undermined
 from verdigris.checks.observation import difference
 from verdigris.checks.source_tests import home_of
 from verdigris.core.actions import Allow, Deny, Do, FileWrite, Write
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import Repair, Settled, Violation
-from verdigris.core.footer import footer
-from verdigris.core.pathclass import PathClass
-from verdigris.core.policy import decide
-from verdigris.core.targets import apart
+from verdigris.core.paths import PathClass
+from verdigris.core.policy import apart, decide
 from verdigris.core.turn_events import (
     accepted_events,
     joining_events,
@@ -25,7 +23,7 @@ from verdigris.core.turn_events import (
     struck_out,
 )
 from verdigris.core.value import value
-from verdigris.core.verdict import Kind, Verdict, judge
+from verdigris.core.verdict import Kind, Verdict, footer, judge
 from verdigris.storage.links import explain, links_out, remedy
 from verdigris.storage.repository import in_progress
 from verdigris.turns import aside
@@ -33,7 +31,7 @@ from verdigris.turns.candidate_run import Trial, try_candidate
 from verdigris.turns.claim import following as next_here
 from verdigris.turns.formatting import format_edits
 from verdigris.turns.operation import operation
-from verdigris.turns.putback import AGENT, put_back
+from verdigris.turns.rollback import AGENT, put_back
 
 if TYPE_CHECKING:
     from verdigris.checks.observation import Difference

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Deny
 from verdigris.core.errors import ConfigError, ToolMissing, UserError
 from verdigris.core.languages import GO, NODE, PYTHON, RUST, language_of
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.redness import judge_collect_error
-from verdigris.core.testids import split_id
+from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.test_selection import resolve
-from verdigris.languages.reading import is_read
+from verdigris.languages.registry import is_read
 from verdigris.turns.write import write
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from verdigris.core.events import TestRun
     from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
-    from verdigris.languages.missing_names import Stub
+    from verdigris.languages.stubs import Stub
     from verdigris.storage.project import Project
 
 UNDECLARED = frozenset({"import", "build", "missing-name"})

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks import foundation
 from verdigris.checks.observation import brought_by, difference, lost_reds, unclaimed
-from verdigris.checks.unproven import describe
+from verdigris.checks.unproven_commits import describe
 from verdigris.core.errors import NotARepository, StorageError, ToolMissing, UserError
 from verdigris.core.policy import next_move
 from verdigris.core.state import Phase
 from verdigris.core.value import value
 from verdigris.storage.lock import locked
 from verdigris.storage.repository import Head, head, in_progress
-from verdigris.storage.snapshots import moves
+from verdigris.storage.snapshots import head_moves
 from verdigris.turns.claim import following
-from verdigris.turns.recovery import recover
-from verdigris.turns.tripwire.memory import recall
+from verdigris.turns.operation import recover
+from verdigris.turns.tripwire.watch import recall
 
 if TYPE_CHECKING:
     from verdigris.core.actions import Unclaimed
@@ -109,5 +109,5 @@ def _brought(project: Project, state: WorktreeState) -> frozenset[str] | None:
     """What came with a move of HEAD that no command has seen yet; None where there was none."""
     if state.head is None:
         return None
-    move = moves.move_since(project.repo, Head(state.head.on, state.head.commit))
+    move = head_moves.move_since(project.repo, Head(state.head.on, state.head.commit))
     return brought_by(project, state, move) if move.kind == "moved" else None

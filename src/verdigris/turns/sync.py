@@ -8,30 +8,28 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris.checks.observation import look
-from verdigris.checks.unearned import unearned
+from verdigris.checks.unproven_commits import unearned
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import UserError
 from verdigris.core.events import Synced, Syncing
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.state import Phase
 from verdigris.core.value import value
-from verdigris.storage.git import not_started, program, users_git
+from verdigris.storage.git import REDIRECTING, not_started, program, users_git
 from verdigris.storage.intents import finishes
 from verdigris.storage.repository import in_progress
 from verdigris.storage.snapshots import trees
-from verdigris.storage.usersgit import REDIRECTING
-from verdigris.turns.gitwhole import move_back, place
 from verdigris.turns.operation import operation
-from verdigris.turns.putback import AGENT
-from verdigris.turns.tripwire.memory import moved_rightly
+from verdigris.turns.rollback import AGENT, move_back, place
+from verdigris.turns.tripwire.watch import moved_rightly
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
-    from verdigris.turns.gitwhole import Place
+    from verdigris.turns.rollback import Place
 
 BACK = "HEAD, index and files are as before."
 MOVES = ("switch", "checkout", "pull", "merge", "rebase", "stash", "revert", "cherry-pick", "reset", "fetch")

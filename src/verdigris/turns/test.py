@@ -8,25 +8,23 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.checks.evidence import run_events, suite_event, suite_names, test_events, violations
-from verdigris.checks.fileuse import out_of_sight
+from verdigris.checks.file_use import out_of_sight
 from verdigris.checks.observation import difference
 from verdigris.core.errors import UnknownTest
 from verdigris.core.events import Event, Resumed, TestRun
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.needs import Need, needs
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.reds import covers_test, ended_reds
-from verdigris.core.report import Ended, Status, TestReport
-from verdigris.core.shown import typed
+from verdigris.core.report import Ended, Status, TestReport, holds_tests, unseen_files
 from verdigris.core.state import Phase
-from verdigris.core.suite import holds_tests, unseen_files
-from verdigris.core.testids import nearest, split_id
+from verdigris.core.test_ids import nearest, split_id, typed
 from verdigris.core.value import value
-from verdigris.execution.execution import execute, execute_suite
-from verdigris.execution.standing import standing, stirred
+from verdigris.execution.test_run import execute, execute_suite
 from verdigris.execution.test_selection import baseline_ids, resolve
+from verdigris.execution.tree_stability import standing, stirred
 from verdigris.runners.commands import IN_PYTHON
-from verdigris.storage.texts import text_of
+from verdigris.storage.project import text_of
 from verdigris.turns.claim import following
 from verdigris.turns.operation import operation
 from verdigris.turns.test_bug import closed_bugs
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.state import Turn, WorktreeState
-    from verdigris.languages.missing_names import Stub
+    from verdigris.languages.stubs import Stub
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 
@@ -242,7 +240,7 @@ def _resume(
     project: Project, state: WorktreeState, turn: Turn, tree: str, progress: Progress | None
 ) -> Tested:
     """HEAD moved under the turn: its reds are proven again on the new start, without the turn's edits."""
-    from verdigris.execution.proving import on_start_tree
+    from verdigris.execution.tree_stability import on_start_tree
 
     edits = difference(project, turn.tree, tree)
     paths = tuple(c.path for c in (*edits.source, *edits.other))

@@ -9,18 +9,18 @@ from verdigris.checks.source_tests import on_disk, only_for_tests
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import UserError
 from verdigris.core.events import Event, LayingAside, TestBug, TestBugClosed
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.state import Phase
-from verdigris.core.testids import split_id
+from verdigris.core.test_ids import split_id
 from verdigris.core.turn_events import laying_aside
 from verdigris.core.value import value
 from verdigris.execution.test_selection import baseline_ids
-from verdigris.languages.oraclepart import holds_tests
-from verdigris.languages.rust.rusttests import is_test_line
-from verdigris.languages.testlines import find_test_at, is_made_by, text_of_test, written_tests
+from verdigris.languages.runner_keys import holds_tests
+from verdigris.languages.rust.test_regions import is_test_line
+from verdigris.languages.tests import find_test_at, is_made_by, text_of_test, written_tests
 from verdigris.storage.paths import canonical
-from verdigris.storage.texts import text_of, texts_at
+from verdigris.storage.project import text_of, texts_at
 from verdigris.turns import aside
 from verdigris.turns.operation import operation
 

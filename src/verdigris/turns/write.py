@@ -7,16 +7,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from verdigris.checks.source_edits import more_than_stubs
 from verdigris.checks.source_tests import on_disk, only_for_tests
-from verdigris.checks.stubimports import more_than_stubs
 from verdigris.core.actions import Allow, Decision, Deny, FileWrite, Target, Write
 from verdigris.core.events import Edit
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.state import Phase
 from verdigris.core.turn_events import joining_events
-from verdigris.languages.oraclepart import holds_tests, is_mixed, same_oracle_part
-from verdigris.languages.reading import with_stub_facts
+from verdigris.languages.registry import with_stub_facts
+from verdigris.languages.runner_keys import holds_tests, is_mixed, same_oracle_part
 from verdigris.storage.links import LinkOut, refuse
 from verdigris.storage.paths import class_of
 from verdigris.turns.claim import claim_within, denied

@@ -6,16 +6,18 @@ import re
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from verdigris.core.codec import to_json
+from verdigris.core.records import to_json
 from verdigris.drivers.machine import events as w
-from verdigris.drivers.machine.position import NOTHING_RED, NOTHING_TO_DO, SENT_BACK, UPHELD
-from verdigris.models.roles.plan import Say
+from verdigris.drivers.machine.history import NOTHING_RED, NOTHING_TO_DO, SENT_BACK, UPHELD
+from verdigris.models.roles.answer import Say
 from verdigris.views.lines import Line, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from verdigris.drivers.machine.survey import MachineSurvey
     from verdigris.views.lines import Dot
+
 
 DOTS: dict[str, Dot] = {"tester": "red", "implementor": "green", "refactorer": "green"}
 _SHORT = 9
@@ -137,3 +139,46 @@ def document(happening: w.Happening) -> dict[str, Any]:
     kind = re.sub(r"(?<!^)(?=[A-Z])", "_", type(happening).__name__).lower()
     names = [field.name for field in fields(happening)]
     return {"event": kind, **{name: to_json(getattr(happening, name)) for name in names}}
+
+
+_STATUS_SHORT = 9
+
+
+def status_lines(found: MachineSurvey) -> list[Line]:
+    return list(_status_lines(found))
+
+
+def _status_lines(found: MachineSurvey) -> Iterator[Line]:
+    run = "; it is at work" if found.running else ""
+    if found.last and not found.running:
+        run = f"; a run to step {found.last} was interrupted: `tdd run` goes on"
+    yield Line(f"machine: step {found.step} is the {found.role}'s{run}  (in {found.root})")
+    if found.commit:
+        yield Line(f"  last commit {found.commit[:_STATUS_SHORT]} {found.subject}")
+    if found.stopped is not None:
+        at = f"step {found.stopped.step}, {found.stopped.role}"
+        yield Line(f"  {at}: {found.stopped.outcome}: {found.stopped.why}", "yellow")
+    for red in found.reds:
+        place = f" at {red.place}" if red.place else ""
+        yield Line(f"  red {red.test_id}{place}: {red.failure}", "red")
+    if found.running:
+        yield Line(f"next: the {found.role} is at it; wait, or end the run with Ctrl-C where it was started")
+
+
+def status_document(found: MachineSurvey | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    stopped = found.stopped
+    return {
+        "step": found.step,
+        "role": found.role,
+        "last": found.last,
+        "running": found.running,
+        "root": found.root,
+        "commit": found.commit,
+        "subject": found.subject,
+        "stopped": None
+        if stopped is None
+        else {"step": stopped.step, "role": stopped.role, "outcome": stopped.outcome, "why": stopped.why},
+        "reds": [{"id": red.test_id, "failure": red.failure, "place": red.place} for red in found.reds],
+    }

@@ -15,7 +15,7 @@ import pytest
 
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World, make_world
 from verdigris.checks.foundation import CHANGED, changed, folded, memory, prepare, undermined
-from verdigris.checks.foundation.watched import watched
+from verdigris.checks.foundation.files import watched
 from verdigris.core.events import Settled, Violation
 from verdigris.core.verdict import Kind
 from verdigris.execution.interpreter import Places

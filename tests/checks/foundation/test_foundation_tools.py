@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from support.tool_worlds import make_tool_world
 from verdigris.checks.foundation import changed, prepare
-from verdigris.checks.foundation.imported import imported
-from verdigris.checks.foundation.tools import tool_files
+from verdigris.checks.foundation.files import imported, tool_files
 from verdigris.core.settings import Stack
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from verdigris.drivers.machine.cycle_commit import cycle_message
 from verdigris.drivers.machine.events import unwatched
 from verdigris.drivers.machine.opening import open_machine
 from verdigris.drivers.machine.run import where
-from verdigris.models.roles.role import Role
+from verdigris.models.roles.answer import Role
 
 if TYPE_CHECKING:
     from pathlib import Path

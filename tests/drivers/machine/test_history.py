@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.gitrepo import make_repo
-from verdigris.core.pathclass import PathClass
-from verdigris.drivers.machine.history import Record, commits, made, record
-from verdigris.drivers.machine.position import Made
-from verdigris.models.roles.role import Role
+from verdigris.core.paths import PathClass
+from verdigris.drivers.machine.history import Made, Record, commits, made, record
+from verdigris.models.roles.answer import Role
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import pytest
 from verdigris.core.report import Status
 from verdigris.core.state import Red
 from verdigris.drivers.machine.message import Proposal, Verified, message, styled, told_red
-from verdigris.models.roles.role import Role
+from verdigris.models.roles.answer import Role
 
 PROPOSAL = Proposal(
     "test",

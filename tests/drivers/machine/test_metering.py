@@ -5,7 +5,7 @@ import pytest
 from verdigris.drivers.machine.budget import BudgetUsedUp, Meter
 from verdigris.drivers.machine.events import Asked, Happening, Noted
 from verdigris.models.protocol import Ask, Message, Reply, Usage
-from verdigris.models.roles.role import Role
+from verdigris.models.roles.answer import Role
 
 
 class Counting:

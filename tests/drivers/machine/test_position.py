@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from verdigris.core.state import PassedStep
-from verdigris.drivers.machine.position import NOTHING_TO_DO, SENT_BACK, Made, Position, position
-from verdigris.models.roles.role import Role
+from verdigris.drivers.machine.history import NOTHING_TO_DO, SENT_BACK, Made, Position, position
+from verdigris.models.roles.answer import Role
 
 TEST, IMPL, RE = Role.TESTER, Role.IMPLEMENTOR, Role.REFACTORER
 

@@ -9,7 +9,7 @@ from verdigris.core.actions import Actor
 from verdigris.drivers.machine import recorded
 from verdigris.drivers.machine.events import Noted
 from verdigris.models.recording import read_recording
-from verdigris.storage.usersgit import asked
+from verdigris.storage.git import asked
 
 if TYPE_CHECKING:
     from pathlib import Path

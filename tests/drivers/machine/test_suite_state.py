@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from verdigris.core.state import PassedStep
-from verdigris.drivers.machine.position import SENT_BACK, UPHELD, Made, position
-from verdigris.drivers.machine.suite_state import Standing
-from verdigris.models.roles.role import Role
+from verdigris.drivers.machine.history import SENT_BACK, UPHELD, Made, position
+from verdigris.drivers.machine.judgement import Standing
+from verdigris.models.roles.answer import Role
 
 
 def test_a_role_is_told_how_the_tests_stand_and_not_that_all_is_well() -> None:

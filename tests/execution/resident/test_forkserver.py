@@ -19,9 +19,9 @@ from support.warming import Warmth, ended, folders, ready, until
 from verdigris import sandbox
 from verdigris.core.report import Ended, Status
 from verdigris.execution.python_call import call
-from verdigris.execution.resident import doors, headstart, resident
+from verdigris.execution.resident import borrowed_child, headstart, resident
 from verdigris.execution.room.opening import terms_of
-from verdigris.sandbox.foldersx import PREFIX
+from verdigris.sandbox.folders import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestReport
 
 pytestmark = pytest.mark.skipif(
-    not doors.possible(sandbox.available().way), reason="no room to walk into can be made here"
+    not borrowed_child.possible(sandbox.available().way), reason="no room to walk into can be made here"
 )
 
 

@@ -14,7 +14,7 @@ from support.warming import Warmth, ended, folders, ready
 from verdigris import sandbox
 from verdigris.core.report import Status
 from verdigris.execution.python_call import call
-from verdigris.execution.resident import doors, resident
+from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.resident.learning import own_names
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestReport
 
 pytestmark = pytest.mark.skipif(
-    not doors.possible(sandbox.available().way), reason="no room to walk into can be made here"
+    not borrowed_child.possible(sandbox.available().way), reason="no room to walk into can be made here"
 )
 
 PACKAGES = {

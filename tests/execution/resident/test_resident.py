@@ -15,8 +15,8 @@ from support.warming import until
 from verdigris import sandbox
 from verdigris.execution.resident import resident
 from verdigris.execution.resident.resident import Resident, connect, end, ensure, is_running, stop, told
-from verdigris.execution.room.terms import Terms
-from verdigris.sandbox.namespaces import leave
+from verdigris.execution.room.room import Terms
+from verdigris.sandbox.syscalls import leave
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

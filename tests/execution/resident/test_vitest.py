@@ -16,7 +16,7 @@ from support.warming import ended, folders, until
 from verdigris import sandbox
 from verdigris.core.report import Ended, Status
 from verdigris.execution.python_call import call
-from verdigris.execution.resident import doors, resident, vitest
+from verdigris.execution.resident import borrowed_child, resident, vitest
 from verdigris.execution.resident.vitest import ran_warm
 from verdigris.execution.tools import call as calls
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        not doors.possible(sandbox.available().way), reason="no room to walk into can be made here"
+        not borrowed_child.possible(sandbox.available().way), reason="no room to walk into can be made here"
     ),
 ]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from verdigris.sandbox import foldersx
-from verdigris.sandbox.foldersx import PREFIX, Folders, sweep
+from verdigris.sandbox import folders
+from verdigris.sandbox.folders import PREFIX, Folders, sweep
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_what_is_not_a_room_is_left_alone(place: Path) -> None:
 def test_a_room_swept_before_it_was_locked_is_made_again(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    locked = foldersx._locked
+    locked = folders._locked
     swept: list[str] = []
 
     def too_late(folder: str) -> int | None:
@@ -83,7 +83,7 @@ def test_a_room_swept_before_it_was_locked_is_made_again(
             Path(folder).rmdir()
         return locked(folder)
 
-    monkeypatch.setattr(foldersx, "_locked", too_late)
+    monkeypatch.setattr(folders, "_locked", too_late)
     made = Folders(str(place))
     assert Path(made.upper).is_dir()
     made.discard()

@@ -10,12 +10,11 @@ import pytest
 
 from support.turns import CALC, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, make_world
 from verdigris.core.verdict import Kind
-from verdigris.execution.execution import execute
 from verdigris.execution.resident import headstart
-from verdigris.execution.room import held as module
-from verdigris.execution.room.held import beside, held
+from verdigris.execution.room import opening as module
 from verdigris.execution.room.layers import Layer
-from verdigris.execution.room.opening import possible, room
+from verdigris.execution.room.opening import beside, held, possible, room
+from verdigris.execution.test_run import execute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

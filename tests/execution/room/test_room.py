@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
@@ -27,7 +28,7 @@ from verdigris.core.verdict import Kind
 from verdigris.execution.python_call import call
 from verdigris.execution.room import opening
 from verdigris.execution.room.opening import GIT_SEEN, HOST_INSTEAD, possible
-from verdigris.sandbox.foldersx import PREFIX
+from verdigris.sandbox.folders import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -301,7 +302,7 @@ def test_a_run_that_cannot_be_confined_is_not_made(world: World, monkeypatch: py
 
     monkeypatch.setattr("verdigris.sandbox.entry.seal", broken)
     found = sandbox.available()
-    monkeypatch.setattr("verdigris.sandbox.remembering.available", lambda: found)
+    monkeypatch.setattr("verdigris.sandbox.child.available", functools.cache(lambda: found))
     world.write("tests/test_ran.py", "open('ran', 'w').close()\n")
     with pytest.raises(HarnessError, match="no such luck"):
         world.test("tests/test_ran.py")
@@ -454,7 +455,7 @@ def test_a_run_in_the_room_that_sweeps_the_rooms_around_it_spares_its_own(world:
         f"""
         import os, sys
         sys.path.append({source!r})
-        from verdigris.sandbox.foldersx import sweep
+        from verdigris.sandbox.folders import sweep
         kept = os.environ["HOME"] + "/kept"
         open(kept, "w").close()
         sweep({sandbox.temporary()!r})

@@ -15,7 +15,7 @@ from support.tools import skip_where_maven_cannot, why_not
 from support.turns import CALC, TEST_SUB, make_world
 from verdigris.core.errors import ToolMissing
 from verdigris.core.report import Ended, Status
-from verdigris.execution.execution import collect, execute
+from verdigris.execution.test_run import collect, execute
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from support.gitrepo import make_repo
 from support.turns import World
 from verdigris.core.actions import Actor
-from verdigris.execution.tools.dates import Built, dated, misdated, read, write
+from verdigris.execution.tools.build import Built, dated, misdated, read, write
 from verdigris.setup.initialisation import initialise
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.settings import Stack
-from verdigris.execution.tools.hidden import hidden
+from verdigris.execution.tools.runs import hidden
 
 if TYPE_CHECKING:
     from pathlib import Path

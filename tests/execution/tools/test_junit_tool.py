@@ -6,8 +6,8 @@ import pytest
 
 from verdigris.core.errors import ConfigError
 from verdigris.core.settings import JUnit
-from verdigris.execution.tools.junit_tool import junit_tool
-from verdigris.runners.junit_presets import SUREFIRE
+from verdigris.execution.tools.junit import junit_tool
+from verdigris.runners.junit import SUREFIRE
 
 
 def test_a_preset_as_it_is() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from verdigris.execution.tools.kept import kept
+from verdigris.execution.tools.build import kept
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from support.turns import make_world
-from verdigris.execution.room.equipment import Equipment
+from verdigris.execution.room.opening import Equipment
 from verdigris.execution.tools.runs import Place, ran, taken
 from verdigris.runners.protocol import Called
 

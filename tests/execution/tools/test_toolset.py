@@ -8,7 +8,7 @@ import pytest
 
 from verdigris.core.errors import ToolMissing
 from verdigris.core.settings import JUnit, Stack
-from verdigris.execution.tools.toolset import toolset
+from verdigris.execution.tools.call import toolset
 from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.jest import Jest
 from verdigris.runners.junit import JUnitRunner

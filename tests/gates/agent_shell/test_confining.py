@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.gates.agent_shell import confining
+from verdigris.gates.agent_shell import confinement
 from verdigris.gates.agent_shell.card import HOLE, MASKED, READONLY
 from verdigris.sandbox import available
-from verdigris.sandbox.namespaces import ways
+from verdigris.sandbox.syscalls import ways
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +46,7 @@ def test_everything_is_read_only_but_the_holes(
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
 
     if missing:
-        monkeypatch.setattr(confining, missing, no_such_call)
+        monkeypatch.setattr(confinement, missing, no_such_call)
     for name in ("hole/kept/inner", "hole/masked", "rest"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "hole/masked/secret").write_text("x")
@@ -59,7 +59,7 @@ def test_everything_is_read_only_but_the_holes(
     ]
 
     def look() -> None:
-        confining.confine(planned, ways()[0])
+        confinement.confine(planned, ways()[0])
         found = [name for name in ("rest", "hole", "hole/kept", "hole/kept/inner") if writes(tmp_path / name)]
         assert found == ["hole", "hole/kept/inner"], found
         assert list((tmp_path / "hole/masked").iterdir()) == []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.shelled import SOURCE, TEST
-from verdigris.storage import opencall
+from verdigris.storage import open_calls
 
 if TYPE_CHECKING:
     from support.shelled import Shelled
@@ -221,7 +221,7 @@ print(len(held), child)
     try:
         with red.world.project.exclusive():
             red.world.project.record(*red.world.events()[:1])
-        assert opencall.open_call(str(red.private)) is None
-        assert opencall.alive(str(red.private))
+        assert open_calls.open_call(str(red.private)) is None
+        assert open_calls.alive(str(red.private))
     finally:
         os.kill(left, signal.SIGKILL)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.gates.agent_shell.readonly import is_told, spelled_paths
+from verdigris.gates.agent_shell.write_failure import is_told, spelled_paths
 
 
 @pytest.mark.parametrize(

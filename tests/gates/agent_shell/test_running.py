@@ -13,7 +13,7 @@ import pytest
 
 from verdigris.gates.agent_shell import card
 from verdigris.gates.agent_shell.launcher import write_launcher
-from verdigris.storage import opencall
+from verdigris.storage import open_calls
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
@@ -94,30 +94,30 @@ def _lives(pid: int) -> bool:
 
 
 def test_a_background_process_outlives_the_call_and_is_known(one: Shelled) -> None:
-    until(lambda: not opencall.alive(str(one.private)))
+    until(lambda: not open_calls.alive(str(one.private)))
     done = one.run("sleep 60 >/dev/null 2>&1 & echo $!")
     pid = int(done.out)
-    assert opencall.alive(str(one.private))
-    assert opencall.open_call(str(one.private)) is None
+    assert open_calls.alive(str(one.private))
+    assert open_calls.open_call(str(one.private)) is None
     os.kill(pid, signal.SIGKILL)
-    until(lambda: not opencall.alive(str(one.private)))
-    assert opencall.forget_ended(str(one.private))
-    assert not opencall.forget_ended(str(one.private))
-    assert list(Path(opencall.folder_of(str(one.private))).iterdir()) == []
+    until(lambda: not open_calls.alive(str(one.private)))
+    assert open_calls.forget_ended(str(one.private))
+    assert not open_calls.forget_ended(str(one.private))
+    assert list(Path(open_calls.folder_of(str(one.private))).iterdir()) == []
 
 
 def test_a_daemon_outlives_the_call_and_is_known(one: Shelled) -> None:
     done = one.run("setsid bash -c 'sleep 60 <&- >&- 2>&- & echo $!' | cat")
-    assert opencall.alive(str(one.private))
+    assert open_calls.alive(str(one.private))
     os.kill(int(done.out), signal.SIGKILL)
-    until(lambda: not opencall.alive(str(one.private)))
+    until(lambda: not open_calls.alive(str(one.private)))
 
 
 def test_of_a_call_that_left_nothing_behind_there_is_no_record(one: Shelled) -> None:
-    until(lambda: not opencall.alive(str(one.private)))
-    opencall.forget_ended(str(one.private))
+    until(lambda: not open_calls.alive(str(one.private)))
+    open_calls.forget_ended(str(one.private))
     one.run("(true &); (exec sleep 0.05) & wait")
-    assert list(Path(opencall.folder_of(str(one.private))).iterdir()) == []
+    assert list(Path(open_calls.folder_of(str(one.private))).iterdir()) == []
 
 
 def test_an_orphan_that_ended_during_the_call_is_no_zombie(one: Shelled) -> None:
@@ -129,9 +129,9 @@ def test_an_orphan_that_ended_during_the_call_is_no_zombie(one: Shelled) -> None
 
 def test_a_background_process_in_namespaces_of_its_own_is_known(one: Shelled) -> None:
     done = one.run("unshare -Ur sleep 60 >/dev/null 2>&1 & echo $!; sleep 0.3")
-    assert opencall.alive(str(one.private))
+    assert open_calls.alive(str(one.private))
     os.kill(int(done.out), signal.SIGKILL)
-    until(lambda: not opencall.alive(str(one.private)))
+    until(lambda: not open_calls.alive(str(one.private)))
 
 
 def test_our_own_hook_runs_outside(one: Shelled) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.languages.grammar.import_reach import reaching
+from verdigris.languages.grammar.imports import reaching
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

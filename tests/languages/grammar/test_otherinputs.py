@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
-from verdigris.languages.grammar.otherinputs import replaced_by_grammar
+from verdigris.languages.grammar.literals import replaced_by_grammar
 from verdigris.languages.grammar.trees import Unparsed, parsed
-from verdigris.languages.otherinputs import apply
+from verdigris.languages.literals import apply
 
 NODE = 'test("adds", () => {\n  const n = 4;\n  assert.equal(add(1, "x"), n);\n});\n'
 RUST = "#[test]\nfn adds() {\n    let n = 4;\n    assert_eq!(add(1, 2), n);\n}\n"

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from verdigris.languages.grammar.plausible import Pool, far_numbers, other_literals
+from verdigris.languages.grammar.literals import Pool, far_numbers, other_literals
 
 
 def drawn(text: str, *suite: str) -> set[str]:

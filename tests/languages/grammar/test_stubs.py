@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from verdigris.languages.reading import beyond_stubs
+from verdigris.languages.registry import beyond_stubs
 
 RUST = """\
 use std::fmt;
@@ -415,7 +415,7 @@ def test_a_jsx_component_may_be_a_stub() -> None:
 
 def test_python_is_read_without_a_grammar() -> None:
     code = (
-        "import sys; import verdigris.turns.write; from verdigris.languages.reading import beyond_stubs;"
+        "import sys; import verdigris.turns.write; from verdigris.languages.registry import beyond_stubs;"
         "beyond_stubs('a.py', b'', b'x = 1'); sys.exit('tree_sitter' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -6,7 +6,7 @@ import pytest
 
 from verdigris.languages.grammar.weakening import plain_weakenings
 from verdigris.languages.python.assertions import kept
-from verdigris.languages.testreading import TestReader, read_tests
+from verdigris.languages.tests import TestReader, read_tests
 
 TS = """\
 import { describe, expect, it, vi } from 'vitest';

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdigris.languages.node.nodeids import annotated, node_id, split_node_id
-from verdigris.languages.node.nodetext import declarations
+from verdigris.languages.node.test_ids import annotated, declarations, node_id, split_node_id
 
 NAMES = st.text(st.sampled_from("ab ›\\:/$`'\"\n漢"), max_size=8)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdigris.core.refactoring import Finding
+from verdigris.core.verdict import Finding
 from verdigris.languages.python.assertions import assertions, kept
 
 PATH = "tests/test_calc.py"

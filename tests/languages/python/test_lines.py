@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.languages.python.lines import added_lines
+from verdigris.languages.python.syntax import added_lines
 
 BEFORE = """def total(items):
     result = 0

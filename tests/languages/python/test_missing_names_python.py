@@ -6,9 +6,8 @@ from textwrap import dedent
 
 import pytest
 
-from verdigris.languages.python.missing_names_python import asked, declared
+from verdigris.languages.python.missing_names import asked, declared, extended, python_stub, stub_of_edit
 from verdigris.languages.python.stubs import only_stubs
-from verdigris.languages.python.stubtext import extended, python_stub, stub_of_edit
 
 
 def stubs(text: str, *, raises: bool = True) -> str:

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from verdigris.languages.python.textedit import Source
+from verdigris.languages.python.syntax import Source
 from verdigris.languages.python.values import Draw, others
 
 

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from verdigris.languages.python.textedit import Edit, Source
+from verdigris.languages.python.syntax import Edit, Source
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.languages.rust.rusttests import (
+from verdigris.languages.rust.test_regions import (
     has_tests,
     is_test_line,
     modules_for_tests,

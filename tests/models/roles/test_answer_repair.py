@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from verdigris.models.roles.plan import Answer, Refused, read_answer
+from verdigris.models.roles.answer import Answer, Refused, read_answer
 
 EDIT: dict[str, Any] = {"path": "a.py", "action": "upsert", "content": "x = 'it\\'s, ]'\n"}
 SAID: dict[str, Any] = {"verdict": "edit", "rationale": "why", "subject": "add it", "edits": [EDIT]}

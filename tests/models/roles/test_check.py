@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from support.kata_run import SOURCE, TEST, classify, start
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
+from verdigris.models.roles.answer import Answer, Edit, Refused, Role, Say
 from verdigris.models.roles.check import MOST_CHARACTERS, EditPlan, Stop, check
-from verdigris.models.roles.plan import Answer, Edit, Refused, Say
-from verdigris.models.roles.role import Role
 
 TREE = {
     "pyproject.toml": "[project]\n",

@@ -8,11 +8,10 @@ import pytest
 
 from support.kata_run import SOURCE, TEST, after, start, test_text
 from verdigris.models.protocol import Ask, Reply, ToolCall
+from verdigris.models.roles.answer import Refused, Role, Say
 from verdigris.models.roles.check import EditPlan, Stop
 from verdigris.models.roles.conversation import LOOKS, begin, edit, say
-from verdigris.models.roles.plan import Refused, Say
-from verdigris.models.roles.prompting import Task
-from verdigris.models.roles.role import Role
+from verdigris.models.roles.prompt import Task
 
 test_text.__test__ = False  # type: ignore[attr-defined]
 

@@ -20,7 +20,7 @@ from verdigris.core.report import (
 )
 from verdigris.core.verdict import Kind, Verdict
 from verdigris.models.roles import feedback
-from verdigris.models.roles.plan import Refused
+from verdigris.models.roles.answer import Refused
 
 ID = "tests/test_a.py::test_sum"
 HELD = "tests/test_held.py"

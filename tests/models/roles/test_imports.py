@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.models.roles.imports import imported
+from verdigris.models.roles.context import imported
 
 INIT, ADDING, DEEP = "src/calc/__init__.py", "src/calc/adding.py", "src/calc/deep/__init__.py"
 PYTHON = {INIT, ADDING, DEEP, "tests/test_x.py", "tests/aid.py"}

@@ -6,13 +6,11 @@ import pytest
 
 from support.kata_run import PYPROJECT, TEST, classify, run, source_text, start, test_text
 from verdigris.core.errors import UserError
-from verdigris.models.counting import estimate_ask
+from verdigris.models.request import estimate_ask
+from verdigris.models.roles.answer import Role
+from verdigris.models.roles.context import FLOOR, as_text, by_weight, secret, shrunk, worth_telling
 from verdigris.models.roles.guide import guide
-from verdigris.models.roles.material import FLOOR, shrunk
-from verdigris.models.roles.prompting import Task, first_ask
-from verdigris.models.roles.role import Role
-from verdigris.models.roles.selection import by_weight
-from verdigris.models.roles.showable import as_text, secret, worth_telling
+from verdigris.models.roles.prompt import Task, first_ask
 
 test_text.__test__ = False  # type: ignore[attr-defined]
 

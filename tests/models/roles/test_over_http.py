@@ -9,17 +9,16 @@ import pytest
 from support.kata_run import PLANNED, TEST, source_text, start, test_text
 from support.openai_server import Answer, Call, Server, serving
 from verdigris.core.errors import ContextOverflow
-from verdigris.models.endpoint import Endpoint
+from verdigris.models.providers import Endpoint
 from verdigris.models.remote import Remote
+from verdigris.models.roles.answer import Refused, Role
 from verdigris.models.roles.check import EditPlan
+from verdigris.models.roles.context import shrunk
 from verdigris.models.roles.conversation import begin, edit
-from verdigris.models.roles.material import shrunk
-from verdigris.models.roles.plan import Refused
-from verdigris.models.roles.prompting import Task
-from verdigris.models.roles.role import Role
+from verdigris.models.roles.prompt import Task
 
 if TYPE_CHECKING:
-    from verdigris.models.roles.material import Material
+    from verdigris.models.roles.context import Material
 
 test_text.__test__ = False  # type: ignore[attr-defined]
 

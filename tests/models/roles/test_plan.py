@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from verdigris.models.roles.plan import SCHEMA, Answer, Edit, Refused, Say, read_answer
+from verdigris.models.roles.answer import SCHEMA, Answer, Edit, Refused, Say, read_answer
 
 EDIT = {"path": "a.py", "action": "upsert", "intent": "it", "content": "x\n", "to": None}
 GOOD: dict[str, Any] = {

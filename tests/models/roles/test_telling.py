@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.kata_run import KATA, SOURCE, TEST, after, run, source_text, start, test_text
-from verdigris.models.counting import estimate, estimate_ask
-from verdigris.models.roles.telling import MOST_COMMITS, clipped, fenced, tell
+from verdigris.models.request import estimate, estimate_ask
+from verdigris.models.roles.prompt import MOST_COMMITS, clipped, fenced, tell
 
 if TYPE_CHECKING:
-    from verdigris.models.roles.material import Material
+    from verdigris.models.roles.context import Material
 
 test_text.__test__ = False  # type: ignore[attr-defined]
 

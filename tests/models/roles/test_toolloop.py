@@ -7,7 +7,7 @@ import pytest
 
 from support.kata_run import start
 from verdigris.models.protocol import Ask, Message, Reply, ToolCall, Usage
-from verdigris.models.roles.toolloop import converse
+from verdigris.models.roles.conversation import converse
 from verdigris.models.roles.tools import TOOLS, answer
 
 MATERIAL = replace(

@@ -12,7 +12,7 @@ import pytest
 from support.turns import CONFIG, World
 from verdigris import sandbox
 from verdigris.core.actions import Actor
-from verdigris.setup.doctor.comparing import check_room
+from verdigris.setup.doctor.room import check_room
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ import pytest
 from support.gitrepo import GitRepo, make_repo
 from verdigris import sandbox
 from verdigris.core.actions import Actor
-from verdigris.languages.node.versions import version
+from verdigris.languages.node.detection import version
 from verdigris.setup.doctor import Finding, examine
-from verdigris.setup.doctor.sandbox import check_sandbox
+from verdigris.setup.doctor.room import check_sandbox
 from verdigris.setup.initialisation import initialise
 
 if TYPE_CHECKING:
-    from verdigris.sandbox.namespaces import Way
+    from verdigris.sandbox.syscalls import Way
 
 PERSON = Actor()
 CONFIG = f"stacks: [{{root: ., python: {sys.executable!r}}}]\n"

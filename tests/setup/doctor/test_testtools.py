@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.settings import Stack
-from verdigris.setup.doctor.testtools import check_tool
+from verdigris.setup.doctor.tools import check_tool
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from verdigris.core.errors import ConfigError
-from verdigris.core.machine import MachineSettings
+from verdigris.core.settings import MachineSettings
 from verdigris.storage.config import load_machine
-from verdigris.storage.config.configfile import parse
+from verdigris.storage.config.file import parse
 from verdigris.storage.config.keys import document
 from verdigris.storage.config.machine import machine_settings
 

@@ -4,10 +4,10 @@ import re
 
 from verdigris.core.settings import Settings
 from verdigris.storage.config import decode, render
-from verdigris.storage.config.configfile import parse
-from verdigris.storage.config.configmachinetext import machine_lines
+from verdigris.storage.config.file import parse
 from verdigris.storage.config.keys import document
 from verdigris.storage.config.machine import SECTIONS, machine_settings
+from verdigris.storage.config.template import machine_lines
 
 
 def test_every_key_stands_there_and_is_good_as_it_stands() -> None:

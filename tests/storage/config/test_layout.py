@@ -6,8 +6,7 @@ import pytest
 
 from support.gitrepo import make_repo
 from support.growing import grow
-from verdigris.core.classify import Detected, classify
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import Detected, PathClass, classify
 from verdigris.core.settings import Settings, Stack
 from verdigris.languages.classes import compile_classes
 from verdigris.storage.config.layout import layout, layouts

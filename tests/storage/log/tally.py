@@ -8,8 +8,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from verdigris.core.record import CHECKPOINT, Draft, Record, Stamp
-from verdigris.storage.log.store import Log
+from verdigris.core.records import CHECKPOINT, Draft, Record, Stamp
+from verdigris.storage.log.log import Log
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,10 +4,8 @@ import pytest
 
 from storage.log.tally import draft
 from verdigris.core.errors import LogDamaged
-from verdigris.storage.log.batch import chained
-from verdigris.storage.log.chain import Tail, beyond, follow
-from verdigris.storage.log.head import EMPTY, reached
-from verdigris.storage.log.lines import Line
+from verdigris.storage.log.lines import EMPTY, Line, Tail, beyond, follow, reached
+from verdigris.storage.log.log import chained
 
 _, FIRST = chained(EMPTY, [draft(1), draft(2)], 0, 1)
 HEAD = reached(EMPTY, FIRST)

@@ -15,7 +15,7 @@ import pytest
 from storage.log.children import at_call, deaths, die, fail, outcome, start
 from storage.log.tally import Tally, draft, filled, numbers, open_log
 from verdigris.core.errors import StorageError
-from verdigris.storage.log.head import parse
+from verdigris.storage.log.lines import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from verdigris.storage.log.finding import Finding, Verification
+from verdigris.storage.log.verification import Finding, Verification
 
 
 def test_a_log_with_nothing_but_a_torn_end_is_whole() -> None:

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from storage.log.tally import STAMP, TallyFolding, draft, open_log
-from verdigris.core.record import Draft
-from verdigris.core.upcast import CURRENT
+from verdigris.core.records import CURRENT, Draft
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.core.record import CHECKPOINT, GENESIS, Record
-from verdigris.storage.log.chain import Link
-from verdigris.storage.log.head import EMPTY, Head, parse, reached, render
+from verdigris.core.records import CHECKPOINT, GENESIS, Record
+from verdigris.storage.log.lines import EMPTY, Head, Link, parse, reached, render
 
 
 def link(seq: int, kind: str, offset: int) -> Link:

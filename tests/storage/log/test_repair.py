@@ -10,7 +10,7 @@ import pytest
 from storage.log.children import at_call, deaths, fail
 from storage.log.tally import STAMP, draft, filled, lines, numbers, open_log, put_lines
 from verdigris.core.errors import StorageError
-from verdigris.storage.log.repair import Repaired
+from verdigris.storage.log.log import Repaired
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
 from storage.log.tally import Tally, TallyFolding
-from verdigris.core.record import CHECKPOINT, GENESIS, Record
-from verdigris.core.upcast import SCHEMA, Schema
-from verdigris.storage.log.replay import Replay
+from verdigris.core.records import CHECKPOINT, GENESIS, SCHEMA, Record, Schema
+from verdigris.storage.log.verification import Replay
 
 
 def event(n: int) -> Record:

@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storage.log.tally import draft
-from verdigris.storage.log.batch import chained
-from verdigris.storage.log.head import EMPTY
-from verdigris.storage.log.scan import Scan
+from verdigris.storage.log.lines import EMPTY
+from verdigris.storage.log.log import chained
+from verdigris.storage.log.verification import Scan
 
 SIZE = 12
 _, LINKS = chained(EMPTY, [draft(n) for n in range(SIZE)], 0, 1)

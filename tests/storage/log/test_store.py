@@ -8,8 +8,7 @@ import pytest
 
 from storage.log.tally import ACTOR, Tally, TallyFolding, draft, filled, lines, numbers, open_log, put_lines
 from verdigris.core.errors import HarnessError, LogDamaged, UserError
-from verdigris.core.record import GENESIS, Record
-from verdigris.core.upcast import Schema
+from verdigris.core.records import GENESIS, Record, Schema
 from verdigris.storage.log import Draft, Log
 from verdigris.storage.log.format import digest
 

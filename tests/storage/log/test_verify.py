@@ -7,15 +7,15 @@ import pytest
 
 from storage.log.tally import Tally, TallyFolding, draft, filled, lines, open_log, put_lines
 from verdigris.storage.log import Log
-from verdigris.storage.log.batch import chained
 from verdigris.storage.log.format import digest, encode
-from verdigris.storage.log.head import EMPTY, Head, parse, reached, render
+from verdigris.storage.log.lines import EMPTY, Head, parse, reached, render
+from verdigris.storage.log.log import chained
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from verdigris.core.record import Record
+    from verdigris.core.records import Record
 
 
 def found(log: Log[Tally]) -> str:

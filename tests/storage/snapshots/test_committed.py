@@ -5,9 +5,9 @@ import tempfile
 from pathlib import Path
 
 from support.gitrepo import GitRepo, make_repo
-from verdigris.core.change import EXECUTABLE, FILE, LINK
+from verdigris.core.paths import EXECUTABLE, FILE, LINK
 from verdigris.storage.repository import find_repository
-from verdigris.storage.snapshots.committed import checked_out, listing, unchanged
+from verdigris.storage.snapshots.head_moves import checked_out, listing, unchanged
 
 ODD = os.fsdecode(b"line\nbreak \xff.py")
 

@@ -8,8 +8,7 @@ from verdigris.core.errors import StorageError, ToolMissing
 from verdigris.sandbox import available
 from verdigris.storage.git import converting, null_ended, null_split, program, store_git, users_git
 from verdigris.storage.repository import find_repository
-from verdigris.storage.snapshots.committed import checked_out, listing
-from verdigris.storage.snapshots.moves import between, clean
+from verdigris.storage.snapshots.head_moves import between, checked_out, clean, listing
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.core.change import EXECUTABLE, FILE, LINK
+from verdigris.core.paths import EXECUTABLE, FILE, LINK
 from verdigris.storage.snapshots import disk
 
 if TYPE_CHECKING:

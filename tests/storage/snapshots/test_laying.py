@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.core.change import EXECUTABLE, FILE, LINK
 from verdigris.core.errors import StorageError, UserError
+from verdigris.core.paths import EXECUTABLE, FILE, LINK
 from verdigris.storage.repository import find_repository
 from verdigris.storage.snapshots import Displaced
 
@@ -181,7 +181,7 @@ def test_a_read_only_folder_is_named(repo: GitRepo, workspace: Workspace) -> Non
 
 LAY = """
 import os, pathlib, signal, sys
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.storage.repository import find_repository
 from verdigris.storage.snapshots import Workspace
 

@@ -6,7 +6,7 @@ import pytest
 
 from verdigris.storage.git import Git, users_git
 from verdigris.storage.repository import find_repository
-from verdigris.storage.snapshots import moves, trees
+from verdigris.storage.snapshots import head_moves, trees
 from verdigris.storage.snapshots.objects import Elsewhere, Objects
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def test_a_commit_stands_for_its_tree_in_a_linked_worktree_too(
     linked = users_git(find_repository(tmp_path / "linked"))
     monkeypatch.setattr(Git, "call", _nowhere)
     assert [change.path for change in trees.changes(linked, old, new)] == ["b"]
-    assert moves.between(linked, old, new) == trees.changes(linked, old, new)
+    assert head_moves.between(linked, old, new) == trees.changes(linked, old, new)
 
 
 def test_content_under_the_name_of_another_is_not_believed(repo: GitRepo, git: Git) -> None:

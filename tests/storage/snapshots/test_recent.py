@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.storage.snapshots import recent
+from verdigris.storage.snapshots import index
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,32 +14,32 @@ if TYPE_CHECKING:
 def test_a_look_tells_a_rewritten_file_apart(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text("a")
-    before = recent.look(tmp_path, "a")
-    assert recent.look(tmp_path, "a") == before
+    before = index.look(tmp_path, "a")
+    assert index.look(tmp_path, "a") == before
     path.with_name("b").write_text("b")
     path.with_name("b").replace(path)
     os.utime(path, ns=(path.stat().st_atime_ns, before[1] if before else 0))
-    assert recent.look(tmp_path, "a") != before
-    assert recent.look(tmp_path, "none") is None
+    assert index.look(tmp_path, "a") != before
+    assert index.look(tmp_path, "none") is None
 
 
 def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
     looks = {"odd \udcff\n": (1, 2, 3, 4, 5), "": ()}
-    recent.save(tmp_path / "fresh", looks)
-    assert recent.load(tmp_path / "fresh") == looks
-    assert recent.load(tmp_path / "none") == {}
+    index.save(tmp_path / "fresh", looks)
+    assert index.load(tmp_path / "fresh") == looks
+    assert index.load(tmp_path / "none") == {}
 
 
 @pytest.mark.parametrize("damaged", ["{", "[]", "3", '{"a": 1}'])
 def test_a_damaged_record_is_as_good_as_none(tmp_path: Path, damaged: str) -> None:
     (tmp_path / "fresh").write_text(damaged)
-    assert recent.load(tmp_path / "fresh") == {}
+    assert index.load(tmp_path / "fresh") == {}
 
 
 def test_a_look_grows_old_with_its_second() -> None:
-    looks: dict[str, recent.Look] = {
-        "old": (recent.SECOND - 1,),
-        "young": (recent.SECOND,),
-        "future": (recent.SECOND * 9,),
+    looks: dict[str, index.Look] = {
+        "old": (index.SECOND - 1,),
+        "young": (index.SECOND,),
+        "future": (index.SECOND * 9,),
     }
-    assert recent.young(looks, recent.SECOND + 5).keys() == {"young", "future"}
+    assert index.young(looks, index.SECOND + 5).keys() == {"young", "future"}

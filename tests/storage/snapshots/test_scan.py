@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.gitrepo import make_repo
-from verdigris.core.change import EXECUTABLE, FILE, LINK
 from verdigris.core.errors import StorageError
-from verdigris.languages.foldertree import make_folders
-from verdigris.sandbox.discarding import clear
+from verdigris.core.paths import EXECUTABLE, FILE, LINK
+from verdigris.languages.folders import make_folders
+from verdigris.sandbox.folders import clear
 from verdigris.storage.snapshots import LARGE_OTHER
-from verdigris.storage.snapshots.installed import NAMES
+from verdigris.storage.snapshots.scan import NAMES
 
 if TYPE_CHECKING:
     from pathlib import Path

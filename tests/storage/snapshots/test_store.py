@@ -9,7 +9,7 @@ import pytest
 from support.gitrepo import make_repo
 from verdigris.core.errors import StorageError
 from verdigris.storage.repository import find_repository
-from verdigris.storage.snapshots.store import open_store
+from verdigris.storage.snapshots.workspace import open_store
 
 if TYPE_CHECKING:
     from pathlib import Path

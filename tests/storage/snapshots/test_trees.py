@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.core.change import EXECUTABLE, FILE, LINK, Change, Entry
 from verdigris.core.errors import StorageError
+from verdigris.core.paths import EXECUTABLE, FILE, LINK, Change, Entry
 from verdigris.storage.snapshots import trees
 
 if TYPE_CHECKING:

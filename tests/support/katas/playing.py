@@ -13,7 +13,7 @@ from support.cli import Cli, Ran
 from support.gitrepo import GitRepo
 from support.katas.script import served
 from support.openai_server import serving
-from verdigris.core.machine import ROLES
+from verdigris.core.settings import ROLES
 from verdigris.drivers.machine import recorded
 
 if TYPE_CHECKING:

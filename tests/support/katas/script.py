@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from verdigris.models.roles.prompting import ASK
-from verdigris.models.roles.role import Role
+from verdigris.models.roles.answer import Role
+from verdigris.models.roles.prompt import ASK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.core.actions import Deny
-from verdigris.core.pathclass import PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.state import Phase, Refactor, Turn, WorktreeState
 from verdigris.turns.tripwire.messages import Tripped, base, kept_text, moved_back_text, put_back_text
 

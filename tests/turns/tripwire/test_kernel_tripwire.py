@@ -12,12 +12,12 @@ from support.turns import CALC, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, make_wor
 from verdigris.core.actions import Actor
 from verdigris.core.events import EditClaim, RefactorBegun, SwitchedOff, Violation
 from verdigris.core.state import Phase
-from verdigris.languages.foldertree import make_folders
-from verdigris.sandbox.discarding import clear
+from verdigris.languages.folders import make_folders
+from verdigris.sandbox.folders import clear
 from verdigris.storage import stat_cache
 from verdigris.storage.project import open_project
 from verdigris.turns.claim import Claimed
-from verdigris.turns.putback import put_back
+from verdigris.turns.rollback import put_back
 from verdigris.turns.survey import survey
 from verdigris.turns.tripwire import Tripped, after_call, before_call, calls
 from verdigris.turns.tripwire.watch import unwatched

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from verdigris.checks.foundation.frozen import changed, known_since, prepare
-from verdigris.checks.foundation.undermined import CHANGED, folded, undermined
+from verdigris.checks.foundation.frozen import CHANGED, changed, folded, known_since, prepare, undermined
 
 __all__ = ["CHANGED", "changed", "folded", "known_since", "prepare", "undermined"]

@@ -5,21 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from verdigris.checks.foundation.bytecode import foreign
-from verdigris.checks.foundation.memory import Memory, came_after
-from verdigris.checks.foundation.programs import programs
-from verdigris.checks.foundation.tools import arrivals
-from verdigris.checks.foundation.watched import watched
+from verdigris.checks.foundation.files import arrivals, programs, watched
+from verdigris.checks.foundation.memory import Memory, came_after, foreign
 from verdigris.core.errors import ConfigError, ToolMissing
+from verdigris.core.events import Settled, Suspended, Violation
+from verdigris.core.verdict import Kind, Verdict
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.runners.commands import IN_PYTHON
+from verdigris.storage.repository import head
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from verdigris.core.state import Turn
     from verdigris.execution.interpreter import Interpreter
     from verdigris.storage.project import Project
 
@@ -96,8 +99,7 @@ def _firm(project: Project, interpreters: tuple[Interpreter, ...], memory: Memor
     paths |= frozenset().union(*(programs(stack, project.root, os.environ) for stack in stacks))
     others = [stack for stack in stacks if stack.runner not in IN_PYTHON]
     if others:
-        from verdigris.checks.foundation.imported import imported
-        from verdigris.checks.foundation.tools import tool_files
+        from verdigris.checks.foundation.files import imported, tool_files
 
         paths |= frozenset().union(*(tool_files(stack, project.root, os.environ) for stack in others))
         paths |= imported(project, memory.part("imported"))
@@ -125,3 +127,44 @@ def _genuine(
         checked |= {path: now[path] for path in mine if path not in bad}
         memory.changed |= bool(mine)
     return {path for path in caches if checked.get(path) == now[path]}
+
+
+_FEW = 3
+_FOLDERS = (
+    re.compile(r"^(.*?(?:site-packages|dist-packages|node_modules)/(?:@[^/]+/)?[^/]+)/"),
+    re.compile(r"^(.*?(?:site-packages|dist-packages|node_modules|lib/python[\d.]+))/"),
+)
+"""A package, and the environment that holds it."""
+CHANGED = "changed since the claim; the tests run on it"
+
+
+def undermined(project: Project, turn: Turn, tree: str, loaded: Iterable[str] = ()) -> Verdict | None:
+    """None while all is as it was frozen. Otherwise `tdd test` of the claims resumes; no edit is touched.
+
+    `loaded`: by the verdict's run, where it was made.
+    """
+    paths = changed(project, turn.foundation, turn.founded, loaded)
+    if not paths:
+        return None
+    reasons = tuple(f"{what} {CHANGED}" for what in folded(paths))
+    now = head(project.repo)
+    project.record(
+        *(Violation(path=path, what=CHANGED) for path in folded(paths)),
+        Settled(turn=turn.id, verdict=Kind.TAMPERED, tree=tree, reasons=reasons),
+        Suspended(turn=turn.id, tree=turn.tree, commit=now.commit, on=now.branch, why=reasons[0]),
+        sync=True,
+    )
+    return Verdict(Kind.TAMPERED, reasons)
+
+
+def folded(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Many files of one package are told as one, many packages as their folder: an upgrade changes them."""
+    told = {path: path for path in paths}
+    for folder in _FOLDERS:
+        above = {what: found[1] for what in set(told.values()) if (found := folder.match(f"{what}/"))}
+        number = Counter(above.values())
+        told = {
+            path: above[what] if number[above.get(what, "")] > _FEW else what for path, what in told.items()
+        }
+    count = Counter(told.values())
+    return tuple(f"{what}: {count[what]} files" if count[what] > 1 else what for what in count)

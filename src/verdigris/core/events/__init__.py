@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from verdigris.core.events.effects import (
+    Configured,
     Formatted,
     Formatting,
+    GateInstalled,
+    GateRemoved,
+    Ground,
+    HeadSeen,
     HeldOut,
     HoldingOut,
     LayingAside,
@@ -19,19 +24,12 @@ from verdigris.core.events.effects import (
     Restored,
     Restoring,
     Reverted,
+    Scaffolded,
     Synced,
     Syncing,
-)
-from verdigris.core.events.event import Announcement, Event, Outcome, decode, encode
-from verdigris.core.events.ground import (
-    Configured,
-    GateInstalled,
-    GateRemoved,
-    Ground,
-    HeadSeen,
-    Scaffolded,
     Unconfigured,
 )
+from verdigris.core.events.event import Announcement, Event, Outcome, decode, encode
 from verdigris.core.events.machine import (
     Committed,
     Committing,
@@ -44,8 +42,6 @@ from verdigris.core.events.machine import (
     StepRefused,
     StepStopped,
 )
-from verdigris.core.events.phases import LogRepaired, RefactorBegun, RefactorEnded, SwitchedOff, SwitchedOn
-from verdigris.core.events.tests import RedsEnded, Revised, SuiteRun, TestBug, TestBugClosed, TestRun
 from verdigris.core.events.turns import (
     Accepted,
     Call,
@@ -53,12 +49,23 @@ from verdigris.core.events.turns import (
     Edit,
     EditClaim,
     LeftOpen,
+    LogRepaired,
     OracleFrozen,
+    RedsEnded,
+    RefactorBegun,
+    RefactorEnded,
     Repair,
     Resumed,
+    Revised,
     SentBack,
     Settled,
+    SuiteRun,
     Suspended,
+    SwitchedOff,
+    SwitchedOn,
+    TestBug,
+    TestBugClosed,
+    TestRun,
     ToolAllowed,
     TurnOpened,
     Violation,

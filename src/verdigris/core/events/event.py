@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from verdigris.core.codec import from_json, to_json
+from verdigris.core.records import from_json, to_json
 from verdigris.core.value import value
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.redness import VALID, WHY_NOT, judge_collect_error
-from verdigris.core.shown import typed
+from verdigris.core.test_ids import typed
 from verdigris.core.value import value
 from verdigris.core.verdict import Kind, first_line
 from verdigris.drivers.demo import scenes as s
@@ -18,7 +18,7 @@ from verdigris.turns.test import run_tests
 from verdigris.turns.write import write
 
 if TYPE_CHECKING:
-    from verdigris.languages.script import PlainTool
+    from verdigris.languages.starter import PlainTool
     from verdigris.storage.project import Project
 
 

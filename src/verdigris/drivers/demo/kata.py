@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.machine import REPLAY, ROLES, MachineSettings
-from verdigris.drivers.demo.repository import lay_out
+from verdigris.core.settings import REPLAY, ROLES, MachineSettings
+from verdigris.drivers.demo.play import lay_out
 from verdigris.drivers.machine.opening import open_machine
 from verdigris.drivers.machine.recorded import IN_PLACE
 from verdigris.drivers.machine.run import Run

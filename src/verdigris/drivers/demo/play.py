@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Actor
-from verdigris.core.verdict import Kind
+from verdigris.core.errors import ToolMissing
+from verdigris.core.verdict import Kind, first_line
 from verdigris.drivers.demo.agent import Agent
-from verdigris.drivers.demo.repository import lay_out
 from verdigris.drivers.demo.scenes import Act, Moral
-from verdigris.drivers.demo.tool import require
+from verdigris.execution.tools.lookup import program
 from verdigris.languages.go import starter
-from verdigris.languages.node import node_demo
-from verdigris.languages.python import python_demo
-from verdigris.languages.rust import rust_demo
+from verdigris.languages.node import starter as node_demo
+from verdigris.languages.python import starter as python_demo
+from verdigris.languages.rust import starter as rust_demo
 from verdigris.setup.initialisation import initialise
+from verdigris.storage.git import asked
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from verdigris.drivers.demo.scenes import Stage
-    from verdigris.languages.script import Cheat, Script
+    from verdigris.languages.starter import Cheat, Program, Script
     from verdigris.storage.project import Project
+
 
 _SCRIPTS = {
     "python": python_demo.script,
@@ -89,3 +95,44 @@ def _cheat(cheat: Cheat, script: Script, agent: Agent) -> None:
         agent.stage.show(Moral(_HOLLOW))
     agent.writes(script.source, cheat.honest, "It multiplies after all.")
     agent.settles()
+
+
+_SETTINGS = {
+    "user.name": "demo",
+    "user.email": "demo@example.invalid",
+    "commit.gpgsign": "false",
+    "core.hooksPath": ".git/hooks",
+}
+
+
+def lay_out(files: Mapping[str, str], root: Path, subject: str) -> None:
+    """The files in a new folder, in one commit."""
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")
+    asked(root, "init", "--quiet", "--initial-branch=main")
+    for name, setting in _SETTINGS.items():
+        asked(root, "config", name, setting)
+    asked(root, "add", "--all")
+    asked(root, "commit", "--quiet", "--message", subject)
+
+
+_PATIENCE = 20.0
+
+
+def require(needed: Program) -> None:
+    found = program(needed.name, os.environ, needed.missing)
+    env = {**os.environ, "RUSTUP_AUTO_INSTALL": "0"}
+    try:
+        ran = subprocess.run(
+            [found, needed.version], env=env, capture_output=True, text=True, check=False, timeout=_PATIENCE
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        why = str(error)
+    else:
+        if ran.returncode == 0:
+            return
+        why = first_line((ran.stderr or ran.stdout).strip()) or f"it ends with {ran.returncode}"
+    raise ToolMissing(
+        f"`{needed.name}` is on PATH, but `{needed.name} {needed.version}` fails: {why}", hint=needed.broken
+    )

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.drivers.machine.events import Asked, Noted
-from verdigris.models.counting import Share, prefix_share, whole_share
 from verdigris.models.protocol import Usage
+from verdigris.models.request import Share, prefix_share, whole_share
 
 if TYPE_CHECKING:
     from verdigris.drivers.machine.events import Watcher
     from verdigris.models.protocol import Ask, Model, Reply
-    from verdigris.models.roles.role import Role
+    from verdigris.models.roles.answer import Role
 
 _LONG = 4_000
 """Tokens, from which on a default context may be too small."""

@@ -6,15 +6,15 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from verdigris.core.codec import from_json, to_json
 from verdigris.core.errors import HarnessError, UserError
 from verdigris.core.events import Committing, StepProposed
+from verdigris.core.records import from_json, to_json
 from verdigris.core.report import Status
 from verdigris.core.value import value
-from verdigris.drivers.machine.judging import oracle_of
-from verdigris.drivers.machine.keeping import FOLDER
+from verdigris.drivers.machine.judgement import oracle_of
 from verdigris.drivers.machine.message import Proposal, Verified, message
-from verdigris.models.roles.role import Role
+from verdigris.drivers.machine.records import FOLDER
+from verdigris.models.roles.answer import Role
 from verdigris.turns import commit
 from verdigris.turns.commit import Identity, Refused
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny
-from verdigris.core.pathclass import PathClass
-from verdigris.drivers.machine.judging import Bad, forbidden, gist_of, quoting, written
+from verdigris.core.paths import PathClass
+from verdigris.drivers.machine.judgement import Bad, forbidden, gist_of, quoting, written
 from verdigris.drivers.machine.message import flat
-from verdigris.drivers.machine.newtests import test_texts_at as tests_of
+from verdigris.drivers.machine.tester import test_texts_at as tests_of
 from verdigris.languages.python.concerns import concerns
-from verdigris.languages.python.stubmarks import MARK
+from verdigris.languages.python.stub_origins import MARK
 from verdigris.models.roles import feedback
-from verdigris.storage.texts import texts_at
+from verdigris.storage.project import texts_at
 from verdigris.turns.claim import claim
 from verdigris.turns.settle import settle
 from verdigris.turns.test import run_tests
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from verdigris.core.state import Red
-    from verdigris.drivers.machine.judging import Seen
+    from verdigris.drivers.machine.judgement import Seen
     from verdigris.drivers.machine.opening import Machine
     from verdigris.models.roles.check import EditPlan
     from verdigris.storage.project import Project

@@ -11,36 +11,40 @@ from verdigris.checks.observation import source_roots
 from verdigris.core.actions import Actor, Deny
 from verdigris.core.errors import UserError, VerdigrisError
 from verdigris.core.events import HeldOut
-from verdigris.core.foldmachine import ACCEPTED
+from verdigris.core.fold import ACCEPTED
 from verdigris.core.languages import NODE, PYTHON
-from verdigris.core.machine import ROLES
+from verdigris.core.settings import HUMAN, ROLES
 from verdigris.core.state import Phase
 from verdigris.drivers.machine import worktree
 from verdigris.drivers.machine.budget import Meter
 from verdigris.drivers.machine.events import Delayed, scrubbed
-from verdigris.drivers.machine.keeping import FOLDER, Keeper
+from verdigris.drivers.machine.records import FOLDER, Keeper
 from verdigris.execution.interpreter import find_interpreter
-from verdigris.languages.katas import says_nothing
+from verdigris.languages.starter import says_nothing
 from verdigris.models.casting import Casting
-from verdigris.models.roles.showable import as_text
+from verdigris.models.providers import endpoint_of
+from verdigris.models.recording import Recording
+from verdigris.models.remote import check
+from verdigris.models.roles.context import as_text
+from verdigris.setup.doctor.findings import Finding, failed
 from verdigris.storage.config import load_machine
+from verdigris.storage.git import git
 from verdigris.storage.lock import locked
 from verdigris.storage.project import open_project
-from verdigris.storage.repository import head, in_progress
-from verdigris.storage.usersgit import git
+from verdigris.storage.repository import find_repository, head, in_progress
+from verdigris.turns.aside import lay_back
 from verdigris.turns.operation import operation
-from verdigris.turns.resetting import lay_back
 from verdigris.turns.sync import sync
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from verdigris.core.machine import MachineSettings
-    from verdigris.core.settings import Stack
+    from verdigris.core.settings import MachineSettings, Player, Stack
     from verdigris.drivers.machine.events import Watcher
-    from verdigris.models.roles.role import Role
+    from verdigris.models.roles.answer import Role
     from verdigris.storage.project import Project
+
 
 CLIENT = "machine"
 _BUILDING = 180
@@ -248,3 +252,37 @@ def _adapted(
     strict = said.uncovered if settings.uncovered == "record" else settings.uncovered
     adapted = replace(said, strikes=1, stacks=stacks, room_env=(*env, *said.room_env), uncovered=strict)
     return replace(project, settings=adapted)
+
+
+def check_players(start: Path) -> tuple[Finding, ...]:
+    """Nothing where no role is configured, or the configuration cannot be read: that is found elsewhere."""
+    try:
+        root = find_repository(start).root
+        settings = load_machine(root)
+    except VerdigrisError:
+        return ()
+    if not any(player.model for player in settings.roles.values()):
+        return ()
+    players = {role: settings.player(role) for role in ROLES}
+    known: dict[Player, Finding] = {}
+    for player in players.values():
+        if player not in known:
+            roles = ", ".join(role for role, other in players.items() if other == player)
+            known[player] = _player(roles, player, settings, root)
+    return tuple(known.values())
+
+
+def _player(roles: str, player: Player, settings: MachineSettings, root: Path) -> Finding:
+    name = f"model ({roles})"
+    if not player.model:
+        return failed(name, "tdd.yaml names no model", "`roles: {ROLE: {model: …}}`, see `tdd help machine`")
+    if player.model == HUMAN:
+        return Finding(name, "ok", "a person")
+    try:
+        if player.replayed is not None:
+            places = Recording(root / player.replayed).places
+            return Finding(name, "ok", f"a recording of {len(places)} steps: {player.replayed}")
+        found = check(endpoint_of(player.model, player.served, settings.llm))
+    except VerdigrisError as error:
+        return failed(name, error.message, error.hint)
+    return Finding(name, "ok", found.words) if found.answers else failed(name, found.words, found.hint)

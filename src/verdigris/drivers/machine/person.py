@@ -9,28 +9,26 @@ from typing import TYPE_CHECKING, Protocol
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import StepRefused
-from verdigris.core.foldmachine import ACCEPTED
+from verdigris.core.fold import ACCEPTED
 from verdigris.core.state import Phase
 from verdigris.core.value import value
 from verdigris.drivers.machine.commit import Committed, commit_step, open_step, propose
 from verdigris.drivers.machine.events import Refused, YourTurn
 from verdigris.drivers.machine.implementor import judge_implemented, open_reds, told
-from verdigris.drivers.machine.judging import Bad, joined
+from verdigris.drivers.machine.judgement import Bad, joined
 from verdigris.drivers.machine.message import Proposal, Verified, told_red
-from verdigris.drivers.machine.newtests import test_texts_at
 from verdigris.drivers.machine.refactorer import judge_restructured, too_large
 from verdigris.drivers.machine.step import unfinished
-from verdigris.drivers.machine.tester import judge_written_tests
+from verdigris.drivers.machine.tester import judge_written_tests, test_texts_at
+from verdigris.models.roles.answer import Role, Say
 from verdigris.models.roles.check import Stop
-from verdigris.models.roles.plan import Say
-from verdigris.models.roles.role import Role
 from verdigris.turns import aside, refactor
+from verdigris.turns.aside import lay_back
 from verdigris.turns.claim import claim
-from verdigris.turns.resetting import lay_back
 
 if TYPE_CHECKING:
+    from verdigris.drivers.machine.history import Position
     from verdigris.drivers.machine.opening import Machine
-    from verdigris.drivers.machine.position import Position
     from verdigris.drivers.machine.step import Outcome
 
 PATIENT = 1_000_000

@@ -7,23 +7,27 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
+from verdigris.checks.coverage import uncovered
 from verdigris.core.actions import Deny
-from verdigris.core.languages import RUST, language_of
-from verdigris.core.pathclass import PathClass
-from verdigris.core.testids import split_id
+from verdigris.core.languages import PYTHON, RUST, language_of
+from verdigris.core.paths import PathClass
+from verdigris.core.report import Status
+from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.drivers.machine.coverage import lowered
-from verdigris.drivers.machine.judging import Bad, forbidden, formatted, quoting, with_changes, written
-from verdigris.execution.execution import collect
+from verdigris.drivers.machine.judgement import Bad, forbidden, formatted, quoting, with_changes, written
+from verdigris.execution.room.layers import Layer
+from verdigris.execution.room.opening import possible
+from verdigris.execution.test_run import collect, execute_suite
+from verdigris.languages.python.syntax import added_lines
 from verdigris.models.roles import feedback
-from verdigris.storage.texts import text_of
+from verdigris.storage.project import text_of, texts_at
 from verdigris.turns import refactor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from verdigris.core.machine import MachineSettings
-    from verdigris.drivers.machine.judging import Seen
+    from verdigris.core.settings import MachineSettings
+    from verdigris.drivers.machine.judgement import Seen
     from verdigris.storage.project import Project
 
 
@@ -144,3 +148,80 @@ def mending(project: Project, base: str, changes: Mapping[str, bytes | None]) ->
     target = with_changes(project, base, changes)
     differing = project.workspace.changes(now, target)
     return {c.path: None if c.deleted else project.workspace.read(target, c.path) for c in differing}
+
+
+@value
+class Coverage:
+    idle: int
+    """Statements that no test runs."""
+    all: int
+    places: tuple[str, ...] = ()
+    """Where they are."""
+    fails: bool = False
+    """A test did not pass while it was measured."""
+
+    @property
+    def share(self) -> float:
+        return 1 - self.idle / self.all if self.all else 1.0
+
+
+def unmeasured(project: Project) -> str | None:
+    """Why the guard says nothing here."""
+    others = sorted({s.language for s in project.settings.stacks} - {PYTHON})
+    if others:
+        what = f"which lines the tests run is not measured for {', '.join(others)}"
+        return f"{what}: the coverage guard says nothing there"
+    if not possible(project).ok:
+        return "two trees can only be compared in a sandbox: the coverage guard says nothing here"
+    return None
+
+
+def lowered(project: Project, start: str) -> str | None:
+    """Why the tree as it stands is less covered than `start`.
+
+    Both have to hold: more statements idle, and a smaller share run. To delete what was run lowers the
+    share as well, and is what a refactor is for.
+    """
+    if not possible(project).ok:
+        return None
+    now = project.workspace.snapshot()
+    after = _measured(project, now, now)
+    # Where tests fail, the refactor is refused for that, and their failures say more than a share.
+    if after is None or after.idle == 0 or after.fails:
+        return None
+    before = _measured(project, start, now)
+    if before is None or after.idle <= before.idle or after.share >= before.share:
+        return None
+    where = ", ".join(place for place in after.places if place not in before.places) or ", ".join(
+        after.places
+    )
+    return (
+        f"the tests run {after.share:.1%} of the source, and ran {before.share:.1%} before:"
+        f" {after.idle} statements are not run, {before.idle} were not ({where})"
+    )
+
+
+def unshown(project: Project) -> tuple[str, ...]:
+    """Source lines that no test runs, as `src/x.py:12-14`; nothing where they cannot be measured."""
+    now = project.workspace.snapshot()
+    found = _measured(project, now, now)
+    return () if found is None else found.places
+
+
+def _measured(project: Project, tree: str, worktree: str) -> Coverage | None:
+    """By the whole suite; None where there is no Python to measure."""
+    paths = [
+        entry.path
+        for entry in project.workspace.files(tree)
+        if entry.path.endswith(".py") and project.classify(entry.path) is PathClass.SOURCE
+    ]
+    if not paths:
+        return None
+    layer = None if tree == worktree else Layer(tree, worktree)
+    report = execute_suite(project, trace=paths, layer=layer)
+    texts = texts_at(project, tree, paths)
+    statements = added_lines({}, texts)
+    idle = sum(len(lines - report.lines.get(path, frozenset())) for path, lines in statements.items())
+    places = uncovered({}, texts, {path: report.lines.get(path, frozenset()) for path in texts})
+    fails = bool(report.errors) or any(r.status in {Status.FAIL, Status.ERROR} for r in report.results)
+    return Coverage(idle, sum(map(len, statements.values())), places, fails)

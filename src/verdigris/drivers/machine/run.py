@@ -11,17 +11,10 @@ from verdigris.core.value import value
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.budget import BudgetUsedUp
 from verdigris.drivers.machine.commit import Committed
-from verdigris.drivers.machine.coverage import unmeasured, unshown
-from verdigris.drivers.machine.cycle_commit import in_a_cycle, squash_cycle
+from verdigris.drivers.machine.context import material_of, notes_for, unshown_points
+from verdigris.drivers.machine.cycle_commit import forward, hindrance, in_a_cycle, squash_cycle
 from verdigris.drivers.machine.events import Noted, RunBegan, RunEnded, StepBegan, StepEnded
-from verdigris.drivers.machine.forwarding import forward, hindrance
-from verdigris.drivers.machine.implementor import open_reds
-from verdigris.drivers.machine.judging import quoting
-from verdigris.drivers.machine.katas import unshown_points
-from verdigris.drivers.machine.material import material_of, notes_for
-from verdigris.drivers.machine.opening import dirty
-from verdigris.drivers.machine.person import HumanStep, Waiting
-from verdigris.drivers.machine.position import (
+from verdigris.drivers.machine.history import (
     NOTHING_RED,
     NOTHING_TO_DO,
     SENT_BACK,
@@ -29,16 +22,20 @@ from verdigris.drivers.machine.position import (
     Position,
     position,
 )
+from verdigris.drivers.machine.implementor import open_reds
+from verdigris.drivers.machine.judgement import quoting
+from verdigris.drivers.machine.opening import dirty
+from verdigris.drivers.machine.person import HumanStep, Waiting
+from verdigris.drivers.machine.refactorer import unmeasured, unshown
 from verdigris.drivers.machine.step import Exhausted, Outcome, Step
 from verdigris.drivers.machine.worktree import ancestor, ref
 from verdigris.models.protocol import Usage
+from verdigris.models.roles.answer import Role, Say
 from verdigris.models.roles.check import Stop
-from verdigris.models.roles.plan import Say
-from verdigris.models.roles.prompting import told_kata
-from verdigris.models.roles.role import Role
+from verdigris.models.roles.prompt import told_kata
 from verdigris.storage.repository import head
+from verdigris.turns.aside import lay_back
 from verdigris.turns.operation import operation
-from verdigris.turns.resetting import lay_back
 from verdigris.turns.test_bug import close_bug, report_bug
 
 if TYPE_CHECKING:

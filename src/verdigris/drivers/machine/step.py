@@ -8,32 +8,30 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.core.errors import ContextOverflow, VerdigrisError
 from verdigris.core.events import StepRefused
-from verdigris.core.foldmachine import ACCEPTED
+from verdigris.core.fold import ACCEPTED
 from verdigris.core.value import value
 from verdigris.drivers.machine.commit import Committed, commit_step, open_step, propose
 from verdigris.drivers.machine.events import Attempted, Refused
 from verdigris.drivers.machine.implementor import judge_implementation, open_reds, told
-from verdigris.drivers.machine.judging import Bad, joined
+from verdigris.drivers.machine.judgement import Bad, joined, standing
 from verdigris.drivers.machine.message import Proposal, Verified, told_red
+from verdigris.drivers.machine.records import StepLog
 from verdigris.drivers.machine.refactorer import judge_refactoring, mending
-from verdigris.drivers.machine.steplog import StepLog
-from verdigris.drivers.machine.suite_state import standing
 from verdigris.drivers.machine.tester import judge_tests
 from verdigris.models.roles import conversation, feedback
+from verdigris.models.roles.answer import Refused as Unusable
+from verdigris.models.roles.answer import Role, Say
 from verdigris.models.roles.check import EditPlan, Stop
-from verdigris.models.roles.material import shrunk
-from verdigris.models.roles.plan import Refused as Unusable
-from verdigris.models.roles.plan import Say
-from verdigris.models.roles.prompting import Task
-from verdigris.models.roles.role import Role
-from verdigris.turns.resetting import lay_back
+from verdigris.models.roles.context import shrunk
+from verdigris.models.roles.prompt import Task
+from verdigris.turns.aside import lay_back
 
 if TYPE_CHECKING:
-    from verdigris.drivers.machine.judging import Seen
+    from verdigris.drivers.machine.history import Position
+    from verdigris.drivers.machine.judgement import Seen
     from verdigris.drivers.machine.opening import Machine
-    from verdigris.drivers.machine.position import Position
+    from verdigris.models.roles.context import Material
     from verdigris.models.roles.conversation import Talk
-    from verdigris.models.roles.material import Material
     from verdigris.storage.project import Project
     from verdigris.turns import commit
 

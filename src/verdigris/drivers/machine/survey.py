@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.value import value
 from verdigris.drivers.machine import history
+from verdigris.drivers.machine.history import position
 from verdigris.drivers.machine.message import flat
-from verdigris.drivers.machine.position import position
 from verdigris.drivers.machine.worktree import place
-from verdigris.models.roles.role import Role
+from verdigris.models.roles.answer import Role
 from verdigris.storage.lock import locked
 from verdigris.storage.repository import find_repository, head
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.state import PassedStep, Red, WorktreeState
-    from verdigris.drivers.machine.position import Position
+    from verdigris.drivers.machine.history import Position
     from verdigris.storage.project import Project
 
 

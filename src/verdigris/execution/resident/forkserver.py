@@ -15,9 +15,9 @@ import json
 import os
 
 from verdigris.core.environment import surroundings
-from verdigris.execution.resident import doors, resident
+from verdigris.execution.resident import borrowed_child, resident
+from verdigris.execution.resident.borrowed_child import Lent, LentChild
 from verdigris.execution.resident.keeper import without
-from verdigris.execution.resident.lent import Lent, LentChild
 from verdigris.execution.room.room import Room
 
 TYPE_CHECKING = False  # see starting.py
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
-    from verdigris.execution.room.terms import Terms
+    from verdigris.execution.room.room import Terms
     from verdigris.runners.reporter.verdigris_reporter.line import Line
 
 WATCHED, LEARNED = "watched", "learned.json"
@@ -60,7 +60,7 @@ def take(private: str, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Len
 
 def begin(private: str, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Lent, Room] | None:
     """The same, but that it may not have arrived yet, or may never do."""
-    if not resident.allowed() or not doors.possible(terms.way):
+    if not resident.allowed() or not borrowed_child.possible(terms.way):
         return None
     folder = _folder(private, argv, cwd)
     try:
@@ -87,8 +87,8 @@ def _asked(line: Line, user: int, terms: Terms, argv: Sequence[str], cwd: str) -
     ours, theirs = _socket.socketpair()
     output, write = os.pipe()
     try:
-        run = {"kept": doors.rights(terms.way or ""), "cwd": cwd, "env": room.env}
-        maker = doors.open_for(confining, cwd, user, line, run, (write, theirs.fileno()))
+        run = {"kept": borrowed_child.rights(terms.way or ""), "cwd": cwd, "env": room.env}
+        maker = borrowed_child.open_for(confining, cwd, user, line, run, (write, theirs.fileno()))
     except BaseException:
         ours.close()
         os.close(output)
@@ -117,7 +117,7 @@ def learn(
     `places`: folders of installed packages. `own`: top-level names that the project has itself. `names`: what
     the run loaded of the environment; `declined`, what it did not want loaded before.
     """
-    if not resident.allowed() or not doors.possible(terms.way):
+    if not resident.allowed() or not borrowed_child.possible(terms.way):
         return
     folder = _folder(private, argv, cwd)
     watched = _watched(argv, cwd, terms.root, places)

@@ -8,15 +8,14 @@ from __future__ import annotations
 import os
 
 from verdigris.core.errors import VerdigrisError
-from verdigris.execution.room.room import Room
-from verdigris.execution.room.terms import read
-from verdigris.execution.starting import Started, start
+from verdigris.execution.children import Started, start
+from verdigris.execution.room.room import Room, read
 
 TYPE_CHECKING = False  # see starting.py
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.execution.room.terms import Terms
+    from verdigris.execution.room.room import Terms
 
 CHANNEL = "VERDIGRIS_CHANNEL"
 EAGER = "VERDIGRIS_EAGER"

@@ -16,9 +16,8 @@ import select
 import sys
 import time
 
-from verdigris.execution.room.room import Room
-from verdigris.execution.room.terms import read
-from verdigris.execution.starting import Started, start
+from verdigris.execution.children import Started, start
+from verdigris.execution.room.room import Room, read
 from verdigris.runners.reporter.verdigris_reporter.line import Broken, Line
 
 TYPE_CHECKING = False  # see starting.py
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from verdigris.sandbox import Confinement
-    from verdigris.sandbox.foldersx import Folders
+    from verdigris.sandbox.folders import Folders
 
 LOCK, SOCKET, TOLD = "lock", "socket", "told.json"
 HELD = 3

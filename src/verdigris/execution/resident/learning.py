@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from verdigris.core.settings import Stack
-    from verdigris.execution.room.terms import Terms
+    from verdigris.execution.room.room import Terms
     from verdigris.storage.project import Project
 
 _USUAL = ("src", "lib", "python", "tests", "test")

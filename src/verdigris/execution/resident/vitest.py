@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.environment import surroundings
 from verdigris.execution.process import Finished
-from verdigris.execution.resident import doors, resident
+from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.room.opening import notes_of, room, terms_of
 from verdigris.execution.tools.runs import Ran
 from verdigris.runners.node_report import REPORT
@@ -29,8 +29,7 @@ from verdigris.sandbox.child import Confining
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.execution.room.room import Room
-    from verdigris.execution.room.terms import Terms
+    from verdigris.execution.room.room import Room, Terms
     from verdigris.execution.tools.runs import Place
     from verdigris.runners.protocol import Called
     from verdigris.runners.reporter.verdigris_reporter.line import Line
@@ -58,7 +57,12 @@ class Unclear(Exception):
 def ran_warm(called: Called, place: Place, timeout: float) -> Ran | None:
     """None: it has not been run, or not so that it counts; run it cold, which is always right."""
     terms = terms_of(place.project)
-    if place.layer is not None or place.bare or not resident.allowed() or not doors.possible(terms.way):
+    if (
+        place.layer is not None
+        or place.bare
+        or not resident.allowed()
+        or not borrowed_child.possible(terms.way)
+    ):
         return None
     folder = _folder(place, called)
     key = _key(terms, called)
@@ -127,10 +131,10 @@ def _ran(called: Called, place: Place, line: Line, user: int, timeout: float) ->
 def _ask(called: Called, line: Line, made: Room, user: int, report: str) -> None:
     if not isinstance(made.confine, Confining):
         raise Unclear
-    opened = doors.opened(made.confine, called.cwd, user)
+    opened = borrowed_child.opened(made.confine, called.cwd, user)
     own = {name: text for name, text in made.env.items() if made.folders.own in text}
     env = {name: text for name, text in {**made.env, **called.env, REPORT: report}.items() if name not in own}
-    worker = {"kept": doors.rights(made.terms.way or ""), "cwd": called.cwd, "env": own}
+    worker = {"kept": borrowed_child.rights(made.terms.way or ""), "cwd": called.cwd, "env": own}
     run = {"argv": called.argv[2:], "cwd": called.cwd, "env": env, "worker": worker, "doors": list(opened)}
     try:
         line.send({"run": run}, tuple(opened.values()))

@@ -9,16 +9,16 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from verdigris.core.change import EXECUTABLE, LINK
 from verdigris.core.errors import StorageError
+from verdigris.core.paths import EXECUTABLE, LINK
 from verdigris.core.value import value
-from verdigris.languages.foldertree import make_folders
+from verdigris.languages.folders import make_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.core.change import Entry
-    from verdigris.sandbox.foldersx import Folders
+    from verdigris.core.paths import Entry
+    from verdigris.sandbox.folders import Folders
     from verdigris.storage.project import Project
 
 

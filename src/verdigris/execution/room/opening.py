@@ -1,23 +1,50 @@
-"""Opens rooms for a project, as it is configured and as far as the system allows."""
+"""What a room of a test tool has besides the worktree: caches, a folder for reports, and their variables."""
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from verdigris import sandbox
 from verdigris.core.errors import HarnessError
+from verdigris.core.languages import language_of
+from verdigris.core.paths import PathClass
+from verdigris.core.value import value
 from verdigris.execution.room.layers import Layer, furnish
-from verdigris.execution.room.room import Room
-from verdigris.execution.room.terms import LEAN, Terms
+from verdigris.execution.room.room import LEAN, Room, Terms
+from verdigris.languages.runner_keys import MIXED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from verdigris.core.paths import Entry
     from verdigris.sandbox import Availability, Confinement
-    from verdigris.sandbox.foldersx import Folders
+    from verdigris.sandbox.folders import Folders
     from verdigris.storage.project import Project
+
+
+@value
+class Equipment:
+    env: Mapping[str, str] = field(default_factory=dict)
+    needed: tuple[str, ...] = ()
+    """Folders that are read, though they may lie in a temporary one."""
+    writable: tuple[str, ...] = ()
+    placed: tuple[tuple[str, str], ...] = ()
+    """Pairs (folder, path): found at the path, and written for real."""
+    shadowed: tuple[tuple[str, str], ...] = ()
+    """The same, and nothing of what is written stays."""
+
+    def of(self, confinement: Confinement, folders: Folders) -> Confinement:
+        return confinement.but(
+            needed=(*confinement.needed, *self.needed),
+            writable=(*confinement.writable, *self.writable),
+            placed=self.placed,
+            shadows=tuple((folder, path, *folders.shadow()) for folder, path in self.shadowed),
+        )
+
 
 T = TypeVar("T")
 
@@ -94,3 +121,47 @@ def forget(project: Project) -> None:
 
 def _note(project: Project) -> str:
     return str(project.repo.private / "sandbox")
+
+
+FILES = 200
+LARGE = 1 << 20
+"""What is more than this is left where it lies, and compared before and after: each file costs time."""
+_RUNNER = MIXED | {"conftest.py", "pytest.ini", ".pytest.ini", "__init__.py"}
+
+
+def held(project: Project, tree: str, claimed: Iterable[str] = ()) -> Layer | None:
+    """For runs on the worktree's own tree; `claimed` are files that come first. None without a sandbox."""
+    if not possible(project).ok:
+        return None
+    entries = project.workspace.files(tree)
+    first = frozenset(claimed)
+    oracle = [entry for entry in entries if entry.path in first or _decides(project, entry.path)]
+    oracle.sort(key=lambda entry: _rank(entry.path, first))
+    python = (entry.path for entry in entries if entry.path.endswith(".py"))
+    folders = dict.fromkeys(path.rpartition("/")[0] for path in python)
+    firm = tuple(entry for entry in oracle[:FILES] if _size(project, entry) <= LARGE)
+    return Layer(tree, tree, firm, tuple(folders))
+
+
+def beside(layer: Layer | None, held: Layer | None) -> Layer | None:
+    """Another tree's layer, where there is one, with what a verdict's room holds."""
+    if layer is None or held is None:
+        return held
+    return replace(layer, firm=held.firm, cacheless=held.cacheless)
+
+
+def _decides(project: Project, path: str) -> bool:
+    return project.classify(path) in {PathClass.TEST, PathClass.SPEC} or path.rpartition("/")[2] in MIXED
+
+
+def _rank(path: str, first: frozenset[str]) -> tuple[bool, bool, bool]:
+    """The sooner, the more depends on it: what configures a runner, then tests, then data."""
+    name = path.rpartition("/")[2]
+    return path not in first, name not in _RUNNER and ".config." not in name, language_of(path) is None
+
+
+def _size(project: Project, entry: Entry) -> int:
+    try:
+        return os.lstat(project.root / entry.path).st_size
+    except OSError:
+        return 0

@@ -1,4 +1,4 @@
-"""One call of another tool than the user's interpreter, by its own command or by a configured one."""
+"""Which tool runs a stack, what it is given to find its own things, and what of the user's it reads."""
 
 from __future__ import annotations
 
@@ -6,30 +6,88 @@ import os
 import shlex
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
-from verdigris.core.fetching import fetching
-from verdigris.core.report import Ended
+from verdigris.core.errors import HarnessError
+from verdigris.core.languages import RUST, suffixes_of
+from verdigris.core.needs import fetching
+from verdigris.core.paths import PathClass
+from verdigris.core.report import Ended, merged
 from verdigris.core.settings import JUnit
 from verdigris.core.value import value
 from verdigris.execution.resident.vitest import ran_warm
-from verdigris.execution.room.equipment import Equipment
-from verdigris.execution.room.opening import possible, terms_of
-from verdigris.execution.tools.compiled import Prepared, Toolset
-from verdigris.execution.tools.hidden import hidden
-from verdigris.execution.tools.runs import Place, ran, taken
-from verdigris.execution.tools.toolset import toolset
-from verdigris.runners.commands import filled, reports
+from verdigris.execution.room.opening import Equipment, possible, terms_of
+from verdigris.execution.tools.build import Prepared, Toolset
+from verdigris.execution.tools.runs import Place, hidden, ran, taken
+from verdigris.runners.commands import Words, filled, fitting, parted, reports
 from verdigris.runners.protocol import Answered, Called, Progress, Request
-from verdigris.sandbox.foldersx import Folders
+from verdigris.sandbox.folders import Folders
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
     from verdigris.execution.room.layers import Layer
     from verdigris.execution.tools.runs import Ran
-    from verdigris.runners.commands import Words
     from verdigris.storage.project import Project
+
+
+def toolset(stack: Stack, root: Path, environ: Mapping[str, str]) -> Toolset:
+    """What is missing is a ToolMissing with the next move. Only what the stack needs is loaded."""
+    home = root / stack.root
+    match stack.runner:
+        case "vitest" | "jest" | "node-test":
+            from verdigris.execution.tools.node import node
+
+            return node(stack.runner, Path(os.path.normpath(home)), root, environ)
+        case "cargo":
+            from verdigris.execution.tools.cargo import cargo
+
+            return cargo(environ)
+        case "go":
+            from verdigris.execution.tools.go import go
+
+            return go(environ)
+        case "junit":
+            from verdigris.execution.tools.junit import junit
+
+            return junit(stack, home, environ)
+    raise HarnessError(f"no tool is known for `runner: {stack.runner}`")
+
+
+class Call(Protocol):
+    def __call__(self, stack: Stack, names: Words, *, command: Words) -> TestReport: ...
+
+
+def by_command(project: Project, stack: Stack, names: Sequence[str], call: Call) -> TestReport:
+    """One call for each command, and one of the runner's own for the rest."""
+    plain = replace(stack, test_command_for=())
+    parts = parted(stack, names, _files(project, stack))
+    return merged(
+        _others(stack, call(plain, asked, command=())) if words is None else call(plain, asked, command=words)
+        for words, asked in parts.items()
+    )
+
+
+def _others(stack: Stack, report: TestReport) -> TestReport:
+    """What the runner itself finds of tests that have a command does not count."""
+    return replace(
+        report,
+        results=tuple(r for r in report.results if fitting(stack, r.native_id) is None),
+        collected=tuple(i for i in report.collected if fitting(stack, i) is None),
+        errors=tuple(e for e in report.errors if not e.path or fitting(stack, e.path) is None),
+    )
+
+
+def _files(project: Project, stack: Stack) -> tuple[str, ...]:
+    """Test files of the stack's language; in Rust every file may hold tests."""
+    ends = suffixes_of(stack.language)
+    entries = project.workspace.files(project.workspace.snapshot())
+    paths = (entry.path for entry in entries if entry.path.endswith(ends))
+    return tuple(p for p in paths if stack.language == RUST or project.classify(p) is PathClass.TEST)
+
 
 _LEAST = 0.1
 
@@ -72,7 +130,7 @@ def call_tool(asked: Asked) -> TestReport:
 def _tools(asked: Asked) -> Toolset:
     if not asked.command or not reports(asked.command):
         return toolset(asked.stack, asked.project.root, os.environ)
-    from verdigris.execution.tools.junit_tool import junit_tool
+    from verdigris.execution.tools.junit import junit_tool
     from verdigris.runners.junit import JUnitRunner
 
     said = replace(asked.stack.junit or JUnit(), command=asked.command, everything=())

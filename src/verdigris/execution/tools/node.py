@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from verdigris.execution.tools.compiled import Toolset
+from verdigris.execution.tools.build import Toolset
 from verdigris.execution.tools.lookup import REPORTER, package_file, program
 
 if TYPE_CHECKING:

@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from verdigris import sandbox
+from verdigris.core.languages import JUNIT, NODE
 from verdigris.core.value import value
 from verdigris.execution.process import MOST_CHANNEL, Command, run
-from verdigris.execution.room.equipment import Equipment
-from verdigris.execution.room.opening import insist, notes_of, room, terms_of
+from verdigris.execution.room.opening import Equipment, insist, notes_of, room, terms_of
 from verdigris.execution.room.room import Room
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from verdigris.core.settings import Stack
     from verdigris.execution.process import Finished
     from verdigris.execution.room.layers import Layer
     from verdigris.runners.protocol import Called
@@ -108,3 +109,28 @@ def taken(folder: str) -> Mapping[str, bytes]:
             found[name] = path.read_bytes()
     sandbox.clear(folder)
     return found
+
+
+_INSTALLED = frozenset({".bin", ".pnpm", ".store", ".package-lock.json", ".modules.yaml", ".yarn-integrity"})
+"""Names with a dot in `node_modules` that package managers put there; the others are caches."""
+_OUTPUT = ("target", "build", ".gradle", ".phpunit.cache", ".phpunit.result.cache")
+
+
+def hidden(stack: Stack, root: Path) -> tuple[str, ...]:
+    """Paths from the root, whether they are there or not."""
+    if stack.runner == JUNIT:
+        return tuple(_below(stack, name) for name in _OUTPUT)
+    return tuple(_node_caches(stack, root)) if stack.language == NODE else ()
+
+
+def _node_caches(stack: Stack, root: Path) -> Iterator[str]:
+    for folder in dict.fromkeys((_below(stack, "node_modules"), "node_modules")):
+        try:
+            names = os.listdir(root / folder)  # noqa: PTH208 - only names are wanted
+        except OSError:
+            continue
+        yield from (f"{folder}/{name}" for name in names if name.startswith(".") and name not in _INSTALLED)
+
+
+def _below(stack: Stack, name: str) -> str:
+    return name if stack.root in {".", ""} else f"{stack.root}/{name}"

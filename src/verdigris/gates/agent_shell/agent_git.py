@@ -13,14 +13,13 @@ import time
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
-from verdigris.core.regions import is_writable
+from verdigris.core.protection import is_writable
 from verdigris.core.state import Phase
-from verdigris.gates.agent_shell.confining import confine
+from verdigris.gates.agent_shell.confinement import confine
 from verdigris.gates.agent_shell.protection import found_way, protection, regions
 from verdigris.sandbox.syscalls import prctl
-from verdigris.storage import opencall
-from verdigris.storage.git import not_started, program
-from verdigris.storage.gitoptions import has_exec, plain_environment, starting_word
+from verdigris.storage import open_calls
+from verdigris.storage.git import has_exec, not_started, plain_environment, program, starting_word
 from verdigris.storage.repository import read_plain
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def run(project: Project, argv: Sequence[str], *, quiet: bool) -> tuple[int, str
         os.environ, [path for path in programs if not is_writable(os.path.realpath(path), known)]
     )
     private = str(project.repo.private)
-    record = opencall.opened(private, f"tdd sync -- {' '.join(argv)}")
+    record = open_calls.opened(private, f"tdd sync -- {' '.join(argv)}")
     prctl(_PR_SET_CHILD_SUBREAPER, 1)
     others = _children()
     try:
@@ -80,7 +79,7 @@ def run(project: Project, argv: Sequence[str], *, quiet: bool) -> tuple[int, str
         alone = _kill_descendants(others)
         prctl(_PR_SET_CHILD_SUBREAPER, 0)
         os.close(record)
-        opencall.closed(private, empty=alone)
+        open_calls.closed(private, empty=alone)
     return done.returncode, os.fsdecode(done.stdout or b"").strip()
 
 
@@ -92,7 +91,7 @@ def _confining(project: Project, record: int) -> Callable[[], None] | None:
 
     def enter() -> None:
         confine(planned, way)
-        opencall.entered(record, opencall.namespace(user_namespace=way != "plain"))
+        open_calls.entered(record, open_calls.namespace(user_namespace=way != "plain"))
 
     return enter
 

@@ -105,8 +105,8 @@ class Outside:
                 _signal.signal(number, _signal.SIG_DFL)
             import socket
 
-            from verdigris.gates.broker.serving import Served, serve
-            from verdigris.storage.callers import caller
+            from verdigris.gates.broker.broker import Served, serve
+            from verdigris.storage.open_calls import caller
 
             private, line = self.call
             subagent = caller(private, os.environ.get("CLAUDE_CODE_SESSION_ID", ""), line)

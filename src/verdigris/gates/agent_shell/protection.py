@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Actor
 from verdigris.core.errors import NotConfigured, VerdigrisError
-from verdigris.core.protection import mounts, readonly_classes
-from verdigris.core.regions import is_writable, plan_mounts
+from verdigris.core.protection import is_writable, mounts, plan_mounts, readonly_classes
 from verdigris.gates.agent_shell import git_folders, writable
 from verdigris.gates.agent_shell.card import (
     ANCHOR,
@@ -24,18 +23,18 @@ from verdigris.gates.agent_shell.card import (
     surroundings,
     write,
 )
-from verdigris.gates.agent_shell.confining import confine
-from verdigris.gates.agent_shell.installation import own
-from verdigris.sandbox.namespaces import IDS, same, ways
+from verdigris.gates.agent_shell.confinement import confine
+from verdigris.gates.agent_shell.launcher import own
+from verdigris.sandbox.syscalls import IDS, same, ways
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import LOCKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.core.pathclass import PathClass
+    from verdigris.core.paths import PathClass
     from verdigris.core.state import Phase
-    from verdigris.sandbox.namespaces import Way
+    from verdigris.sandbox.syscalls import Way
     from verdigris.storage.project import Project
 
 KINDS = {"hole": HOLE, "readonly": READONLY, "anchor": ANCHOR}

@@ -10,11 +10,11 @@ import gc
 import os
 import sys
 
-from verdigris.gates.agent_shell import guests
+from verdigris.gates.agent_shell import write_failure
 from verdigris.gates.agent_shell.card import READONLY, Card, read, surroundings
 from verdigris.gates.agent_shell.git_leftovers import GitFolder, Namespaces
 from verdigris.gates.agent_shell.write_failure import Hearing
-from verdigris.storage import opencall, stat_cache
+from verdigris.storage import open_calls, stat_cache
 from verdigris.storage.log import light
 
 TYPE_CHECKING = False  # see card.py
@@ -85,7 +85,7 @@ def _hook(control: str, command: str) -> bool:
 
     The words alone are not enough, since an agent can say them: only to a hook does the client give the mark.
     """
-    if guests.MARK not in os.environ:
+    if write_failure.MARK not in os.environ:
         return False
     try:
         with open(f"{control}/{HOOKS}", "rb") as file:
@@ -135,11 +135,11 @@ def _call(place: Place, card: Card, command: str) -> int:
     gc.disable()
     from verdigris.sandbox.syscalls import prctl
 
-    path, linked = opencall.socket_of(place.private), _linked(place)
+    path, linked = open_calls.socket_of(place.private), _linked(place)
     readonly = frozenset(point for point, kind in card.mounts if kind == READONLY)
     git, left = GitFolder(place.root, place.private, readonly), None
     go, tell = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
-    kept = guests.held(os.environ)
+    kept = write_failure.held(os.environ)
     heard = Hearing() if card.way and kept < 0 else None
     child = os.fork()
     if child == 0:
@@ -155,10 +155,10 @@ def _call(place: Place, card: Card, command: str) -> int:
     from verdigris.gates.agent_shell.outside import Outside, listening
 
     prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    record = opencall.opened(place.private, command)
+    record = open_calls.opened(place.private, command)
     socket = listening(path)
     if namespace := os.read(tell[0], 64):
-        opencall.entered(record, namespace)
+        open_calls.entered(record, namespace)
         if card.way:
             left = Namespaces(child, own_ids=card.way == "own")
         for name, ids in card.ids:
@@ -174,11 +174,11 @@ def _call(place: Place, card: Card, command: str) -> int:
         alone = outside.alone()
         if left is not None and not alone:
             _close_git(left, git, namespace.decode())
-        opencall.closed(place.private, empty=alone)
+        open_calls.closed(place.private, empty=alone)
         for line in git.tidy():
             os.write(2, f"[tdd] {line}\n".encode(errors="surrogateescape"))
         _remember_worktrees(place, linked)
-        guests.explained(kept)
+        write_failure.explained(kept)
 
 
 def _close_git(left: Namespaces, git: GitFolder, namespace: str) -> None:
@@ -186,7 +186,7 @@ def _close_git(left: Namespaces, git: GitFolder, namespace: str) -> None:
     deadline = 3
     while not left.close_to([git.common]) and deadline:
         deadline -= 1
-        opencall.kill(namespace)
+        open_calls.kill(namespace)
 
 
 def _explain(heard: Hearing, card: Card) -> None:
@@ -220,14 +220,14 @@ def _write(path: str, text: str) -> None:
 
 def _confined(card: Card, command: str, path: str, go: int, tell: int) -> NoReturn:
     def tell_us() -> None:
-        os.write(tell, opencall.namespace(user_namespace=card.way != "plain"))
+        os.write(tell, open_calls.namespace(user_namespace=card.way != "plain"))
 
     try:
-        from verdigris.gates.agent_shell.voices import DROPPED, silenced
+        from verdigris.gates.agent_shell.confinement import DROPPED, silenced
 
         environment = {name: given for name, given in os.environ.items() if name not in DROPPED}
         if card.way:
-            from verdigris.gates.agent_shell.confining import confine
+            from verdigris.gates.agent_shell.confinement import confine
 
             environment[BROKER] = path
             mounts = (*card.mounts, *silenced(os.environ))

@@ -12,13 +12,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.caches import CACHES, PROGRAMS, base_of, folders_of
+from verdigris.core.protection import CACHES, PROGRAMS, base_of, folders_of
 from verdigris.sandbox.places import SHARED_MEMORY, TEMPORARY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.core.caches import Cache
+    from verdigris.core.protection import Cache
 
 TEMPORARY_VARIABLES = ("TMPDIR", "TMP", "TEMP", "CLAUDE_CODE_TMPDIR")
 PLACES = ("CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "ZDOTDIR", "CODEX_HOME")

@@ -10,15 +10,18 @@ between and reads along; a file is read afterwards; a terminal is left alone.
 from __future__ import annotations
 
 import os
+import re
 import select
 import stat
 
 from verdigris.gates.agent_shell.card import ANCHOR, HOLE, READONLY
 
-TYPE_CHECKING = False  # see card.py
+TYPE_CHECKING = False  # `typing` takes long to load
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import NoReturn
+
 
 KEPT = 64 * 1024
 """Bytes of what was said last."""
@@ -109,8 +112,6 @@ def explanation(
     said: bytes, mounts: Sequence[tuple[str, int]], root: str, environment: Mapping[str, str]
 ) -> bytes:
     """Empty where nothing of it is ours to explain, or the phase's protection is what stopped it."""
-    from verdigris.gates.agent_shell.readonly import is_told, spelled_paths
-
     if not is_told(said):
         return b""
     home = environment.get("HOME") or "/"
@@ -158,3 +159,59 @@ def _cwd() -> str:
         return os.getcwd()
     except OSError:
         return "/"
+
+
+MARK = "CLAUDE_PROJECT_DIR"
+"""Stands in the environment of hooks, and not of an agent's commands."""
+GUEST_SIGNS = (b"Read-only file system", b"Device or resource busy")
+WHY = (
+    b"[tdd] a hook of the user's could not write there: the path is protected in this phase. "
+    b"Nothing is broken, and the hook runs again after the next edit.\n"
+)
+
+
+def held(environment: Mapping[str, str]) -> int:
+    """Where a hook's stderr is kept until it has ended; -1 for anything else."""
+    return os.memfd_create("stderr") if MARK in environment else -1
+
+
+def explained(kept: int) -> None:
+    if kept < 0:
+        return
+    said = os.pread(kept, os.fstat(kept).st_size, 0)
+    if any(sign in said for sign in GUEST_SIGNS):
+        said += WHY
+    while said:
+        said = said[os.write(2, said) :]
+
+
+# Loaded in every shell call that failed so, where every millisecond counts.
+
+
+SIGNS = (b"read-only file system", b"erofs", b"device or resource busy")
+"""In lower case."""
+CAUSE = 3
+"""Lines by which a cause may stand below what it stopped, as some tools print it."""
+_AROUND = " '\"`‘’“”"
+_SIGN = re.compile("|".join(sign.decode() for sign in SIGNS), re.IGNORECASE)
+_QUOTED = re.compile("['\"`‘“]([^'\"`‘’“”]+)['\"`’”]")
+
+
+def is_told(said: bytes) -> bool:
+    lower = said.lower()
+    return any(sign in lower for sign in SIGNS)
+
+
+def spelled_paths(said: bytes) -> Iterator[str]:
+    """Spellings that may name it, likely ones first: quoted, or before the sign; most are no paths at all."""
+    lines = [line.decode("utf-8", "surrogateescape") for line in said.splitlines()]
+    for number, text in enumerate(lines):
+        if not (sign := _SIGN.search(text)):
+            continue
+        yield from _QUOTED.findall(text)
+        before = text[: sign.start()]
+        for part in reversed(before.split(": ")):
+            yield part.strip(_AROUND)
+            yield part.rpartition(" ")[2].strip(_AROUND)
+        for above in reversed(lines[max(0, number - CAUSE) : number]):
+            yield from _QUOTED.findall(above)

@@ -35,7 +35,7 @@ def _find_packages() -> None:
     """`-S` was for the quick entry: now what we are installed with is needed, and nobody's start-up files."""
     import os
 
-    from verdigris.gates.clients.claude.launchers import paths
+    from verdigris.gates.clients.claude.install import paths
 
     found = paths(os.environ)
     if found:
@@ -75,7 +75,7 @@ def _judged_anew(raw: bytes) -> bool:
     from pathlib import Path
 
     from verdigris.core.actions import Actor
-    from verdigris.gates.clients.claude.surroundings import guarded
+    from verdigris.gates.clients.claude.checkup import guarded
     from verdigris.gates.quick.quick import home, judged, start
     from verdigris.gates.quick.quick_state import refresh
     from verdigris.storage.log import Draft, light

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from verdigris.gates.quick.place import Doubt, below, check_way, is_folder, is_lone_file, walk
-from verdigris.storage.card import regex
+import marshal
+import posix
 
-TYPE_CHECKING = False  # as in storage/log/format.py
+from verdigris.gates.quick.place import Doubt, below, check_way, is_folder, is_lone_file, walk
+from verdigris.storage.card import regex, whole
+
+TYPE_CHECKING = False  # `typing` takes long to load
+
 if TYPE_CHECKING:
     from verdigris.storage.card import Card
+    from verdigris.storage.stat_cache import Row
+
 
 _WRITABLE = {
     ("red", "test"),
@@ -72,3 +78,52 @@ def _allowed(card: Card, path: str) -> bool:
             return False
         return not card.suspended and card.targets is not None and bool(regex(card.targets).fullmatch(path))
     return (card.phase, cls) in _WRITABLE
+
+
+VERSION = 1
+"""Of `storage.stat_cache`, as it is understood here."""
+_TYPE, _FOLDER = 0o170000, 0o040000
+
+
+def check(private: str, root: str, state: int) -> None:
+    """Doubt where one looks otherwise than when it was known to be right, or the state was another then."""
+    here = posix.open(".", posix.O_RDONLY)
+    try:
+        version, seq, top, rows = marshal.loads(whole(f"{private}/stamps"))  # noqa: S302 - our own, as the card
+        if (version, seq, top.decode("utf-8")) != (VERSION, state, root):
+            raise Doubt
+        posix.chdir(root)
+        _compare(rows)
+    finally:
+        posix.fchdir(here)
+        posix.close(here)
+
+
+def _compare(rows: list[Row]) -> None:
+    lstat = posix.lstat
+    for path, ctime, inode, size, mode in rows:
+        try:
+            now = lstat(path or b".")
+        except OSError:
+            if ctime:
+                raise
+            continue
+        if now.st_ctime_ns != ctime or now.st_ino != inode or now.st_mode != mode:
+            raise Doubt
+        if size != (now.st_mtime_ns if mode & _TYPE == _FOLDER else now.st_size):
+            raise Doubt
+
+
+def check_nobody_lives(private: str) -> None:
+    """Doubt where a process of an earlier shell call may still write."""
+    try:
+        control, _, name = private.rpartition("/worktrees/")
+        left = posix.listdir(f"{control}/locks/{name}.calls")
+    except FileNotFoundError:
+        return
+    if left:
+        from verdigris.storage.open_calls import alive, forget_ended
+
+        if alive(private):
+            raise Doubt
+        forget_ended(private)

@@ -124,7 +124,7 @@ def _after(payload: dict[str, Any], raw: bytes, card: Card, place: Place) -> Non
     """As `turns.tripwire.after_call`: all looks as it did when it was last known to be right."""
     if payload["tool_name"] not in {*WRITERS, *READERS, *SHELLS} or any(sign in raw for sign in SIGNS):
         raise Doubt
-    from verdigris.gates.quick.looks import check, check_nobody_lives
+    from verdigris.gates.quick.files import check, check_nobody_lives
 
     head, memory = light.head(card.control), light.read(f"{place.private}/call.json")
     if head is None or light.loads(memory.decode("utf-8")).get("alive"):

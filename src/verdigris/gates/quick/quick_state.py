@@ -8,10 +8,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ConfigError, NotARepository, StorageError
-from verdigris.core.globs import compile_glob
-from verdigris.core.upcast import SCHEMA
-from verdigris.languages.oraclepart import MIXED_SOURCE
-from verdigris.languages.runnerkeys import MIXED
+from verdigris.core.paths import compile_glob
+from verdigris.core.records import SCHEMA
+from verdigris.languages.runner_keys import MIXED, MIXED_SOURCE
 from verdigris.storage import card
 from verdigris.storage.log import light
 from verdigris.storage.repository import head
@@ -77,7 +76,7 @@ def _fields(project: Project, state: WorktreeState) -> dict[str, Any]:
 
 
 def _covered(targets: Iterable[str]) -> card.Rule | None:
-    """As `core.targets.covers`."""
+    """As `core.policy.covers`."""
     regexes = [regex for target in targets for regex in _target(target)]
     return _rule("|".join(dict.fromkeys(regexes))) if regexes else None
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.languages.assertions import Check, Words
+from verdigris.languages.grammar.suite import spelled
 from verdigris.languages.grammar.trees import part, parts, said
-from verdigris.languages.grammar.words import spelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.languages.grammar.trees import first, part, parts, said, tree_of, walk
-from verdigris.languages.missing_names import Argument, Call, Kind, Wanted, merged
+from verdigris.languages.stubs import Argument, Call, Kind, Wanted, merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

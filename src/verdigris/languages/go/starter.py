@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verdigris.languages.script import Program, Script
+from verdigris.languages.starter import Program, Script
 
 _ADD = "package calc\n\nfunc Add(a, b int) int {\n\treturn a + b\n}\n"
 _SUB = "\nfunc Sub(a, b int) int {\n\treturn a - b\n}\n"

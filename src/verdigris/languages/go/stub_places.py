@@ -7,14 +7,13 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.languages.go.missing_names import asked, declared, imports, package_of
-from verdigris.languages.missing_names import UNTOLD, Stub, Wanted
-from verdigris.languages.python.stubmarks import MARK
+from verdigris.languages.python.stub_origins import MARK
+from verdigris.languages.stubs import UNTOLD, Stub, Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.languages.missing_names import Signature
-    from verdigris.languages.place import Files
+    from verdigris.languages.stubs import Files, Signature
 
 _MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 _TEST = "_test.go"

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from verdigris.languages.assertions import Check, Word
 from verdigris.languages.go.checks import TESTIFY, gomega, negated, testify
-from verdigris.languages.grammar.suite import At, Suite
+from verdigris.languages.grammar.suite import At, Suite, spelled
 from verdigris.languages.grammar.trees import COMMENTS, first, on_one_line, part, parts, said, walk
-from verdigris.languages.grammar.words import spelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from verdigris.core import languages
 from verdigris.core.value import value
-from verdigris.languages.grammar.pieces import NODES, telling
+from verdigris.languages.grammar.answers import NODES, pieced_words
 from verdigris.languages.grammar.trees import Unparsed, grammar_of, line_of, on_one_line, parsed, short, walk
 from verdigris.languages.python.concerns import Concern
-from verdigris.languages.rust import rusttests
+from verdigris.languages.rust import test_regions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -282,7 +282,7 @@ def grammar_concerns(
 
 def _new(path: str, before: bytes, after: bytes) -> Iterator[Concern]:
     if grammar_of(path) == languages.RUST:
-        before, after = rusttests.without_tests(before), rusttests.without_tests(after)
+        before, after = test_regions.without_tests(before), test_regions.without_tests(after)
     old, new = parsed(path, before), parsed(path, after)
     if isinstance(new, Unparsed):
         yield Concern(
@@ -308,7 +308,7 @@ def _hits(path: str, root: Node) -> Iterator[tuple[_Rule, Node, str]]:
     ]
     kinds = frozenset[str]().union(*(rule.nodes for rule in rules))
     for node in walk(root):
-        if node.type in NODES and telling(node):
+        if node.type in NODES and pieced_words(node):
             yield _IN_PIECES, node, on_one_line(node)
             continue
         if node.type not in kinds:

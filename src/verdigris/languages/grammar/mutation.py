@@ -24,11 +24,11 @@ from verdigris.languages.grammar.trees import (
     tree_of,
     walk,
 )
-from verdigris.languages.movedliterals import Literal, compare_literals
+from verdigris.languages.literals import Literal, compare_literals
+from verdigris.languages.python.assertions import matched
 from verdigris.languages.python.mutation import Mutant, Mutated
-from verdigris.languages.python.renaming import matched
-from verdigris.languages.python.testfile import Assertion, Name
-from verdigris.languages.rust import rusttests
+from verdigris.languages.python.test_file import Assertion, Name
+from verdigris.languages.rust import test_regions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -152,7 +152,7 @@ def _mutant(
 
 def _root(path: str, data: bytes) -> Node:
     # Their lines and columns stay, so that a place in it is one in the file.
-    bare = rusttests.without_tests(data) if grammar_of(path) == languages.RUST else data
+    bare = test_regions.without_tests(data) if grammar_of(path) == languages.RUST else data
     return tree_of(path, bare)[0]
 
 

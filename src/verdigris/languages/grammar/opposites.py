@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from verdigris.core import languages
 from verdigris.core.value import value
 from verdigris.languages.grammar.expected import TESTIFY, expected, negation, sides
-from verdigris.languages.grammar.plausible import Pool, far_numbers, is_plain, other_literals
+from verdigris.languages.grammar.literals import Pool, far_numbers, is_plain, other_literals
 from verdigris.languages.grammar.trees import COMMENTS, first, part, parts, said, walk
 
 if TYPE_CHECKING:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.core.declared import makes
 from verdigris.core.languages import GO, NODE
+from verdigris.core.test_ids import makes
 from verdigris.core.value import value
+from verdigris.languages.grammar.literals import Pool
 from verdigris.languages.grammar.opposites import Change, apply_edits, draw_changes, opposite_of, pool_of
-from verdigris.languages.grammar.plausible import Pool
 from verdigris.languages.grammar.trees import grammar_of, line_of, on_one_line, part, said, short, tree_of
-from verdigris.languages.node.nodeids import SEPARATOR
-from verdigris.languages.readings import suite_of
+from verdigris.languages.node.test_ids import SEPARATOR
+from verdigris.languages.registry import suite_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import RUST
 from verdigris.core.value import value
-from verdigris.languages.rust import rusttokens
+from verdigris.languages.rust import test_regions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,6 +111,6 @@ def _rust_spans(text: str) -> Iterator[tuple[str, int, int]]:
     # One byte a character: the reading is of bytes, and its places are to be the text's.
     data = _WIDE.sub("_", text).encode()
     try:
-        yield from [(token.kind, token.start, token.end) for token in rusttokens.tokens(data)]
-    except rusttokens.Unreadable:
+        yield from [(token.kind, token.start, token.end) for token in test_regions.tokens(data)]
+    except test_regions.Unreadable:
         return

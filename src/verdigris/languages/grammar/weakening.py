@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import file_end
 from verdigris.languages.assertions import HELPER, ROW
-from verdigris.languages.python.renaming import matched
+from verdigris.languages.python.assertions import matched
 from verdigris.languages.python.weakening import Weakening, between, told
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from verdigris.languages.assertions import PlainFact, Reading, TestSeen
-    from verdigris.languages.python.weakening.weakening_losses import Key
-    from verdigris.languages.python.weakening.weakening_marks import Mark
+    from verdigris.languages.python.weakening.losses import Key, Mark
 
 SEPARATORS = (" › ", "::", "/")
 """Between the names of a test and of what it stands in."""

@@ -7,15 +7,14 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.languages.grammar.trees import grammar_of
-from verdigris.languages.missing_names import Stub, Wanted
 from verdigris.languages.node.missing_names import DEFAULT, asked, exported
-from verdigris.languages.python.stubmarks import MARK
+from verdigris.languages.python.stub_origins import MARK
+from verdigris.languages.stubs import Stub, Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.languages.missing_names import Parameter, Signature
-    from verdigris.languages.place import Files
+    from verdigris.languages.stubs import Files, Parameter, Signature
 
 _ENDINGS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
 _THROW = f'throw new Error("{MARK}");'

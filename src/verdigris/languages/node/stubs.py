@@ -15,7 +15,7 @@ from verdigris.languages.grammar.stubs import (
     within,
 )
 from verdigris.languages.grammar.trees import first, line_of, on_one_line, part, parts, said, shape, walk
-from verdigris.languages.node.node_forms import enum_fault, function_fault, value_fault
+from verdigris.languages.node.checks import enum_fault, function_fault, value_fault
 from verdigris.languages.python.stubs import StubFinding
 
 if TYPE_CHECKING:

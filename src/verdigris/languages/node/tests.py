@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from verdigris.languages.grammar.suite import At, Suite
+from verdigris.languages.grammar.suite import At, Suite, spelled
 from verdigris.languages.grammar.trees import first, on_one_line, part, parts, said
-from verdigris.languages.grammar.words import spelled
-from verdigris.languages.node.node_checks import assert_check, expect_check
-from verdigris.languages.node.nodeids import SEPARATOR, node_id
+from verdigris.languages.node.checks import assert_check, expect_check
+from verdigris.languages.node.test_ids import SEPARATOR, node_id
 
 if TYPE_CHECKING:
     from tree_sitter import Node

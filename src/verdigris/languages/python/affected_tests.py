@@ -6,12 +6,12 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.core.testids import split_id
+from verdigris.core.test_ids import split_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.languages.chance import Chance
+    from verdigris.languages.literals import Chance
 
 _MANY = 400
 """Tests among which is looked; of more than that, as many by chance."""

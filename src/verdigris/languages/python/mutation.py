@@ -10,10 +10,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.movedliterals import Literal, compare_literals
+from verdigris.languages.literals import Literal, compare_literals
 from verdigris.languages.python.decisions import is_decision, known, sites_of
-from verdigris.languages.python.parsed import parse
-from verdigris.languages.python.stubforms import Function, constant, is_docstring, last_name
+from verdigris.languages.python.stub_forms import Function, constant, is_docstring, last_name
+from verdigris.languages.python.syntax import parse
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.languages.python.opposite import (
+from verdigris.languages.python.opposites import (
     Change,
     Choice,
     negated,
@@ -16,15 +16,15 @@ from verdigris.languages.python.opposite import (
     shown,
     two_values,
 )
-from verdigris.languages.python.stubforms import last_name
-from verdigris.languages.python.testcode import leaves
-from verdigris.languages.python.textedit import Edit
+from verdigris.languages.python.stub_forms import last_name
+from verdigris.languages.python.syntax import Edit
+from verdigris.languages.python.test_code import leaves
 from verdigris.languages.python.values import Draw, others
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.languages.python.testcode import Standing
+    from verdigris.languages.python.test_code import Standing
 
 _CONTRARY = (
     ("assertIsNone", "assertIsNotNone"),

@@ -9,22 +9,21 @@ from collections import Counter
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from verdigris.core.testids import split_id
+from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.languages.python.opposite import expectations
 from verdigris.languages.python.opposite_calls import changes, failing_after
-from verdigris.languages.python.testcode import Tests
-from verdigris.languages.python.textedit import Source
+from verdigris.languages.python.opposites import expectations
+from verdigris.languages.python.syntax import Source
+from verdigris.languages.python.test_code import Tests
 from verdigris.languages.python.values import Draw
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from verdigris.languages.chance import Chance
-    from verdigris.languages.python.opposite import Change
-    from verdigris.languages.python.testcode import Standing
-    from verdigris.languages.python.testtext import Code
-    from verdigris.languages.python.textedit import Edit
+    from verdigris.languages.literals import Chance
+    from verdigris.languages.python.opposites import Change
+    from verdigris.languages.python.syntax import Edit
+    from verdigris.languages.python.test_code import Code, Standing
 
 ROUNDS = 2
 """How many other values one assertion is tried with, where there is time."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Literal
 
-from verdigris.core.testids import split_id
+from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.languages.python.stubforms import Function, last_name
-from verdigris.languages.python.testtext import Code
+from verdigris.languages.python.stub_forms import Function, last_name
+from verdigris.languages.python.test_code import Code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

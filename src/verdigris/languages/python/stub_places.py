@@ -7,16 +7,15 @@ import sys
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from verdigris.core.loading import import_roots
-from verdigris.languages.missing_names import Stub, Wanted
-from verdigris.languages.python.missing_names_python import asked, declared
-from verdigris.languages.python.stubtext import extended, python_stub
+from verdigris.core.paths import import_roots
+from verdigris.languages.python.missing_names import asked, declared, extended, python_stub
+from verdigris.languages.stubs import Stub, Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from verdigris.languages.place import Files
+    from verdigris.languages.stubs import Files
 
 _INSTALLED = ("", ".py", ".pyi", ".so")
 

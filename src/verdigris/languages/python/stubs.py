@@ -10,22 +10,23 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.python.sametree import foreign_encoding
-from verdigris.languages.python.stubforms import (
+from verdigris.languages.python.stub_forms import (
     Function,
     class_header_fault,
     constant,
+    describe,
     exported,
     field_fault,
     function_fault,
+    grown,
+    grows,
     is_docstring,
     is_type_checking,
     last_name,
     makes_type,
 )
-from verdigris.languages.python.stubgrowth import describe, grown, grows
-from verdigris.languages.python.stubmarks import MARK, Marks, first_line
-from verdigris.languages.python.stuborigins import Origins
+from verdigris.languages.python.stub_origins import MARK, Marks, Origins, first_line
+from verdigris.languages.python.syntax import foreign_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

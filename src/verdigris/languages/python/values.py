@@ -11,13 +11,13 @@ import string
 from collections import defaultdict
 from typing import TYPE_CHECKING, TypeVar
 
-from verdigris.languages.python.stubforms import last_name
+from verdigris.languages.python.stub_forms import last_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from verdigris.languages.chance import Chance
-    from verdigris.languages.python.textedit import Edit, Source
+    from verdigris.languages.literals import Chance
+    from verdigris.languages.python.syntax import Edit, Source
 
 T = TypeVar("T")
 DRAWS = 3

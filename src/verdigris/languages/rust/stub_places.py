@@ -7,15 +7,14 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.languages.grammar.trees import part
-from verdigris.languages.missing_names import UNTOLD, Stub, Wanted
-from verdigris.languages.python.stubmarks import MARK
+from verdigris.languages.python.stub_origins import MARK
 from verdigris.languages.rust.missing_names import asked, declared
+from verdigris.languages.stubs import UNTOLD, Stub, Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.languages.missing_names import Signature
-    from verdigris.languages.place import Files
+    from verdigris.languages.stubs import Files, Signature
 
 _NAME = re.compile(r"^name\s*=\s*\"([^\"]+)\"", re.MULTILINE)
 _TESTS = re.compile(r"^#\[cfg\(test\)\]", re.MULTILINE)

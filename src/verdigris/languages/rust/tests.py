@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from verdigris.languages.assertions import Check, Word, Words
-from verdigris.languages.grammar.suite import At, Suite
+from verdigris.languages.grammar.suite import At, Names, Suite, spelled
 from verdigris.languages.grammar.trees import COMMENTS, first, on_one_line, part, parts, said, walk
-from verdigris.languages.grammar.words import Names, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Whether an answer can be carried out on this tree by this role, and what it then changes."""
+"""Whether a path in an answer can be meant: one spelling per file, inside the project, nobody else's."""
 
 from __future__ import annotations
 
@@ -6,16 +6,101 @@ import re
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from verdigris.core.languages import PYTHON, RUST, language_of
+from verdigris.core.paths import PathClass
 from verdigris.core.value import value
-from verdigris.models.roles.paths import ownership_fault, path_fault, plain
-from verdigris.models.roles.plan import Answer, Edit, Refused, Say
-from verdigris.models.roles.role import COMMIT_TYPES, Role
-from verdigris.models.roles.rules import may_hold_tests, rule_fault
+from verdigris.languages.python.stubs import only_stubs
+from verdigris.models.roles.answer import COMMIT_TYPES, Answer, Edit, Refused, Role, Say
+from verdigris.models.roles.context import secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from verdigris.models.roles.material import Material, Tree
+    from verdigris.models.roles.context import Material, Tree
+
+
+_LONGEST = 240
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def plain(path: str) -> str:
+    """Without a leading `./`, which is harmless."""
+    while path.startswith("./"):
+        path = path[2:].lstrip("/")
+    return path
+
+
+def path_fault(path: str) -> str | None:
+    """Why a spelling is no path of the project, whatever the project holds."""
+    parts = path.split("/")
+    if not path or path == ".":
+        return "it names no file"
+    if path.startswith(("/", "~")) or re.match(r"[A-Za-z]:", path):
+        return "it is not relative to the project's root"
+    if "\\" in path:
+        return "folders are separated by `/`"
+    if _CONTROL.search(path) or not path.isprintable():
+        return "it holds a control character"
+    if ".." in parts:
+        return "`..` may lead outside of the project"
+    if path.endswith("/"):
+        return "it names a folder, not a file"
+    if "" in parts or "." in parts:
+        return "it has an empty part"
+    return "it is too long" if len(path) > _LONGEST else None
+
+
+def ownership_fault(path: str, material: Material) -> str | None:
+    """Why it is not any role's to write."""
+    folders = [part.lower() for part in path.split("/")]
+    if ".git" in folders:
+        return "it belongs to git"
+    if folders[0] == ".tdd" or material.classify(path) is PathClass.SWITCH:
+        return "it belongs to the machine, and no role writes it"
+    if path == material.kata_path:
+        return "it is the kata; if the kata is wrong, answer with the verdict kata-is-wrong"
+    if secret(path):
+        return "a file of that name may hold secrets, so no role writes it"
+    return "it is not available" if path in material.withheld else None
+
+
+def rule_fault(edit: Edit, role: Role, material: Material, tree: Tree) -> str | None:
+    paths = (plain(path) for path in (edit.path, edit.to) if path is not None)
+    classes = frozenset(map(material.classify, paths))
+    if PathClass.SPEC in classes:
+        return "it is specification, and no role changes it"
+    match role:
+        case Role.IMPLEMENTOR if PathClass.TEST in classes:
+            return (
+                "it belongs to the tests, and the implementor changes nothing of them; if a test is wrong,"
+                " answer with the verdict test-is-wrong"
+            )
+        case Role.TESTER if PathClass.SOURCE in classes:
+            return _tester_in_source(edit, tree)
+        case Role.REFACTORER if PathClass.TEST in classes and edit.action == "delete":
+            return "it is a test file, and a refactor keeps every test"
+    return None
+
+
+def may_hold_tests(path: str, material: Material) -> bool:
+    """Rust has tests inside its source files."""
+    return material.classify(path) is PathClass.TEST or language_of(path) == RUST
+
+
+def _tester_in_source(edit: Edit, tree: Tree) -> str | None:
+    if edit.action != "upsert":
+        return f"it is source, and the tester does not {edit.action} any"
+    path = plain(edit.path)
+    if language_of(path) != PYTHON or not path.endswith(".py"):
+        return None
+    fault = only_stubs(tree.get(path), edit.content or "")
+    if fault is None:
+        return None
+    return (
+        "it is source, where the tester may only add declarations marked STUB:TDD"
+        f" (line {fault.line}: {fault.why})"
+    )
+
 
 MOST_EDITS = 40
 MOST_CHARACTERS = 200_000

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from verdigris.checks.uncovered import UNASKED
+from verdigris.checks.coverage import UNASKED
 from verdigris.core.redness import VALID, WHY_NOT, judge_collect_error
 from verdigris.core.report import Ended, Status
 from verdigris.core.verdict import Kind, first_line
-from verdigris.models.roles.telling import fenced, shown_file
+from verdigris.models.roles.prompt import fenced, shown_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from verdigris.core.events import TestRun
     from verdigris.core.report import TestReport, TestResult
     from verdigris.core.verdict import Verdict
-    from verdigris.models.roles.material import Material
-    from verdigris.models.roles.plan import Refused
+    from verdigris.models.roles.answer import Refused
+    from verdigris.models.roles.context import Material
 
 Quote: TypeAlias = Callable[[str, int], str]
 """Path and line → the line's text as it was judged, to be said after its number: formatters move lines."""

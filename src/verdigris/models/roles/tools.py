@@ -7,15 +7,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ConfigError
-from verdigris.core.globs import compile_glob
+from verdigris.core.paths import compile_glob
 from verdigris.core.value import value
 from verdigris.models.protocol import ToolCall, ToolSpec
-from verdigris.models.roles.paths import path_fault, plain
+from verdigris.models.roles.check import path_fault, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from verdigris.models.roles.material import Material, Tree
+    from verdigris.models.roles.context import Material, Tree
 
 MOST_NAMES = 200
 MOST_HITS = 60

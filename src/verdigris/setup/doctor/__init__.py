@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from verdigris.setup.doctor.examination import examine
-from verdigris.setup.doctor.finding import Finding
+from verdigris.setup.doctor.findings import Finding
 
 __all__ = ["Finding", "examine"]

@@ -7,15 +7,14 @@ import os
 import tempfile
 from typing import TYPE_CHECKING
 
-from verdigris.core.classify import Classes
-from verdigris.core.codec import from_json
 from verdigris.core.errors import VerdigrisError
+from verdigris.core.paths import Classes
+from verdigris.core.records import from_json
 from verdigris.core.settings import Settings
 from verdigris.execution.resident.resident import running
-from verdigris.setup.detect import detect
-from verdigris.setup.doctor.comparing import check_room
-from verdigris.setup.doctor.finding import Finding, failed
-from verdigris.setup.doctor.sandbox import check_sandbox
+from verdigris.setup.detection import detect
+from verdigris.setup.doctor.findings import Finding, failed
+from verdigris.setup.doctor.room import check_room, check_sandbox
 from verdigris.setup.doctor.tools import check_git, check_stack
 from verdigris.setup.initialisation import has_tests
 from verdigris.storage.config import load

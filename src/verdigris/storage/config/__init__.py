@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ConfigError, NotConfigured
 from verdigris.core.languages import suffixes_of
-from verdigris.core.machine import MachineSettings
-from verdigris.core.settings import Settings
+from verdigris.core.settings import MachineSettings, Settings
 from verdigris.core.value import value
-from verdigris.storage.config.configfile import NAME, Places, parse, wrong
-from verdigris.storage.config.configtext import render
+from verdigris.storage.config.file import NAME, Places, parse, wrong
+from verdigris.storage.config.template import render
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def decode(data: bytes) -> Loaded:
 
 
 def _decode(data: bytes) -> tuple[Settings, Places]:
-    from verdigris.storage.config.configenv import entries, plugins, written
+    from verdigris.storage.config.file import entries, plugins, written
     from verdigris.storage.config.keys import document
     from verdigris.storage.config.machine import machine_settings
     from verdigris.storage.config.stacks import stack

@@ -18,7 +18,7 @@ from verdigris.core.settings import (
     Stack,
     UncoveredRule,
 )
-from verdigris.storage.config.configfile import wrong
+from verdigris.storage.config.file import wrong
 from verdigris.storage.config.machine import (
     SECTIONS,
     BudgetKeys,
@@ -31,7 +31,7 @@ from verdigris.storage.config.machine import (
 
 if TYPE_CHECKING:
     from verdigris.core.errors import ConfigError
-    from verdigris.storage.config.configfile import Places
+    from verdigris.storage.config.file import Places
 
 _DEFAULT = Settings()
 _STACK = Stack()

@@ -9,18 +9,15 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from verdigris.core.classify import Detected, Where, classify, where
 from verdigris.core.errors import ConfigError, NotARepository
-from verdigris.core.globs import compile_glob
 from verdigris.core.languages import suffixes_of
-from verdigris.core.pathclass import PathClass
-from verdigris.languages.node.node_detecting import manifest
-from verdigris.languages.python.pytestconfig import read_pytest_config
-from verdigris.languages.python.python_detecting import FLAT
-from verdigris.languages.walking import text_in, walk
+from verdigris.core.paths import Detected, PathClass, Where, classify, compile_glob, where
+from verdigris.languages.folders import text_in, walk
+from verdigris.languages.node.detection import manifest
+from verdigris.languages.python.detection import FLAT, read_pytest_config
 from verdigris.storage.git import null_split, users_git
 from verdigris.storage.repository import find_repository
-from verdigris.storage.snapshots.installed import is_environment
+from verdigris.storage.snapshots.scan import is_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -8,14 +8,23 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from verdigris.core.machine import HUMAN, REPLAY, ROLES, MachineSettings, Player, Served, Squash
-from verdigris.core.settings import ConcernRule, UncoveredRule  # noqa: TC001 - read when keys are checked
-from verdigris.storage.config.configfile import wrong
+from verdigris.core.settings import (
+    HUMAN,
+    REPLAY,
+    ROLES,
+    ConcernRule,
+    MachineSettings,
+    Player,
+    Served,
+    Squash,
+    UncoveredRule,
+)
+from verdigris.storage.config.file import wrong
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.storage.config.configfile import Places
+    from verdigris.storage.config.file import Places
 
 _DEFAULT = MachineSettings()
 _KEY_OUTSIDE = (

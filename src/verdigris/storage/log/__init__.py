@@ -4,8 +4,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # as in format.py: a hook imports that module without all of these
 if TYPE_CHECKING:
-    from verdigris.core.record import Draft, Record, Stamp
-    from verdigris.storage.log.store import Appended, Log
+    from verdigris.core.records import Draft, Record, Stamp
+    from verdigris.storage.log.log import Appended, Log
 
 __all__ = ["Appended", "Draft", "Log", "Record", "Stamp"]
 
@@ -13,6 +13,6 @@ __all__ = ["Appended", "Draft", "Log", "Record", "Stamp"]
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(name)
-    from verdigris.storage.log import store
+    from verdigris.storage.log import log
 
-    return getattr(store, name)
+    return getattr(log, name)

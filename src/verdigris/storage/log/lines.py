@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict, dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
+from verdigris.core.errors import LogDamaged
+from verdigris.core.records import CHECKPOINT, GENESIS, Record, unflatten
+from verdigris.storage.log.format import decode, digest, encode
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
 
 BLOCK = 1 << 16
 
@@ -46,3 +53,103 @@ def backward(fd: int, end: int) -> Iterator[bytes]:
         rest, *texts = (os.pread(fd, size, start) + rest).split(b"\n")
         yield from reversed(texts)
     yield rest
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    seq: int
+    hash: str
+    """Of the last line."""
+    size: int
+    """Of the log, in bytes."""
+    checkpoint: int
+    """Offset of the last checkpoint's line; 0 before there is one."""
+
+    def after(self, link: Link) -> Head:
+        checkpoint = link.offset if link.record.type == CHECKPOINT else self.checkpoint
+        return Head(link.record.seq, link.hash, link.end, checkpoint)
+
+
+EMPTY = Head(0, GENESIS, 0, 0)
+
+
+def render(head: Head, **more: int) -> bytes:
+    return encode({**asdict(head), **more}) + b"\n"
+
+
+def parse(data: bytes) -> Head:
+    match decode(data):
+        case {"seq": int(seq), "hash": str(digest), "size": int(size), "checkpoint": int(checkpoint)} if (
+            0 <= checkpoint <= size and seq >= 0
+        ):
+            return Head(seq, digest, size, checkpoint)
+        case _:
+            raise ValueError("the head record lacks a field")
+
+
+def reached(head: Head, links: Iterable[Link]) -> Head:
+    """The head after these links."""
+    return reduce(Head.after, links, head)
+
+
+WAY_OUT = "see all of it with `tdd log verify`; keep what is whole with `tdd log repair --why WHY`"
+
+
+class Link(NamedTuple):
+    record: Record
+    hash: str
+    offset: int
+    end: int
+
+
+class Tail(NamedTuple):
+    """What stands in the log beyond its head record."""
+
+    batch: tuple[Link, ...]
+    """The batch of a writer that was killed before it could replace the head: it counts."""
+    torn: bool
+    """A batch that was not written whole: it never was."""
+
+
+def damaged(seq: int | None, what: str) -> LogDamaged:
+    where = "" if seq is None else f" at event {seq}"
+    return LogDamaged(f"the log is damaged{where}: {what}", hint=WAY_OUT)
+
+
+def read(line: Line) -> Link:
+    """ValueError where the line is no record."""
+    return Link(unflatten(decode(line.text)), digest(line.text), line.offset, line.end)
+
+
+def follow(lines: Iterable[Line], seq: int, prev: str) -> Iterator[Link]:
+    """The links after the one with this number and hash; LogDamaged where they are not its successors."""
+    for line in lines:
+        try:
+            link = read(line)
+        except ValueError as error:
+            raise damaged(seq + 1, "it cannot be read") from error
+        if link.record.seq != seq + 1:
+            raise damaged(seq + 1, f"event {link.record.seq} stands in its place")
+        if link.record.prev != prev:
+            raise damaged(max(seq, 1), f"it is not the one that event {seq + 1} was written after")
+        seq, prev = seq + 1, link.hash
+        yield link
+
+
+def beyond(lines: Iterable[Line], head: Head) -> Tail:
+    """What the lines after the head are: nothing, a torn batch, one whole batch; anything else is damage."""
+    whole, torn = [], False
+    for line in lines:
+        if line.whole:
+            whole.append(line)
+        else:
+            torn = True
+    batch: list[Link] = []
+    for link in follow(whole, head.seq, head.hash):
+        if batch and link.record.more != batch[-1].record.more - 1:
+            raise damaged(link.record.seq, "it stands beyond the head record")
+        batch.append(link)
+    complete = bool(batch) and batch[-1].record.more == 0
+    if complete and torn:
+        raise damaged(batch[-1].record.seq, "it stands beyond the head record")
+    return Tail(tuple(batch) if complete else (), torn=bool(whole or torn) and not complete)

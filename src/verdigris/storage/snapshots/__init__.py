@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from verdigris.core.change import Change, Entry
-from verdigris.storage.snapshots.moves import Move, move_since
+from verdigris.core.paths import Change, Entry
+from verdigris.storage.snapshots.head_moves import Move, move_since
 from verdigris.storage.snapshots.restoration import Displaced
 from verdigris.storage.snapshots.scan import LARGE_OTHER
 from verdigris.storage.snapshots.workspace import Workspace

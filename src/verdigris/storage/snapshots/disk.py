@@ -7,7 +7,7 @@ import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from verdigris.core.change import EXECUTABLE, FILE, LINK
+from verdigris.core.paths import EXECUTABLE, FILE, LINK
 from verdigris.core.value import value
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -9,16 +10,16 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError
 from verdigris.storage.git import null_ended, null_split
-from verdigris.storage.snapshots import mapped, recent
+from verdigris.storage.snapshots import mapped
 from verdigris.storage.snapshots.scan import Scan, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from verdigris.core.pathclass import PathClass
+    from verdigris.core.paths import PathClass
     from verdigris.storage.git import Git
-    from verdigris.storage.snapshots.recent import Look
+
 
 ATTEMPTS = 5
 BULK = 500
@@ -67,26 +68,26 @@ def _bring_up_to_date(git: Git, keep: Callable[[str], PathClass], note: Path) ->
 def _taught(git: Git, keep: Callable[[str], PathClass], note: Path, doubted: Iterable[str]) -> bool:
     began = time.time_ns()
     fresh = note.with_name("fresh.json")
-    looks = recent.load(fresh)
-    suspects = {path for path, seen in looks.items() if recent.look(git.root, path) != seen}
+    looks = load(fresh)
+    suspects = {path for path, seen in looks.items() if look(git.root, path) != seen}
     difference = Scan(git, keep).difference(sorted(suspects.union(doubted)))
     if not difference:
         if looks:
-            recent.save(fresh, recent.young(looks, began))
+            save(fresh, young(looks, began))
         return True
     # In this order, so that a kill never leaves a tree that is older than the index, nor a look at a file
     # whose bytes were not hashed.
     note.unlink(missing_ok=True)
     if difference.forget:
         git.run("update-index", "--force-remove", "-z", "--stdin", stdin=null_ended(difference.forget))
-    taken = {path: recent.look_of(state) for path, state in difference.take.items()}
+    taken = {path: look_of(state) for path, state in difference.take.items()}
     gone = frozenset(difference.forget)
     looks = {path: seen for path, seen in looks.items() if path not in gone} | taken
-    recent.save(fresh, looks)
+    save(fresh, looks)
     hashed_from = time.time_ns()
     if taken and not _take(git, taken):
         return False
-    recent.save(fresh, recent.young(looks, hashed_from))
+    save(fresh, young(looks, hashed_from))
     return True
 
 
@@ -110,7 +111,7 @@ def _take(git: Git, taken: dict[str, Look]) -> bool:
     if git.call(*arguments, stdin=null_ended(taken)).code != 0:
         _name_unreadable(git.root, taken)
         return False
-    return all(recent.look(git.root, path) == seen for path, seen in taken.items())
+    return all(look(git.root, path) == seen for path, seen in taken.items())
 
 
 def _write_tree(git: Git, index: Path) -> str | None:
@@ -154,3 +155,38 @@ def _noted(note: Path) -> str | None:
         return note.read_text()
     except FileNotFoundError:
         return None
+
+
+SECOND = 1_000_000_000
+
+Look = tuple[int, ...]
+"""ctime, mtime, size, inode and mode of a file."""
+
+
+def look(root: Path, path: str) -> Look | None:
+    try:
+        return look_of(os.lstat(root / path))
+    except OSError:
+        return None
+
+
+def look_of(state: os.stat_result) -> Look:
+    return state.st_ctime_ns, state.st_mtime_ns, state.st_size, state.st_ino, state.st_mode
+
+
+def load(file: Path) -> dict[str, Look]:
+    try:
+        return {path: tuple(look) for path, look in json.loads(file.read_bytes()).items()}
+    except (FileNotFoundError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def save(file: Path, looks: dict[str, Look]) -> None:
+    draft = file.with_name(f"{file.name}.new")
+    draft.write_text(json.dumps(looks))
+    draft.replace(file)
+
+
+def young(looks: dict[str, Look], now: int) -> dict[str, Look]:
+    """Those that a write from `now` on could change within the second of their ctime."""
+    return {path: seen for path, seen in looks.items() if seen[0] // SECOND >= now // SECOND}

@@ -13,7 +13,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from verdigris.storage import opencall
+from verdigris.storage import open_calls
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -43,7 +43,7 @@ def note(private: Path, paths: Collection[str]) -> None:
 
 def shared(private: Path) -> frozenset[int]:
     """Inodes that are mapped, shared, by a process in another mount namespace; none while no call's lives."""
-    if not opencall.alive(str(private)):
+    if not open_calls.alive(str(private)):
         return frozenset()
     mine = os.stat("/proc/self/ns/mnt").st_ino
     found: set[int] = set()

@@ -14,7 +14,7 @@ import os
 import zlib
 from typing import TYPE_CHECKING
 
-from verdigris.core.change import Change, Entry
+from verdigris.core.paths import Change, Entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

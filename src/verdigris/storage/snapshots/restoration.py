@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from verdigris.core.change import LINK, Entry
 from verdigris.core.errors import StorageError, UserError
+from verdigris.core.paths import LINK, Entry
 from verdigris.core.value import value
 from verdigris.storage.snapshots import disk, trees
 

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.change import Change, Entry
 from verdigris.core.errors import StorageError
+from verdigris.core.paths import Change, Entry
 from verdigris.storage.git import null_split
 from verdigris.storage.snapshots.objects import Elsewhere, Objects
 

@@ -9,36 +9,34 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference, look
 from verdigris.checks.source_tests import home_of
-from verdigris.checks.unproven import COMMITTED, describe, find_unproven, remedy
+from verdigris.checks.unproven_commits import COMMITTED, describe, find_unproven, remedy
 from verdigris.core.actions import Actor, Deny, Target
 from verdigris.core.errors import NotConfigured, VerdigrisError
 from verdigris.core.events import Edit, Violation
-from verdigris.core.implied import implied_claim
-from verdigris.core.pathclass import PathClass
-from verdigris.core.shown import some, typed
+from verdigris.core.paths import PathClass
+from verdigris.core.policy import owners
+from verdigris.core.reds import implied_claim
 from verdigris.core.state import Phase
-from verdigris.core.targets import owners
+from verdigris.core.test_ids import some, typed
 from verdigris.core.turn_events import joining_events
-from verdigris.languages.reading import is_same_tree
+from verdigris.languages.registry import is_same_tree
 from verdigris.storage import stat_cache
-from verdigris.storage.opencall import alive as is_alive
-from verdigris.storage.opencall import forget_ended
+from verdigris.storage.open_calls import alive as is_alive
+from verdigris.storage.open_calls import forget_ended
 from verdigris.storage.project import open_project
 from verdigris.turns.claim import claim_within
-from verdigris.turns.gitwhole import Place, place
-from verdigris.turns.putback import put_back
-from verdigris.turns.recovery import recover
+from verdigris.turns.operation import recover
+from verdigris.turns.rollback import Place, place, put_back
 from verdigris.turns.tripwire import messages as words
-from verdigris.turns.tripwire.memory import Memory, recall, remember
 from verdigris.turns.tripwire.messages import Tripped, base
 from verdigris.turns.tripwire.moves import take_persons_commits, undo_moves
 from verdigris.turns.tripwire.strays import Strays, strays
-from verdigris.turns.tripwire.watch import is_touched, see, unwatched, watch
+from verdigris.turns.tripwire.watch import Memory, is_touched, recall, remember, see, unwatched, watch
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from verdigris.core.change import Change
+    from verdigris.core.paths import Change
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.core.pathclass import PathClass
-from verdigris.core.shown import typed
+from verdigris.core.paths import PathClass
 from verdigris.core.state import Phase
+from verdigris.core.test_ids import typed
 from verdigris.core.value import value
 
 if TYPE_CHECKING:

@@ -7,23 +7,23 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import take_ground
-from verdigris.checks.unproven import COMMITTED, find_unproven, never_in_the_tree
-from verdigris.core.change import Change, Entry
+from verdigris.checks.unproven_commits import COMMITTED, find_unproven, never_in_the_tree
 from verdigris.core.events import Violation
+from verdigris.core.paths import Change, Entry
 from verdigris.core.protection import protected_classes
 from verdigris.core.state import Phase
 from verdigris.core.value import value
-from verdigris.languages.oraclepart import is_mixed
+from verdigris.languages.runner_keys import is_mixed
 from verdigris.storage.git import users_git
 from verdigris.storage.repository import Head, head
-from verdigris.storage.snapshots import committed, moves, trees
-from verdigris.turns.gitwhole import Place, move_back, place, same_entries, stashes
-from verdigris.turns.tripwire.memory import recall, remember
+from verdigris.storage.snapshots import head_moves, trees
+from verdigris.turns.rollback import Place, move_back, place, same_entries, stashes
 from verdigris.turns.tripwire.strays import strays
+from verdigris.turns.tripwire.watch import recall, remember
 
 if TYPE_CHECKING:
     from verdigris.storage.project import Project
-    from verdigris.turns.tripwire.memory import Memory
+    from verdigris.turns.tripwire.watch import Memory
 
 
 LOOKED_AT = 50
@@ -82,10 +82,10 @@ def take_persons_commits(project: Project, memory: Memory) -> None:
     state, now = project.state(), head(project.repo)
     if state.phase is not Phase.RED or now.commit == memory.place.commit:
         return
-    if moves.move_since(project.repo, Head(None, memory.place.commit)).kind != "commit":
+    if head_moves.move_since(project.repo, Head(None, memory.place.commit)).kind != "commit":
         return
     git = users_git(project.repo)
-    paths = moves.clean(project.repo, git, moves.between(git, memory.place.commit, now.commit))
+    paths = head_moves.clean(project.repo, git, head_moves.between(git, memory.place.commit, now.commit))
     take_ground(project, state, paths, now, why="committed by a person")
 
 
@@ -94,7 +94,7 @@ def _hit(project: Project, memory: Memory, move: _Move, tree: str) -> tuple[str,
     state = project.state()
     guarded = protected_classes(state.phase)
     strayed = {path for s in strays(project, state, memory, tree) for path in s.paths}
-    clean = moves.clean(project.repo, users_git(project.repo), move.wanted.values())
+    clean = head_moves.clean(project.repo, users_git(project.repo), move.wanted.values())
     if move.by == {"reset"} and not clean:
         # Soft or mixed: no file was meant to follow.
         return ()
@@ -111,33 +111,33 @@ def _move(project: Project, memory: Memory, now: Place, tree: str) -> _Move:
     if before.stash != now.stash:
         return _stashing(project, before, now)
     if now.begun - before.begun and now.commit:
-        wanted = (*moves.between(git, before.commit, now.commit), *trees.staged(git, now.commit))
+        wanted = (*head_moves.between(git, before.commit, now.commit), *trees.staged(git, now.commit))
     elif before.commit == now.commit:
         wanted = _half_carried(project, memory, now, tree) if before.touched != now.touched else ()
-    elif moves.move_since(project.repo, Head(None, before.commit)).kind == "commit":
+    elif head_moves.move_since(project.repo, Head(None, before.commit)).kind == "commit":
         wanted = ()
     else:
-        wanted = moves.between(git, before.commit, now.commit)
-    by = moves.actions_since(project.repo, before.commit) if before.commit != now.commit else frozenset()
+        wanted = head_moves.between(git, before.commit, now.commit)
+    by = head_moves.actions_since(project.repo, before.commit) if before.commit != now.commit else frozenset()
     return _Move({change.path: change for change in wanted}, by=by)
 
 
 def _stashing(project: Project, before: Place, now: Place) -> _Move:
     git = users_git(project.repo)
-    head = moves.between(git, before.commit, now.commit) if before.commit != now.commit else ()
+    head = head_moves.between(git, before.commit, now.commit) if before.commit != now.commit else ()
     wanted = {change.path: change for change in head}
     if now.stash and (before.stash is None or before.stash in stashes(git)):
-        saved = {change.path: change for change in moves.between(git, now.stash, f"{now.stash}^1")}
+        saved = {change.path: change for change in head_moves.between(git, now.stash, f"{now.stash}^1")}
         saved |= _untracked(project, now.stash)
         return _Move(wanted | saved, saved)
-    popped = moves.between(git, f"{before.stash}^1", before.stash)
+    popped = head_moves.between(git, f"{before.stash}^1", before.stash)
     return _Move(wanted | {change.path: change for change in popped})
 
 
 def _untracked(project: Project, stash: str) -> dict[str, Change]:
     if users_git(project.repo).call("rev-parse", "--verify", "--quiet", f"{stash}^3").code != 0:
         return {}
-    listed = committed.listing(project.repo, f"{stash}^3").files
+    listed = head_moves.listing(project.repo, f"{stash}^3").files
     return {entry.path: Change(entry.path, entry.mode, entry.blob, None, None) for entry in listed}
 
 
@@ -153,13 +153,13 @@ def _half_carried(project: Project, memory: Memory, now: Place, tree: str) -> tu
     guarded = protected_classes(project.state().phase)
     listed = git.run("rev-list", "--all", "--reflog", f"--max-count={LOOKED_AT}")
     for commit in os.fsdecode(listed).split():
-        wanted = moves.between(git, at, commit)
+        wanted = head_moves.between(git, at, commit)
         free = {change.path: change for change in wanted if project.classify(change.path) not in guarded}
         left = {path: change for path, change in free.items() if change.added}
         for files in (free, left if memory.place.set_out != now.set_out else {}):
             if len(free) == len(wanted) or not files or not changed.issuperset(files):
                 continue
-            if moves.clean(project.repo, git, files.values()) == files.keys():
+            if head_moves.clean(project.repo, git, files.values()) == files.keys():
                 return wanted
     return ()
 
@@ -171,5 +171,5 @@ def _from_stash(project: Project, move: _Move) -> dict[str, tuple[str, bytes] | 
             contents[path] = None
         else:
             entry = Entry(path, change.old_mode, change.old)
-            contents[path] = (change.old_mode, committed.checked_out(project.repo, entry))
+            contents[path] = (change.old_mode, head_moves.checked_out(project.repo, entry))
     return contents

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
-from verdigris.checks.sourceedits import find_edits
-from verdigris.core.change import LINK
-from verdigris.core.pathclass import PathClass
+from verdigris.checks.source_edits import find_edits
+from verdigris.core.paths import LINK, PathClass
 from verdigris.core.protection import protected_classes
 from verdigris.core.state import Phase
 from verdigris.core.value import value
-from verdigris.languages.oraclepart import holds_tests
+from verdigris.languages.runner_keys import holds_tests
 from verdigris.storage.links import among
 from verdigris.turns.tripwire.messages import base
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
-    from verdigris.turns.tripwire.memory import Memory
+    from verdigris.turns.tripwire.watch import Memory
 
 LOOKING = 20.0
 """Seconds for reading what changed in red: a client gives a hook no more than a minute."""

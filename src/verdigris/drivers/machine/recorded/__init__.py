@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.machine import REPLAY, ROLES
+from verdigris.core.settings import REPLAY, ROLES
 from verdigris.drivers.machine.opening import open_machine
 from verdigris.drivers.machine.run import Run
-from verdigris.setup.making import make
-from verdigris.setup.plan import plan_scaffold
+from verdigris.setup.scaffold import plan_scaffold
+from verdigris.setup.scaffold_files import make
+from verdigris.storage.git import asked
 from verdigris.storage.project import CONFIG
-from verdigris.storage.usersgit import asked
 
 if TYPE_CHECKING:
     from verdigris.core.actions import Actor

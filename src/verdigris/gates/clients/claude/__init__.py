@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
 from verdigris.gates.calls import PASS, Answer, Call, Moment, Reply
-from verdigris.gates.clients.claude.parse import parse
-from verdigris.gates.clients.claude.render import fault, render
+from verdigris.gates.clients.claude.dialect import fault, parse, render
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,10 +36,10 @@ def answer(raw: bytes, environment: Mapping[str, str] | None = None) -> Answer:
 
 
 def _answered(call: Call, environment: Mapping[str, str]) -> Answer:
-    from verdigris.gates.clients.claude.launchers import paths
+    from verdigris.gates.clients.claude.install import paths
 
     sys.path += [path for path in paths(environment) if path not in sys.path]
-    from verdigris.gates.clients.claude.surroundings import surroundings
+    from verdigris.gates.clients.claude.checkup import surroundings
     from verdigris.storage.project import open_project
 
     project = open_project(_start(call, environment), call.actor)

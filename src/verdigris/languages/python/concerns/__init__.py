@@ -7,39 +7,34 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.python.concerns import (
-    concerns_asking,
-    concerns_code,
-    concerns_literals,
-    concerns_runner,
-    concerns_tests,
-    state,
-)
-from verdigris.languages.python.concerns.concerns_hit import Hit
-from verdigris.languages.python.concerns.concerns_scope import walk
-from verdigris.languages.python.parsed import parse
+from verdigris.languages.python.concerns import answers, runner, state
+from verdigris.languages.python.concerns import literals as concerns_literals
+from verdigris.languages.python.concerns import literals as concerns_tests
+from verdigris.languages.python.concerns.answers import Hit
+from verdigris.languages.python.concerns.names import walk
+from verdigris.languages.python.syntax import parse
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator, Mapping
 
-    from verdigris.languages.python.concerns.concerns_tests import Literal, Suite
+    from verdigris.languages.python.concerns.literals import Literal, Suite
 
 _RULES = (
-    concerns_runner.patches,
-    concerns_asking.frames,
-    concerns_asking.asks_where,
-    concerns_asking.detects_runner,
-    concerns_runner.framework_in_source,
-    concerns_runner.properties,
-    concerns_code.answers_everything,
-    concerns_code.exits,
-    concerns_code.swallow,
-    concerns_code.obscured,
+    runner.patches,
+    runner.frames,
+    runner.asks_where,
+    runner.detects_runner,
+    runner.framework_in_source,
+    runner.properties,
+    answers.answers_everything,
+    answers.exits,
+    answers.swallow,
+    answers.obscured,
     state.state_between_runs,
     concerns_literals.hashed_lookup,
 )
-_RUNNERS = concerns_runner.FRAMEWORK | {
+_RUNNERS = runner.FRAMEWORK | {
     "conftest",
     "sitecustomize",
     "usercustomize",
@@ -84,7 +79,7 @@ def concerns(
     }
     replaced = {path: tree for path, tree in old.items() if after.get(path) != before[path]}
     known = concerns_tests.suite(tests, [*before, *after])
-    plugin = concerns_runner.declares_plugin(pyproject) or any(map(concerns_runner.is_plugin, old.values()))
+    plugin = runner.declares_plugin(pyproject) or any(map(runner.is_plugin, old.values()))
     literals = frozenset[concerns_tests.Literal]().union(*map(concerns_literals.literals_of, old.values()))
     seen = Counter(key for path, tree in replaced.items() for key, _ in _hits(path, tree, known, literals))
     return (
@@ -169,7 +164,7 @@ def _found(path: str, tree: ast.Module, known: Suite, literals: frozenset[Litera
     for at in walk(tree, path):
         for rule in _RULES:
             yield from rule(at)
-        inner = concerns_code.run_as_text(at)
+        inner = answers.run_as_text(at)
         for hit in _found(path, inner, known, literals) if inner is not None else ():
             yield Hit(hit.kind, at.node, hit.what, hit.blocks)
         yield from concerns_tests.reads_tests(at, path, known)

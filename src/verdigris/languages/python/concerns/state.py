@@ -5,15 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from verdigris.languages.python.concerns.concerns_code import returned, within
-from verdigris.languages.python.concerns.concerns_hit import Hit
-from verdigris.languages.python.stubforms import Function, constant, last_name
+from verdigris.languages.python.concerns.answers import Hit, returned, within
+from verdigris.languages.python.stub_forms import Function, constant, last_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.languages.python.concerns.concerns_names import Names
-    from verdigris.languages.python.concerns.concerns_scope import Seen
+    from verdigris.languages.python.concerns.names import Names, Seen
 
 _SEQUENCES = frozenset({"builtins.iter", "itertools.count", "itertools.cycle", "itertools.chain"})
 _CLOCKS = frozenset(

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Protocol
 
-from verdigris.core.testids import annotated, split_id
+from verdigris.core.test_ids import annotated, split_id
 from verdigris.core.value import value
-from verdigris.languages.python.weakening.weakening_inherited import inherited_losses
-from verdigris.languages.python.weakening.weakening_losses import Loss, State, losses
-from verdigris.languages.python.weakening.weakening_state import pairs, parsed, states
+from verdigris.languages.python.weakening.losses import Loss, State, losses
+from verdigris.languages.python.weakening.suite import inherited_losses, pairs, parsed, states
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from verdigris.languages.python.weakening.weakening_marks import Mark
+    from verdigris.languages.python.weakening.losses import Mark
 
 
 class Marked(State, Protocol):

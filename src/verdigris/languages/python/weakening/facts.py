@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.python.stubforms import Function, last_name
-from verdigris.languages.python.testfile import (
+from verdigris.languages.python.stub_forms import Function, last_name
+from verdigris.languages.python.test_file import (
     BLOCKS,
     LEAVES,
     Assertion,
@@ -20,8 +20,7 @@ from verdigris.languages.python.testfile import (
     visible,
 )
 from verdigris.languages.python.weakening.names import Names, arguments, bound, renamed
-from verdigris.languages.python.weakening.weakening_forms import conjuncts, normal, raising
-from verdigris.languages.python.weakening.weakening_strength import Change, compare
+from verdigris.languages.python.weakening.strength import Change, compare, conjuncts, normal, raising
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

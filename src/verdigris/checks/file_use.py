@@ -1,0 +1,218 @@
+"""The files that a run used: kept with a red, frozen by a claim, questioned by a verdict."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from verdigris.checks.foundation import known_since
+from verdigris.core.paths import FEW, Classes, PathClass, compile_glob, is_transient
+from verdigris.core.test_ids import split_id
+from verdigris.core.value import value
+from verdigris.languages.runner_keys import MIXED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from verdigris.checks.observation import Difference
+    from verdigris.core.report import FileUse, TestReport
+    from verdigris.core.state import Red
+    from verdigris.storage.project import Project
+
+
+MOST = 2_000
+"""Files that one claim freezes."""
+
+
+def recorded_reads(project: Project, report: TestReport, tree: str) -> str:
+    """The blob that a red cites: what its test code read of the snapshot; empty where that is nothing."""
+    read = test_data(project, report, tree)
+    held = _held(project, tree) if read else frozenset()
+    paths = without((path for path in read if path in held), project.settings.oracle_exclude)[:MOST]
+    return project.workspace.blob(json.dumps(paths).encode("ascii")) if paths else ""
+
+
+def test_data(project: Project, report: TestReport, tree: str) -> list[str]:
+    """Files of no class that test code read: as the run itself tells, else as its tests call them."""
+    classes, cls = project.configured, project.classify
+    told = {use.path for use in report.files}
+    silent = [path for path in report.opened if path not in told]
+    tests = {split_id(result.native_id).path for result in report.results}
+    tests.update(path for path in report.opened if cls(path) is PathClass.TEST)
+    texts = project.workspace.read_many(tree, sorted(tests)) if silent else {}
+    named = mentioned(silent, (data for data in texts.values() if data is not None), classes, cls)
+    return [*read_by_tests(report.files, classes, cls), *named]
+
+
+def reads_of(project: Project, reds: Iterable[Red]) -> tuple[str, ...]:
+    """What these reds read; the same blob is cited by all of one run."""
+    found: dict[str, None] = {}
+    for blob in dict.fromkeys(red.reads for red in reds if red.reads):
+        data = project.workspace.blob_bytes(blob)
+        found |= dict.fromkeys(json.loads(data) if data is not None else ())
+    return tuple(found)
+
+
+def out_of_sight(project: Project, report: TestReport, tree: str) -> tuple[str, ...]:
+    """Absolute paths of what it used though no snapshot holds it: executed, or read by tests."""
+    read = read_by_tests(report.files, project.configured, project.classify)
+    used = dict.fromkeys([*(use.path for use in report.files if use.how == "executed"), *read])
+    held = _held(project, tree) if used else frozenset()
+    hidden = (path for path in used if path not in held and not is_transient(path, project.configured))
+    return tuple(f"{project.root}/{path}" for path in hidden)
+
+
+def objections_of(
+    project: Project, founded: int, tree: str, edits: Difference, report: TestReport
+) -> Objections:
+    """What the verdict's run used that speaks against it; `founded`: when the foundation was frozen."""
+    read = test_data(project, report, tree)
+    changed = {change.path for change in (*edits.source, *edits.other)}
+    hidden = [path.removeprefix(f"{project.root}/") for path in out_of_sight(project, report, tree)]
+    return objections(
+        report.files,
+        project.configured,
+        project.classify,
+        seen=_held(project, tree),
+        changed=changed,
+        opened=report.opened,
+        expected=without(read, project.settings.oracle_exclude),
+        known=[path for path in hidden if known_since(project, f"{project.root}/{path}", founded)],
+    )
+
+
+def _held(project: Project, tree: str) -> frozenset[str]:
+    return frozenset(entry.path for entry in project.workspace.files(tree))
+
+
+_CODE = frozenset({PathClass.SOURCE, PathClass.TEST})
+_IN_TURN = "changed in this turn, and"
+EXPECTED = "changed in this turn, and the tests read it: write it before the claim, or put it back"
+UNSEEN = "is executed by the tests, and no snapshot holds it: nobody can tell what it was"
+
+
+@value
+class Objections:
+    broken: tuple[str, ...] = ()
+    blocking: tuple[str, ...] = ()
+    noted: tuple[str, ...] = ()
+
+
+def read_by_tests(uses: Sequence[FileUse], classes: Classes, cls: Callable[[str], PathClass]) -> list[str]:
+    """Files of no class that test code opened; not what the run wrote itself, nor what configures tools."""
+    written = {use.path for use in uses if use.how == "wrote"}
+    read = dict.fromkeys(use.path for use in uses if use.how == "read" and cls(use.by) is PathClass.TEST)
+    return [
+        path
+        for path in read
+        if cls(path) is PathClass.OTHER
+        and path not in written
+        and path.rpartition("/")[2] not in MIXED
+        and not is_transient(path, classes)
+    ]
+
+
+def mentioned(
+    opened: Iterable[str], texts: Iterable[bytes], classes: Classes, cls: Callable[[str], PathClass]
+) -> list[str]:
+    """Of what was opened by nobody knows whom: files of no class that these tests call by their names."""
+    candidates = [
+        path
+        for path in opened
+        if cls(path) is PathClass.OTHER
+        and path.rpartition("/")[2] not in MIXED
+        and not is_transient(path, classes)
+    ]
+    if not candidates:
+        return []
+    words = b"\n".join(texts)
+    return [path for path in candidates if _is_named(path.rpartition("/")[2], words)]
+
+
+def _is_named(name: str, words: bytes) -> bool:
+    """By its whole name, or without its ending where that is all that stands between quotes."""
+    whole, stem = (
+        re.escape(one.encode("utf-8", "surrogateescape")) for one in (name, name.partition(".")[0])
+    )
+    named = rb"(?<![\w-])" + whole + rb"(?![\w-])"
+    return re.search(named + rb"|[\"'`/]" + stem + rb"[\"'`]" if stem else named, words) is not None
+
+
+def without(paths: Iterable[str], globs: Iterable[str]) -> tuple[str, ...]:
+    """What a person says is no oracle, though tests read it."""
+    excluded = [re.compile(compile_glob(glob), re.DOTALL) for glob in globs]
+    return tuple(path for path in paths if not any(regex.fullmatch(path) for regex in excluded))
+
+
+def objections(
+    uses: Sequence[FileUse],
+    classes: Classes,
+    cls: Callable[[str], PathClass],
+    *,
+    seen: Collection[str],
+    changed: Collection[str],
+    known: Collection[str] = (),
+    expected: Collection[str] = (),
+    opened: Iterable[str] = (),
+) -> Objections:
+    """`seen`: what the snapshot holds; `changed`: in this turn; `known`: as it was at the red.
+
+    `expected`: what test code read. A test that was red before it came to read it has frozen nothing.
+    `opened`: what was, by whomever.
+    """
+    executed = [use for use in uses if use.how == "executed"]
+    unseen = [use for use in executed if use.path not in seen]
+    trusted = [use for use in unseen if use.path in known or is_transient(use.path, classes)]
+    odd = [use for use in executed if use.path in seen and cls(use.path) not in _CODE]
+    fresh = [use for use in odd if use.path in changed]
+    by_source = [use for use in uses if use.how == "read" and _is_data(use, cls)]
+    data = [use.path for use in by_source if use.path in changed or use.path not in seen]
+    made = [_made(use) for use in uses if use.how == "made" and cls(use.path) is PathClass.SOURCE]
+    told = {*expected, *(use.path for use in uses)}
+    loose = [p for p in opened if p in changed and p not in told and cls(p) is PathClass.OTHER]
+    return Objections(
+        broken=_each(f"{use.path} {UNSEEN}" for use in unseen if use not in trusted),
+        blocking=_each(
+            (
+                *(f"{path} {EXPECTED}" for path in expected if path in changed),
+                *map(_code, fresh),
+                *(
+                    f"{told}, and {', '.join(_each(data)[:FEW])} changed in this turn"
+                    for told in made
+                    if data
+                ),
+            )
+        ),
+        noted=_each(
+            (
+                *(f"{use.path} {UNSEEN}" for use in trusted),
+                *(_code(use) for use in odd if use not in fresh),
+                *(
+                    f"{u.path} changed in this turn, and {u.by} reads it"
+                    for u in by_source
+                    if u.path in changed
+                ),
+                *(f"{path} {_IN_TURN} the run opens it" for path in loose),
+                *(told for told in made if not data),
+            )
+        ),
+    )
+
+
+def _is_data(use: FileUse, cls: Callable[[str], PathClass]) -> bool:
+    """Of what was read: no code, and source asked for it."""
+    return cls(use.path) not in _CODE and cls(use.by) is PathClass.SOURCE
+
+
+def _code(use: FileUse) -> str:
+    by = f" by {use.by}" if use.by else ""
+    return f"{use.path}: code: it is executed{by}, and is no source by its name"
+
+
+def _made(use: FileUse) -> str:
+    return f"{use.by}: code: it runs what stands in no file of code"
+
+
+def _each(lines: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(lines))

@@ -1,0 +1,256 @@
+"""Runs held-out tests on a tree: whether they pass, and whether that depends on what they expect.
+
+Their report goes no further.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import secrets
+from contextlib import nullcontext
+from functools import partial
+from typing import TYPE_CHECKING
+
+from verdigris.checks.grammar_liveness import Held, oppose
+from verdigris.checks.live_runs import Asked, LiveRuns
+from verdigris.checks.verdict_checks import python_tests
+from verdigris.core.languages import GO, NODE, PYTHON, RUST, language_of
+from verdigris.core.paths import FILE
+from verdigris.core.report import Ended, Status, merged
+from verdigris.core.value import value
+from verdigris.execution.python_call import call
+from verdigris.execution.room.layers import Layer
+from verdigris.execution.room.opening import beside, possible
+from verdigris.execution.test_run import execute, time_limit
+from verdigris.execution.test_selection import stack_of
+from verdigris.execution.tree_stability import on_start_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from verdigris.core.report import TestReport
+    from verdigris.core.settings import Stack
+    from verdigris.core.state import WorktreeState
+    from verdigris.storage.project import Project
+
+
+def held_out_pass(project: Project, state: WorktreeState, tree: str, room: Layer | None = None) -> bool:
+    """Whether the held-out tests pass on this tree, and fail when they expect something else."""
+    if not state.held_out:
+        return True
+    runs = _HeldRuns(project, state, tree, room)
+    return runs.passing(tree, ()) is None and runs.depend_on_expectations()
+
+
+def held_out_kept(
+    project: Project,
+    state: WorktreeState,
+    start: str,
+    tree: str,
+    edited: Sequence[str],
+    room: Layer | None = None,
+) -> bool:
+    """Whether every held-out test passes that passed on the start tree, where `edited` was as it was."""
+    if not state.held_out:
+        return True
+    runs = _HeldRuns(project, state, tree, room)
+    now = runs.passing(tree, ())
+    if now is None:
+        return runs.depend_on_expectations()
+    before = runs.passing(start, edited)
+    return before is not None and before <= now
+
+
+class _HeldRuns:
+    def __init__(self, project: Project, state: WorktreeState, worktree: str, room: Layer | None) -> None:
+        self.project, self.state, self.worktree, self.room = project, state, worktree, room
+        self.limit = time_limit(project, state)
+        self.texts = {path: self._text(path) for path in state.held_out}
+        self.passed: dict[Parcel, tuple[str, ...]] = {}
+
+    def passing(self, tree: str, edited: Sequence[str]) -> frozenset[str] | None:
+        """The held-out tests that pass where `edited` is as in `tree`; None when all do."""
+        report = self._apart(tree, edited) if possible(self.project).ok else self._in_place(tree, edited)
+        passing = frozenset(r.native_id for r in report.results if r.status is Status.PASS)
+        whole = bool(report.results) and len(passing) == len(report.results)
+        return None if whole and report.ended is Ended.FINISHED and not report.errors else passing
+
+    def depend_on_expectations(self) -> bool:
+        """After they passed: honest code fails each of them once it expects another value."""
+        if not self.project.settings.liveness or self.room is None:
+            return True
+        return not any(
+            self._python_hollow(stack, parcel) if stack.language == PYTHON else self._hollow(stack, parcel)
+            for stack, parcel in self._parcels()
+            if self.passed.get(parcel)
+        )
+
+    def _hollow(self, stack: Stack, parcel: Parcel) -> tuple[str, ...]:
+        texts = {path: self.texts[path] for path in parcel.files}
+        held = Held(texts, partial(dressed, stack), parcel.withheld)
+        natives = self.passed[parcel]
+        return oppose(self.project, stack, self.worktree, natives, self.room, held=held).hollow
+
+    def _python_hollow(self, stack: Stack, parcel: Parcel) -> tuple[str, ...]:
+        tests = python_tests(self.project, self.worktree)
+        tests |= {path: self.texts[path].decode("utf-8", "replace") for path in parcel.asked}
+        asked = Asked(tests, self.passed[parcel], withheld=parcel.withheld)
+        layer = self._layer(stack, parcel, self.worktree)
+        return LiveRuns(self.project, stack, asked, layer, nullcontext).try_all().hollow
+
+    def _apart(self, tree: str, edited: Sequence[str]) -> TestReport:
+        """Without a file that the code under test could read, where the language allows it."""
+        base = self.project.workspace.graft(self.worktree, tree, edited) if edited else self.worktree
+        reports = []
+        for stack, parcel in self._parcels():
+            report = call(
+                self.project,
+                stack,
+                parcel.asked,
+                layer=self._layer(stack, parcel, base),
+                timeout=self.limit,
+                sources=(),
+                withheld=parcel.withheld,
+            )
+            mine = [r for r in report.results if r.status is Status.PASS]
+            self.passed[parcel] = tuple(r.native_id for r in mine)
+            reports.append(report)
+        return merged(reports) if reports else self._in_place(tree, edited)
+
+    def _layer(self, stack: Stack, parcel: Parcel, base: str) -> Layer:
+        texts = dressed(stack, {path: self.texts[path] for path in parcel.files})
+        contents = {path: (self._mode(path), data) for path, data in texts.items()}
+        laid = Layer(self.project.workspace.compose(base, contents), self.worktree)
+        return beside(laid, self.room) or laid
+
+    def _in_place(self, tree: str, edited: Sequence[str]) -> TestReport:
+        held = tuple(self.state.held_out)
+        asked = with_held_out(self.project, self.state, tree, held)
+        with on_start_tree(self.project, start=asked, edited=self.worktree, paths=(*held, *edited)) as layer:
+            return execute(self.project, held, layer=beside(layer, self.room), timeout=self.limit, sources=())
+
+    def _parcels(self) -> Iterator[tuple[Stack, Parcel]]:
+        by: dict[Stack, dict[str, bytes]] = {}
+        for path, data in self.texts.items():
+            by.setdefault(stack_of(self.project.settings.stacks, path), {})[path] = data
+        for stack, texts in by.items():
+            yield from ((stack, parcel) for parcel in parcels(stack, texts))
+
+    def _text(self, path: str) -> bytes:
+        return self.project.workspace.blob_bytes(self.state.held_out[path].partition(" ")[2]) or b""
+
+    def _mode(self, path: str) -> str:
+        return self.state.held_out.get(path, FILE).partition(" ")[0]
+
+
+_MODULE = re.compile(rb"^[ \t]*(?:import|export)\b(?!\s*\()", re.MULTILINE)
+_STRICT = re.compile(rb"""\s*(?:"use strict"|'use strict');?""")
+_EMPTYING = """\
+const stem = {stem};
+const empty = (path) => fs.truncateSync(path, 0);
+const search = (folder) => {{
+  let found = [];
+  try {{ found = fs.readdirSync(folder, {{ withFileTypes: true }}); }} catch {{}}
+  for (const one of found) {{
+    const path = folder + "/" + one.name;
+    try {{
+      if (one.isDirectory()) search(path);
+      else if (one.isFile() && fs.readFileSync(path, "latin1").includes(stem)) empty(path);
+    }} catch {{}}
+  }}
+}};
+empty(here);
+search(os.tmpdir());
+"""
+_HEADS = {
+    ".mjs": (
+        'import fs from "node:fs";\nimport os from "node:os";\nimport {{ fileURLToPath }} from "node:url";\n'
+        "const here = fileURLToPath(new URL({name}, import.meta.url));\n"
+    ),
+    ".cjs": 'const fs = require("fs"), os = require("os");\nconst here = __dirname + "/" + {name};\n',
+}
+
+
+@value
+class Parcel:
+    """Held-out files that are in the tree at the same time."""
+
+    asked: tuple[str, ...]
+    """Those that the runner is asked for."""
+    files: tuple[str, ...]
+    withheld: tuple[str, ...] = ()
+    """Those that whoever runs them empties."""
+
+
+def parcels(stack: Stack, held: Mapping[str, bytes]) -> list[Parcel]:
+    """`held`: by path; what is no code of the stack's language is data that the tests may need."""
+    code = [path for path in held if language_of(path) == stack.language]
+    data = tuple(path for path in held if path not in code)
+    match stack.language:
+        case lang if lang == GO:
+            folders = dict.fromkeys(map(posixpath.dirname, code))
+            asked = [tuple(path for path in code if posixpath.dirname(path) == one) for one in folders]
+            return [Parcel(paths, (*code, *data), tuple(code)) for paths in asked]
+        case lang if lang == NODE:
+            leads = {path: _imported(path, held) for path in code}
+            roots = [path for path in code if not any(path in leads[o] for o in code if o != path)]
+            return [Parcel((root,), (*_closure(root, leads), *data)) for root in roots or code]
+        case lang if lang in {RUST, PYTHON}:
+            return [Parcel(tuple(code), (*code, *data), tuple(code))] if code else []
+    return [Parcel(tuple(held), tuple(held))]
+
+
+def dressed(stack: Stack, texts: Mapping[str, bytes]) -> dict[str, bytes]:
+    """As they are laid into the tree, with what they need to empty themselves."""
+    if stack.language != NODE:
+        return dict(texts)
+    made: dict[str, bytes] = {}
+    for path, data in texts.items():
+        if language_of(path) != NODE:
+            made[path] = data
+            continue
+        module = _MODULE.search(data) is not None
+        end = ".mjs" if module and stack.runner != "jest" else ".cjs"
+        stem = f"m{secrets.token_hex(6)}"
+        name = posixpath.basename(path)
+        head = _HEADS[end].format(name=json.dumps(f"./{name}" if end == ".mjs" else name))
+        made[posixpath.join(posixpath.dirname(path), stem + end)] = (
+            head + _EMPTYING.format(stem=json.dumps(stem))
+        ).encode()
+        first = f'import "./{stem}{end}";' if module else f'require("./{stem}{end}");'
+        strict = _STRICT.match(data)
+        at = strict.end() if strict else 0
+        made[path] = data[:at] + first.encode() + data[at:]
+    return made
+
+
+def _imported(path: str, held: Mapping[str, bytes]) -> list[str]:
+    """Other held-out files that this one names, with or without their ending."""
+    folder, data = posixpath.dirname(path), held[path]
+    return [
+        other
+        for other in held
+        if other != path
+        for name in [posixpath.relpath(other, folder or ".")]
+        if re.search(
+            rb"[\"'`]\.?/?" + re.escape(re.sub(r"\.\w+\Z", "", name)).encode() + rb"(?:\.\w+)?[\"'`]", data
+        )
+    ]
+
+
+def _closure(root: str, leads: Mapping[str, Sequence[str]]) -> list[str]:
+    seen = [root]
+    for path in seen:
+        seen += [one for one in leads.get(path, ()) if one not in seen]
+    return seen
+
+
+def with_held_out(project: Project, state: WorktreeState, tree: str, paths: Sequence[str]) -> str:
+    """The tree with these held-out files in it."""
+    contents: dict[str, tuple[str, bytes] | None] = {}
+    for path in paths:
+        mode, _, blob = state.held_out[path].partition(" ")
+        contents[path] = (mode, project.workspace.blob_bytes(blob) or b"")
+    return project.workspace.compose(tree, contents)

@@ -1,0 +1,151 @@
+"""Where the user stands, and the project there."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdigris.core.actions import Actor
+from verdigris.core.errors import UserError, VerdigrisError
+from verdigris.core.report import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import click
+    from click.shell_completion import CompletionItem
+    from rich.status import Status as Spinner
+
+    from verdigris.core.actions import Deny
+    from verdigris.core.state import WorktreeState
+    from verdigris.runners.protocol import Progress
+    from verdigris.storage.project import Project
+
+
+PERSON = Actor()
+ACTOR, CLIENT, CONTEXT, ROOT = "TDD_ACTOR", "TDD_CLIENT", "TDD_CONTEXT", "TDD_ROOT"
+"""Set by the broker: who acts, and in which worktree. Whoever sets them himself only has fewer rights."""
+
+
+def actor() -> Actor:
+    if ACTOR not in os.environ:
+        return PERSON
+    return Actor("agent", os.environ.get(CONTEXT, ""), os.environ.get(CLIENT, "shell"))
+
+
+def here() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise UserError(
+            "the folder you stand in does not exist any more.", hint="cd to one that does"
+        ) from None
+
+
+def start() -> Path:
+    """Where a command looks for its worktree: an agent cannot choose another by standing elsewhere."""
+    root = os.environ.get(ROOT) if ACTOR in os.environ else None
+    return Path(root) if root else here()
+
+
+def project() -> Project:
+    from verdigris.storage.project import open_project
+
+    return open_project(start(), actor())
+
+
+def persons_only(verb: str) -> Deny | None:
+    """A person's verbs are refused to an agent, and to everyone while an agent's shell call is open."""
+    from verdigris.core.verbs import persons
+    from verdigris.storage.open_calls import refusal
+    from verdigris.storage.repository import find_repository
+
+    if ACTOR in os.environ:
+        return persons(verb)
+    return refusal(str(find_repository(here()).private))
+
+
+def tests_and_paths(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
+    """Before `::` open reds and paths, behind it the tests of that file."""
+    from click.shell_completion import CompletionItem
+
+    reds = [red.test_id for red in _state().valid_reds]
+    if "::" in incomplete:
+        ids = dict.fromkeys((*_written_in(incomplete.partition("::")[0]), *reds))
+        return [CompletionItem(test_id) for test_id in ids if test_id.startswith(incomplete)]
+    found = [CompletionItem(test_id) for test_id in reds if incomplete and test_id.startswith(incomplete)]
+    return [CompletionItem(incomplete, type="file"), *found]
+
+
+def paths(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
+
+
+def edits_set_aside(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001 - click's signature
+    return [aside for aside in _state().aside if aside.startswith(incomplete)]
+
+
+def _written_in(path: str) -> list[str]:
+    """By the text of the file: a shell does not wait for a collection."""
+    from verdigris.languages.tests import written_tests
+
+    try:
+        text = (here() / path).read_text("utf-8", "surrogateescape")
+        return [f"{path}::{test.name}" for test in written_tests(path, text, ())]
+    except (OSError, VerdigrisError):
+        return []
+
+
+def _state() -> WorktreeState:
+    """An error here would be printed into the user's command line: then nothing is offered."""
+    from verdigris.core.state import WorktreeState
+    from verdigris.storage.project import open_log
+    from verdigris.storage.repository import find_repository
+
+    try:
+        repo = find_repository(here())
+        return open_log(repo).state().of(repo.worktree)
+    except VerdigrisError:
+        return WorktreeState()
+
+
+@contextmanager
+def live() -> Iterator[Progress | None]:
+    """None where nobody watches: a pipe, a file, CI."""
+    if not sys.stderr.isatty() or os.environ.get("CI"):
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True, highlight=False, markup=False).status("collecting tests") as spinner:
+        yield LiveLine(spinner)
+
+
+class LiveLine:
+    def __init__(self, spinner: Spinner) -> None:
+        self._spinner = spinner
+        self._total = self._done = self._failed = 0
+
+    def collected(self, total: int) -> None:
+        self._total, self._done = total, 0
+        self._update("")
+
+    def finished(self, test_id: str, status: Status) -> None:
+        self._done += 1
+        self._failed += status in {Status.FAIL, Status.ERROR}
+        self._update(test_id)
+
+    def _update(self, test_id: str) -> None:
+        from rich.text import Text
+
+        from verdigris.views.lines import visible
+
+        failed = f", {self._failed} not passed" if self._failed else ""
+        self._spinner.update(
+            Text(f"{self._done}/{self._total} tests{failed}  {visible(test_id)}", no_wrap=True)
+        )

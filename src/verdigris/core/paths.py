@@ -1,0 +1,279 @@
+"""The five classes of a path, from the most protected to the least."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from enum import StrEnum
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.errors import ConfigError
+from verdigris.core.languages import SUFFIXES
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from verdigris.core.report import TestReport
+    from verdigris.core.settings import Stack
+
+
+class PathClass(StrEnum):
+    SWITCH = "switch"
+    TEST = "test"
+    SPEC = "spec"
+    SOURCE = "source"
+    OTHER = "other"
+
+
+_BELOW = r"(?:/.*)?"
+_DEEP = r"(?:.*/)?"
+
+
+def compile_glob(pattern: str) -> str:
+    """Match the named file, or the named folder with everything below it; paths are relative, with `/`."""
+    _refuse_foreign(pattern)
+    parts = [part for part in pattern.split("/") if part not in {"", "."}]
+    if ".." in parts:
+        raise _broken(pattern, "`..` leaves the folder", "write the path from the root down")
+    if all(part == "**" for part in parts):
+        return r"(?s:.*)\Z"
+    while parts[-1] == "**":
+        parts.pop()
+    body = "".join(_DEEP if part == "**" else _part(pattern, part) + "/" for part in parts)
+    return rf"(?s:{body[:-1]}{_BELOW})\Z"
+
+
+def _refuse_foreign(pattern: str) -> None:
+    """Refuse what other tools would read as syntax: taken literally it would silently protect nothing."""
+    if not pattern.strip():
+        raise _broken(pattern, "it is empty", "remove it, or write `.` for everything")
+    if pattern.startswith("/"):
+        raise _broken(pattern, "it is absolute", "write it relative, without the first `/`")
+    if pattern.startswith("!"):
+        raise _broken(pattern, "negation is not supported", "name what is meant instead")
+    if "\\" in pattern or "\0" in pattern:
+        raise _broken(
+            pattern, "it holds a backslash or NUL", "use `/` between folders, `[*]` for a literal `*`"
+        )
+    if re.search(r"\{[^{}]*,[^{}]*\}", pattern):
+        raise _broken(pattern, "`{a,b}` is not supported", "write one glob for each alternative")
+
+
+def _part(pattern: str, part: str) -> str:
+    if "**" in part:
+        raise _broken(pattern, "`**` must stand alone between slashes", "write `**/*.py` rather than `**.py`")
+    out: list[str] = []
+    at = 0
+    while at < len(part):
+        match part[at]:
+            case "*":
+                out.append("[^/]*")
+            case "?":
+                out.append("[^/]")
+            case "[":
+                end = part.find("]", at + 3 if part[at + 1 : at + 2] in {"!", "^"} else at + 2)
+                if end < 0:
+                    raise _broken(
+                        pattern, "`[` is never closed", "close it, or write `[[]` for a literal `[`"
+                    )
+                out.append(_charset(pattern, part[at + 1 : end]))
+                at = end
+            case char:
+                out.append(re.escape(char))
+        at += 1
+    # A lone `*` must not match the empty name.
+    return "".join(out) if part.strip("*") else "[^/]+"
+
+
+def _charset(pattern: str, inner: str) -> str:
+    negated = inner[0] in "!^"
+    items = re.findall(r".-.|.", inner[negated:], re.DOTALL)
+    for item in items:
+        if len(item) > 1 and item[0] > item[2]:
+            raise _broken(pattern, f"the range `{item}` is empty", "write ranges upwards: `[a-z]`")
+    ends = ("-".join(map(re.escape, (item[0], item[2]) if len(item) > 1 else item)) for item in items)
+    return f"(?!/)[{'^' if negated else ''}{''.join(ends)}]"
+
+
+def _broken(pattern: str, why: str, hint: str) -> ConfigError:
+    return ConfigError(f"broken glob {pattern!r}: {why}", hint=hint)
+
+
+_ORDER = tuple(PathClass)
+FEW = 40
+"""Frozen files that are named one by one; of more, the folders are."""
+Where = tuple[str, str]
+"""Root and language: what tells a stack from the others."""
+
+
+def where(stack: Stack) -> Where:
+    return stack.root, stack.language
+
+
+@value
+class Detected:
+    """What looking at a stack's folder told; all relative to the stack's root."""
+
+    flat: bool = False
+    """No `src/`: packages and modules stand at the root."""
+    source: tuple[str, ...] = ()
+    """Source roots."""
+    tests: tuple[str, ...] = ()
+    """Globs of tests beyond the usual ones: the runner's `testpaths` and `python_files`."""
+    environments: tuple[str, ...] = ()
+    """Folders that hold an interpreter's environment."""
+    generated: tuple[str, ...] = ()
+    """Globs of source that git ignores by name, and that a build writes: `_version.py`."""
+
+
+@value
+class Classes:
+    """Ordered rules; the first whose regex matches the whole path decides."""
+
+    rules: tuple[tuple[PathClass, str], ...]
+
+    def to_json(self) -> list[list[str]]:
+        return [[cls.value, regex] for cls, regex in self.rules]
+
+    @classmethod
+    def from_json(cls, data: Any) -> Classes:
+        try:
+            classes = cls(tuple((PathClass(name), _text(regex)) for name, regex in data))
+            _compiled(classes.rules, 0)
+        except (TypeError, ValueError, re.error):
+            classes = cls(())
+        if not classes.rules:
+            raise ConfigError("the recorded path classes cannot be read", hint="run `tdd log verify`")
+        return classes
+
+
+def classify(path: str, classes: Classes, *, fold_case: bool = False) -> PathClass:
+    """Classify a canonical path, relative to the worktree's root.
+
+    Where the file system folds names, a path is as protected as the most protected name it may stand for.
+    """
+    if not fold_case:
+        return _first(path, _compiled(classes.rules, 0))
+    patterns = _compiled(classes.rules, re.IGNORECASE)
+    return min((_first(name, patterns) for name in _spellings(path)), key=_ORDER.index)
+
+
+def class_of_folder(folder: str, keep: Callable[[str], PathClass]) -> PathClass:
+    """The most protected class that a file of some language would have in it."""
+    names = [folder, f"{folder}/x", *(f"{folder}/x{end}" for ends in SUFFIXES.values() for end in ends)]
+    return min(map(keep, names), key=_ORDER.index)
+
+
+def is_transient(path: str, classes: Classes) -> bool:
+    """Whether a rule says that nobody protects it: caches, environments, what `generated` names."""
+    rules = _compiled(classes.rules, 0)
+    return _first(path, rules) is PathClass.OTHER and any(
+        cls is PathClass.OTHER and pattern.fullmatch(path) for cls, pattern in rules
+    )
+
+
+def with_frozen(classes: Classes, paths: Sequence[str]) -> Classes:
+    """The same, and files of no other class are test data where they are among `paths`."""
+    if not paths:
+        return classes
+    return Classes((*classes.rules, (PathClass.TEST, _regex(paths))))
+
+
+def _regex(paths: Sequence[str]) -> str:
+    folders: dict[str, list[str]] = {}
+    for path in paths:
+        folders.setdefault(path.rpartition("/")[0], []).append(path)
+    parts: list[str] = []
+    for folder, inside in folders.items():
+        whole = folder and len(paths) > FEW and len(inside) > 1
+        parts += [rf"{re.escape(folder)}/[^/]*\Z"] if whole else [rf"{re.escape(path)}\Z" for path in inside]
+    return "|".join(parts)
+
+
+def _first(path: str, patterns: tuple[tuple[PathClass, re.Pattern[str]], ...]) -> PathClass:
+    return next((cls for cls, pattern in patterns if pattern.fullmatch(path)), PathClass.OTHER)
+
+
+@lru_cache(maxsize=8)
+def _compiled(
+    rules: tuple[tuple[PathClass, str], ...], flags: int
+) -> tuple[tuple[PathClass, re.Pattern[str]], ...]:
+    return tuple((cls, re.compile(regex, flags | re.DOTALL)) for cls, regex in rules)
+
+
+def _spellings(path: str) -> frozenset[str]:
+    import unicodedata
+
+    forms = {path, unicodedata.normalize("NFC", path), unicodedata.normalize("NFD", path)}
+    return frozenset(forms | {unicodedata.normalize("NFC", path.casefold())})
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+NODE_MODULES = "node_modules"
+ENVIRONMENTS = (".venv", "venv", "env", ".env")
+"""What people call an environment of Python's."""
+ENVIRONMENT_PARTS = ("bin", "include", "lib", "lib64", "share", "etc", "man", "conda-meta", "pyvenv.cfg")
+"""What a tool puts into an environment; whatever else lies there is somebody's own."""
+FILLED = (".tox", ".nox", ".eggs")
+"""Environments and packages of Python's, the folder as a whole."""
+CACHES = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis")
+"""No language's files lie here: one that does was put there by hand."""
+
+
+FILE = "100644"
+EXECUTABLE = "100755"
+LINK = "120000"
+
+
+@value
+class Entry:
+    path: str
+    """Relative to the worktree's root, with `/`; bytes that are not UTF-8 as surrogates."""
+    mode: str
+    """FILE, EXECUTABLE or LINK."""
+    blob: str
+
+
+@value
+class Change:
+    path: str
+    old_mode: str | None
+    old: str | None
+    """The blob before; None when the path was absent."""
+    new_mode: str | None
+    new: str | None
+
+    @property
+    def added(self) -> bool:
+        return self.old is None
+
+    @property
+    def deleted(self) -> bool:
+        return self.new is None
+
+
+def import_roots(source: Iterable[str]) -> tuple[str, ...]:
+    """Folders from which the project's modules may be imported: above each package, and all above those."""
+    paths = frozenset(path for path in source if path.endswith(".py"))
+    roots: set[str] = set()
+    for folder in {posixpath.dirname(path) for path in paths}:
+        at = folder
+        while at and f"{at}/__init__.py" in paths:
+            at = posixpath.dirname(at)
+        while at not in roots:
+            roots.add(at)
+            at = posixpath.dirname(at)
+    return tuple(sorted(roots))
+
+
+def from_elsewhere(report: TestReport) -> tuple[str, ...]:
+    """Reasons to trust no result: other code was tested than the candidate's."""
+    advice = "install the project as editable, or remove that copy"
+    return tuple(f"loaded {each}: {advice}" for each in report.outside)

@@ -1,0 +1,224 @@
+"""What one line of the log is, and what the log needs to know of a fold."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from enum import Enum
+from functools import cache
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    Protocol,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from verdigris.core.errors import HarnessError, UserError
+from verdigris.core.value import value
+
+S = TypeVar("S")
+
+GENESIS = "0" * 64
+"""The `prev` of the first record."""
+CHECKPOINT = "checkpoint"
+REPAIRED = "log_repaired"
+ENVELOPE = frozenset({"seq", "ts", "worktree", "branch", "actor", "v", "prev", "type", "more"})
+
+_HIGHEST_SEQ = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    seq: int
+    ts: int
+    """Milliseconds since the epoch."""
+    worktree: str
+    branch: str | None
+    actor: Mapping[str, str]
+    """`role`, `context` and `client`."""
+    v: int
+    prev: str
+    """SHA-256 of the line before, in hex."""
+    type: str
+    data: Mapping[str, Any]
+    more: int = 0
+    """How many records of the same batch still follow."""
+
+
+@value
+class Stamp:
+    """Where a record comes from."""
+
+    worktree: str
+    branch: str | None
+    actor: Mapping[str, str]
+
+
+@value
+class Draft:
+    """A record before the log has given it its number, time and place in the chain."""
+
+    type: str
+    data: Mapping[str, Any]
+    worktree: str
+    branch: str | None
+    actor: Mapping[str, str]
+
+
+class Folding(Protocol[S]):
+    """How a log becomes a state; `step` never sees a checkpoint."""
+
+    def initial(self) -> S: ...
+
+    def step(self, state: S, record: Record) -> S: ...
+
+    def dump(self, state: S) -> Any: ...
+
+    def load(self, data: Any) -> S: ...
+
+
+def flatten(record: Record) -> dict[str, Any]:
+    """The fields of a record's line, in the order of the format."""
+    if clash := ENVELOPE & record.data.keys():
+        raise ValueError(
+            f"event {record.type} has data under the log's own names: {', '.join(sorted(clash))}"
+        )
+    fields = {
+        "seq": record.seq,
+        "ts": record.ts,
+        "worktree": record.worktree,
+        "branch": record.branch,
+        "actor": dict(record.actor),
+        "v": record.v,
+        "prev": record.prev,
+        "type": record.type,
+        **record.data,
+    }
+    if record.more:
+        fields["more"] = record.more
+    return fields
+
+
+def unflatten(fields: dict[str, Any]) -> Record:
+    """The record of a line's fields; ValueError where they are no record's."""
+    match fields:
+        case {
+            "seq": int(seq),
+            "ts": int(ts),
+            "worktree": str(worktree),
+            "branch": str() | None as branch,
+            "actor": dict(actor),
+            "v": int(v),
+            "prev": str(prev),
+            "type": str(kind),
+            **rest,
+        } if 0 < seq <= _HIGHEST_SEQ and isinstance(more := rest.pop("more", 0), int):
+            return Record(seq, ts, worktree, branch, actor, v, prev, kind, rest, more)
+        case _:
+            raise ValueError("it lacks a field that every event has")
+
+
+T = TypeVar("T")
+
+
+def to_json(value: object) -> Any:
+    """Fields that hold their default are left out, so that checkpoints stay small."""
+    if is_dataclass(value) and not isinstance(value, type):
+        pairs = ((f, getattr(value, f.name)) for f in fields(value))
+        return {f.name: to_json(v) for f, v in pairs if not _is_default(f, v)}
+    match value:
+        case Enum():
+            return value.value
+        case Mapping():
+            return {str(k): to_json(v) for k, v in value.items()}
+        case tuple() | list():
+            return [to_json(item) for item in value]
+        case frozenset() | set():
+            return sorted(to_json(item) for item in value)
+        case _:
+            return value
+
+
+def from_json(kind: type[T], data: Any) -> T:
+    """Keys that the type does not know are passed over: a newer writer may have added facts."""
+    return cast("T", _decode(kind, data))
+
+
+def _is_default(f: Any, value: object) -> bool:
+    if f.default is not MISSING:
+        return bool(value == f.default)
+    return f.default_factory is not MISSING and bool(value == f.default_factory())
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _decode(kind: Any, data: Any) -> Any:
+    if isinstance(kind, type) and is_dataclass(kind):
+        hints = _hints(kind)
+        known = {f.name for f in fields(kind)}
+        return kind(**{k: _decode(hints[k], v) for k, v in data.items() if k in known})
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind(data)
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in {Union, types.UnionType}:
+        inner = next(a for a in arguments if a is not types.NoneType)
+        return None if data is None else _decode(inner, data)
+    if origin is tuple and arguments[-1] is not Ellipsis:
+        return tuple(_decode(each, item) for each, item in zip(arguments, data, strict=True))
+    if origin is tuple:
+        return tuple(_decode(arguments[0], item) for item in data)
+    if origin is frozenset:
+        return frozenset(_decode(arguments[0], item) for item in data)
+    if origin is Mapping:
+        return {k: _decode(arguments[1], v) for k, v in data.items()}
+    if origin is Literal and data not in arguments:
+        raise ValueError(f"{data!r} is none of {arguments!r}")
+    return data
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Upcaster = Callable[[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]]]
+
+CURRENT = 1
+UPCASTERS: Mapping[int, Upcaster] = {}
+"""From each older version to the one after it."""
+
+
+@value
+class Schema:
+    current: int
+    upcasters: Mapping[int, Upcaster]
+
+    def lift(self, record: Record) -> Record:
+        if record.v > self.current:
+            raise UserError(
+                f"event {record.seq} was written by a newer version of tdd "
+                f"(schema {record.v}; this one knows {self.current})",
+                hint="upgrade tdd",
+            )
+        if record.v == self.current or record.type == CHECKPOINT:
+            return record
+        kind, data = record.type, record.data
+        for version in range(record.v, self.current):
+            if version not in self.upcasters:
+                raise HarnessError(f"event {record.seq} has schema {record.v}, which no version of tdd wrote")
+            kind, data = self.upcasters[version](kind, data)
+        return replace(record, v=self.current, type=kind, data=data)
+
+    def reads_checkpoint(self, record: Record) -> bool:
+        return record.type == CHECKPOINT and record.v == self.current
+
+
+SCHEMA = Schema(CURRENT, UPCASTERS)

@@ -1,0 +1,158 @@
+"""How a test is called: its native id, in Python its annotation, and what a mistyped id may have meant."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+import tokenize
+from typing import TYPE_CHECKING, NamedTuple
+
+from verdigris.core.languages import case_mark, file_end
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+
+REACH = 3
+"""Lines above a test within which its annotation stands."""
+MARK = "@tdd-id"
+_COMMENT = re.compile(r"#\s*@tdd-id:\s*([A-Za-z0-9][\w.-]*)\s*$")
+
+
+@value
+class NativeId:
+    path: str
+    function: str
+    """Qualified, e.g. `TestA::test_x`; empty for a whole file."""
+    case: str
+    """With what begins it, e.g. `[1-a]` or `/sub`; empty when there are none."""
+
+
+@value
+class Annotation:
+    slug: str
+    line: int
+
+
+def split_id(test_id: str) -> NativeId:
+    """In Python brackets hold a case, in Go a `/` begins one; elsewhere both are of the name."""
+    end = file_end(test_id)
+    if end < 0:
+        return NativeId(test_id, "", "")
+    path, name = test_id[:end], test_id[end + 2 :]
+    opens = case_mark(path)
+    function, between, case = name.partition(opens) if opens else (name, "", "")
+    return NativeId(path, function, between + case)
+
+
+def annotated(text: str) -> Mapping[str, Annotation]:
+    """Per qualified function name. A comment belongs to the next definition only."""
+    if MARK not in text:
+        return {}
+    try:
+        definitions = sorted(_definitions(ast.parse(text).body, ""))
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    found: dict[str, Annotation] = {}
+    for line, slug in _comments(text):
+        owner = next((d for d in definitions if d.line > line), None)
+        if owner is not None and owner.is_function and owner.line - line <= REACH:
+            found[owner.name] = Annotation(slug, line)
+    return found
+
+
+class _Definition(NamedTuple):
+    line: int
+    """Of the first decorator, where there is one."""
+    name: str
+    is_function: bool
+
+
+def _definitions(body: Iterable[ast.AST], prefix: str) -> Iterator[_Definition]:
+    for node in body:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield _Definition(_first_line(node), prefix + node.name, is_function=True)
+            case ast.ClassDef():
+                yield _Definition(_first_line(node), prefix + node.name, is_function=False)
+                yield from _definitions(node.body, f"{prefix}{node.name}::")
+            case ast.stmt() | ast.ExceptHandler():
+                yield from _definitions(ast.iter_child_nodes(node), prefix)
+
+
+def _first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> int:
+    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+
+
+def _comments(text: str) -> Iterator[tuple[int, str]]:
+    """Real comments on lines of their own: a string may well speak of annotations."""
+    lines = text.splitlines(keepends=True)
+    for token in tokenize.generate_tokens(iter([*lines, ""]).__next__):
+        if token.type == tokenize.COMMENT and not token.line[: token.start[1]].strip():
+            mark = _COMMENT.match(token.string)
+            if mark:
+                yield token.start[0], mark.group(1)
+
+
+def named_tests(word: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Native ids that a word means which is none: a bare name, or a dotted one as unittest prints it."""
+    return tuple(i for i in known if word in _other_names(i))
+
+
+def _other_names(native: str) -> set[str]:
+    """Without its file; without its case or class; with dots."""
+    test = split_id(native)
+    full = f"{test.function}{test.case}"
+    stem = test.path.rpartition(".")[0].replace("/", ".")
+    dotted = f"{stem}.{test.function.replace('::', '.')}"
+    shorter = {name.rpartition(between)[2] for name in (full, test.function) for between in ("::", " › ")}
+    return {full, test.function, *shorter, dotted, dotted.partition(".")[2]}
+
+
+def nearest(unknown: str, known: Iterable[str]) -> tuple[str, ...]:
+    """At most three ids, best first: what begins so, the same name elsewhere, then the most alike."""
+    import difflib
+
+    ids = sorted(set(known))
+    name = split_id(unknown).function or unknown
+    begun = [i for i in ids if i.startswith(unknown)]
+    same = [i for i in ids if split_id(i).function.endswith(name) or split_id(i).path.endswith(name)]
+    alike = difflib.get_close_matches(unknown, ids, n=3, cutoff=0.5)
+    return tuple(dict.fromkeys([*begun, *same, *alike]))[:3]
+
+
+def typed(*names: str) -> str:
+    """As a shell takes them: names of tests hold blanks and signs."""
+    return shlex.join(names)
+
+
+def some(names: Sequence[str]) -> str:
+    if not names:
+        return "nothing"
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+_FILLED_IN = r"%%|%[a-zA-Z#$]|\$\{[^}]*\}|\$#|\$[\w.]+"
+"""What the rows of a table, or the values of variables, take the place of in a name."""
+_QUOTED = r"(^| › )`(.*?)`(?= › |$)"
+
+
+def makes(language: str | None, written: str, reported: str) -> bool:
+    """Names without their file; a name that is computed is not known to make any."""
+    match language:
+        case "rust":
+            # Modules that lead to the file may stand before it, and the cases of its table behind.
+            return f"::{written}::" in f"::{reported}::"
+        case "go":
+            return f"{reported}/".startswith(f"{written}/")
+        case "node":
+            return written == reported or _fills(written, reported)
+        case _:
+            return written == reported
+
+
+def _fills(written: str, reported: str) -> bool:
+    fixed = re.split(_FILLED_IN, re.sub(_QUOTED, r"\1\2", written))
+    return len(fixed) > 1 and re.fullmatch(".*".join(map(re.escape, fixed)), reported, re.DOTALL) is not None

@@ -1,0 +1,135 @@
+"""The record of one step for people and programs: what was planned, asked, run and decided."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.errors import StorageError
+from verdigris.models.request import whole_share
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verdigris.core.report import TestReport
+    from verdigris.drivers.machine.budget import Metered
+    from verdigris.drivers.machine.judgement import Seen
+    from verdigris.models.roles.answer import Role
+    from verdigris.models.secrets import Scrubber
+
+
+SCHEMA = 1
+_NONE: Seen = []
+
+
+def _run(report: TestReport) -> dict[str, Any]:
+    return {
+        "command": report.command,
+        "ended": report.ended.value,
+        "milliseconds": report.duration_ms,
+        "tests": {result.native_id: result.status.value for result in report.results},
+        "failures": {
+            result.native_id: result.failure.message
+            for result in report.results
+            if result.failure is not None
+        },
+        "output": report.tail,
+    }
+
+
+class StepLog:
+    """Written anew after each attempt, so that a kill leaves what was known by then."""
+
+    def __init__(self, keeper: Keeper, step: int, role: Role, model: Metered) -> None:
+        self._keeper, self._step, self._role, self._model = keeper, step, role, model
+        self._plan = ""
+        self._attempts: list[dict[str, Any]] = []
+        self._end: dict[str, Any] = {}
+
+    def plan(self, text: str) -> None:
+        self._plan = text
+        self._keeper.plan(self._step, self._role, text)
+        self.write()
+
+    def attempt(
+        self,
+        number: int,
+        *,
+        paths: tuple[str, ...] = (),
+        reasons: tuple[str, ...] = (),
+        output: str = "",
+        runs: Seen = _NONE,
+    ) -> None:
+        """One without reasons went through; `output` is a tool's, the runs are the test tool's."""
+        told = {"paths": list(paths), "reasons": list(reasons), "output": output}
+        self._attempts.append({"attempt": number, **told, "runs": [_run(report) for report in runs]})
+        self.write()
+
+    def ended(self, **facts: Any) -> None:
+        self._end = facts
+        self.write()
+
+    def write(self) -> None:
+        calls = self._model.calls
+        usage = self._model.usage
+        self._keeper.log(
+            self._step,
+            self._role,
+            {
+                "schema": SCHEMA,
+                "step": self._step,
+                "role": self._role.value,
+                "model": self._model.name,
+                "plan": self._plan,
+                "attempts": self._attempts,
+                "prompts": [
+                    {
+                        "messages": len(call.ask.messages),
+                        "tokens": call.share.prompt,
+                        "prefix": call.share.share,
+                    }
+                    for call in calls
+                ],
+                "usage": {
+                    "prompt": usage.prompt,
+                    "cached": usage.cached,
+                    "completion": usage.completion,
+                    "estimated": usage.estimated,
+                },
+                "prefix_share": whole_share([call.share for call in calls]).share,
+                **self._end,
+            },
+        )
+
+
+FOLDER = ".tdd"
+IGNORING = "# made by `tdd run`; nothing in here is for git\n*\n"
+
+
+class Keeper:
+    """The folder ignores itself, so that nobody's `.gitignore` is touched and no tree is dirtied."""
+
+    def __init__(self, root: Path, scrub: Scrubber) -> None:
+        self._folder = root / FOLDER
+        self._scrub = scrub
+        self._write(self._folder / ".gitignore", IGNORING)
+
+    def plan(self, step: int, role: Role, text: str) -> None:
+        self._write(
+            self._folder / "plan" / f"step-{step}-{role}.md", f"# Step {step}: {role}\n\n{text.strip()}\n"
+        )
+
+    def log(self, step: int, role: Role, document: dict[str, Any]) -> None:
+        text = json.dumps(self._scrub.document(document), indent=2, ensure_ascii=False)
+        self._write(self._folder / "logs" / f"step-{step}-{role}.json", f"{text}\n")
+
+    def _write(self, path: Path, text: str) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            new = path.with_name(f"{path.name}.new")
+            new.write_text(self._scrub(text), "utf-8", errors="backslashreplace")
+            new.replace(path)
+        except OSError as error:
+            raise StorageError(
+                f"{path} cannot be written: {error.strerror}", hint="make room, or the folder writable"
+            ) from error

@@ -1,0 +1,244 @@
+"""Forks and executes a program; `subprocess` does as much, and takes as long to load as a head start wins."""
+
+# Loaded before a head start, and names stay `str`:
+# ruff: noqa: PTH208
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # `signal` makes enumerations first
+import _socket
+import errno
+import os
+import sys
+
+from verdigris.sandbox.child import Confining
+from verdigris.sandbox.syscalls import prctl
+
+TYPE_CHECKING = False  # `typing` takes long to load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import NoReturn
+
+
+_STANDARD = 3
+_NOT_EXECUTED = 127
+_ASKED = b"?"
+_IGNORED_BY_PYTHON = (_signal.SIGPIPE, _signal.SIGXFSZ)
+_DESCRIPTORS = ("/proc/self/fd", "/dev/fd")
+
+
+class Child:
+    """`output` is our end of what it writes; `returncode` is that of `subprocess`, None before the end."""
+
+    __slots__ = ("output", "pid", "returncode")
+
+    def __init__(self, pid: int, output: int) -> None:
+        self.pid = pid
+        self.output = output
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        return self._reaped(os.WNOHANG)
+
+    def wait(self) -> int:
+        code = self._reaped(0)
+        assert code is not None  # noqa: S101 - it was waited for
+        return code
+
+    def ended(self) -> bool:
+        """Without reaping, so that its number stays the group's until the group is gone."""
+        if self.returncode is not None:
+            return True
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+    def end_of(self) -> int | None:
+        """A new descriptor that can be read from when it has ended, where the system has such."""
+        return os.pidfd_open(self.pid) if sys.platform == "linux" else None
+
+    def _reaped(self, options: int) -> int | None:
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, options)
+            self.returncode = os.waitstatus_to_exitcode(status) if pid else None
+        return self.returncode
+
+
+def spawn(
+    argv: Sequence[str],
+    cwd: str,
+    env: Mapping[str, str],
+    kept: int | None,
+    prepare: Callable[[Callable[[], None]], None],
+    ids: Mapping[str, str],
+) -> Child:
+    """In a session of its own, with an empty input and one pipe for all output; raises what kept it from it.
+
+    `kept` is the one other descriptor that the program is given. `prepare` is called in the child before it,
+    with what it may call to have `ids` written into its maps, which only a process outside of it can do.
+    """
+    output, theirs = os.pipe()
+    said, tell = os.pipe()
+    wait, go = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(go)
+        _become(argv, cwd, env, theirs, kept, _Voice(tell, wait), prepare)
+    for descriptor in (theirs, tell, wait):
+        os.close(descriptor)
+    child = Child(pid, output)
+    heard = os.read(said, 16)  # ends at the exec
+    if heard == _ASKED:
+        _map(pid, ids, go)
+    os.close(go)
+    failure = os.read(said, 16) if heard == _ASKED else heard
+    os.close(said)
+    if failure:
+        child.wait()
+        os.close(output)
+        raise OSError(int(failure), os.strerror(int(failure)), argv[0])
+    return child
+
+
+def _map(pid: int, ids: Mapping[str, str], go: int) -> None:
+    """Where it cannot be done the child is not told to go on, and ends."""
+    try:
+        for name, lines in ids.items():
+            written = os.open(f"/proc/{pid}/{name}", os.O_WRONLY | os.O_CLOEXEC)
+            try:
+                os.write(written, lines.encode())
+            finally:
+                os.close(written)
+    except OSError:
+        return
+    os.write(go, b".")
+
+
+class _Voice:
+    """How a child speaks to the one outside before the exec ends it."""
+
+    def __init__(self, tell: int, wait: int) -> None:
+        self.tell = tell
+        self.wait = wait
+
+    def ask(self) -> None:
+        os.write(self.tell, _ASKED)
+        if not os.read(self.wait, 1):
+            raise OSError("its ids could not be set")
+
+
+def _become(
+    argv: Sequence[str],
+    cwd: str,
+    env: Mapping[str, str],
+    output: int,
+    kept: int | None,
+    voice: _Voice,
+    prepare: Callable[[Callable[[], None]], None],
+) -> NoReturn:
+    try:
+        os.setsid()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        os.chdir(cwd)
+        prepare(voice.ask)
+        for number in _IGNORED_BY_PYTHON:
+            _signal.signal(number, _signal.SIG_DFL)
+        _close_all_but({voice.tell, kept})
+        if kept is not None:
+            os.set_inheritable(kept, True)
+        os.execvpe(argv[0], list(argv), env)  # noqa: S606 - whoever calls has chosen the program
+    except (OSError, ValueError) as error:  # the latter for a NUL in a word
+        os.write(voice.tell, str(getattr(error, "errno", None) or errno.EINVAL).encode())
+    finally:
+        os._exit(_NOT_EXECUTED)
+
+
+def _close_all_but(kept: set[int | None]) -> None:
+    """One by one: where their number is not limited, to count through them takes minutes."""
+    folder = next(folder for folder in _DESCRIPTORS if os.path.isdir(folder))  # noqa: PTH112
+    for descriptor in map(int, os.listdir(folder)):
+        if descriptor >= _STANDARD and descriptor not in kept:
+            try:
+                os.close(descriptor)
+            except OSError:
+                continue  # the one that listed them
+
+
+_PR_SET_PDEATHSIG = 1
+
+
+class Started:
+    """A running child and our end of its channel."""
+
+    resident = False
+    """It is a child of a resident process, and not ours."""
+    lost = False
+    """Nobody can say how it ended."""
+
+    def __init__(self, child: Child, ours: _socket.socket | None) -> None:
+        self.child = child
+        self.ours = ours
+
+    def arrived(self) -> bool:
+        """Whether it is where it shall be."""
+        return True
+
+    def end(self) -> None:
+        """Kill what is left of the group, and let go of everything."""
+        self.signal(_signal.SIGKILL)
+        self.child.wait()
+        os.close(self.child.output)
+        if self.ours is not None:
+            self.ours.close()
+
+    def signal(self, number: int) -> None:
+        try:
+            os.killpg(self.child.pid, number)
+        except (ProcessLookupError, PermissionError):
+            return
+
+
+def start(
+    argv: Sequence[str],
+    cwd: str,
+    env: Mapping[str, str],
+    channel_env: str | None,
+    confine: Callable[[], None] | None = None,
+) -> Started:
+    """`channel_env` names the variable that tells the child its descriptor of the channel.
+
+    `confine` is called in the child before the program; it ends the child where it cannot do its work.
+    """
+    ours, theirs = (None, None) if channel_env is None else _socket.socketpair()
+    environment = dict(env)
+    if ours is not None and theirs is not None and channel_env is not None:
+        ours.setblocking(False)
+        environment[channel_env] = str(theirs.fileno())
+    kept = None if theirs is None else theirs.fileno()
+    ids = confine.ids if isinstance(confine, Confining) else {}
+    try:
+        return Started(spawn(argv, cwd, environment, kept, _preparing(confine), ids), ours)
+    except BaseException:
+        if ours is not None:
+            ours.close()
+        raise
+    finally:
+        if theirs is not None:
+            theirs.close()
+
+
+def _preparing(confine: Callable[[], None] | None) -> Callable[[Callable[[], None]], None]:
+    parent = os.getpid()
+
+    def prepare(mapped: Callable[[], None]) -> None:
+        if isinstance(confine, Confining):
+            confine(mapped)
+        elif confine is not None:
+            confine()
+        if sys.platform == "linux":  # other systems have no such thing
+            prctl(_PR_SET_PDEATHSIG, _signal.SIGKILL)
+            if os.getppid() != parent:
+                os._exit(127)
+
+    return prepare

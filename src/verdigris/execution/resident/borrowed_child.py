@@ -1,0 +1,178 @@
+"""A process that somebody else starts for us: the resident's child, which makes one run."""
+
+from __future__ import annotations
+
+import _socket
+import os
+
+from verdigris.execution.children import Child, Started
+from verdigris.runners.reporter.verdigris_reporter.line import Broken, Line
+from verdigris.sandbox.entry import enter
+from verdigris.sandbox.syscalls import kept
+
+TYPE_CHECKING = False  # `typing` takes long to load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from verdigris.sandbox.child import Confining
+
+
+KILLED = -9
+"""What became of a child whose parent does not say."""
+CHILD_PATIENCE = 10.0
+
+
+class LentChild(Child):
+    """Its parent says when it has ended, and reaps it when we hang up: till then its number is its own."""
+
+    __slots__ = ("line", "lost")
+
+    def __init__(self, output: int, line: Line) -> None:
+        super().__init__(0, output)
+        self.line = line
+        self.lost = False
+        """Nobody said how it ended."""
+
+    def arrived(self) -> bool:
+        """Whether it is there, and in its room."""
+        if not self.pid:
+            number = self._said("pid", CHILD_PATIENCE)
+            self.pid = 0 if number is None else number
+        return bool(self.pid)
+
+    def poll(self) -> int | None:
+        return self._heard(0)
+
+    def wait(self) -> int:
+        code = self._heard(CHILD_PATIENCE)
+        if code is None:
+            self.lost, self.returncode = True, KILLED
+        return self.returncode or 0
+
+    def ended(self) -> bool:
+        return self.poll() is not None
+
+    def end_of(self) -> int:
+        return os.dup(self.line.fileno())
+
+    def _heard(self, timeout: float) -> int | None:
+        if self.returncode is None:
+            self.returncode = self._said("code", timeout)
+            if self.returncode is None and self.line.is_over:
+                self.lost, self.returncode = True, KILLED
+        return self.returncode
+
+    def _said(self, what: str, timeout: float) -> int | None:
+        try:
+            said = self.line.receive(timeout)
+        except (Broken, OSError):
+            return None
+        number: Any = None if said is None else said[0].get(what)
+        return number if isinstance(number, int) else None
+
+
+class Lent(Started):
+    """`maker` is our own child, who makes the room and asks for the process."""
+
+    resident = True
+
+    def __init__(self, child: LentChild, ours: _socket.socket, maker: int) -> None:
+        super().__init__(child, ours)
+        self._lent = child
+        self._maker = maker
+
+    def arrived(self) -> bool:
+        self._reap()
+        return self._lent.arrived()
+
+    @property
+    def lost(self) -> bool:  # type: ignore[override]  # it is only read
+        return self._lent.lost
+
+    def end(self) -> None:
+        """One that never came is ended by its parent, who is told that we have gone."""
+        self._reap()
+        if self._lent.pid:
+            super().end()
+        else:
+            os.close(self.child.output)
+            if self.ours is not None:
+                self.ours.close()
+        self._lent.line.close()
+
+    def _reap(self) -> None:
+        if self._maker:
+            os.waitpid(self._maker, 0)
+            self._maker = 0
+
+
+PATIENCE = 20.0
+_ALWAYS, _NETWORK = ("user", "mnt", "ipc"), ("net",)
+
+
+def possible(way: str | None) -> bool:
+    """Where root has no ids but its own, what it may not write in `/proc` cannot be locked."""
+    return way == "mapped" or (way == "own" and os.geteuid() != 0)
+
+
+def rights(way: str) -> int:
+    """The capabilities that a run keeps, a bit each."""
+    return sum(1 << capability for capability in kept(user_namespace=way != "plain"))
+
+
+def opened(confining: Confining, cwd: str, below: int) -> dict[str, int]:
+    """By kind; OSError where the room could not be made, which a cold run will tell about."""
+    ours, theirs = _socket.socketpair()
+    line, end = Line(ours), Line(theirs)
+    maker = _making(confining, cwd, below, end, lambda doors: end.send({}, tuple(doors.values())))
+    end.close()
+    try:
+        answer = line.receive(PATIENCE)
+    finally:
+        line.close()
+        os.waitpid(maker, 0)
+    names = _names(confining)
+    if answer is None or len(answer[1]) != len(names):
+        raise OSError("no room could be made")
+    return dict(zip(names, answer[1], strict=True))
+
+
+def open_for(
+    confining: Confining, cwd: str, below: int, line: Line, run: dict[str, Any], beside: tuple[int, ...]
+) -> int:
+    """A child of ours that makes the room, and then asks for the run in it, with the way in beside `beside`.
+
+    Where the room cannot be made it hangs up.
+    """
+
+    def ask(doors: dict[str, int]) -> None:
+        line.send({"run": {**run, "doors": list(doors)}}, (*beside, *doors.values()))
+
+    return _making(confining, cwd, below, line, ask)
+
+
+def _making(
+    confining: Confining, cwd: str, below: int, line: Line, use: Callable[[dict[str, int]], None]
+) -> int:
+    maker = os.fork()
+    if maker == 0:
+        try:
+            os.chdir(cwd)
+            enter(confining.confinement, confining.way, lambda _: None, below=below)
+            use(
+                {
+                    name: os.open(f"/proc/self/ns/{name}", os.O_RDONLY | os.O_CLOEXEC)
+                    for name in _names(confining)
+                }
+            )
+        except BaseException:  # noqa: BLE001 - whatever it is, nobody else is to go on from here
+            line.hang_up()
+        finally:
+            os._exit(0)
+    return maker
+
+
+def _names(confining: Confining) -> tuple[str, ...]:
+    return _ALWAYS if confining.confinement.network == "host" else (*_ALWAYS, *_NETWORK)

@@ -1,0 +1,162 @@
+"""Which calls a run of tests is made of: one per stack, merged into one report, slugs applied."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import HarnessError, ToolMissing
+from verdigris.core.report import merged, suite_of
+from verdigris.core.test_ids import MARK, split_id
+from verdigris.core.verdict import Tool
+from verdigris.execution.process import Command, run
+from verdigris.execution.python_call import call
+from verdigris.execution.room.opening import forget, room
+from verdigris.execution.test_selection import by_stack, stack_of
+from verdigris.sandbox import refusal
+from verdigris.storage.project import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verdigris.core.report import TestReport
+    from verdigris.core.settings import Stack
+    from verdigris.core.state import WorktreeState
+    from verdigris.execution.room.layers import Layer
+    from verdigris.execution.room.room import Room
+    from verdigris.runners.protocol import Progress
+    from verdigris.storage.project import Project
+
+
+def execute(
+    project: Project,
+    natives: Sequence[str],
+    *,
+    progress: Progress | None = None,
+    layer: Layer | None = None,
+    timeout: float | None = None,
+    sources: Sequence[str] | None = None,
+) -> TestReport:
+    """These ids and paths; whole stacks where none is named."""
+    chosen = _chosen(project, natives)
+    reports = (
+        _own(
+            project,
+            stack,
+            call(project, stack, names, progress=progress, layer=layer, timeout=timeout, sources=sources),
+        )
+        for stack, names in chosen.items()
+    )
+    return _named(project, merged(reports))
+
+
+def execute_suite(
+    project: Project,
+    claimed: Sequence[str] = (),
+    *,
+    trace: Sequence[str] = (),
+    progress: Progress | None = None,
+    layer: Layer | None = None,
+    timeout: float | None = None,
+    sources: Sequence[str] | None = None,
+) -> TestReport:
+    """What the configuration calls the suite, and the claimed tests: one call per stack where that can be."""
+    by = by_stack(project.settings.stacks, claimed)
+    reports: list[TestReport] = []
+    for stack in project.settings.stacks:
+        mine = by.get(stack, ())
+        suite = suite_of(stack)
+        asked = partial(
+            call,
+            project,
+            stack,
+            trace=trace,
+            progress=progress,
+            layer=layer,
+            timeout=timeout,
+            sources=sources,
+        )
+        if suite.marks and mine:
+            reports.append(_own(project, stack, asked(mine)))
+            mine = ()
+        names = (*suite.names, *mine) if stack.suite else ()
+        reports.append(_own(project, stack, asked(names, extra=suite.marks)))
+    return _named(project, merged(reports))
+
+
+def time_limit(project: Project, state: WorktreeState) -> float:
+    """For a verdict's runs: by what the suite took before, where that is known."""
+    configured = project.settings.timeout
+    return float(configured) if state.baseline is None else state.baseline.limit(configured)
+
+
+def collect(project: Project, *, layer: Layer | None = None) -> frozenset[str]:
+    """The ids that exist, without running any."""
+    stacks = project.settings.stacks
+    reports = (
+        _own(project, stack, call(project, stack, (), collect_only=True, layer=layer)) for stack in stacks
+    )
+    return frozenset(merged(reports).collected)
+
+
+def _chosen(project: Project, natives: Sequence[str]) -> dict[Stack, tuple[str, ...]]:
+    stacks = project.settings.stacks
+    return by_stack(stacks, natives) if natives else dict.fromkeys(stacks, ())
+
+
+def _own(project: Project, stack: Stack, report: TestReport) -> TestReport:
+    """Without the tests of a stack inside this one, which a runner that looks into every folder finds too."""
+    stacks = project.settings.stacks
+    if not any(s.language == stack.language and s != stack for s in stacks):
+        return report
+
+    @cache
+    def is_own(path: str) -> bool:
+        return not path or path.startswith("/") or stack_of(stacks, path) == stack
+
+    return replace(
+        report,
+        results=tuple(r for r in report.results if is_own(split_id(r.native_id).path)),
+        collected=tuple(i for i in report.collected if is_own(split_id(i).path)),
+        others=tuple(i for i in report.others if is_own(split_id(i).path)),
+        errors=tuple(e for e in report.errors if is_own(e.path)),
+    )
+
+
+def _named(project: Project, report: TestReport) -> TestReport:
+    """Under the slugs that annotations give."""
+    paths = {split_id(result.native_id).path for result in report.results}
+    texts = {path: text_of(project, path) for path in paths}
+    marked = {path: text for path, text in texts.items() if text is not None and MARK in text}
+    if not marked:
+        return report
+    from verdigris.languages.test_ids import apply, refuse_duplicates
+
+    refuse_duplicates(marked)
+    return apply(report, marked)
+
+
+def run_tool(project: Project, stack: Stack, name: str, command: str) -> Tool:
+    """What it writes is thrown away with the room."""
+    with room(project) as made:
+        return run_tool_in(made, project, stack, name, command)
+
+
+def run_tool_in(
+    made: Room, project: Project, stack: Stack, name: str, command: str, arguments: Sequence[str] = ()
+) -> Tool:
+    argv = ("/bin/sh", "-c", f'{command} "$@"' if arguments else command, name, *arguments)
+    wanted = Command(argv, project.root / stack.root, made.env, confine=made.confine)
+    try:
+        finished = run(wanted, timeout=project.settings.timeout)
+    except ToolMissing as missing:
+        return Tool(name, command, ok=False, output=missing.message)
+    if made.confine and (why := refusal(finished.exit_code, finished.output)) is not None:
+        forget(project)
+        raise HarnessError(
+            f"{name} could not be confined, so it was not run: {why}",
+            hint="run the command again; if it fails again, `tdd doctor`",
+        )
+    output = finished.output.decode("utf-8", "replace")
+    return Tool(name, command, ok=finished.exit_code == 0 and not finished.timed_out, output=output)

@@ -1,0 +1,153 @@
+"""Cargo's `target` folder: built by the kernel, and shown to runs of tests that keep nothing in it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.execution.room.layers import Layer
+from verdigris.execution.tools import build
+from verdigris.execution.tools.build import Prepared, Toolset, emptied, kept
+from verdigris.execution.tools.lookup import OURS, program
+from verdigris.execution.tools.runs import ran
+from verdigris.runners.cargo import CargoRunner
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from verdigris.core.settings import Stack
+    from verdigris.execution.tools.build import Built
+    from verdigris.execution.tools.runs import Place
+    from verdigris.runners.protocol import Request
+    from verdigris.storage.project import Project
+
+
+_RECORD = "built.json"
+_MACRO = re.compile(rb"^\s*proc[-_]macro\s*=\s*true", re.MULTILINE)
+_PINNED = ("rust-toolchain", "rust-toolchain.toml")
+
+
+@value
+class CargoTarget:
+    runner: CargoRunner
+
+    def prepared(self, place: Place, stack: Stack, request: Request, spare: str) -> Prepared:  # noqa: ARG002 - Go's
+        """What is built of the worktree's own tree stays; of another one it is thrown away."""
+        project, layer = place.project, place.layer
+        tree = project.workspace.snapshot() if layer is None else layer.wanted
+        folder = _folder(project, self._words(project, stack, tree, request), _builders(project, tree))
+        record, target = folder / _RECORD, folder / "target"
+        known = build.read(record)
+        if known is None:
+            emptied(folder)
+        target.mkdir(exist_ok=True)
+        built = build.dated(project, tree, known)
+        at = os.path.normpath(f"{project.root}/{stack.root}/target")
+        dressed = place.given({"CARGO_TARGET_DIR": at}, layer=_dressed(project, layer, tree, built))
+        to_run = dressed.shadowing(str(target), at)
+        done_before = known is not None and known.whole and known.tree == tree
+        if done_before or (layer is not None and not layer.only_holds):
+            return Prepared(to_run)
+        build.write(record, built)
+        done = ran(self.runner.built(request), dressed.placing(str(target), at), project.settings.timeout)
+        good = done.finished.exit_code == 0
+        build.write(record, replace(built, ended=time.time_ns(), whole=good))
+        return Prepared(to_run, None if good else done, done.opened)
+
+    def _words(self, project: Project, stack: Stack, tree: str, request: Request) -> list[str]:
+        """What makes another build; `room.env` may hold flags."""
+        paths = [os.path.normpath(f"{stack.root}/{name}") for name in _PINNED]
+        pinned = project.workspace.read_many(tree, paths).values()
+        texts = [(data or b"").decode("utf-8", "replace") for data in pinned]
+        chosen = os.environ.get("RUSTUP_TOOLCHAIN", "")
+        return [stack.root, self.runner.cargo, chosen, *request.extra, *texts, *project.settings.room_env]
+
+
+def _folder(project: Project, words: list[str], builders: list[str]) -> Path:
+    """Code that runs in the compiler and is not accepted has a build of its own, begun as a copy."""
+    usual = kept(project.repo.private, "cargo", words)
+    if not builders:
+        return usual
+    own = kept(project.repo.private, "cargo", [*words, *builders])
+    if not (own / _RECORD).exists() and (usual / _RECORD).exists():
+        emptied(own)
+        shutil.copytree(usual / "target", own / "target", symlinks=True)
+        shutil.copyfile(usual / _RECORD, own / _RECORD)
+    return own
+
+
+def _dressed(project: Project, layer: Layer | None, tree: str, built: Built) -> Layer:
+    """Files whose time in the worktree is not to be trusted are laid over it with another."""
+    laid = layer or Layer(tree, tree)
+    wrong = build.misdated(project, built).difference(entry.path for entry in laid.firm)
+    entries = tuple(e for e in project.workspace.files(tree) if e.path in wrong) if wrong else ()
+    return replace(laid, firm=(*laid.firm, *entries), dates=built.changed)
+
+
+def _builders(project: Project, tree: str) -> list[str]:
+    """Build scripts, procedural macros and cargo's settings, where they are others than the ground's.
+
+    They run in the compiler, and could leave behind what decides when they are gone again.
+    """
+    ground = project.state().ground
+    if ground is None or ground == tree:
+        return []
+    now = _building(project, tree)
+    return [] if now == _building(project, ground) else now
+
+
+def _building(project: Project, tree: str) -> list[str]:
+    entries = project.workspace.files(tree)
+    manifests = [entry.path for entry in entries if f"/{entry.path}".endswith("/Cargo.toml")]
+    texts = project.workspace.read_many(tree, manifests)
+    macros = tuple(
+        path.removesuffix("Cargo.toml") for path, data in texts.items() if _MACRO.search(data or b"")
+    )
+    return [
+        f"{entry.path} {entry.blob}"
+        for entry in entries
+        if f"/{entry.path}".endswith("/build.rs")
+        or "/.cargo/" in f"/{entry.path}"
+        or entry.path.startswith(macros)
+    ]
+
+
+RUST = "install Rust (rustup), and have `cargo` on PATH"
+
+
+def cargo(environ: Mapping[str, str]) -> Toolset:
+    """The program is mostly rustup's, which chooses a toolchain by the folder it is started in."""
+    found = program("cargo", environ, RUST)
+    above = str(Path(found).parents[2])
+    home, rustup = (
+        _own(environ.get(name), (environ.get("HOME", ""), above), folder)
+        for name, folder in (("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup"))
+    )
+    runner = CargoRunner(found, sys.executable)
+    env = {
+        "CARGO_NET_OFFLINE": "true",
+        "RUSTC_WRAPPER": "",
+        "RUSTUP_AUTO_INSTALL": "0",
+        "CARGO_TERM_COLOR": "never",
+    }
+    env |= {name: path for name, path in (("CARGO_HOME", home), ("RUSTUP_HOME", rustup)) if path}
+    return Toolset(
+        runner,
+        (found, *OURS, *([f"{rustup}/."] if rustup else [])),
+        env=env,
+        reads=tuple(filter(None, [home])),
+        compiler=CargoTarget(runner),
+    )
+
+
+def _own(said: str | None, homes: tuple[str, ...], folder: str) -> str | None:
+    """A folder of the user's: as a variable says, or in one of these homes; None where there is none."""
+    paths = (said,) if said else (f"{home}/{folder}" for home in homes)
+    return next(filter(os.path.isdir, paths), None)

@@ -1,0 +1,63 @@
+"""The tool that `runner: junit` stands for: a preset, and what `tdd.yaml` says instead."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import ConfigError
+from verdigris.core.settings import JUnit
+from verdigris.execution.tools.build import Toolset
+from verdigris.execution.tools.lookup import program
+from verdigris.runners.junit import PRESETS, JUnitRunner, JUnitTool
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from verdigris.core.settings import Stack
+
+
+def junit_tool(said: JUnit | None) -> JUnitTool:
+    """What is unsaid stays as the preset has it; a command of one's own does not go with its `everything`."""
+    said = said or JUnit()
+    base = PRESETS.get(said.preset)
+    if base is None and not said.command:
+        raise ConfigError(
+            "`runner: junit` needs to know the tool",
+            hint=f"give `junit: {{preset: NAME}}` ({', '.join(PRESETS)}), or `junit.command`",
+        )
+    given = {name: value for name in _NAMES if (value := getattr(said, name)) not in {None, ()}}
+    if base is None:
+        return JUnitTool(**given)
+    if said.command and not said.everything:
+        base = replace(base, everything=())
+    return replace(base, **given)
+
+
+_NAMES = tuple(one.name for one in fields(JUnit) if one.name != "preset")
+
+
+_LOCAL = {"mvn": "./mvnw", "gradle": "./gradlew", "phpunit": "vendor/bin/phpunit", "rspec": "bin/rspec"}
+"""Programs that a project may have of its own."""
+_OF_JUNIT = (".m2", ".gradle", ".ivy2", ".sbt", ".cache/coursier", ".composer", ".bundle", ".gem", ".nuget")
+"""Below the user's home: what such tools read, and insist on writing to."""
+
+
+def junit(stack: Stack, home: Path, environ: Mapping[str, str]) -> Toolset:
+    tool = junit_tool(stack.junit)
+    name = tool.command[0]
+    own = _LOCAL.get(name)
+    if own is not None and shutil.which(name, path=environ.get("PATH")) is None and (home / own).is_file():
+        tool = replace(
+            tool,
+            command=(own, *tool.command[1:]),
+            everything=(own, *tool.everything[1:]) if tool.everything else (),
+        )
+    found = program(
+        tool.command[0], environ, f"install {name}, or name another in `junit.command`", beside=home
+    )
+    folders = (f"{environ.get('HOME', '')}/{folder}" for folder in _OF_JUNIT)
+    return Toolset(JUnitRunner(tool), (found,), reads=tuple(filter(os.path.isdir, folders)))

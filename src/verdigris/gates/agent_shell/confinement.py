@@ -1,0 +1,179 @@
+"""Sockets by which a program could speak as the person: to a client, or to the server of their terminal.
+
+A line that comes to a client's own socket is a prompt to it; a terminal's server types and runs what it is
+told, outside. No shell call of an agent sees them; what it starts there itself is its own.
+"""
+
+# Part of every shell call, where every millisecond counts, and names stay `str`:
+# Plain calls, as between fork and exec, and names stay `str`:
+# ruff: noqa: PTH109, PTH112, PTH120
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from verdigris.gates.agent_shell.card import ANCHOR, APART, DISK, HOLE, MASKED, READONLY
+from verdigris.sandbox.syscalls import (
+    ATTR_RDONLY,
+    CLONE_NEWNS,
+    CLONE_NEWUSER,
+    MS_BIND,
+    MS_RDONLY,
+    MS_REC,
+    MS_REMOUNT,
+    Mapper,
+    attach_mount,
+    copied_mount,
+    drop_all_but,
+    kept,
+    leave,
+    mount,
+    set_mount_attributes,
+    unshare,
+)
+
+TYPE_CHECKING = False  # `typing` takes long to load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from verdigris.sandbox.syscalls import Way
+
+
+DROPPED = frozenset(
+    {"CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN", "TMUX", "TMUX_PANE", "STY", "ZELLIJ"}
+)
+"""What names them, or lets one in."""
+_NAMED = ("CLAUDE_CODE_MESSAGING_SOCKET", "TMUX")
+_PARENTS = ("XDG_RUNTIME_DIR", "CLAUDE_CODE_TMPDIR", "TMPDIR", "TMUX_TMPDIR")
+_FOLDERS = ("cc-socks", "cc-socks-{}", "cc-daemon-{}", "tmux-{}", "zellij-{}")
+_SCREENS = ("/run/screen", "/var/run/screen", "/tmp/screens")  # noqa: S108 - where others put it
+
+
+def silenced(environment: Mapping[str, str]) -> list[tuple[str, int]]:
+    """Mounts, beside those of the card: it is made before the client is, and for more than one."""
+    user = os.getuid()
+    parents = {"/tmp", *(environment.get(name, "") for name in _PARENTS)} - {""}  # noqa: S108 - same
+    folders = [f"{parent}/{name.format(user)}" for parent in parents for name in _FOLDERS]
+    found = [(folder, APART) for folder in (*folders, *_SCREENS) if os.path.isdir(folder)]
+    apart = {os.path.realpath(folder) for folder, _ in found}
+    for name in _NAMED:
+        path = environment.get(name, "").split(",")[0]
+        if path and os.path.realpath(os.path.dirname(path)) not in apart and _is_socket(path):
+            found.append((path, DISK))
+    return found
+
+
+def _is_socket(path: str) -> bool:
+    try:
+        return stat.S_ISSOCK(os.stat(path).st_mode)  # noqa: PTH116 - see above
+    except OSError:
+        return False
+
+
+_ALL = 64
+_SYS_ADMIN, _DAC_READ_SEARCH, _SYS_MODULE, _SYS_RAWIO, _MKNOD = 21, 2, 16, 17, 27
+_NOBODYS = frozenset({_SYS_ADMIN, _DAC_READ_SEARCH, _SYS_MODULE, _SYS_RAWIO, _MKNOD})
+"""With these mounts are undone, files opened past them, or the disk is written below them."""
+
+
+def confine(mounts: Iterable[tuple[str, int]], way: Way, entered: Callable[[], None] | None = None) -> None:
+    """What is not named is read-only; the network and the processes stay those of the machine.
+
+    `entered` is called in our namespaces, to tell the one outside, who then sets the ids of a `mapped` one;
+    whoever calls this waits for that before the exec.
+    """
+    cwd, keep = _cwd(), _kept(way)  # which we are is not known in a namespace without ids
+    mapper = Mapper() if way == "mapped" and entered is None else None
+    planned = list(mounts)
+    leave(own_ids=way == "own", ipc=False)
+    try:
+        _seal(planned)
+    except OSError as error:
+        if error.errno != errno.ENOSYS:
+            raise
+        _seal_one_by_one(planned)
+    # Through the new mounts: what was held from before leads past them.
+    os.chdir(cwd)
+    if mapper is not None:
+        mapper.enter()
+    elif way == "mapped":
+        unshare(CLONE_NEWUSER | CLONE_NEWNS)
+    if entered is not None:
+        entered()
+    drop_all_but(keep)
+
+
+def _kept(way: Way) -> frozenset[int]:
+    """As root in a user namespace of its own nearly all, so that packages can be installed."""
+    user_namespace = way != "plain"
+    if user_namespace and os.geteuid() == 0:
+        return frozenset(range(_ALL)) - _NOBODYS
+    return kept(user_namespace=user_namespace)
+
+
+def _cwd() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return "/"
+
+
+def _seal(planned: Sequence[tuple[str, int]]) -> None:
+    """A hole is copied before all is made read-only: it stays as it was, with what is mounted in it."""
+    holes = {path: held for path, kind in planned if kind == HOLE and (held := _copied(path)) is not None}
+    set_mount_attributes("/", put=ATTR_RDONLY, recursive=True)
+    for path, kind in planned:
+        try:
+            if path in holes:
+                attach_mount(holes.pop(path), path)
+            elif kind != HOLE:
+                _mount(path, kind)
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # gone since the card was made
+
+
+def _copied(path: str) -> int | None:
+    try:
+        return copied_mount(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _mount(path: str, kind: int) -> None:
+    if kind in {MASKED, APART}:
+        mount("tmpfs", path, "tmpfs", 0, "mode=555" if kind == MASKED else "mode=700")
+    elif kind == DISK:
+        mount("/dev/null", path, None, MS_BIND)
+    else:
+        mount(path, path, None, MS_BIND | MS_REC)
+        if kind == READONLY:
+            set_mount_attributes(path, put=ATTR_RDONLY, recursive=True)
+
+
+def _seal_one_by_one(planned: Sequence[tuple[str, int]]) -> None:
+    """Before Linux 5.12; flags that a mount has already must be named, or a plain user is refused."""
+    from verdigris.sandbox.mounts import listed
+
+    flags = {found.point: found.flags for found in listed()}
+    for point, had in flags.items():
+        try:
+            mount(None, point, None, MS_REMOUNT | MS_BIND | had | MS_RDONLY)
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # hidden by a mount above it, from who is confined too
+    for path, kind in planned:
+        try:
+            _mount(path, ANCHOR if kind in {HOLE, READONLY} else kind)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        if kind in {HOLE, READONLY}:
+            around = next((place for place in (path, *_above(path)) if place in flags), "/")
+            had = flags.get(around, 0) & ~MS_RDONLY
+            mount(None, path, None, MS_REMOUNT | MS_BIND | had | (MS_RDONLY if kind == READONLY else 0))
+
+
+def _above(path: str) -> Iterable[str]:
+    while path := path.rpartition("/")[0]:
+        yield path

@@ -1,0 +1,149 @@
+"""The usual places of one kind of stack, as regexes for a whole path, and how such regexes are written."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.languages import JVM, SUFFIXES
+from verdigris.core.paths import CACHES
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+
+SIDE = "(?:docs?|scripts?|tools?|ci|examples?|samples?|demos?|benchmarks?|bench|notebooks?)/"
+"""Folders beside the source, at a stack's root."""
+
+
+@value
+class Usual:
+    tests: str
+    """Tests, helpers and data, from the stack's root."""
+    runner: str
+    """What configures the runner, anywhere in the worktree: a tool also reads what lies above its stack."""
+    transient: str
+    """Installed packages, caches and what a build makes, from the stack's root: nobody's to protect."""
+    not_source: str
+    """Of the language's files, from the stack's root: what is beside the source."""
+
+
+def at_root(*names: str) -> str:
+    """The named file, or the named folder with all below it."""
+    return rf"(?:{'|'.join(names)})(?:/.*)?\Z"
+
+
+def anywhere(*names: str) -> str:
+    return "(?:.*/)?" + at_root(*names)
+
+
+def outside(folders: str, regex: str) -> str:
+    """`regex`, but not below one of these folders."""
+    return rf"(?!(?:.*/)?(?:{folders})/){regex}"
+
+
+def any_of(*regexes: str) -> str:
+    return f"(?:{'|'.join(regexes)})"
+
+
+_HOOK_SETTINGS = (
+    r"\.claude/(?:settings[^/]*\.json|hooks|plugins)",
+    r"\.mcp\.json",
+    r"\.codex",
+    r"\.(?:gemini|qwen)/(?:settings\.json|hooks|extensions)",
+    r"\.github/hooks",
+    r"\.opencode/(?:plugins?|opencode\.jsonc?)",
+    r"opencode\.jsonc?",
+    r"\.cline/(?:hooks|plugins)",
+    r"\.clinerules/hooks",
+    r"\.(?:cursor|windsurf)/hooks(?:\.json)?",
+    r"\.kiro/hooks",
+    r"\.(?:amp|agents)/plugins",
+)
+
+SWITCHES = at_root(r"tdd\.yaml", r"\.git") + "|" + anywhere(*_HOOK_SETTINGS)
+"""The configuration, the repository's own data, what turns an agent's hooks on and off, and servers that a
+client starts outside of any sandbox.
+Clients read their settings from the folder they are started in, so those count at any depth."""
+
+_CODE = "|".join(re.escape(suffix) for suffixes in SUFFIXES.values() for suffix in suffixes)
+TRANSIENT = rf"(?!.*(?:{_CODE})\Z)" + anywhere(*map(re.escape, CACHES))
+"""What tools write beside the tests while they run: never a file that a language could import."""
+
+
+_ASIDE = any_of(r"\.", SIDE)
+_JVM = Usual(
+    tests=any_of(
+        r"(?:.*/)?src/(?:test|it|[^/]*[Tt]est[^/]*)/.*\Z",
+        outside("src/main", r"(?:.*/)?[^/]*(?:Tests?|TestCase|IT|Spec)\.(?:java|kts?|scala|groovy)\Z"),
+    ),
+    runner=anywhere(
+        r"(?:build|settings)\.gradle(?:\.kts)?",
+        r"gradle\.properties",
+        r"gradle/wrapper",
+        r"gradlew(?:\.bat)?",
+        r"mvnw(?:\.cmd)?",
+        r"\.mvn",
+        r"junit-platform\.properties",
+        r"testng[^/]*\.xml",
+    ),
+    transient=outside("src", anywhere("target", "build", "out", r"\.gradle")),
+    not_source=_ASIDE,
+)
+_PHP = Usual(
+    tests=any_of(anywhere("[Tt]ests?"), r"(?:.*/)?[^/]*(?:Test|Cest)\.php\Z"),
+    runner=anywhere(r"phpunit[^/]*\.xml[^/]*", r"behat\.ya?ml", r"codeception\.yml"),
+    transient=at_root("vendor", r"\.phpunit\.[^/]*"),
+    not_source=_ASIDE,
+)
+_RUBY = Usual(
+    tests=any_of(at_root("spec", "test", "features"), r"(?:.*/)?[^/]*_(?:spec|test)\.rb\Z"),
+    runner=anywhere(r"\.rspec[^/]*", r"\.simplecov", r"cucumber\.yml"),
+    transient=at_root("vendor", "coverage", "tmp", "log"),
+    not_source=any_of(_ASIDE, "bin/"),
+)
+_ANY = Usual(
+    tests=any_of(
+        anywhere("[Tt]ests?", "spec", r"[^/]*\.(?:Unit|Integration)?Tests?"),
+        r"(?:.*/)?[^/]*(?:Tests?|Spec|_tests?|_spec)\.\w+\Z",
+    ),
+    runner=anywhere(r"[^/]*\.runsettings", r"xunit\.runner\.json"),
+    transient=outside("src|[Ss]ources", anywhere("bin", "obj", "deps", r"_build", r"\.build")),
+    not_source=_ASIDE,
+)
+_BY_LANGUAGE = {**dict.fromkeys(JVM, _JVM), "php": _PHP, "ruby": _RUBY}
+
+
+def places(language: str) -> Usual:
+    return _BY_LANGUAGE.get(language, _ANY)
+
+
+def canonical(found: Mapping[str, Any]) -> bytes:
+    """Spacing and order do not count; nothing found is no bytes."""
+    said = {key: value for key, value in found.items() if value is not None}
+    return json.dumps(said, sort_keys=True, default=str).encode() if said else b""
+
+
+def at(document: Any, *keys: str) -> Any:
+    for key in keys:
+        if not isinstance(document, dict):
+            return None
+        document = document.get(key)
+    return document
+
+
+def only(table: Any, keys: Collection[str]) -> dict[str, Any] | None:
+    """Of a table just these keys; None where it has none of them."""
+    found = {key: value for key, value in table.items() if key in keys} if isinstance(table, dict) else {}
+    return found or None
+
+
+def test_scripts(document: Any) -> dict[str, Any] | None:
+    """Scripts of a package manager that are about tests."""
+    scripts = at(document, "scripts")
+    names = [str(name) for name in scripts] if isinstance(scripts, dict) else []
+    return only(
+        scripts, [name for name in names if name.removeprefix("pre").removeprefix("post")[:4] == "test"]
+    )

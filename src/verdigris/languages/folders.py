@@ -1,0 +1,127 @@
+"""Walks and makes trees of folders of any depth, where the standard library calls itself per level."""
+
+# Plain calls, and names stay `str`:
+# ruff: noqa: PTH102, PTH120
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+    from pathlib import Path
+
+    from verdigris.core.settings import Stack
+
+
+def walk_tree(top: str) -> Iterator[tuple[str, list[str], list[str]]]:
+    """As `os.walk`, a folder before what is in it; who takes names out of the folders keeps them unseen."""
+    waiting = [top]
+    while waiting:
+        here = waiting.pop()
+        folders: list[str] = []
+        files: list[str] = []
+        try:
+            with os.scandir(here) as entries:
+                for entry in entries:
+                    (folders if entry.is_dir(follow_symlinks=False) else files).append(entry.name)
+        except OSError:
+            continue
+        yield here, folders, files
+        waiting += [f"{here}/{name}" for name in reversed(folders)]
+
+
+def make_folders(path: str) -> None:
+    """As `os.makedirs` where the folder may exist already."""
+    missing: list[str] = []
+    while path and not os.path.isdir(path):  # noqa: PTH112
+        missing.append(path)
+        path = os.path.dirname(path)
+    for folder in reversed(missing):
+        try:
+            os.mkdir(folder)
+        except FileExistsError:
+            if not os.path.isdir(folder):  # noqa: PTH112
+                raise
+
+
+DEPTH = 4
+_INSTALLED = frozenset({"node_modules", "__pycache__", "venv"})
+_ASIDE = re.compile(
+    "tests?|__tests__|spec|testdata|test_data|fixtures|__fixtures__|examples?|samples?|templates?|docs?|"
+    "target|dist|build|out|vendor|third_party|coverage|benchmarks?"
+)
+"""A project inside one of these is data, an example, or what a build made."""
+
+
+@value
+class Folder:
+    path: str
+    """Relative to the root, `.` for itself."""
+    files: frozenset[str]
+
+
+@value
+class Found:
+    stacks: tuple[Stack, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What was seen, and what it would take to make a stack of it."""
+
+
+def folders(root: Path) -> tuple[Folder, ...]:
+    """A folder before those in it."""
+    found = []
+    for at, inner, files in walk(root, DEPTH):
+        inner[:] = [name for name in inner if not _ASIDE.fullmatch(name)]
+        found.append(Folder(at, frozenset(files)))
+    return tuple(found)
+
+
+def walk(root: Path, depth: int | None = None) -> Iterator[tuple[str, list[str], list[str]]]:
+    """As os.walk, without hidden folders and installed packages."""
+    for folder, inner, files in walk_tree(os.fspath(root)):
+        here = os.path.relpath(folder, root)
+        level = 0 if here == "." else here.count("/") + 1
+        hidden = {name for name in inner if name.startswith(".") or name in _INSTALLED}
+        environments = {name for name in inner if os.path.exists(f"{folder}/{name}/pyvenv.cfg")}  # noqa: PTH110 - one join less per folder
+        inner[:] = [] if depth is not None and level >= depth else sorted(set(inner) - hidden - environments)
+        yield here, inner, files
+
+
+def outermost(places: Iterable[str]) -> list[str]:
+    """Those that lie in none of the others."""
+    found: list[str] = []
+    for place in sorted(places, key=lambda place: (place != ".", place)):
+        if not any(is_below(place, outer) for outer in found):
+            found.append(place)
+    return found
+
+
+def is_below(place: str, outer: str) -> bool:
+    return outer in {".", place} or place.startswith(outer + "/")
+
+
+def holding(known: Iterable[Folder], names: Collection[str]) -> list[str]:
+    """The folders that hold a file of one of these names."""
+    return [folder.path for folder in known if folder.files & frozenset(names)]
+
+
+def holds_suffix(known: Iterable[Folder], place: str, suffixes: tuple[str, ...]) -> bool:
+    return any(
+        name.endswith(suffixes) for folder in known if is_below(folder.path, place) for name in folder.files
+    )
+
+
+def text_in(root: Path, *names: str) -> str:
+    """Of the named files together; one that is not there, or not text, is empty."""
+    texts = []
+    for name in names:
+        try:
+            texts.append((root / name).read_text("utf-8", errors="replace"))
+        except OSError:
+            continue
+    return "\n".join(texts)

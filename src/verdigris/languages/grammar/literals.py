@@ -1,0 +1,283 @@
+"""Other literals that could as well have been expected: of the same kind, alphabet and length.
+
+Code that equals whatever looks like an answer, or that reads its answers out of the tests, follows them;
+honest code does not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.languages.grammar.trees import COMMENTS, line_of, part, said, tree_of
+from verdigris.languages.literals import Replaced, other_value
+from verdigris.languages.registry import read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from random import Random
+
+    from tree_sitter import Node
+
+    from verdigris.languages.literals import Lot
+
+
+_TRUTHS = {"true": "false", "false": "true"}
+_NUMBER = re.compile(
+    r"(?P<lead>(?:0[xXbBoO])?)(?P<whole>(?<=[xX])[\da-fA-F_]+?|\d[\d_]*)"
+    r"(?P<rest>(?:\.\d[\d_]*)?(?:(?<![xX])[eE][+-]?\d+)?)(?P<kind>(?:[iuf]\d+|[iu]size|n)?)\Z"
+)
+_LARGEST = (127, 255, 32_767, 65_535, 2**31 - 1, 2**32 - 1, 2**53 - 1, 2**63 - 1, 2**64 - 1)
+_QUOTED = re.compile(r"""(?P<open>(?:b|c|r|br|cr)?\#*["'`])(?P<inside>.*)(?P<close>["'`]\#*)\Z""", re.DOTALL)
+_UNIT = re.compile(
+    r"\\(?:u\{[^}]*\}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|[0-7]{3}|.)|.", re.DOTALL
+)
+_CLASSES: tuple[Callable[[str], bool], ...] = (str.isdigit, str.isupper, str.islower)
+_SPARE = ("0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
+
+
+@value
+class Pool:
+    """Expected values of a suite, as its files write them."""
+
+    literals: frozenset[str] = frozenset()
+    members: frozenset[str] = frozenset()
+    """Of enumerations, with what they are members of."""
+
+    def kin(self, member: str) -> list[str]:
+        """Other members of the same enumeration."""
+        owner = re.split(r"\w+\Z", member)[0]
+        return sorted(one for one in self.members if one != member and re.split(r"\w+\Z", one)[0] == owner)
+
+
+def other_literals(text: str, pool: Pool, dice: Random) -> list[str]:
+    """In an order drawn at random: each kind of change comes once before any comes again."""
+    if text in _TRUTHS:
+        return [_TRUTHS[text]]
+    if text[:1].isdigit():
+        found = _numbers(text, pool)
+    elif quoted := _QUOTED.match(text):
+        found = _quoted(quoted, pool, dice)
+    else:
+        return []
+    kinds = [
+        _shuffled({one for one in kind if one != text and _size(one) == _size(text)}, dice) for kind in found
+    ]
+    dice.shuffle(kinds)
+    taken = (one for one in chain.from_iterable(zip_longest(*kinds)) if one is not None)
+    return list(dict.fromkeys(taken))
+
+
+def far_numbers(text: str, dice: Random) -> list[str]:
+    """By a whole unit at least: honest code fails them although it is given some tolerance below one half."""
+    found = _NUMBER.match(text)
+    if found is None or found["lead"] or "e" in found["rest"].lower():
+        return []
+    steps = [f"{one}{found['rest']}{found['kind']}" for one in _steps(found["whole"], 10)]
+    return _shuffled({one for one in steps if one != text}, dice)
+
+
+def is_plain(text: str) -> bool:
+    """Whether it is a literal that others can be drawn for."""
+    return text in _TRUTHS or text[:1].isdigit() or _QUOTED.match(text) is not None
+
+
+# -- numbers -------------------------------------------------------------------------------------------------
+
+
+def _numbers(text: str, pool: Pool) -> list[list[str]]:
+    found = _NUMBER.match(text)
+    if found is None:
+        return []
+    lead, whole, rest, kind = found.groups()
+    base = {"0x": 16, "0b": 2, "0o": 8}.get(lead.lower(), 10)
+    near = [f"{lead}{one}{rest}{kind}" for one in _steps(whole, base)]
+    if rest:  # the last digits of a fraction may be rounded away, the first one is not
+        nearby = [f"{lead}{whole}{one}{kind}" for one in _fractions(rest)]
+        return [near, nearby]
+    swapped = [f"{lead}{one}{kind}" for one in _swapped(whole) if _fits(one, whole, base)]
+    same = [
+        one
+        for one in pool.literals
+        if (like := _NUMBER.match(one)) and like["lead"] == lead and like["kind"] == kind
+        if not like["rest"] and _fits(like["whole"], whole, base)
+    ]
+    return [near, swapped, same]
+
+
+def _steps(whole: str, base: int) -> list[str]:
+    """One more and one less, where that takes as many digits; grouping marks stay where they are."""
+    digits = whole.replace("_", "")
+    was = int(digits, base)
+    made = []
+    for number in (was + 1, was - 1):
+        if number < 0 or (number > was and was in _LARGEST):
+            continue
+        text = _in_base(number, base).rjust(len(digits), "0")
+        if digits.upper() == digits:
+            text = text.upper()
+        if len(text) == len(digits) and (digits[0] == "0" or text[0] != "0" or len(text) == 1):
+            left = iter(text)
+            made.append("".join(mark if mark == "_" else next(left) for mark in whole))
+    return made
+
+
+def _in_base(number: int, base: int) -> str:
+    return format(number, {16: "x", 2: "b", 8: "o"}.get(base, "d"))
+
+
+def _fractions(rest: str) -> list[str]:
+    if not rest.startswith("."):
+        return []
+    first = int(rest[1])
+    return [f".{digit}{rest[2:]}" for digit in (first + 1, first - 1) if 0 <= digit <= 9]  # noqa: PLR2004
+
+
+def _swapped(digits: str) -> list[str]:
+    return [
+        f"{digits[:i]}{digits[j]}{digits[i + 1 : j]}{digits[i]}{digits[j + 1 :]}"
+        for i in range(len(digits))
+        for j in range(i + 1, len(digits))
+        if digits[i] != digits[j] and "_" not in digits[i] + digits[j] and (i or digits[j] != "0")
+    ]
+
+
+def _fits(other: str, whole: str, base: int) -> bool:
+    """Into the smallest type that holds what was there: a larger number might not compile."""
+    was, now = (int(text.replace("_", ""), base) for text in (whole, other))
+    return now <= next((bound for bound in _LARGEST if was <= bound), was)
+
+
+# -- texts ---------------------------------------------------------------------------------------------------
+
+
+def _quoted(found: re.Match[str], pool: Pool, dice: Random) -> list[list[str]]:
+    before, inside, after = found.groups()
+    if before.endswith("`") and "${" in inside:
+        return []
+    raw = before.rstrip("#\"'`").endswith("r") or (before == "`" and "\\" not in inside)
+    units = list(inside) if raw else _UNIT.findall(inside)
+    plain = [at for at, unit in enumerate(units) if _is_plain(unit)]
+    same = _insides(pool)
+    kinds = [
+        [one for one in same if before != "'" or len(one) == 1 or len(units) > 1],
+        _exchanged(units, plain, dice),
+        _replaced(units, plain, "".join(same)),
+    ]
+    return [[f"{before}{one}{after}" for one in kind if "${" not in one] for kind in kinds]
+
+
+def _insides(pool: Pool) -> list[str]:
+    """Texts of the suite that can stand between any quotes."""
+    insides = (found["inside"] for one in pool.literals if (found := _QUOTED.match(one)))
+    return sorted({text for text in insides if text and not set("\\\"'`\n\r") & set(text)})
+
+
+def _is_plain(unit: str) -> bool:
+    return len(unit) == 1 and unit not in "\\\"'`${}" and not unit.isspace()
+
+
+def _exchanged(units: Sequence[str], plain: Sequence[int], dice: Random) -> list[str]:
+    """Two letters in each other's place, rather than marks."""
+    letters = [at for at in plain if units[at].isalnum()]
+    if len({units[at] for at in letters}) < 2:  # noqa: PLR2004
+        letters = list(plain)
+    made = []
+    for _ in range(8):
+        pair = dice.sample(letters, 2) if len(letters) > 1 else []
+        if pair and units[pair[0]] != units[pair[1]]:
+            text = list(units)
+            text[pair[0]], text[pair[1]] = text[pair[1]], text[pair[0]]
+            made.append("".join(text))
+    return made
+
+
+def _replaced(units: Sequence[str], plain: Sequence[int], suite: str) -> list[str]:
+    """A letter by another of the literal's own alphabet, else of the suite's, else of its class."""
+    letters = [at for at in plain if units[at].isalnum()] or list(plain)
+    made = []
+    for at in letters:
+        for alphabet in ("".join(units[i] for i in plain), suite, *_SPARE):
+            fit = {one for one in alphabet if one != units[at] and _class(one) == _class(units[at])}
+            if fit:
+                made += ["".join([*units[:at], one, *units[at + 1 :]]) for one in fit]
+                break
+    return made
+
+
+def _class(letter: str) -> int:
+    return next((number for number, is_of in enumerate(_CLASSES) if is_of(letter)), -1 - letter.isalnum())
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogateescape"))
+
+
+def _shuffled(texts: Iterable[str], dice: Random) -> list[str]:
+    found = sorted(texts)
+    dice.shuffle(found)
+    return found
+
+
+_NUMBERS = frozenset({"number", "int_literal", "integer_literal"})
+_TEXTS = frozenset({"string", "interpreted_string_literal", "string_literal"})
+_GIVING = frozenset({"arguments", "argument_list", "literal_value"})
+_TELLING = re.compile(
+    r"\w+\.(Error|Errorf|Fatal|Fatalf|Log|Logf|Skip|Skipf|Run)|(describe|it|test|suite|context)(\.\w+)*"
+)
+"""Calls whose own literals are names and messages; `go vet` refuses to build a message of another form."""
+_BODIES = frozenset({"statement_block", "block"})
+
+
+def replaced_by_grammar(path: str, data: bytes, lot: Lot) -> tuple[Replaced, ...]:
+    """One literal of every test, drawn by lot."""
+    root, fault = tree_of(path, data)
+    if fault is not None:
+        return ()
+    inputs = list(_inputs(root))
+    found: dict[int, Replaced] = {}
+    for test in read(path, data).tests:
+        mine = [node for node in inputs if test.line <= line_of(node) <= test.last]
+        if mine and (one := _other(lot.choice(mine), lot)) is not None:
+            found[one.start] = one
+    return tuple(found.values())
+
+
+def _inputs(root: Node) -> Iterator[Node]:
+    """Inside a body, what is given to a call: in a macro of Rust, what stands in a bracket within its own."""
+    stack: list[tuple[Node, int, bool]] = [(root, 0, False)]
+    while stack:
+        node, depth, given = stack.pop()
+        if node.type in COMMENTS or node.type == "template_string":
+            continue
+        if node.type in _NUMBERS | _TEXTS:
+            if given:
+                yield node
+            continue
+        if node.type in _BODIES:
+            depth, given = depth + 1, False
+        elif node.type in _GIVING:
+            called = part(node.parent, "function") if node.parent is not None else None
+            given = depth > 0 and _TELLING.fullmatch(said(called)) is None
+        elif node.type == "token_tree":
+            given = node.parent is not None and node.parent.type == "token_tree"
+        stack += ((child, depth, given) for child in reversed(node.children))
+
+
+def _other(node: Node, lot: Lot) -> Replaced | None:
+    text = said(node)
+    if node.type in _NUMBERS:
+        if not text.isdigit() or (len(text) > 1 and text[0] == "0"):
+            return None
+        # Where a type has no sign, less than nothing does not compile.
+        now = str(other_value(int(text), lot)) if int(text) > 0 else "1"
+    else:
+        inner = text[1:-1]
+        if text[:1] not in "\"'" or "\\" in inner:
+            return None
+        told = json.dumps(other_value(inner, lot), ensure_ascii=False)
+        now = told if text[0] == '"' else f"'{told[1:-1]}'"
+    return Replaced(line_of(node), node.start_byte, node.end_byte, text, now)

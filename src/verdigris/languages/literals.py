@@ -1,0 +1,201 @@
+"""Chance, as the core is given it: it draws, and does not know from where."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from verdigris.core.report import Status
+from verdigris.core.value import value
+from verdigris.core.verdict import first_line
+from verdigris.languages.python.stub_forms import Function, is_docstring, last_name
+from verdigris.languages.python.syntax import parse
+from verdigris.languages.python.test_file import collected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, MutableSequence, Sequence
+
+    from verdigris.core.report import TestReport, TestResult
+
+
+T = TypeVar("T")
+
+
+class Chance(Protocol):
+    """A `random.Random`, of the system in a verdict and seeded in a test."""
+
+    def choice(self, seq: Sequence[T], /) -> T: ...
+
+    def sample(self, population: Sequence[T], k: int) -> list[T]: ...
+
+    def shuffle(self, x: MutableSequence[Any], /) -> None: ...
+
+    def randint(self, a: int, b: int) -> int: ...
+
+    def random(self) -> float: ...
+
+
+@value
+class Literal:
+    value: str
+    place: str
+    """What stands right around it, without names and other literals."""
+
+
+@value
+class Surplus:
+    found: dict[int, bool]
+    """Literals after the change, by index, that no literal from before stands for; true for a mere copy."""
+    left: tuple[int, ...]
+    """Literals before the change, by index, that stand nowhere now."""
+
+
+def compare_literals(old: Sequence[Literal], new: Sequence[Literal]) -> Surplus:
+    """One to one: first those in the same place, then those that moved.
+
+    A copy of a value that the code knew is weak, unless another value went from just such a place: that is a
+    constant that was changed.
+    """
+    after = _without(list(range(len(new))), [(one.value, one.place) for one in new], old, by_place=True)
+    before = _without(list(range(len(old))), [(one.value, one.place) for one in old], new, by_place=True)
+    olds, news = [old[at] for at in before], [new[at] for at in after]
+    found = _without(after, [(one.value, "") for one in news], olds, by_place=False)
+    left = _without(before, [(one.value, "") for one in olds], news, by_place=False)
+    values, emptied = {one.value for one in old}, {old[at].place for at in left}
+    weak = {at: new[at].value in values and new[at].place not in emptied for at in found}
+    return Surplus(weak, tuple(left))
+
+
+def _without(
+    indexes: list[int], keys: list[tuple[str, str]], others: Sequence[Literal], *, by_place: bool
+) -> list[int]:
+    had = Counter((one.value, one.place if by_place else "") for one in others)
+    kept = []
+    for at, key in zip(indexes, keys, strict=True):
+        had[key] -= 1
+        if had[key] < 0:
+            kept.append(at)
+    return kept
+
+
+_T = TypeVar("_T")
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+
+
+class Lot(Protocol):
+    """Where chance comes from."""
+
+    def choice(self, seq: Sequence[_T], /) -> _T: ...
+
+    def randrange(self, stop: int, /) -> int: ...
+
+
+@value
+class Replaced:
+    """A literal and what stands in its place; offsets in bytes."""
+
+    line: int
+    start: int
+    end: int
+    was: str
+    now: str
+
+
+@value
+class Answer:
+    """How a test ended, as far as two trees can be compared by it."""
+
+    status: Status
+    what: str = ""
+
+
+def replaced(text: str, lot: Lot) -> tuple[Replaced, ...]:
+    """One literal of every test of a Python file, drawn by lot."""
+    try:
+        tree = parse(text)
+    except SyntaxError:
+        return ()
+    names = {name.rpartition("::")[2] for name, _ in collected(tree)}
+    data = text.encode("utf-8", "surrogateescape")
+    starts = [0, *(match.end() for match in re.finditer(rb"\n", data))]
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, Function) and node.name in names:
+            inputs = [one for one in _inputs(node) if one.end_lineno is not None]
+            if inputs:
+                one = lot.choice(inputs)
+                start = starts[one.lineno - 1] + one.col_offset
+                end = starts[(one.end_lineno or 1) - 1] + (one.end_col_offset or 0)
+                was = data[start:end].decode("utf-8", "surrogateescape")
+                found.append(Replaced(one.lineno, start, end, was, repr(other_value(one.value, lot))))
+    return tuple(found)
+
+
+def apply(data: bytes, changes: tuple[Replaced, ...]) -> bytes:
+    for one in sorted(changes, key=lambda change: change.start, reverse=True):
+        data = data[: one.start] + one.now.encode("utf-8", "surrogateescape") + data[one.end :]
+    return data
+
+
+def _inputs(test: Function) -> Iterator[ast.Constant]:
+    """What a test gives to the code: arguments of calls, and the rows of its table."""
+    stack: list[tuple[ast.AST, bool]] = [(one, False) for one in test.body if not is_docstring(one)]
+    for decorator in test.decorator_list:
+        if isinstance(decorator, ast.Call) and last_name(decorator.func) == "parametrize":
+            stack += ((row, True) for row in decorator.args[1:2])
+    while stack:
+        node, given = stack.pop()
+        match node:
+            case ast.Constant(value=bool() | None):
+                continue
+            case ast.Constant(value=int() | float() | str()) if given:
+                yield node
+            case ast.JoinedStr() | ast.keyword(arg="match"):
+                continue
+            case ast.Call(func=func, args=args, keywords=keywords):
+                stack += [(func, given), *((one, True) for one in (*args, *keywords))]
+            case _:
+                stack += ((child, given) for child in ast.iter_child_nodes(node))
+
+
+def other_value(found: object, lot: Lot) -> object:
+    """Of the same kind, and near."""
+    match found:
+        case int() | float():
+            return lot.choice([one for one in (found + 1, found - 1, 0) if one != found])
+        case str():
+            return lot.choice([one for one in _other_texts(found, lot) if one != found])
+        case _:
+            return found
+
+
+def _other_texts(text: str, lot: Lot) -> Iterator[str]:
+    at = lot.randrange(len(text)) if text else 0
+    yield f"{text}{text[:1] or 'x'}"
+    yield text[:at] + text[at + 1 :]
+    yield text.swapcase()
+    yield text[1:2] + text[:1] + text[2:]
+    yield ""
+    yield f"{text} {text}"
+
+
+def answers(report: TestReport) -> dict[str, Answer]:
+    return {result.native_id: _answer(result) for result in report.results}
+
+
+def _answer(result: TestResult) -> Answer:
+    failure = result.failure
+    if failure is None or result.status is not Status.FAIL:
+        return Answer(result.status)
+    # For input that makes no sense another error may well be raised.
+    told = _ADDRESS.sub("…", first_line(failure.message)) if failure.assertion else "an error"
+    return Answer(result.status, told)
+
+
+def differences(
+    before: Mapping[str, Answer], after: Mapping[str, Answer]
+) -> dict[str, tuple[Answer, Answer]]:
+    both = before.keys() & after.keys()
+    return {name: (before[name], after[name]) for name in sorted(both) if before[name] != after[name]}

@@ -1,0 +1,251 @@
+"""What the words of JavaScript's test libraries assert, and how much: expect chains, node's assert, chai."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.languages.assertions import Check, Words
+from verdigris.languages.grammar.suite import spelled
+from verdigris.languages.grammar.trees import part, parts, said, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tree_sitter import Node
+
+    from verdigris.languages.grammar.suite import Names
+
+
+_MATCHERS: dict[str, tuple[str, float]] = {
+    **dict.fromkeys(
+        ("toBe", "toStrictEqual", "equal", "equals", "eq", "strictEqual", "deepStrictEqual"), ("==", 5)
+    ),
+    **dict.fromkeys(("toEqual", "eql", "eqls", "deepEqual", "looseEqual"), ("==", 4.8)),
+    **dict.fromkeys(
+        ("toBeNull", "toBeUndefined", "toBeNaN", "null", "undefined", "NaN", "true", "false"), ("is", 5)
+    ),
+    **dict.fromkeys(("isTrue", "isFalse", "isNull", "isUndefined", "isEmpty", "empty", "ifError"), ("is", 5)),
+    **dict.fromkeys(
+        ("toMatchObject", "containSubset", "include", "includes", "contain", "members"), ("part", 4)
+    ),
+    **dict.fromkeys(
+        ("toContain", "toContainEqual", "toMatch", "match", "string", "keys", "toHaveClass"), ("part", 3)
+    ),
+    **dict.fromkeys(("toHaveProperty", "property", "toHaveAttribute", "toHaveTextContent"), ("part", 3.5)),
+    **dict.fromkeys(
+        ("toHaveLength", "lengthOf", "length", "toHaveBeenCalledTimes", "callCount"), ("count", 3)
+    ),
+    **dict.fromkeys(("toBeCloseTo", "closeTo", "approximately"), ("near", 4)),
+    **dict.fromkeys(
+        (
+            "toHaveBeenCalledWith",
+            "toHaveBeenLastCalledWith",
+            "toHaveBeenNthCalledWith",
+            "calledWith",
+            "toHaveReturnedWith",
+        ),
+        ("called with", 4),
+    ),
+    **dict.fromkeys(
+        ("toHaveBeenCalled", "toHaveBeenCalledOnce", "called", "calledOnce", "toHaveReturned"), ("called", 2)
+    ),
+    **dict.fromkeys(("toMatchSnapshot", "toMatchFileSnapshot"), ("snapshot", 4)),
+    **dict.fromkeys(("toMatchInlineSnapshot", "toThrowErrorMatchingInlineSnapshot"), ("snapshot", 5)),
+    **dict.fromkeys(
+        ("toBeGreaterThan", "toBeLessThan", "above", "below", "greaterThan", "lessThan"), ("order", 3)
+    ),
+    **dict.fromkeys(
+        ("toBeGreaterThanOrEqual", "toBeLessThanOrEqual", "least", "most", "within"), ("order", 2.9)
+    ),
+    **dict.fromkeys(
+        ("toBeInstanceOf", "toBeTypeOf", "instanceOf", "instanceof", "a", "an", "typeOf"), ("type", 2)
+    ),
+    **dict.fromkeys(
+        ("toThrow", "toThrowError", "throw", "throws", "rejects", "rejected", "rejectedWith"), ("throws", 3)
+    ),
+    **dict.fromkeys(("toThrowErrorMatchingSnapshot",), ("throws", 4)),
+    **dict.fromkeys(("toBeFalsy", "isNotOk"), ("falsy", 1.5)),
+    **dict.fromkeys(("toBeTruthy", "ok", "isOk", "toBeInTheDocument", "toBeVisible"), ("truth", 1)),
+    **dict.fromkeys(("toBeDefined", "exist", "exists", "isDefined"), ("defined", 0.9)),
+    **dict.fromkeys(("doesNotThrow", "doesNotReject", "resolves"), ("calm", 2)),
+    **dict.fromkeys(("fail", "unreachable"), ("fail", 3)),
+}
+_ARGUED = 2
+"""How much a matcher gains that may have an argument and has one: which error, which value."""
+_LITERALS = frozenset(
+    {"string", "number", "true", "false", "null", "undefined", "template_string", "unary_expression"}
+)
+_ANYTHING = ("anything", "any")
+_UNKNOWN = ("matches", 3.0)
+_CLOSE = 0.005
+
+
+def expect_check(
+    subject: Node | None, chain: Sequence[str], arguments: Sequence[Node], names: Names
+) -> Check:
+    """`chain`: what follows `expect(…)`, the matcher last."""
+    said_of = spelled(subject, names)
+    kind, rank = _MATCHERS.get(chain[-1], _UNKNOWN) if chain else ("nothing", 0.0)
+    # How near is told apart from what.
+    others = arguments[:1] if kind == "near" else arguments
+    expected = [word for argument in others for word in spelled(argument, names)]
+    if "deep" in chain and kind == "==":
+        rank = 4.8
+    return _judged(kind, rank, said_of, tuple(expected), arguments, negated="not" in chain)
+
+
+def assert_check(method: str, arguments: Sequence[Node], names: Names) -> Check:
+    """Of node's `assert`, chai's `assert` and `t.…` of smaller tools."""
+    kind, rank = _MATCHERS.get(method, ("truth", 1.0) if method == "assert" else _UNKNOWN)
+    negated = method.startswith(("not", "doesNot", "isNot")) and kind not in {"calm", "falsy"}
+    if negated:
+        kind, rank = "not", 2
+    subject = spelled(arguments[0], names) if arguments else ()
+    others = arguments[1:2] if kind in {"==", "not", "part", "throws", "near", "count", "order"} else ()
+    expected = tuple(word for argument in others for word in spelled(argument, names))
+    if kind == "truth" and arguments:
+        return _truth(arguments[0], subject, names)
+    return _judged(kind, rank, subject, expected, others, negated=False)
+
+
+def _judged(
+    kind: str, rank: float, subject: Words, expected: Words, arguments: Sequence[Node], *, negated: bool
+) -> Check:
+    if negated:
+        return Check(f"not {kind}", 2, subject, expected)
+    if kind == "throws" and arguments:
+        rank += _ARGUED
+    if kind == "==" and all(a.type in _LITERALS for a in arguments):
+        rank = 5
+    if kind in {"==", "called with"} and (loose := _loose(expected)):
+        rank = min(rank, loose)
+    if _is_nothing(kind, subject, expected):
+        rank = 0
+    return Check(kind, rank, subject, expected, _slack(kind, arguments))
+
+
+def _truth(node: Node, subject: Words, names: Names) -> Check:
+    """`assert(a === b)` asserts that two things are equal."""
+    operator = said(part(node, "operator"))
+    if node.type == "binary_expression" and operator in {"===", "=="}:
+        left, right = (spelled(part(node, side), names) for side in ("left", "right"))
+        return Check("==", 0 if left == right else 5, left, right)
+    return Check("truth", 0 if _is_nothing("truth", subject, ()) else 1, subject)
+
+
+def _is_nothing(kind: str, subject: Words, expected: Words) -> bool:
+    """It holds whatever the code does: about a literal, or of a thing and itself."""
+    if kind == "fail":
+        return False
+    return (
+        bool(subject) and not any(word.name for word in subject) and kind != "throws"
+    ) or subject == expected
+
+
+def _loose(expected: Words) -> float:
+    texts = [word.text for word in expected]
+    matchers = [
+        at for at, text in enumerate(texts) if text in _ANYTHING and texts[max(0, at - 2)] == "expect"
+    ]
+    if not matchers:
+        return 0.0
+    return 0.5 if texts[0] == "expect" else 4.5
+
+
+def _slack(kind: str, arguments: Sequence[Node]) -> float:
+    """`toBeCloseTo(x, digits)`; chai's `closeTo(x, delta)` is told by its point."""
+    if kind != "near":
+        return 0.0
+    text = said(arguments[1]) if len(arguments) > 1 else "2"
+    try:
+        number = float(text)
+    except ValueError:
+        return _CLOSE
+    return number if "." in text else 10.0**-number / 2
+
+
+_VALUES = frozenset({"arrow_function", "function_expression", "generator_function"})
+_CONSTANTS = frozenset({"number", "string", "true", "false", "null", "undefined", "regex", "this"})
+_CASTS = frozenset(
+    {"as_expression", "satisfies_expression", "non_null_expression", "parenthesized_expression"}
+)
+_EMPTY = frozenset({"Map", "Set", "WeakMap", "WeakSet", "Array", "Object", "Date"})
+
+
+def enum_fault(node: Node) -> str | None:
+    members = [node] if node.type == "enum_assignment" else parts(part(node, "body"))
+    values = [part(member, "value") for member in members if member.type == "enum_assignment"]
+    return None if all(value is None or constant(value) for value in values) else "a value is not a constant"
+
+
+def value_fault(value: Node | None) -> str | None:
+    if value is not None and value.type in _VALUES:
+        return function_fault(value)
+    if value is not None and value.type == "class":
+        return "a class that is a value may do anything"
+    return None if value is None or constant(value) else "the value is not a constant"
+
+
+def function_fault(node: Node) -> str | None:
+    defaults = [value for p in parts(part(node, "parameters")) if (value := part(p, "value")) is not None]
+    defaults += [right for p in walk(part(node, "parameters") or node) if (right := _default(p)) is not None]
+    if not all(map(constant, defaults)):
+        return "a default is not a constant"
+    body = part(node, "body")
+    if body is not None and body.type != "statement_block":
+        return None if constant(body) else "the body is not a constant"
+    if all(_is_empty(statement) for statement in parts(body)):
+        return None
+    return "the body does more than throw or return a constant"
+
+
+def _default(node: Node) -> Node | None:
+    return part(node, "right") if node.type.endswith("assignment_pattern") else None
+
+
+def _is_empty(node: Node) -> bool:
+    match node.type:
+        case "throw_statement":
+            thrown = parts(node)[0]
+            return thrown.type == "new_expression" and all(map(constant, parts(part(thrown, "arguments"))))
+        case "return_statement":
+            return all(map(constant, parts(node)))
+        case "expression_statement":
+            inner = parts(node)[0]
+            called = said(part(inner, "function")) == "super" and inner.type == "call_expression"
+            given = parts(part(inner, "arguments"))
+            return constant(inner) or (called and all(n.type == "identifier" or constant(n) for n in given))
+        case "empty_statement":
+            return True
+        case _:
+            return False
+
+
+def constant(node: Node) -> bool:
+    match node.type:
+        case kind if kind in _CONSTANTS:
+            return True
+        case "identifier":
+            return said(node) in {"NaN", "Infinity", "undefined"}
+        case "template_string":
+            return not any(n.type == "template_substitution" for n in node.children)
+        case "unary_expression":
+            argument = part(node, "argument")
+            return argument is not None and (said(node).startswith("void ") or constant(argument))
+        case kind if kind in _CASTS:
+            return constant(parts(node)[0])
+        case "array":
+            return all(map(constant, parts(node)))
+        case "object":
+            values = [part(pair, "value") for pair in parts(node)]
+            return all(value is not None and constant(value) for value in values)
+        case "jsx_element" | "jsx_self_closing_element":
+            return not any(n.type == "jsx_expression" for n in walk(node))
+        case "new_expression":
+            return said(part(node, "constructor")) in _EMPTY and not parts(part(node, "arguments"))
+        case "call_expression":
+            called, given = said(part(node, "function")), parts(part(node, "arguments"))
+            error = called == "Promise.reject" and all(n.type == "new_expression" for n in given)
+            return error or (called == "Promise.resolve" and all(map(constant, given)))
+        case _:
+            return False

@@ -1,0 +1,295 @@
+"""How a JavaScript or TypeScript test is called: its native id, and the slug of an annotation above it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from verdigris.core.languages import file_end
+from verdigris.core.test_ids import REACH
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+SEPARATOR = " › "
+_MARK = re.compile(r"//\s*@tdd-id:\s*([A-Za-z0-9][\w.-]*)\s*$")
+_SLASHED = re.compile(r"(\\*)›")
+
+
+@value
+class NodeId:
+    path: str
+    names: tuple[str, ...]
+    """Of the describes, outermost first, and of the test; empty for a whole file or folder."""
+
+
+@value
+class Annotated:
+    slug: str
+    line: int
+    """Of the comment."""
+    test: Declaration
+
+
+def node_id(path: str, names: Sequence[str]) -> str:
+    r"""A `›` inside a name is written `\›`, so that `split_node_id` finds the same names again."""
+    return f"{path}::{SEPARATOR.join(_SLASHED.sub(_escaped, name) for name in names)}"
+
+
+def split_node_id(test_id: str) -> NodeId:
+    end = file_end(test_id)
+    if end < 0:
+        return NodeId(test_id, ())
+    names = test_id[end + 2 :].split(SEPARATOR)
+    return NodeId(test_id[:end], tuple(_SLASHED.sub(_unescaped, name) for name in names))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[1] * 2 + "\\›"
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return found[1][: len(found[1]) // 2] + "›"
+
+
+def annotated(text: str) -> tuple[Annotated, ...]:
+    """`// @tdd-id: slug` on its own line belongs to the next declaration, if that is a test within reach."""
+    if "@tdd-id" not in text:
+        return ()
+    declared = declarations(text)
+    found = []
+    for line, comment in line_comments(text):
+        mark = _MARK.match(comment)
+        owner = next((d for d in declared if d.line > line), None)
+        if mark and owner is not None and owner.is_test and owner.line - line <= REACH:
+            found.append(Annotated(mark[1], line, owner))
+    return tuple(found)
+
+
+def case(test: Declaration, names: tuple[str, ...], line: int) -> str | None:
+    """Of a table of cases the name of one, in brackets; None where these are names of another test."""
+    if not _is_of(test, names, line):
+        return None
+    return f"[{names[-1]}]" if test.is_each else ""
+
+
+def _is_of(test: Declaration, names: tuple[str, ...], line: int) -> bool:
+    """By name where it is written down; the cases of `.each`, and computed names, by their line."""
+    if test.names is not None and not test.is_each:
+        return test.names == names
+    return test.line <= line <= test.last_line
+
+
+_TOKEN = re.compile(
+    r"""
+      (?P<space>\s+)
+    | (?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))
+    | (?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
+    | (?P<word>[A-Za-z_$][\w$]*)
+    | (?P<number>\d[\w.]*)
+    | (?P<tick>`)
+    | (?P<sign>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_REGEX = re.compile(r"/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\[\n])+/[a-z]*")
+_TEMPLATE = re.compile(r"(?:\\.|\$(?!\{)|[^`\\$])*", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:u\{([0-9a-fA-F]+)\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r\n|.))", re.DOTALL)
+_SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": "", "\r\n": ""}
+_BEFORE_REGEX = frozenset("(,=:[!&|?{};+-*%<>~^") | {"return", "typeof", "case", "in", "of", "void", "delete"}
+_SUITES = frozenset({"describe", "suite", "context", "fdescribe", "xdescribe"})
+_TESTS = frozenset({"it", "test", "fit", "xit", "xtest", "specify"})
+_EACH = frozenset({"each", "for"})
+_OPEN = frozenset("([{")
+_CLOSE = frozenset(")]}")
+
+
+@value
+class Declaration:
+    line: int
+    last_line: int
+    """Where its name stands: a run reports one of these lines."""
+    names: tuple[str, ...] | None
+    """With those of the describes around it; None where one of them is computed."""
+    is_test: bool
+    is_each: bool
+
+
+@value
+class _Token:
+    kind: str
+    text: str
+    line: int
+
+
+def declarations(text: str) -> tuple[Declaration, ...]:
+    """In the order of the text."""
+    tokens = [t for t in _tokens(text) if t.kind not in {"space", "comment"}]
+    found: list[Declaration] = []
+    around: list[tuple[int, tuple[str, ...] | None]] = []
+    depth = 0
+    opened = -1
+    for index, token in enumerate(tokens):
+        call = _call(tokens, index) if index > opened else None
+        if call is not None:
+            opened, is_each = call
+            declared = _declared(tokens, index, opened, around[-1][1] if around else (), is_each=is_each)
+            found.append(declared)
+        elif token.kind == "sign" and index >= opened:
+            depth += token.text in _OPEN
+            if index == opened:
+                around.append((depth, None if found[-1].is_each else found[-1].names))
+            if token.text in _CLOSE:
+                if around and around[-1][0] == depth:
+                    around.pop()
+                depth -= 1
+    return tuple(found)
+
+
+def _declared(
+    tokens: list[_Token], index: int, opened: int, outer: tuple[str, ...] | None, *, is_each: bool
+) -> Declaration:
+    name = _name(tokens, opened + 1)
+    return Declaration(
+        line=tokens[index].line,
+        last_line=tokens[min(opened + 1, len(tokens) - 1)].line,
+        names=None if outer is None or name is None else (*outer, name),
+        is_test=tokens[index].text in _TESTS,
+        is_each=is_each,
+    )
+
+
+def line_comments(text: str) -> Iterator[tuple[int, str]]:
+    """`//` comments on lines of their own, with their lines."""
+    fresh = True
+    for token in _tokens(text):
+        if token.kind == "comment" and fresh and token.text.startswith("//"):
+            yield token.line, token.text
+        fresh = "\n" in token.text if token.kind == "space" else False
+
+
+def _call(tokens: list[_Token], index: int) -> tuple[int, bool] | None:
+    """Where the bracket stands that opens a declaration's arguments, and whether it has a table of cases."""
+    token = tokens[index]
+    if token.kind != "word" or token.text not in _SUITES | _TESTS or _is_member(tokens, index):
+        return None
+    at = index + 1
+    is_each = False
+    while at < len(tokens):
+        match tokens[at].text:
+            case "." if at + 1 < len(tokens) and tokens[at + 1].kind == "word":
+                name = tokens[at + 1].text
+                at += 2
+                if name in _EACH:
+                    is_each = True
+                    at = _after_table(tokens, at)
+                elif name in {"skipIf", "runIf", "extend"}:
+                    at = _after_table(tokens, at)
+            case "(":
+                return at, is_each
+            case "<":
+                at = _after_types(tokens, at)
+            case _:
+                return None
+    return None
+
+
+def _is_member(tokens: list[_Token], index: int) -> bool:
+    """`t.test(…)` declares a subtest of node's; every other `x.test(…)` is somebody else's function."""
+    if index == 0 or tokens[index - 1].text not in {".", "function", "?."}:
+        return False
+    return not (index > 1 and tokens[index - 1].text == "." and tokens[index - 2].text == "t")
+
+
+def _after_types(tokens: list[_Token], at: int) -> int:
+    depth = 0
+    while at < len(tokens):
+        depth += (tokens[at].text == "<") - (tokens[at].text == ">")
+        at += 1
+        if depth == 0:
+            break
+    return at
+
+
+def _after_table(tokens: list[_Token], at: int) -> int:
+    if at < len(tokens) and tokens[at].text == "<":
+        at = _after_types(tokens, at)
+    if at < len(tokens) and tokens[at].kind == "template":
+        return at + 1
+    depth = 0
+    while at < len(tokens):
+        sign = tokens[at].text if tokens[at].kind == "sign" else None
+        depth += (sign in _OPEN) - (sign in _CLOSE)
+        at += 1
+        if depth == 0:
+            break
+    return at
+
+
+def _name(tokens: list[_Token], at: int) -> str | None:
+    if at + 1 >= len(tokens) or tokens[at + 1].text not in {",", ")"}:
+        return None
+    token = tokens[at]
+    if token.kind == "string" or (token.kind == "template" and "${" not in token.text):
+        return _ESCAPE.sub(_meant, token.text[1:-1])
+    return None
+
+
+def _meant(found: re.Match[str]) -> str:
+    code = found[1] or found[2] or found[3]
+    if code:
+        number = int(code, 16)
+        return chr(number) if number <= 0x10FFFF else found[0]  # noqa: PLR2004 - the last code point
+    return _SIMPLE.get(found[4], found[4])
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    at = 0
+    line = 1
+    before = ""
+    while at < len(text):
+        kind, end = _next(text, at, before)
+        piece = text[at:end]
+        yield _Token(kind, piece, line)
+        line += piece.count("\n")
+        at = end
+        if kind not in {"space", "comment"}:
+            before = piece if kind in {"sign", "word"} else kind
+
+
+def _next(text: str, at: int, before: str) -> tuple[str, int]:
+    if text[at] == "/" and (not before or before in _BEFORE_REGEX):
+        regex = _REGEX.match(text, at)
+        if regex:
+            return "regex", regex.end()
+    found = _TOKEN.match(text, at)
+    assert found is not None  # noqa: S101 - the last alternative takes any character
+    kind = str(found.lastgroup)
+    return ("template", _template_end(text, at)) if kind == "tick" else (kind, found.end())
+
+
+def _template_end(text: str, at: int) -> int:
+    at += 1
+    while at < len(text):
+        found = _TEMPLATE.match(text, at)
+        at = found.end() if found else at
+        if text[at : at + 2] != "${":
+            return at + 1
+        at = _hole_end(text, at + 2)
+    return at
+
+
+def _hole_end(text: str, at: int) -> int:
+    depth = 1
+    before = "{"
+    while at < len(text) and depth:
+        kind, end = _next(text, at, before)
+        piece = text[at:end]
+        if kind == "sign":
+            depth += (piece == "{") - (piece == "}")
+        if kind not in {"space", "comment"}:
+            before = piece if kind in {"sign", "word"} else kind
+        at = end
+    return at

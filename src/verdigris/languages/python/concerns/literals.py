@@ -1,0 +1,295 @@
+"""Source that holds the answers of its tests: plainly, in a longer text, encoded, or by a hash."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeGuard
+
+from verdigris.languages.python.concerns.answers import Hit
+from verdigris.languages.python.concerns.names import imported_from, module_of
+from verdigris.languages.python.stub_forms import is_docstring, last_name
+from verdigris.languages.python.syntax import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from verdigris.languages.python.concerns.names import Seen
+
+
+_LONG = 12
+_SEVERAL = 3
+
+
+def expected_literals(seen: Seen, known: Suite, old: frozenset[Literal]) -> Iterator[Hit]:
+    node = seen.node
+    match node:
+        case ast.Return(value=ast.expr() as value):
+            yield from _standing(node, _results(value), frozenset(known.answers) - old, known, "returned")
+        case ast.Dict(keys=keys, values=values):
+            asked = _plain(key for key in keys if key is not None)
+            answers = _plain(values)
+            yield from _standing(node, asked, known.asked - old, known, "looked up")
+            yield from _standing(node, answers, frozenset(known.answers) - old, known, "looked up")
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) if isinstance(
+            seen.statement, ast.Assign | ast.AnnAssign
+        ):
+            yield from _standing(node, _plain(parts), frozenset(known.answers) - old, known, "lined up")
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.In() | ast.Is()], comparators=[right]):
+            flat = [*_flat(left), *_flat(right)]
+            yield from _standing(node, _plain(flat), known.asked - old, known, "compared")
+        case ast.MatchValue(value=value):
+            yield from _standing(node, _plain([value]), known.asked - old, known, "compared")
+
+
+def in_longer_texts(seen: Seen, known: Suite, old: frozenset[Literal]) -> Iterator[Hit]:
+    """A question of the tests and its answer within one text: split, parsed or decoded later."""
+    match seen.node:
+        case ast.Expr():
+            return
+        case ast.Constant(value=str() | bytes() as value) if len(value) >= _LONG and value not in old:
+            text = value if isinstance(value, str) else value.decode("latin-1")
+        case ast.Call() as call:
+            text = seen.names.text(call) or ""
+        case _:
+            return
+    if not isinstance(seen.statement, ast.Expr) and (found := told_in(text, known)):
+        yield Hit("expected-literals", seen.node, f"a text holds {found} of the tests")
+
+
+def told_in(text: str, known: Suite) -> str:
+    """What a text tells of the tests; a single answer may be chance."""
+    answers = [word for word in known.answers if isinstance(word, str) and word in text and word != text]
+    telling_ones = sorted(a for a in answers if any(_asks(q, a, text) for q in known.answers[a]))
+    if not telling_ones and len(answers) < _SEVERAL:
+        return ""
+    return ", ".join(repr(word) for word in (telling_ones or sorted(answers))[:3])
+
+
+def _asks(question: Literal, answer: str, text: str) -> bool:
+    return isinstance(question, str) and question != answer and question in text
+
+
+def _flat(node: ast.expr) -> list[ast.expr]:
+    return node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
+
+
+def _results(node: ast.expr) -> frozenset[Literal]:
+    match node:
+        case ast.IfExp(body=body, orelse=orelse):
+            return _results(body) | _results(orelse)
+        case ast.BoolOp(values=values):
+            return frozenset[Literal]().union(*map(_results, values))
+        case _:
+            return _plain(_flat(node))
+
+
+def _plain(nodes: Iterable[ast.expr]) -> frozenset[Literal]:
+    return frozenset(n.value for n in nodes if isinstance(n, ast.Constant) and telling(n.value))
+
+
+def _standing(
+    node: ast.AST, literals: frozenset[Literal], wanted: frozenset[Literal], known: Suite, how: str
+) -> Iterator[Hit]:
+    for literal in sorted(literals & wanted, key=repr):
+        inside = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
+        beside = sorted(map(repr, known.answers.get(literal, frozenset()) & inside))
+        pair = f", beside {beside[0]}, which the tests ask" if beside else ""
+        what = f"{literal!r}, a value copied from the tests, is {how}{pair}"
+        constant = how == "returned" and not beside
+        yield Hit("expected-literals", node, what, literal=str(literal), constant=constant)
+
+
+def hashed_lookup(seen: Seen) -> Iterator[Hit]:
+    node, names = seen.node, seen.names
+    match node:
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.In()], comparators=[right]):
+            sides = (left, right)
+            if any(names.is_hash(side) for side in sides) and any(
+                telling(n.value) for side in sides for n in ast.walk(side) if isinstance(n, ast.Constant)
+            ):
+                yield Hit("expected-literals", node, f"`{ast.unparse(node)}` knows its input by a hash")
+        case (
+            ast.Call(func=ast.Attribute(value=table, attr="get"), args=[key, *_])
+            | ast.Subscript(value=table, slice=key, ctx=ast.Load())
+        ):
+            if isinstance(table, ast.Name) and names.dotted(table) == "" and names.is_hash(key):
+                yield Hit("expected-literals", node, f"`{ast.unparse(node)}` knows its input by a hash")
+
+
+def literals_of(tree: ast.Module) -> frozenset[Literal]:
+    """All that stands in a text, outside its docstrings."""
+    docs = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr) and is_docstring(n)}
+    return frozenset(
+        n.value
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Constant) and id(n) not in docs and telling(n.value)
+    )
+
+
+_TEST_MODULE = re.compile(r"test_\w+|\w+_test|conftest")
+_READS = frozenset(
+    {
+        *(
+            "open",
+            "read_text",
+            "read_bytes",
+            "glob",
+            "rglob",
+            "iglob",
+            "iterdir",
+            "listdir",
+            "walk",
+            "scandir",
+        ),
+        *("getline", "getlines", "run_path", "spec_from_file_location", "loadtxt", "copy", "copyfile"),
+    }
+)
+_LENGTH = 3
+_COMMON = frozenset(
+    {10, 12, 16, 20, 24, 25, 30, 31, 32, 50, 60, 64, 99, 100, 128, 255, 256, 365, 404, 500, 512}
+)
+
+Literal = str | int | float | bytes | complex
+
+
+@dataclass(slots=True)
+class Suite:
+    """What source may not know."""
+
+    paths: frozenset[str] = frozenset()
+    modules: frozenset[str] = frozenset()
+    """Dotted names under which the tests' files may be imported."""
+    folders: frozenset[str] = frozenset()
+    asked: frozenset[Literal] = frozenset()
+    answers: Mapping[Literal, frozenset[Literal]] = field(default_factory=dict)
+    """By expected literal, the literals that were asked beside it."""
+
+
+def suite(tests: Mapping[str, str], sources: Iterable[str]) -> Suite:
+    own = {module_of(path).removesuffix(".__init__") for path in sources}
+    dotted = {module_of(path).removesuffix(".__init__") for path in tests if path.endswith(".py")}
+    bare = {name.rpartition(".")[2] for name in dotted} - {"__init__"} - own
+    asked: set[Literal] = set()
+    answers: dict[Literal, set[Literal]] = defaultdict(set)
+    for path, text in tests.items():
+        for question, answer in _pairs(path, text):
+            asked |= question
+            for literal in answer:
+                answers[literal] |= question
+    return Suite(
+        frozenset(tests),
+        frozenset(dotted | bare),
+        frozenset(path.partition("/")[0] for path in tests if "/" in path)
+        & frozenset({"tests", "test", "testing", "spec", "specs"}),
+        frozenset(asked),
+        {literal: frozenset(questions) for literal, questions in answers.items()},
+    )
+
+
+def _pairs(path: str, text: str) -> Iterator[tuple[frozenset[Literal], frozenset[Literal]]]:
+    """Literals that one assertion or one row of a table gives in, and those that it expects."""
+    if not path.endswith(".py"):
+        return
+    try:
+        tree = parse(text)
+    except SyntaxError:
+        return
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assert(test=ast.Compare(left=left, comparators=[right])):
+                yield _literals(_arguments(left) or [left]), _literals([right])
+            case ast.Call(func=func, args=[left, right, *_]) if last_name(func).startswith("assert"):
+                yield _literals(_arguments(left) or [left]), _literals([right])
+            case ast.List(elts=rows) | ast.Tuple(elts=rows):
+                for row in rows:
+                    if isinstance(row, ast.Tuple) and len(row.elts) > 1:
+                        yield _literals(row.elts[:-1]), _literals(row.elts[-1:])
+            case ast.Dict(keys=keys, values=values):
+                for key, value in zip(keys, values, strict=True):
+                    if key is not None:
+                        yield _literals([key]), _literals([value])
+
+
+def _arguments(node: ast.expr) -> list[ast.expr]:
+    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+    return [arg for call in calls for arg in (*call.args, *(k.value for k in call.keywords))]
+
+
+def _literals(nodes: Iterable[ast.expr]) -> frozenset[Literal]:
+    found = (part.value for node in nodes for part in ast.walk(node) if isinstance(part, ast.Constant))
+    return frozenset(value for value in found if telling(value))
+
+
+def telling(value: object) -> TypeGuard[Literal]:
+    match value:
+        case bool() | None:
+            return False
+        case str() | bytes():
+            return len(value) >= _LENGTH
+        case int():
+            return abs(value) >= 10 and abs(value) not in _COMMON and value % 1000 != 0  # noqa: PLR2004 - two digits
+        case float():
+            return value != int(value) if abs(value) < 1e15 else False  # noqa: PLR2004 - beyond it all are whole
+        case _:
+            return False
+
+
+def reads_tests(seen: Seen, path: str, known: Suite) -> Iterator[Hit]:
+    node, names = seen.node, seen.names
+    match node:
+        case ast.Import(names=aliases):
+            modules = [alias.name for alias in aliases]
+        case ast.ImportFrom(names=aliases):
+            base = imported_from(node, module_of(path).split(".")[:-1])
+            modules = [base, *(f"{base}.{alias.name}" for alias in aliases)]
+        case ast.Call(func=func, args=args):
+            if names.dotted(func) in {"importlib.import_module", "builtins.__import__"} and args:
+                modules = [names.text(args[0]) or ""]
+            else:
+                yield from _file_reads(node, seen, known)
+                return
+        case _:
+            return
+    for module in modules:
+        if (
+            _TEST_MODULE.fullmatch(module)
+            or ("." in module and module in known.modules)
+            or _in_folder(module, known)
+        ):
+            yield Hit("reads-tests", node, f"source imports {module}", blocks=True)
+            return
+        if module in known.modules:
+            yield Hit("reads-tests", node, f"source imports {module}, which stands among the tests")
+            return
+
+
+def _in_folder(module: str, known: Suite) -> bool:
+    top, _, rest = module.partition(".")
+    return top == "tests" or (
+        bool(rest) and top in known.folders and any(m.startswith(f"{top}.") for m in known.modules)
+    )
+
+
+def _file_reads(node: ast.Call, seen: Seen, known: Suite) -> Iterator[Hit]:
+    if last_name(node.func) not in _READS:
+        return
+    parts = [*node.args, *([node.func.value] if isinstance(node.func, ast.Attribute) else [])]
+    texts = [seen.names.path_texts(part) for part in parts]
+    everything = [text for part in texts for text in part or ()]
+    if any(_names_a_test(text, known) for text in everything):
+        what = f"`{ast.unparse(node)}` reads the tests"
+        yield Hit("reads-tests", node, what, blocks=None not in texts)
+
+
+def _names_a_test(text: str, known: Suite) -> bool:
+    segments = [part for part in text.split("/") if part not in {"", ".", ".."}]
+    if not segments:
+        return False
+    return (
+        (segments[0] in known.folders and not text.startswith("/"))
+        or "/".join(segments) in known.paths
+        or bool(re.fullmatch(r"(test_[^/]*|[^/]*_test|conftest)\.py", segments[-1]))
+    )

@@ -1,0 +1,299 @@
+"""What an expression of source means, as far as reading tells: a dotted name, a text, or facts of the run."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from verdigris.languages.python.concerns.text import folded
+from verdigris.languages.python.stub_forms import Function, last_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+_ORIGINS = {
+    **dict.fromkeys(("sys.modules", "__main__"), "modules"),
+    **dict.fromkeys(("sys.modules.values", "sys.modules.items", "sys.modules.copy"), "every module"),
+    **dict.fromkeys(("sys.argv", "sys.orig_argv", "psutil.Process"), "argv"),
+    **dict.fromkeys(("os.environ", "os.environb", "os.getenv"), "environ"),
+    **dict.fromkeys(
+        (
+            *("sys._getframe", "sys._current_frames", "inspect.stack", "inspect.currentframe"),
+            *("inspect.getouterframes", "inspect.trace", "traceback.extract_stack", "traceback.walk_stack"),
+            *("traceback.format_stack", "gc.get_objects", "gc.get_referrers"),
+        ),
+        "frames",
+    ),
+    **dict.fromkeys(
+        (
+            *("sys.stdout", "sys.stderr", "sys.stdin", "sys.meta_path", "sys.path_hooks", "sys.path"),
+            *("logging.getLogger", "logging.root", "warnings.filters", "threading.enumerate"),
+        ),
+        "surroundings",
+    ),
+}
+"""Where a program learns who runs it."""
+_THROUGH = ("builtins.", "os.path.", "pathlib.", "str.", "itertools.")
+"""Calls that only reshape what they are given."""
+_GATHERS = frozenset({"join", "union", "intersection", "isdisjoint", "issubset", "chain"})
+_ITSELF = frozenset({"self", "cls"})
+_LISTS = (["ps"], ["pgrep"], ["pstree"], ["lsof"])
+_HASHES = ("hashlib.", "zlib.crc32", "zlib.adler32", "binascii.crc", "builtins.hash")
+
+
+@dataclass(slots=True)
+class Names:
+    meanings: dict[str, str] = field(default_factory=dict)
+    """The dotted name that a name was imported or assigned from; empty when it is a variable."""
+    texts: dict[str, str] = field(default_factory=dict)
+    origins: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Facts of the run that a variable holds: `modules`, `argv`, `environ`, `frames`."""
+    paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Texts out of which a path was put together, where nothing else than this file's place went into it."""
+    hashes: set[str] = field(default_factory=set)
+
+    def dotted(self, node: ast.AST) -> str:
+        match node:
+            case ast.Name(id="__builtins__"):
+                return "builtins"
+            case ast.Name(id=name):
+                builtin = hasattr(builtins, name) and (name == "__import__" or not name.startswith("__"))
+                return self.meanings.get(name, f"builtins.{name}" if builtin else "")
+            case ast.Attribute(value=value, attr=attr):
+                owner = self.dotted(value)
+                return f"{owner}.{attr}" if owner else ""
+            case ast.NamedExpr(value=value):
+                return self.dotted(value)
+            case ast.Subscript(value=value, slice=index):
+                return self._member(self.dotted(value), self.text(index))
+            case ast.Call(func=func, args=args):
+                return self._called(self.dotted(func), args)
+            case _:
+                return ""
+
+    def _called(self, function: str, args: list[ast.expr]) -> str:
+        match function, args:
+            case "importlib.import_module" | "builtins.__import__", [name, *_]:
+                return self.text(name) or ""
+            case "builtins.getattr", [owner, name, *_] if (base := self.dotted(owner)) and self.text(name):
+                return f"{base}.{self.text(name)}"
+            case "builtins.vars", [owner] if base := self.dotted(owner):
+                return f"{base}.__dict__"
+            case str(), [name, *_] if function.endswith((".get", ".__getitem__", ".pop", ".setdefault")):
+                return self._member(function.rpartition(".")[0], self.text(name))
+            case _:
+                return ""
+
+    @staticmethod
+    def _member(owner: str, key: str | None) -> str:
+        if key is None:
+            return ""
+        if owner == "sys.modules":
+            return key
+        if owner == "builtins" or owner.endswith(".__dict__"):
+            return f"{owner.removesuffix('.__dict__')}.{key}"
+        return ""
+
+    def text(self, node: ast.AST) -> str | None:
+        """A constant text, also when it is put together from pieces."""
+        return folded(node, self.texts, self.dotted)
+
+    def origin(self, node: ast.AST | None) -> frozenset[str]:
+        """Facts of the run in the value of an expression; an unknown call hides them."""
+        if node is None:
+            return frozenset()
+        dotted = self.dotted(node)
+        known = frozenset(kind for name, kind in _ORIGINS.items() if f"{dotted}.".startswith(f"{name}."))
+        match node:
+            case _ if known:
+                return known
+            case ast.Name(id=name):
+                return self.origins.get(name, frozenset())
+            case ast.Attribute(attr="f_back" | "tb_frame" | "gi_frame" | "cr_frame" | "findCaller"):
+                return frozenset({"frames"})
+            case ast.Call(func=ast.Name(id="type"), args=[ast.Name(id=of) as one]) if of not in _ITSELF:
+                return self.origin(one) | {"class"}
+            case ast.Attribute(value=ast.Name(id=of) as one, attr="__class__") if of not in _ITSELF:
+                return self.origin(one) | {"class"}
+            case ast.Constant() | ast.BinOp() if kind := _file_of_the_run(self.text(node)):
+                return frozenset({kind})
+            case ast.Call(func=func) if self._asks_the_system(node):
+                return frozenset({"argv"})
+            case ast.Call(func=func, args=args):
+                inside = self.origin(func)
+                passes = self.dotted(func).startswith(_THROUGH) or last_name(func) in _GATHERS
+                return inside.union(*map(self.origin, args)) if passes else inside
+            case ast.comprehension() | ast.Lambda() | ast.Dict():
+                return frozenset()
+            case ast.expr():
+                return frozenset().union(*map(self.origin, ast.iter_child_nodes(node)))
+            case _:
+                return frozenset()
+
+    def _asks_the_system(self, node: ast.Call) -> bool:
+        """`ps` and its like, run as a program."""
+        if not self.dotted(node.func).startswith(("subprocess.", "os.popen", "os.system")):
+            return False
+        texts = (self.text(part) for arg in node.args for part in ast.walk(arg))
+        return any(text and text.split()[:1] in _LISTS for text in texts)
+
+    def path_texts(self, node: ast.AST) -> tuple[str, ...] | None:
+        """The constant texts in a path; None when it also hangs on a variable."""
+        whole = self.text(node)
+        match node:
+            case _ if whole is not None:
+                return (whole,)
+            case ast.Name(id="__file__"):
+                return ()
+            case ast.Name(id=name):
+                return self.paths.get(name, () if self.dotted(node) else None)
+            case _:
+                inner = [self.path_texts(child) for child in ast.iter_child_nodes(node)]
+                if None in inner:
+                    return None
+                return tuple(text for texts in inner for text in texts or ())
+
+    def is_hash(self, node: ast.AST) -> bool:
+        return any(
+            (isinstance(part, ast.Call) and self.dotted(part.func).startswith(_HASHES))
+            or (isinstance(part, ast.Name) and part.id in self.hashes)
+            for part in ast.walk(node)
+        )
+
+
+def _file_of_the_run(text: str | None) -> str:
+    if text is None or not text.startswith("/proc/"):
+        return ""
+    return "argv" if "cmdline" in text else "environ" if "environ" in text else ""
+
+
+_PASSES = 3
+"""Rounds after which names that are made of names that are made of names are known."""
+
+_Own = tuple[ast.AST, ast.stmt, bool]
+
+
+@dataclass(slots=True)
+class Seen:
+    """A node of a source file, with what the names around it mean."""
+
+    node: ast.AST
+    names: Names
+    function: Function | None
+    statement: ast.stmt
+    main: bool
+    """It runs only where the module is the program."""
+
+
+def walk(tree: ast.Module, path: str) -> Iterator[Seen]:
+    yield from _scope(tree, Names(), None, module_of(path).split(".")[:-1])
+
+
+def module_of(path: str) -> str:
+    """The dotted name of a module, counted from the source root; of a package, with `__init__`."""
+    return path.removesuffix(".py").removeprefix("src/").replace("/", ".")
+
+
+def _scope(
+    owner: ast.Module | Function, outer: Names, function: Function | None, package: list[str]
+) -> Iterator[Seen]:
+    own = list(_own(owner))
+    names = _bound(own, owner, outer, package)
+    for node, statement, main in own:
+        yield Seen(node, names, function, statement, main)
+        if isinstance(node, Function):
+            yield from _scope(node, names, node, package)
+
+
+def _own(owner: ast.Module | Function) -> Iterator[_Own]:
+    """Every node of a scope; of a function inside it only the head."""
+    stack: list[_Own] = [(node, node, False) for node in reversed(owner.body)]
+    while stack:
+        node, statement, main = stack.pop()
+        yield node, statement, main
+        main = main or (isinstance(node, ast.If) and "__main__" in ast.unparse(node.test))
+        inside = (
+            [*node.decorator_list, node.args] if isinstance(node, Function) else ast.iter_child_nodes(node)
+        )
+        stack.extend(
+            (child, child if isinstance(child, ast.stmt) else statement, main)
+            for child in reversed(list(inside))
+        )
+
+
+def _bound(own: list[_Own], owner: ast.Module | Function, outer: Names, package: list[str]) -> Names:
+    names = Names(
+        dict(outer.meanings), dict(outer.texts), dict(outer.origins), dict(outer.paths), set(outer.hashes)
+    )
+    stored = {n.id for n, *_ in own if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    if isinstance(owner, Function):
+        stored |= {part.arg for part in ast.walk(owner.args) if isinstance(part, ast.arg)}
+    for name in stored:
+        names.meanings[name] = ""
+        names.texts.pop(name, None)
+        names.origins.pop(name, None)
+        names.paths.pop(name, None)
+        names.hashes.discard(name)
+    for _ in range(_PASSES):
+        for node, *_ in own:
+            _bind(node, names, package)
+    return names
+
+
+def _bind(node: ast.AST, names: Names, package: list[str]) -> None:
+    match node:
+        case ast.Import(names=aliases):
+            for alias in aliases:
+                top = alias.name.partition(".")[0]
+                names.meanings[alias.asname or top] = alias.name if alias.asname else top
+        case ast.ImportFrom(names=aliases):
+            base = imported_from(node, package)
+            for alias in aliases:
+                names.meanings[alias.asname or alias.name] = f"{base}.{alias.name}"
+        case ast.Assign(targets=targets, value=value):
+            for target in targets:
+                _assign(target, value, names)
+        case (
+            ast.AnnAssign(target=target, value=ast.expr() as value)
+            | ast.NamedExpr(target=target, value=value)
+        ):
+            _assign(target, value, names)
+        case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
+            _hold(target, names.origin(value), names)
+        case ast.withitem(optional_vars=ast.expr() as target, context_expr=value):
+            _hold(target, names.origin(value), names)
+        case ast.FunctionDef(name=name):
+            returned = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
+            origins = frozenset[str]().union(*map(names.origin, returned))
+            names.meanings[name] = ""
+            if origins:
+                names.origins[name] = origins
+
+
+def imported_from(node: ast.ImportFrom, package: list[str]) -> str:
+    if not node.level:
+        return node.module or ""
+    above = package[: len(package) - node.level + 1]
+    return ".".join([*above, *filter(None, [node.module])])
+
+
+def _assign(target: ast.expr, value: ast.expr, names: Names) -> None:
+    if isinstance(target, ast.Name):
+        names.meanings[target.id] = names.dotted(value)
+        text = names.text(value)
+        if text is not None:
+            names.texts[target.id] = text
+        elif (texts := names.path_texts(value)) is not None:
+            names.paths[target.id] = texts
+        if names.is_hash(value):
+            names.hashes.add(target.id)
+    _hold(target, names.origin(value), names)
+
+
+def _hold(target: ast.expr, origins: frozenset[str], names: Names) -> None:
+    for part in ast.walk(target):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and origins:
+            names.origins[part.id] = names.origins.get(part.id, frozenset()) | origins

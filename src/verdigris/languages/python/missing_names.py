@@ -1,0 +1,310 @@
+"""What a Python test asks of modules: the names that it takes from them, and how it uses each."""
+
+from __future__ import annotations
+
+import ast
+import keyword
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.languages.python.stub_forms import last_name
+from verdigris.languages.python.stub_origins import MARK
+from verdigris.languages.python.stubs import bound_names
+from verdigris.languages.python.syntax import parse
+from verdigris.languages.stubs import Argument, Call, Kind, Wanted, merged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from verdigris.languages.stubs import Parameter, Signature
+
+
+_RAISING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress"})
+_NAMES = {str: "text", int: "number", float: "number", bool: "flag", bytes: "data"}
+_OPERANDS = (
+    ast.Compare,
+    ast.Assert,
+    ast.Subscript,
+    ast.BinOp,
+    ast.BoolOp,
+    ast.UnaryOp,
+    ast.JoinedStr,
+    ast.Attribute,
+)
+
+
+@value
+class _Bound:
+    """What the names of a text stand for."""
+
+    taken: Mapping[str, tuple[str, str]]
+    """By `from module import name`."""
+    modules: Mapping[str, str]
+    """By `import module`, as it is written in the text."""
+    made: Mapping[str, tuple[str, str]]
+    """Variables, by the class that they were made of."""
+
+    def origin(self, node: ast.expr) -> tuple[str, str] | None:
+        """The module and the name in it that an expression is."""
+        match node:
+            case ast.Name(id=name):
+                return self.taken.get(name)
+            case ast.Attribute(value=owner, attr=attr):
+                module = self.modules.get(ast.unparse(owner))
+                return None if module is None else (module, attr)
+            case _:
+                return None
+
+    def instance(self, node: ast.expr) -> tuple[str, str] | None:
+        """The class that an expression is an object of."""
+        match node:
+            case ast.Name(id=name):
+                return self.made.get(name)
+            case ast.Call(func=func):
+                found = self.origin(func)
+                return found if found is not None and _is_type_name(found[1]) else None
+            case _:
+                return None
+
+
+def asked(text: str, is_module: Callable[[str], bool]) -> tuple[Wanted, ...]:
+    """Of every module that it imports by a full name; `is_module`: whether there is one of that name."""
+    tree = parse(text)
+    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    bound = _bound(tree, parents, is_module)
+    return merged(_all_asked(tree, bound, parents))
+
+
+def declared(text: str) -> frozenset[str] | None:
+    """The names that a module binds; None where that cannot be told without running it."""
+    try:
+        tree = parse(text)
+    except SyntaxError:
+        return None
+    names = frozenset(bound_names(tree))
+    return None if names & {"*", "__getattr__"} else names
+
+
+def _bound(tree: ast.Module, parents: Mapping[ast.AST, ast.AST], is_module: Callable[[str], bool]) -> _Bound:
+    taken: dict[str, tuple[str, str]] = {}
+    modules: dict[str, str] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=aliases):
+                modules |= {alias.asname or alias.name: alias.name for alias in aliases}
+            case ast.ImportFrom(module=str(module), level=0, names=aliases):
+                taken |= {alias.asname or alias.name: (module, alias.name) for alias in aliases}
+    for name, (module, original) in list(taken.items()):
+        inner = f"{module}.{original}"
+        if is_module(inner) or (original.islower() and _only_holds(name, tree, parents)):
+            del taken[name]
+            modules[name] = inner
+    bound = _Bound(taken, modules, {})
+    return _Bound(taken, modules, dict(_made(tree, bound)))
+
+
+def _only_holds(name: str, tree: ast.Module, parents: Mapping[ast.AST, ast.AST]) -> bool:
+    """Whether a name is used for what is called in it and nothing else, as a module is."""
+    uses = [parents[node] for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
+    inside = [isinstance(use, ast.Attribute) and _is_called(use, parents) for use in uses]
+    return bool(uses) and all(inside)
+
+
+def _is_called(node: ast.expr, parents: Mapping[ast.AST, ast.AST]) -> bool:
+    parent = parents.get(node)
+    return isinstance(parent, ast.Call) and parent.func is node
+
+
+def _made(tree: ast.Module, bound: _Bound) -> Iterator[tuple[str, tuple[str, str]]]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                found = bound.instance(value)
+            case ast.withitem(context_expr=value, optional_vars=ast.Name(id=name)):
+                found = bound.instance(value)
+            case _:
+                continue
+        if found is not None:
+            yield name, found
+
+
+def _all_asked(tree: ast.Module, bound: _Bound, parents: Mapping[ast.AST, ast.AST]) -> Iterator[Wanted]:
+    for module, name in bound.taken.values():
+        if name != "*":
+            yield Wanted(module, name, _named_kind(name))
+    for module in bound.modules.values():
+        yield Wanted(module, "", "value")
+    expressions = (node for node in ast.walk(tree) if isinstance(node, ast.expr))
+    for node in sorted(expressions, key=lambda node: (node.lineno, node.col_offset)):
+        if (found := bound.origin(node)) is not None:
+            kind = _kind(node, found[1], parents)
+            yield Wanted(*found, kind, _calls(node, parents))
+        if isinstance(node, ast.Attribute):
+            yield from _members(node, bound, parents)
+
+
+def _members(node: ast.Attribute, bound: _Bound, parents: Mapping[ast.AST, ast.AST]) -> Iterator[Wanted]:
+    """Of a class: what is asked of it, or of an object of it."""
+    of_type = bound.origin(node.value)
+    owner = of_type or bound.instance(node.value)
+    if owner is None or not _is_type_name(owner[1]) or (node.attr.startswith("__")):
+        return
+    calls = _calls(node, parents)
+    kind: Kind = "function" if calls else "value"
+    member = Wanted(owner[0], node.attr, kind, calls, of_type=of_type is not None)
+    yield Wanted(*owner, "class", members=(member,))
+
+
+def _calls(node: ast.expr, parents: Mapping[ast.AST, ast.AST]) -> tuple[Call, ...]:
+    call = parents.get(node)
+    if not isinstance(call, ast.Call) or call.func is not node:
+        return ()
+    places = [Argument(_parameter(one)) for one in call.args if not isinstance(one, ast.Starred)]
+    named = [Argument(one.arg, keyword=True) for one in call.keywords if one.arg is not None]
+    return (
+        Call(
+            arguments=(*places, *named),
+            spread=any(isinstance(one, ast.Starred) for one in call.args),
+            options=any(one.arg is None for one in call.keywords),
+            awaited=isinstance(parents.get(call), ast.Await),
+        ),
+    )
+
+
+def _parameter(node: ast.expr) -> str:
+    """A name for a parameter that is given this."""
+    match node:
+        case ast.Constant(value=value):
+            return _NAMES.get(type(value), "value")
+        case ast.UnaryOp(operand=operand):
+            return _parameter(operand)
+        case ast.List() | ast.Tuple() | ast.Set() | ast.ListComp():
+            return "items"
+        case ast.JoinedStr():
+            return "text"
+        case ast.Call(func=func) if last_name(func):
+            return _snake(last_name(func))
+        case ast.Name() | ast.Attribute():
+            return _snake(last_name(node))
+        case _:
+            return "value"
+
+
+def _snake(name: str) -> str:
+    spaced = "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
+    found = name.lower() if name.isupper() else spaced.strip("_")
+    return found if found.isidentifier() and not keyword.iskeyword(found) and found != "self" else "value"
+
+
+def _named_kind(name: str) -> Kind:
+    if name.endswith(("Error", "Exception", "Warning")):
+        return "error"
+    if _is_type_name(name):
+        return "class"
+    return "value"
+
+
+def _is_type_name(name: str) -> bool:
+    bare = name.lstrip("_")
+    return bare[:1].isupper() and not (len(bare) > 1 and bare.isupper())
+
+
+def _kind(node: ast.expr, name: str, parents: Mapping[ast.AST, ast.AST]) -> Kind:
+    parent = parents.get(node)
+    parent = parents.get(parent) if isinstance(parent, ast.Tuple) else parent
+    match parent:
+        case ast.ExceptHandler():
+            return "error"
+        case ast.Call(func=func, args=[first, *_]) if first is node and last_name(func) in _RAISING:
+            return "error"
+        case ast.ClassDef() | ast.arg() | ast.AnnAssign():
+            return "class"
+        case ast.Call(func=func, args=[_, second, *_]) if second is node and last_name(func) == "isinstance":
+            return "class"
+    named = _named_kind(name)
+    if named != "value" or (parent is not None and _is_value(node, name, parent)):
+        return named
+    return "function"
+
+
+def _is_value(node: ast.expr, name: str, parent: ast.AST) -> bool:
+    """Whether it is compared or reckoned with, not called or handed on."""
+    if isinstance(parent, ast.Call) and parent.func is node:
+        return False
+    return name.isupper() or isinstance(parent, _OPERANDS)
+
+
+_RAISE = f'raise NotImplementedError("{MARK}")'
+_RETURN = f"return None  # {MARK}"
+
+
+def python_stub(wanted: Wanted, *, raises: bool = True) -> str:
+    """`raises`: False where only a failed assertion is a red, so that the body has to return."""
+    match wanted.kind:
+        case "function":
+            return "".join(_function(wanted.name, wanted.signature, "", _body(raises=raises)))
+        case "error":
+            return f'class {wanted.name}(Exception):\n    """{MARK}"""\n'
+        case "class":
+            return "".join(_class(wanted, raises=raises))
+        case _:
+            return f"{wanted.name} = None  # {MARK}\n"
+
+
+def extended(before: str, stubs: Iterable[str]) -> str:
+    """A module with the stubs behind what it holds, with its line ends."""
+    end = "\r\n" if "\r\n" in before else "\n"
+    kept = before.rstrip("\r\n")
+    blocks = [*([f"{kept}{end}"] if kept else []), *(stub.replace("\n", end) for stub in stubs)]
+    return (end * 2).join(blocks)
+
+
+def _body(*, raises: bool) -> str:
+    return _RAISE if raises else _RETURN
+
+
+def _class(wanted: Wanted, *, raises: bool) -> Iterator[str]:
+    yield f'class {wanted.name}:\n    """{MARK}"""\n'
+    called = {member.name for member in wanted.members if member.kind == "function"}
+    values = [member for member in wanted.members if member.kind == "value" and member.name not in called]
+    if values:
+        yield "\n"
+    for number, member in enumerate(values, 1):
+        yield f"    {member.name} = {number if member.name.isupper() else None}\n"
+    if wanted.calls and (wanted.signature.parameters or wanted.signature.spread or wanted.signature.options):
+        yield "\n"
+        yield from _function("__init__", wanted.signature, "self", "pass", "    ")
+    for member in wanted.members:
+        if member.kind != "function":
+            continue
+        yield "\n"
+        if member.of_type:
+            yield "    @classmethod\n"
+        first = "cls" if member.of_type else "self"
+        yield from _function(member.name, member.signature, first, _body(raises=raises), "    ")
+
+
+def _function(name: str, found: Signature, first: str, body: str, indent: str = "") -> Iterator[str]:
+    words = [first] if first else []
+    words += [_spell_parameter(one) for one in found.parameters if one.name not in {"self", "cls"}]
+    words += ["*args"] * found.spread + ["**options"] * found.options
+    start = "async def" if found.awaited else "def"
+    yield f"{indent}{start} {name}({', '.join(words)}):\n{indent}    {body}\n"
+
+
+def _spell_parameter(one: Parameter) -> str:
+    return f"{one.name}=None" if one.optional else one.name
+
+
+def stub_of_edit(before: bytes, after: bytes) -> str:
+    """The first function that an edit adds, as a stub on one line; empty where there is none."""
+    try:
+        old, new = (parse(data.decode("utf-8", "surrogateescape")) for data in (before, after))
+    except SyntaxError:
+        return ""
+    known = {getattr(node, "name", "") for node in old.body}
+    for node in new.body:
+        if isinstance(node, ast.FunctionDef) and node.name not in known and not node.decorator_list:
+            returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+            return f"def {node.name}({ast.unparse(node.args)}){returns}: {_RAISE}"
+    return ""

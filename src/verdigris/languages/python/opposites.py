@@ -1,0 +1,301 @@
+"""Where an expected value that an assertion only names is written: parameters, tables, constants."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.languages.python.stub_forms import Function, last_name
+from verdigris.languages.python.values import DRAWS, others
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdigris.languages.python.syntax import Edit
+    from verdigris.languages.python.test_code import Code, Standing
+    from verdigris.languages.python.values import Draw
+
+
+def cells(name: str, function: Function, code: Code) -> tuple[ast.expr, ...]:
+    """All that the name may stand for; nothing where it is used for more than this one comparison."""
+    if _count(name, function, ast.Load) != 1:
+        return ()
+    if name in _parameters(function):
+        return _parametrized(name, function, code)
+    match _bindings(name, function):
+        case []:
+            constant = code.constants.get(name)
+            return () if constant is None or code.loads[name] != 1 else (constant,)
+        case [ast.Assign(targets=[ast.Name()], value=value)] | [
+            ast.AnnAssign(target=ast.Name(), value=ast.expr() as value)
+        ]:
+            return (value,)
+        case [ast.For(target=ast.Name(), iter=table)]:
+            return _column(_rows(table, code), None)
+        case [ast.For(target=ast.Tuple(elts=targets), iter=table)]:
+            place = next((i for i, t in enumerate(targets) if isinstance(t, ast.Name) and t.id == name), None)
+            return () if place is None else _column(_rows(table, code), place)
+        case _:
+            return ()
+
+
+def _parametrized(name: str, function: Function, code: Code) -> tuple[ast.expr, ...]:
+    for decorator in function.decorator_list:
+        match decorator:
+            case ast.Call(func=func, args=[names, table], keywords=more) if last_name(func) == "parametrize":
+                known = _names(names)
+                if name in known and not any(keyword.arg == "indirect" for keyword in more):
+                    single = len(known) == 1 and not isinstance(names, ast.List | ast.Tuple)
+                    return _column(_rows(table, code), None if single else known.index(name))
+    return ()
+
+
+def _names(node: ast.expr) -> list[str]:
+    match node:
+        case ast.Constant(value=str(text)):
+            return [name.strip() for name in text.split(",") if name.strip()]
+        case ast.List(elts=parts) | ast.Tuple(elts=parts):
+            return [str(part.value) for part in parts if isinstance(part, ast.Constant)]
+        case _:
+            return []
+
+
+def _rows(table: ast.expr, code: Code) -> list[ast.expr] | None:
+    match table:
+        case ast.List(elts=rows) | ast.Tuple(elts=rows):
+            return rows
+        case ast.Name(id=name) if name in code.constants and code.loads[name] == 1:
+            return _rows(code.constants[name], code)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="items"), args=[]) if (
+            code.loads[name] == 1
+        ):
+            match code.constants.get(name):
+                case ast.Dict(keys=keys, values=values) if all(keys):
+                    return [ast.Tuple([*filter(None, pair)]) for pair in zip(keys, values, strict=True)]
+    return None
+
+
+def _column(rows: list[ast.expr] | None, place: int | None) -> tuple[ast.expr, ...]:
+    """One cell of each row, all or none."""
+    found = [_cell(row, place) for row in rows or ()]
+    kept = [cell for cell in found if cell is not None]
+    return tuple(kept) if len(kept) == len(found) else ()
+
+
+def _cell(row: ast.expr, place: int | None) -> ast.expr | None:
+    match row:
+        case ast.Call(func=func, args=parts) if last_name(func) == "param":
+            place = place or 0
+        case ast.Tuple(elts=parts) | ast.List(elts=parts) if place is not None:
+            pass
+        case ast.Starred():
+            return None
+        case _:
+            return row if place is None else None
+    if place >= len(parts) or any(isinstance(part, ast.Starred) for part in parts):
+        return None
+    return parts[place]
+
+
+def _parameters(function: Function) -> set[str]:
+    spec = function.args
+    return {arg.arg for arg in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
+
+
+def _bindings(name: str, function: Function) -> list[ast.AST]:
+    """The statements that give the name its value; more than one where it is bound in another way too."""
+    bound = [node for node in ast.walk(function) if isinstance(node, ast.stmt) and name in _targets(node)]
+    return [*bound, function] if _count(name, function, ast.Store) != len(bound) else [*bound]
+
+
+def _targets(node: ast.stmt) -> Iterator[str]:
+    heads = [*getattr(node, "targets", ()), *filter(None, [getattr(node, "target", None)])]
+    return (
+        part.id
+        for head in heads
+        for part in ast.walk(head)
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    )
+
+
+def _count(name: str, function: Function, context: type[ast.expr_context]) -> int:
+    names = (node for node in ast.walk(function) if isinstance(node, ast.Name))
+    return sum(node.id == name and isinstance(node.ctx, context) for node in names)
+
+
+_WILD = frozenset({"ANY", "Any", "IsAnything"})
+"""A test's own operands that are equal to everything."""
+_CONTRARY: dict[type[ast.cmpop], str] = {
+    ast.Eq: "!=",
+    ast.NotEq: "==",
+    ast.Lt: ">=",
+    ast.LtE: ">",
+    ast.Gt: "<=",
+    ast.GtE: "<",
+    ast.Is: "is not",
+    ast.IsNot: "is",
+    ast.In: "not in",
+    ast.NotIn: "in",
+}
+_SHOWN = 60
+_TWO = 2
+
+
+@value
+class Change:
+    what: str
+    edits: tuple[Edit, ...]
+    guarded: bool = False
+    """Whether honest code may pass it although the assertion is reached."""
+
+
+@value
+class Choice:
+    """Changes of one part of an assertion, of which each shows by itself whether that part is live."""
+
+    options: tuple[Change, ...]
+    joint: bool = False
+    """Honest code may pass one of them by chance, and never all of them."""
+
+
+def opposites(at: Standing, test: ast.expr, draw: Draw) -> Iterator[Choice]:
+    """Of an expression that is asserted to be true."""
+    match test:
+        case ast.BoolOp(op=ast.And(), values=parts):
+            for part in parts:
+                yield from opposites(at, part, draw)
+        case ast.Compare(left=left, ops=ops, comparators=others_):
+            sides = [left, *others_]
+            pairs = zip(sides, ops, others_, strict=False)
+            equal = (side for a, op, b in pairs if _equates(op, a, b) for side in (b, a))
+            literal = next((choice for side in equal if (choice := other_literal(at, side, draw))), None)
+            yield literal or _compared(at, test, draw) or negated(at, test)
+        case _:
+            yield negated(at, test)
+
+
+def negated(at: Standing, test: ast.expr) -> Choice:
+    source = at.code.source
+    text = source.segment(test)
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            new = f"({source.segment(operand)})"
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            new = f"({source.segment(left)}) {_CONTRARY[type(op)]} ({source.segment(right)})"
+        case _:
+            new = f"not ({text})"
+    edit = source.replaced(test, f"({new})" if "\n" in text else new)
+    return Choice((Change(f"{shown(text)} → its opposite", (edit,)),))
+
+
+def other_literal(at: Standing, side: ast.expr, draw: Draw, slack: float = 0) -> Choice | None:
+    """Another literal on this side of an equality, wherever it is written; None where there is none."""
+    source = at.code.source
+    edits = others(side, source, draw, slack, _equals_besides(at, side))
+    if edits:
+        return Choice(tuple(Change(f"{shown(source.segment(side))} → {shown(e.new)}", (e,)) for e in edits))
+    if not isinstance(side, ast.Name):
+        return None
+    found = cells(side.id, at.function, at.code)
+    drawn = [others(cell, source, draw, slack) for cell in found]
+    if not any(drawn):
+        return None
+    options = []
+    for number in range(min(DRAWS, max(map(len, drawn)))):
+        # A cell with nothing else to be is at least not what it was.
+        new = (
+            edits[number % len(edits)] if edits else source.replaced(cell, f"({source.segment(cell)}, 0)")
+            for edits, cell in zip(drawn, found, strict=True)
+        )
+        options.append(Change(f"every value of {side.id} → another", tuple(new)))
+    return Choice(tuple(options))
+
+
+def two_values(at: Standing, left: ast.expr, right: ast.expr, draw: Draw) -> Choice | None:
+    """Where no literal is written: two values that nothing equals both, in the place of one side."""
+    source = at.code.source
+    known = [repr(value) for value in draw.anything()]
+    pair = [*known, "0", "'a'"][:_TWO] if known[:1] != ["0"] else [*known, "'a'"][:_TWO]
+    side = next((side for side in (right, left) if _name(side) not in _WILD and _is_plain(side)), None)
+    asked = left if side is right else right
+    if side is None or _name(asked) in _WILD:
+        return None
+    edits = [source.replaced(side, text) for text in pair]
+    text = shown(source.segment(side))
+    return Choice(tuple(Change(f"{text} → {shown(edit.new)}", (edit,)) for edit in edits), joint=True)
+
+
+def expectations(at: Standing) -> Iterator[ast.expr]:
+    """Both sides of the equalities that an assertion asks, as far as they are written here."""
+    for node in ast.walk(at.node):
+        match node:
+            case ast.Compare(left=left, ops=ops, comparators=rest) if isinstance(ops[0], ast.Eq | ast.Is):
+                sides = [left, *rest]
+            case ast.Call(func=func, args=[first, second, *_]) if last_name(func).startswith("assert"):
+                sides = [first, second]
+            case _:
+                continue
+        for side in sides:
+            if isinstance(side, ast.Name):
+                yield from cells(side.id, at.function, at.code)
+            elif not isinstance(side, ast.Call | ast.Await):
+                yield side
+
+
+def shown(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
+
+
+def _compared(at: Standing, test: ast.Compare, draw: Draw) -> Choice | None:
+    if len(test.ops) != 1:
+        return None
+    left, right = test.left, test.comparators[0]
+    match test.ops[0]:
+        case ast.Eq():
+            return two_values(at, left, right, draw)
+        case ast.In():
+            return other_items(at, right, draw)
+        case _:
+            return None
+
+
+def other_items(at: Standing, container: ast.expr, draw: Draw) -> Choice | None:
+    """A written collection with none of the items that it had; what else a container holds is its own."""
+    source = at.code.source
+    match container:
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) if parts:
+            known = {source.segment(part) for part in parts}
+            drawn = [
+                next((e for e in others(part, source, draw) if e.new not in known), None) for part in parts
+            ]
+            edits = tuple(edit for edit in drawn if edit is not None)
+            if len(edits) < len(parts):
+                return None
+            return Choice((Change(f"{shown(source.segment(container))} → other items", edits),))
+        case _:
+            return None
+
+
+def _equals_besides(at: Standing, side: ast.expr) -> list[object]:
+    """What else is expected in the same test: one object may rightly be equal to several spellings."""
+    asked = (node for node in ast.walk(at.function) if isinstance(node, ast.Compare))
+    sides = (other for node in asked for other in (node.left, *node.comparators) if other is not side)
+    return [other.value for other in sides if isinstance(other, ast.Constant)]
+
+
+def _equates(op: ast.cmpop, left: ast.expr, right: ast.expr) -> bool:
+    if isinstance(op, ast.Is):
+        return any(isinstance(side, ast.Constant) and side.value in {True, False} for side in (left, right))
+    return isinstance(op, ast.Eq)
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Nothing in it happens or is named that the test needs afterwards."""
+    parts = ast.walk(node)
+    return not any(isinstance(part, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom) for part in parts)
+
+
+def _name(node: ast.expr) -> str:
+    return last_name(node.func if isinstance(node, ast.Call) else node)

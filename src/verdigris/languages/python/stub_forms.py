@@ -1,0 +1,302 @@
+"""What a declaration may look like to do no work: plain annotations, constant values, empty bodies."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from verdigris.languages.python.stub_origins import MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from verdigris.languages.python.stub_origins import Origins
+
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+_FACTORIES = frozenset(
+    f"builtins.{name}"
+    for name in ("list", "dict", "set", "tuple", "frozenset", "str", "int", "float", "bytes")
+)
+_TYPE_MAKERS = frozenset(
+    f"{module}.{name}"
+    for module in ("typing", "typing_extensions")
+    for name in ("TypeVar", "ParamSpec", "TypeVarTuple", "NewType")
+)
+_FIELDS = frozenset({"dataclasses.field", "attrs.field", "attr.ib", "attr.field", "pydantic.Field"})
+
+
+def constant(node: ast.expr | None, *, mutable: bool = True) -> bool:
+    match node:
+        case ast.Constant() | ast.Name(id="NotImplemented") | ast.UnaryOp(operand=ast.Constant()):
+            return True
+        case ast.Tuple(elts=parts):
+            return all(constant(part, mutable=mutable) for part in parts)
+        case ast.List(elts=parts) | ast.Set(elts=parts):
+            return mutable and all(map(constant, parts))
+        case ast.Dict(keys=keys, values=values):
+            return mutable and all(map(constant, [*keys, *values]))
+        case _:
+            return False
+
+
+def plain(node: ast.expr | None) -> bool:
+    """An annotation or base class: names, attributes, subscripts, unions; nothing is called."""
+    match node:
+        case None | ast.Constant() | ast.Name() | ast.UnaryOp(operand=ast.Constant()):
+            return True
+        case ast.Attribute(value=value) | ast.Starred(value=value):
+            return plain(value)
+        case ast.Subscript(value=value, slice=index):
+            return plain(value) and plain(index)
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return plain(left) and plain(right)
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            return all(map(plain, parts))
+        case _:
+            return False
+
+
+def last_name(node: ast.expr) -> str:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case _:
+            return ""
+
+
+def is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def is_type_checking(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and last_name(node.test) == "TYPE_CHECKING"
+
+
+def exported(node: ast.stmt) -> frozenset[str] | None:
+    """The names of a literal `__all__ = [...]`."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=parts) | ast.Tuple(elts=parts)):
+            names = [
+                part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)
+            ]
+            return frozenset(names) if len(names) == len(parts) else None
+        case _:
+            return None
+
+
+def makes_type(node: ast.stmt, origins: Origins) -> bool:
+    """`T = TypeVar("T")` and its like, or a `type` statement."""
+    match node:
+        case ast.Assign(targets=[ast.Name()], value=ast.Call(func=func, args=args, keywords=keywords)):
+            values = [*args, *(keyword.value for keyword in keywords)]
+            return origins.origin(func) in _TYPE_MAKERS and plain(func) and all(map(plain, values))
+        case _:
+            return type(node).__name__ == "TypeAlias"
+
+
+def field_fault(node: ast.AnnAssign, origins: Origins) -> str | None:
+    if not isinstance(node.target, ast.Name):
+        return "the statement does work"
+    if not plain(node.annotation):
+        return "the annotation is not plain"
+    alias = last_name(node.annotation) == "TypeAlias" and plain(node.value)
+    if node.value is None or alias or constant(node.value) or _is_field(node.value, origins):
+        return None
+    return "the value is not a constant"
+
+
+def _is_field(node: ast.expr, origins: Origins) -> bool:
+    match node:
+        case ast.Call(func=func, args=[], keywords=keywords) if origins.origin(func) in _FIELDS:
+            return all(
+                origins.origin(k.value) in _FACTORIES if k.arg == "default_factory" else constant(k.value)
+                for k in keywords
+            )
+        case _:
+            return False
+
+
+def function_fault(node: Function, origins: Origins) -> str | None:
+    """Why a new function is more than a signature, or None."""
+    spec = node.args
+    parameters = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, *filter(None, (spec.vararg, spec.kwarg))]
+    defaults = [*spec.defaults, *filter(None, spec.kw_defaults)]
+    if not all(constant(default, mutable=False) for default in defaults):
+        return "a default is not a constant"
+    if not all(map(plain, [node.returns, *(parameter.annotation for parameter in parameters)])):
+        return "an annotation is not plain"
+    if not all(_harmless(decorator, node.name, origins) for decorator in node.decorator_list):
+        return "the decorator does work"
+    if not all(map(_is_empty, node.body)):
+        return "the body does more than raise, pass or return a constant"
+    return _type_parameter_fault(node)
+
+
+def class_header_fault(node: ast.ClassDef, origins: Origins) -> str | None:
+    if not all(map(plain, [*node.bases, *(keyword.value for keyword in node.keywords)])):
+        return "a base class is not plain"
+    if not all(_harmless(decorator, node.name, origins) for decorator in node.decorator_list):
+        return "the decorator does work"
+    return _type_parameter_fault(node)
+
+
+def _type_parameter_fault(node: ast.AST) -> str | None:
+    bounds = [
+        b
+        for p in getattr(node, "type_params", ())
+        for b in ast.iter_child_nodes(p)
+        if isinstance(b, ast.expr)
+    ]
+    return None if all(map(plain, bounds)) else "a type parameter is not plain"
+
+
+def _harmless(decorator: ast.expr, name: str, origins: Origins) -> bool:
+    match decorator:
+        case ast.Attribute(value=ast.Name(id=owner), attr="setter" | "getter" | "deleter"):
+            return owner == name
+        case ast.Call(func=func, args=args, keywords=keywords):
+            # A text could name what is to be loaded.
+            given = [*args, *(keyword.value for keyword in keywords)]
+            return origins.wraps_only(func) and all(constant(one) and not _has_text(one) for one in given)
+        case _:
+            return origins.wraps_only(decorator)
+
+
+def _has_text(node: ast.expr) -> bool:
+    return any(isinstance(one, ast.Constant) and isinstance(one.value, str) for one in ast.walk(node))
+
+
+def _is_empty(node: ast.stmt) -> bool:
+    match node:
+        case ast.Pass() | ast.Expr(value=ast.Constant()) | ast.Return(value=None):
+            return True
+        case ast.Return(value=value):
+            return constant(value)
+        case ast.Raise(exc=exception, cause=None | ast.Constant(value=None)):
+            return _is_exception(exception)
+        case _:
+            return False
+
+
+def _is_exception(node: ast.expr | None) -> bool:
+    match node:
+        case ast.Call(func=func, args=args, keywords=keywords):
+            return _is_exception(func) and all(
+                map(constant, [*args, *(keyword.value for keyword in keywords)])
+            )
+        case ast.Name() | ast.Attribute():
+            # A call of a lower-case name would run a function, whatever it returns.
+            return plain(node) and last_name(node).lstrip("_")[:1].isupper()
+        case _:
+            return False
+
+
+_WIDTH = 40
+
+
+def describe(node: ast.stmt) -> str:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return f"`{name}`"
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return f"`{name}`"
+        case _:
+            line = ast.unparse(node).splitlines()[0]
+            return f"`{line if len(line) <= _WIDTH else line[: _WIDTH - 1] + '…'}`"
+
+
+def grows(old: ast.stmt, new: ast.stmt) -> bool:
+    """Whether a new statement is an old one's successor, to be compared in detail."""
+    match old, new:
+        case ast.FunctionDef() | ast.AsyncFunctionDef(), ast.FunctionDef() | ast.AsyncFunctionDef():
+            return (
+                type(old) is type(new)
+                and old.name == new.name
+                and _same(old.decorator_list, new.decorator_list)
+            )
+        case ast.ClassDef(), ast.ClassDef():
+            headers = ((n.bases, n.keywords, n.decorator_list, _type_params(n)) for n in (old, new))
+            return old.name == new.name and all(map(_same, *headers))
+        case ast.Import(), ast.Import():
+            return _aliases(old) <= _aliases(new)
+        case ast.ImportFrom(), ast.ImportFrom():
+            return (old.module, old.level) == (new.module, new.level)
+        case ast.If(), ast.If():
+            return is_type_checking(old) and is_type_checking(new) and _same(old.orelse, new.orelse)
+        case _:
+            return exported(old) is not None and exported(new) is not None
+
+
+def grown(old: ast.stmt, new: ast.stmt, *, marked: bool) -> tuple[str | None, tuple[str, ...]]:
+    """What is wrong with a successor, and the names it adds to the scope."""
+    match old, new:
+        case ast.FunctionDef() | ast.AsyncFunctionDef(), ast.FunctionDef() | ast.AsyncFunctionDef():
+            return _signature_fault(old, new, marked=marked), ()
+        case ast.Import() | ast.ImportFrom(), ast.Import() | ast.ImportFrom():
+            gone = sorted(name for name, _ in _aliases(old) - _aliases(new))
+            added = tuple(asname or name for name, asname in sorted(_aliases(new) - _aliases(old), key=str))
+            if "*" in added:
+                return "`import *` hides what it brings", ()
+            return (f"`{gone[0]}` is imported no more" if gone else None), added
+        case _:
+            lost = sorted((exported(old) or frozenset()) - (exported(new) or frozenset()))
+            return (f"`{lost[0]}` is gone from `__all__`" if lost else None), ()
+
+
+def _signature_fault(old: Function, new: Function, *, marked: bool) -> str | None:
+    name = f"`{new.name}`"
+    if not _same(old.body, new.body):
+        return f"the body of {name} was changed; existing code stays as it is until a red test is claimed"
+    if not marked:
+        return f"the signature of {name} was changed, and it is not marked {MARK}"
+    more = _more_parameters(old.args, new.args) if _same(_type_params(old), _type_params(new)) else None
+    same_result = _same([old.returns], [new.returns]) or (old.returns is None and plain(new.returns))
+    if more is None or not same_result:
+        return f"the parameters of {name} may only be added to, at the end"
+    used = {node.id for statement in new.body for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    for parameter, default in more:
+        if parameter.arg in used:
+            return f"a parameter `{parameter.arg}` would hide what the body of {name} uses"
+        if default is None or not constant(default, mutable=False) or not plain(parameter.annotation):
+            return f"the new parameter `{parameter.arg}` of {name} needs a default that is a constant"
+    return None
+
+
+def _more_parameters(old: ast.arguments, new: ast.arguments) -> list[tuple[ast.arg, ast.expr | None]] | None:
+    """The added parameters with their defaults; None when the old ones are not all there as they were."""
+    count = len(old.args)
+    kept = _same(old.posonlyargs, new.posonlyargs) and _same(old.args, new.args[:count])
+    extra = new.args[count:]
+    if not kept or not _same([old.vararg, old.kwarg], [new.vararg, new.kwarg]) or (extra and old.vararg):
+        return None
+    if not _same(old.defaults, new.defaults[: len(old.defaults)]):
+        return None
+    defaults = new.defaults[len(old.defaults) :]
+    if len(defaults) != len(extra):
+        return None
+    known = {
+        ast.dump(parameter): default
+        for parameter, default in zip(old.kwonlyargs, old.kw_defaults, strict=True)
+    }
+    named = list(zip(new.kwonlyargs, new.kw_defaults, strict=True))
+    unchanged = [(p, d) for p, d in named if ast.dump(p) in known and _same([known[ast.dump(p)]], [d])]
+    if len(unchanged) != len(known):
+        return None
+    return [*zip(extra, defaults, strict=True), *(pair for pair in named if pair not in unchanged)]
+
+
+def _type_params(node: ast.stmt) -> list[ast.AST]:
+    return getattr(node, "type_params", [])
+
+
+def _aliases(node: ast.Import | ast.ImportFrom) -> frozenset[tuple[str, str | None]]:
+    return frozenset((alias.name, alias.asname) for alias in node.names)
+
+
+def _same(old: Iterable[ast.AST | None], new: Iterable[ast.AST | None]) -> bool:
+    def dumps(nodes: Iterable[ast.AST | None]) -> list[str | None]:
+        return [None if node is None else ast.dump(node) for node in nodes]
+
+    return dumps(old) == dumps(new)

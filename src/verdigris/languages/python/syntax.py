@@ -1,0 +1,280 @@
+"""`parse`: a Python text as a tree, with every way in which it may be none told by SyntaxError."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+import warnings
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+
+def parse(text: str) -> ast.Module:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise SyntaxError(str(error)) from None
+
+
+_CODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]*)")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_PLAIN = re.compile(r"(?i)utf-?8(-sig)?|(us-)?ascii|latin-?1|iso-?8859-\d+|(cp|windows-)125\d")
+"""Encodings in which a comment is a comment. In others, such as UTF-7, it may hold the end of its line."""
+_EXAMPLE = ">>>"
+"""What a docstring holds that is a test."""
+
+
+def same_python_tree(before: str, after: str) -> bool:
+    """False where either text does not parse: then nothing is known about the edit."""
+    if foreign_encoding(after) is not None or _encodings(before) != _encodings(after):
+        return False
+    old, new = _outline(before), _outline(after)
+    return old is not None and old == new
+
+
+def foreign_encoding(text: str) -> str | None:
+    """The encoding that a comment declares, where text read as UTF-8 does not show what Python reads."""
+    return next((name for name in _encodings(text) if not _PLAIN.fullmatch(name)), None)
+
+
+def _encodings(text: str) -> list[str]:
+    """As the first two lines declare them; Python ends a line at fewer signs than `splitlines` does."""
+    found = map(_CODING.match, _LINE_END.split(text.removeprefix("\ufeff"), maxsplit=2)[:2])
+    return [match[1] for match in found if match]
+
+
+def _outline(text: str) -> str | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            module = ast.parse(text.removeprefix("\ufeff"))
+        return ast.dump(_drop_layout(module))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _drop_layout(module: ast.Module) -> ast.Module:
+    """Without docstrings, and without the `u` before a string, which formatters take away."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.Constant):
+            node.kind = None
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = _without_docstring(node.body)
+    return module
+
+
+def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
+    """A body that was a docstring alone is as good as `pass`."""
+    match body:
+        case [ast.Expr(value=ast.Constant(value=str() as text)), *rest] if _EXAMPLE not in text:
+            return rest or [ast.Pass()]
+        case _:
+            return body
+
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_BLOCKS = (ast.With, ast.AsyncWith)
+
+
+@value
+class Edit:
+    start: int
+    end: int
+    new: str
+
+
+class Source:
+    """Raise SyntaxError when the text is no Python."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._shift = len(text) - len(text.removeprefix("\ufeff"))
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.tree = ast.parse(text[self._shift :])
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise SyntaxError(str(error)) from None
+        self._lines = [(m.start(), m.group()) for m in _LINE.finditer(text, self._shift)]
+
+    def segment(self, node: ast.expr | ast.stmt) -> str:
+        start, end = self._span(node)
+        return self.text[start:end]
+
+    def replaced(self, node: ast.expr | ast.stmt, new: str) -> Edit:
+        return Edit(*self._span(node), new)
+
+    def before(self, node: ast.stmt, new: str) -> Edit:
+        """One more statement ahead of this one, in the same block."""
+        start = self._at(*_beginning(node))
+        if hasattr(node, "body") or hasattr(node, "cases"):
+            return Edit(start, start, f"{new}\n{self._indent(node)}")
+        return Edit(start, start, f"{new}; ")
+
+    def after(self, node: ast.stmt, new: str) -> Edit:
+        """One more statement behind this one, under the same conditions."""
+        _, end = self._span(node)
+        if not isinstance(node, _BLOCKS):
+            return Edit(end, end, f"; {new}")
+        start, line = self._lines[(node.end_lineno or node.lineno) - 1]
+        end = start + len(line)
+        newline = "" if line.endswith(("\n", "\r")) else "\n"
+        return Edit(end, end, f"{newline}{self._indent(node)}{new}\n")
+
+    def apply(self, edits: Iterable[Edit]) -> str:
+        parts, done = [], 0
+        for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+            parts += [self.text[done : edit.start], edit.new]
+            done = edit.end
+        return "".join([*parts, self.text[done:]])
+
+    def lines(self, node: ast.stmt, edits: Iterable[Edit]) -> tuple[int, int]:
+        """First and last line of a statement, with what was put behind a block, once the edits are made."""
+        start, _ = self._span(node)
+        grown = sum(
+            edit.new.count("\n") - self.text.count("\n", edit.start, edit.end)
+            for edit in edits
+            if edit.end <= start
+        )
+        height = (node.end_lineno or node.lineno) - node.lineno + isinstance(node, _BLOCKS)
+        return node.lineno + grown, node.lineno + grown + height
+
+    def _indent(self, node: ast.stmt) -> str:
+        line, column = _beginning(node)
+        start, _ = self._lines[line - 1]
+        return self.text[start : self._at(line, column)]
+
+    def _span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
+        start = self._at(node.lineno, node.col_offset)
+        return start, self._at(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+
+    def _at(self, line: int, column: int) -> int:
+        """Columns count bytes of UTF-8."""
+        start, text = self._lines[line - 1]
+        return start + (column if text.isascii() else len(text.encode()[:column].decode()))
+
+
+def _beginning(node: ast.stmt) -> tuple[int, int]:
+    """Line and column, with its decorators."""
+    decorators = getattr(node, "decorator_list", ())
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)]), node.col_offset
+
+
+class _Nameless(ast.NodeTransformer):
+    """The shape of a statement: names give way, literals and operators stay."""
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.copy_location(ast.Name("_", node.ctx), node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        node.attr = "_"
+        return node
+
+    def visit_keyword(self, node: ast.keyword) -> ast.AST:
+        self.generic_visit(node)
+        node.arg = node.arg and "_"
+        return node
+
+
+@value
+class _Statement:
+    path: str
+    line: int
+    text: str
+    """With its names, without its blocks."""
+    shape: str
+    """Without its names."""
+
+
+def added_lines(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[str, frozenset[int]]:
+    """By path: first lines of executable statements in `after` that have no counterpart in `before`.
+
+    Lines that a diff of the file leaves alone are never new. Of the rest, a statement that stood
+    anywhere before has moved, and one of the same shape was renamed. A file that does not parse counts as
+    new from its first line.
+    """
+    had = {path: _statements(path, text) for path, text in before.items()}
+    has = {path: _statements(path, text) for path, text in after.items()}
+    old = [one for statements in had.values() for one in statements]
+    new = [one for statements in has.values() for one in statements]
+    for path in had.keys() & has.keys():
+        untouched = _untouched(had[path], has[path], _aligned(before[path], after[path]))
+        old = [one for one in old if one not in untouched]
+        new = [one for one in new if one not in untouched.values()]
+    for key in (lambda one: one.text), (lambda one: one.shape):
+        old, new = _unpaired(old, new, key)
+    added: dict[str, set[int]] = {}
+    for one in new:
+        added.setdefault(one.path, set()).add(one.line)
+    return {path: frozenset(lines) for path, lines in added.items()}
+
+
+def _aligned(before: str, after: str) -> dict[int, int]:
+    """Lines of one file that a diff leaves alone, old number to new number."""
+    old, new = before.splitlines(), after.splitlines()
+    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    return {block.a + n + 1: block.b + n + 1 for block in blocks for n in range(block.size)}
+
+
+def _untouched(
+    had: Iterable[_Statement], has: Iterable[_Statement], lines: Mapping[int, int]
+) -> dict[_Statement, _Statement]:
+    """Statements whose line stayed and which say the same, old to new; `lines` as `_aligned` gives them."""
+    found = {(one.line, one.text): one for one in has}
+    pairs = ((one, found.get((lines.get(one.line, 0), one.text))) for one in had)
+    return {one: same for one, same in pairs if same is not None}
+
+
+def _unpaired(
+    old: Iterable[_Statement], new: Iterable[_Statement], key: Callable[[_Statement], str]
+) -> tuple[list[_Statement], list[_Statement]]:
+    """What is left on both sides when each new statement has taken an old one that is alike."""
+    left: dict[str, list[_Statement]] = {}
+    for one in old:
+        left.setdefault(key(one), []).append(one)
+    rest: list[_Statement] = []
+    for one in new:
+        if left.get(key(one)):
+            left[key(one)].pop()
+        else:
+            rest.append(one)
+    return [one for ones in left.values() for one in ones], rest
+
+
+def _statements(path: str, text: str) -> list[_Statement]:
+    """In the order of the text."""
+    try:
+        module = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return [_Statement(path, 1, text, text)]
+    nodes = [node for node in ast.walk(module) if isinstance(node, ast.stmt) and not _inert(node)]
+    nodes.sort(key=lambda node: (node.lineno, node.col_offset))
+    return [_Statement(path, node.lineno, *_texts(node)) for node in nodes]
+
+
+def _inert(node: ast.stmt) -> bool:
+    """Declarations run when the module is imported, docstrings never."""
+    declares = isinstance(
+        node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+    )
+    declares = declares or isinstance(node, (ast.Global, ast.Nonlocal))
+    declares = declares or (isinstance(node, ast.AnnAssign) and node.value is None)
+    return declares or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+
+
+def _texts(node: ast.stmt) -> tuple[str, str]:
+    """A compound statement counts by its header alone: its body's statements count for themselves."""
+    head = copy.copy(node)
+    for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+        if getattr(head, block, None):
+            setattr(head, block, [])
+    return ast.dump(head), ast.dump(_Nameless().visit(copy.deepcopy(head)))

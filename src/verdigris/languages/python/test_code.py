@@ -1,0 +1,343 @@
+"""What one test file defines, imports, inherits and makes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.languages.python.stub_forms import Function, last_name
+from verdigris.languages.python.syntax import Source
+from verdigris.languages.python.test_file import read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+
+class Code:
+    """One test file; SyntaxError when it is no Python."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.source = Source(text)
+        self.functions: dict[str, Function] = {}
+        self.classes: dict[str, ast.ClassDef] = {}
+        self.bases: dict[str, tuple[str, ...]] = {}
+        """Dotted names of its base classes by class."""
+        self.stars: list[str] = []
+        """Modules from which everything is imported."""
+        self.made: list[tuple[re.Pattern[str], str]] = []
+        """Names that are given to the function which another function makes and returns."""
+        self.imports: dict[str, tuple[str, str]] = {}
+        """Module and name in it by name here; no name for a whole module."""
+        self.constants: dict[str, ast.expr] = {}
+        self._read(self.source.tree.body, "")
+        loaded = (n for n in ast.walk(self.source.tree) if isinstance(n, ast.Name))
+        self.loads = Counter(name.id for name in loaded if isinstance(name.ctx, ast.Load))
+        self._asserted = [(found.scope, found.line) for found in read(text).assertions]
+
+    def _read(self, body: Iterable[ast.AST], prefix: str) -> None:
+        for node in body:
+            match node:
+                case ast.FunctionDef() | ast.AsyncFunctionDef():
+                    self.functions[prefix + node.name] = node
+                case ast.ClassDef():
+                    self.classes[prefix + node.name] = node
+                    self.bases[prefix + node.name] = tuple(ast.unparse(base) for base in node.bases)
+                    self._read(node.body, f"{prefix}{node.name}::")
+                case ast.ImportFrom(names=[ast.alias(name="*")]):
+                    self.stars.append(node.module or "")
+                case ast.ImportFrom():
+                    self.imports |= {a.asname or a.name: (node.module or "", a.name) for a in node.names}
+                case ast.Import():
+                    self.imports |= {a.asname or a.name: (a.name, "") for a in node.names}
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    self._given(node, prefix)
+                    if not prefix:
+                        self.constants[name] = value
+                case ast.Assign() | ast.Expr():
+                    self._given(node, prefix)
+                case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if not prefix:
+                    self.constants[name] = value
+                case ast.stmt():
+                    self._read(ast.iter_child_nodes(node), prefix)
+
+    def _given(self, node: ast.stmt, prefix: str) -> None:
+        """A name that is given to what a function makes: by assignment, as an attribute, as a global."""
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=made):
+                self._make(ast.Constant(name), made, prefix)
+            case ast.Expr(ast.Call(func=ast.Name(id="setattr"), args=[ast.Name(id=owner), named, made])):
+                self._make(named, made, f"{owner}::")
+            case ast.Assign(targets=[ast.Subscript(value=ast.Call(func=table), slice=named)], value=made):
+                if last_name(table) == "globals":
+                    self._make(named, made, "")
+
+    def _make(self, name: ast.expr, made: ast.expr, prefix: str) -> None:
+        pattern = _pattern(name)
+        match made:
+            case ast.Call(func=ast.Name(id=maker)) if pattern and maker in self.functions:
+                inner = _returned(self.functions[maker])
+                if inner is not None:
+                    self.functions.setdefault(f"{maker}::{inner.name}", inner)
+                    self.made.append((re.compile(re.escape(prefix) + pattern), f"{maker}::{inner.name}"))
+
+    def maker_of(self, function: str) -> str | None:
+        """The one function that can have been given this name."""
+        found = {made for pattern, made in self.made if pattern.fullmatch(function)}
+        return found.pop() if len(found) == 1 else None
+
+    def asserted(self, function: str) -> frozenset[int]:
+        """The lines of its assertions, those of functions within it too."""
+        inner = f"{function}::"
+        return frozenset(line for scope, line in self._asserted if f"{scope}::".startswith(inner))
+
+
+def _pattern(name: ast.expr) -> str:
+    """A regular expression for the names that it can be; empty when there is no telling."""
+    match name:
+        case ast.Constant(value=str(text)):
+            return re.escape(text)
+        case ast.JoinedStr(values=parts):
+            fixed = (p.value for p in parts if isinstance(p, ast.Constant))
+            texts = [re.escape(str(p.value)) if isinstance(p, ast.Constant) else ".+" for p in parts]
+            return "".join(texts) if any(str(text).startswith("test") for text in fixed) else ""
+        case _:
+            return ""
+
+
+def _returned(maker: Function) -> Function | None:
+    """The function that a function defines and returns."""
+    match maker.body[-1]:
+        case ast.Return(value=ast.Name(id=name)):
+            inner = (node for node in maker.body if isinstance(node, Function) and node.name == name)
+            return next(inner, None)
+        case _:
+            return None
+
+
+_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_EXPECTING = frozenset({"raises", "warns", "deprecated_call", "fail"})
+_CATCHING = frozenset({"suppress", "raises", "assertRaises"})
+_BROAD = frozenset({"Exception", "BaseException", "AssertionError"})
+
+
+@value
+class Standing:
+    code: Code
+    function: Function
+    node: ast.stmt
+    guarded: bool
+    """Whether the test may rightly pass without it: in a branch, a loop, behind a handler."""
+
+
+_Place = tuple[Code, str]
+"""A file and the qualified name in it."""
+
+
+class Tests:
+    """All test files that a run loads, parsed when they are asked for."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+        self._codes: dict[str, Code | None] = {}
+
+    def code(self, path: str) -> Code | None:
+        if path not in self._codes:
+            try:
+                self._codes[path] = Code(path, self._texts[path]) if path in self._texts else None
+            except SyntaxError:
+                self._codes[path] = None
+        return self._codes[path]
+
+    def text(self, path: str) -> str:
+        return self._texts[path]
+
+    def assertions(
+        self, code: Code, function: str, *, guarded: bool = False, seen: frozenset[object] = frozenset()
+    ) -> Iterator[Standing]:
+        place = self.find(code, function)
+        if place is None or place in seen:
+            return
+        seen |= {place}
+        there, name = place
+        node, lines = there.functions[name], there.asserted(name)
+        for stmt, under in _statements(node.body, guarded):
+            helpers = []
+            for call, direct in _calls(stmt):
+                helper = self._super(place, call) or self._helper(there, (code, function), call)
+                if helper is not None:
+                    found = [*self.assertions(*helper, guarded=under or not direct, seen=seen)]
+                    yield from found
+                    helpers += [call] if found else []
+            if stmt.lineno in lines and _asserts(stmt) and not _is_call_of(stmt, helpers):
+                yield Standing(there, node, stmt, under)
+
+    def find(self, code: Code, function: str, seen: frozenset[object] = frozenset()) -> _Place | None:
+        """Where it is defined: here, in a base class, or in the test file that it was imported from."""
+        if function in code.functions:
+            return code, function
+        if (code, function) in seen:
+            return None
+        seen |= {(code, function)}
+        made = code.maker_of(function)
+        if made is not None:
+            return code, made
+        owner, _, name = function.rpartition("::")
+        if owner in code.bases:
+            inherited = (self._meant(code, base) for base in code.bases[owner])
+            meant = [(m[0], f"{m[1]}::{name}") for m in inherited if m is not None]
+        else:
+            meant = self._from_elsewhere(code, function)
+        return next(filter(None, (self.find(*place, seen) for place in meant)), None)
+
+    def methods(self, code: Code, owner: str, seen: frozenset[object] = frozenset()) -> Iterator[_Place]:
+        """What a class has from its base classes that stand in test files, the nearest first."""
+        for base in code.bases.get(owner, ()):
+            place = self._meant(code, base)
+            if place is not None and place not in seen:
+                there, name = place
+                yield from ((there, f) for f in there.functions if f.rpartition("::")[0] == name)
+                yield from self.methods(there, name, seen | {place})
+
+    def bases(self, code: Code, owner: str, seen: frozenset[object] = frozenset()) -> Iterator[str]:
+        """The names of all its base classes, as they are written."""
+        for base in code.bases.get(owner, ()):
+            yield base
+            place = self._meant(code, base)
+            if place is not None and place not in seen:
+                yield from self.bases(*place, seen | {place})
+
+    def _from_elsewhere(self, code: Code, function: str) -> list[_Place]:
+        """The same name in files from which this one imports it."""
+        outer, separator, inner = function.partition("::")
+        found = [self._imported(code, star, outer) for star in code.stars]
+        found += [self._meant(code, outer)] if outer in code.imports else []
+        return [(place[0], f"{place[1]}{separator}{inner}") for place in found if place is not None]
+
+    def _meant(self, code: Code, dotted: str) -> _Place | None:
+        """The class or function of a test file that a name stands for here."""
+        first, _, rest = dotted.partition(".")
+        if dotted in code.bases:
+            return code, dotted
+        if first not in code.imports:
+            return None
+        module, name = code.imports[first]
+        if not rest:
+            return self._imported(code, module, name)
+        return self._imported(code, f"{module}.{name}".strip("."), rest)
+
+    def _super(self, place: _Place, call: ast.Call) -> _Place | None:
+        code, function = place
+        match call.func:
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=name):
+                owner = function.rpartition("::")[0]
+                meant = (self._meant(code, base) for base in code.bases.get(owner, ()))
+                found = (self.find(m[0], f"{m[1]}::{name}") for m in meant if m is not None)
+                return next(filter(None, found), None)
+            case _:
+                return None
+
+    def _helper(self, code: Code, within: _Place, call: ast.Call) -> _Place | None:
+        """`within`: the test, in the class that it is run of."""
+        own, owner = within[0], within[1].rpartition("::")[0]
+        match call.func:
+            case ast.Name(id=name) if name in code.functions:
+                return code, name
+            case ast.Name(id=name) if name in code.imports:
+                return self._imported(code, *code.imports[name])
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name) if owner:
+                return own, f"{owner}::{name}"
+            case ast.Attribute(value=ast.Name(id=module), attr=name) if module in code.imports:
+                parent, child = code.imports[module]
+                return self._imported(code, f"{parent}.{child}".strip("."), name)
+            case _:
+                return None
+
+    def _imported(self, code: Code, module: str, name: str) -> _Place | None:
+        """From the only test file that the module's name can mean, one beside the importing file first."""
+        tail = module.replace(".", "/") + ".py"
+        beside = code.path.rpartition("/")[0]
+        meant = [path for path in self._texts if f"/{path}".endswith(f"/{tail}")]
+        near = [path for path in meant if path.rpartition("/")[0] == beside]
+        paths = near if len(near) == 1 else meant
+        found = self.code(paths[0]) if len(paths) == 1 else None
+        return None if found is None else (found, name)
+
+
+def _statements(body: Iterable[ast.stmt], guarded: bool) -> Iterator[tuple[ast.stmt, bool]]:
+    for node in body:
+        yield node, guarded
+        yield from _inner(node, guarded)
+        if isinstance(node, _LEAVES):
+            return
+        guarded = guarded or (_is_block(node) and leaves(node))
+
+
+def _inner(node: ast.stmt, guarded: bool) -> Iterator[tuple[ast.stmt, bool]]:
+    match node:
+        case ast.With(body=body, items=items) | ast.AsyncWith(body=body, items=items):
+            yield from _statements(body, guarded or any(_swallows(item.context_expr) for item in items))
+        case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=finalbody):
+            yield from _statements(body, guarded or bool(handlers))
+            for block in (*(handler.body for handler in handlers), orelse):
+                yield from _statements(block, guarded=True)
+            yield from _statements(finalbody, guarded)
+        case ast.Match(cases=cases):
+            for case in cases:
+                yield from _statements(case.body, guarded=True)
+        case _:
+            for part in ("body", "orelse"):
+                yield from _statements(getattr(node, part, []), guarded=True)
+
+
+def leaves(node: ast.stmt) -> bool:
+    return any(isinstance(inner, _LEAVES) for inner in ast.walk(node))
+
+
+def _is_block(node: ast.stmt) -> bool:
+    return hasattr(node, "body") and not isinstance(node, Function | ast.ClassDef)
+
+
+def _swallows(context: ast.expr) -> bool:
+    """Whether a failed assertion in this block need not come out of it."""
+    if not isinstance(context, ast.Call) or last_name(context.func) not in _CATCHING:
+        return False
+    parts = (part for arg in context.args for part in ast.walk(arg))
+    return any(isinstance(part, ast.Name | ast.Attribute) and last_name(part) in _BROAD for part in parts)
+
+
+def _asserts(stmt: ast.stmt) -> bool:
+    """Which of the statements on a line is its assertion."""
+    match stmt:
+        case ast.Assert():
+            return True
+        case ast.Expr(value=value):
+            calls = [node for node in ast.walk(value) if isinstance(node, ast.Call)]
+        case ast.With(items=items) | ast.AsyncWith(items=items):
+            calls = [item.context_expr for item in items if isinstance(item.context_expr, ast.Call)]
+        case _:
+            return False
+    names = [last_name(call.func).lower() for call in calls]
+    return any(name.startswith("assert") or name in _EXPECTING for name in names)
+
+
+def _calls(stmt: ast.stmt) -> Iterator[tuple[ast.Call, bool]]:
+    """The calls of a statement without those of its blocks; and whether each is made whenever it runs."""
+    direct = getattr(stmt, "value", None)
+    direct = direct.value if isinstance(direct, ast.Await) else direct
+    own = (child for child in ast.iter_child_nodes(stmt) if isinstance(child, ast.expr | ast.withitem))
+    if isinstance(stmt, Function | ast.ClassDef):
+        return
+    for child in own:
+        for node in ast.walk(child):
+            if isinstance(node, ast.Call):
+                yield node, node is direct
+
+
+def _is_call_of(stmt: ast.stmt, helpers: list[ast.Call]) -> bool:
+    """A call of a helper whose assertions we found is not an assertion besides them."""
+    value = getattr(stmt, "value", None)
+    return any(value is call or getattr(value, "value", None) is call for call in helpers)

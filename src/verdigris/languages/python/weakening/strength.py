@@ -1,0 +1,357 @@
+"""`compare`: whether an assertion asks for more, for less, or for something else than the one before it."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.languages.python.stub_forms import last_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+_MOCKS = {
+    "assert_called": 2,
+    "assert_called_once": 3,
+    "assert_any_call": 3,
+    "assert_has_calls": 3,
+    "assert_called_with": 4,
+    "assert_awaited": 2,
+    "assert_awaited_once": 3,
+    "assert_awaited_with": 4,
+}
+_ANYTHING = frozenset({"ANY", "mock.ANY", "unittest.mock.ANY"})
+_TOOLS = frozenset({"approx", "pytest.approx", "pytest", "re", "math", "operator"})
+_LOOSE = frozenset({"", ".", ".*", ".+", "(?s).*", "^", "$"})
+
+
+class Change(StrEnum):
+    SAME = "same"
+    STRONGER = "stronger"
+    WEAKER = "weaker"
+    CHANGED = "changed"
+    UNRELATED = "unrelated"
+
+
+@value
+class _Claim:
+    rank: float
+    """How much of its subject an assertion pins."""
+    sides: tuple[str, ...]
+    word: str = ""
+
+
+def _claim(form: ast.expr) -> _Claim:
+    match form:
+        case ast.Constant():
+            return _Claim(0, ())
+        case ast.Tuple() | ast.List() | ast.JoinedStr() | ast.Lambda():
+            return _Claim(0, ())
+        case ast.Compare(left=left, ops=[operator], comparators=[right]):
+            return _comparison(left, operator, right)
+        case ast.BoolOp(op=ast.Or(), values=values):
+            sides = tuple(ast.unparse(part) for part in values)
+            return _Claim(min(0.5, *(_claim(part).rank for part in values)), sides, "or")
+        case ast.Call(func=ast.Name(id="isinstance"), args=[subject, _]):
+            return _Claim(2, (ast.unparse(subject),), "isinstance")
+        case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("assert"):
+            return _Claim(_MOCKS.get(name, 5), (ast.unparse(form),), name)
+        case ast.Call(func=ast.Attribute(attr="startswith" | "endswith" | "match" | "search" | "issubset")):
+            return _Claim(3, (ast.unparse(form),), "part")
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _Claim(1.5, (ast.unparse(operand),), "not")
+        case _:
+            return _Claim(1, (ast.unparse(form),), "truth")
+
+
+def _comparison(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> _Claim:
+    sides = (ast.unparse(left), ast.unparse(right))
+    match operator:
+        case ast.Eq() if sides[0] == sides[1]:
+            return _Claim(0, sides)
+        case ast.Eq() if _ANYTHING & set(sides):
+            return _Claim(0.5, sides)
+        case ast.Eq() if any(_is_approx(side) for side in (left, right)):
+            return _Claim(4, sides, "approx")
+        case ast.Eq() if any(isinstance(s, ast.Call) and last_name(s.func) == "len" for s in (left, right)):
+            return _Claim(3, sides, "len")
+        case ast.Eq():
+            return _Claim(5, sides, "==")
+        case ast.Is():
+            return _Claim(5, sides, "is")
+        case ast.NotEq() | ast.IsNot() | ast.NotIn():
+            return _Claim(2, sides, "not")
+        case _:
+            return _Claim(3, sides, type(operator).__name__)
+
+
+def _is_approx(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and last_name(node.func).rpartition(".")[2] == "approx"
+
+
+def compare(old: ast.expr, new: ast.expr) -> Change:
+    """What became of an old assertion, if the new one stands in its place."""
+    if ast.unparse(old) == ast.unparse(new):
+        return Change.SAME
+    if _is_raises(old) or _is_raises(new):
+        return _raises(old, new) if _is_raises(old) and _is_raises(new) else Change.UNRELATED
+    if _is_of_more(old, new):
+        return Change.STRONGER
+    was, is_ = _claim(old), _claim(new)
+    if is_.rank == 0:
+        return Change.WEAKER if was.rank else Change.SAME
+    if not _related(old, new):
+        return Change.UNRELATED
+    if was.rank != is_.rank:
+        if is_.rank < was.rank:
+            return Change.WEAKER
+        return Change.STRONGER if _spoken_of(old) <= _spoken_of(new) else Change.CHANGED
+    return _alike(old, new, was, is_)
+
+
+def _is_of_more(old: ast.expr, new: ast.expr) -> bool:
+    """`all(ok(x) for x in [a, b])` → the same of `[a, b, c]`."""
+    match old, new:
+        case (
+            ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp(generators=[was])]),
+            ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp(generators=[is_])]),
+        ):
+            items, more = (_items(part.iter) for part in (was, is_))
+            return bool(items) and items < more and _over(old, was) == _over(new, is_)
+        case _:
+            return False
+
+
+def _items(node: ast.expr) -> set[str]:
+    return set(map(ast.unparse, node.elts)) if isinstance(node, ast.List | ast.Tuple | ast.Set) else set()
+
+
+def _over(form: ast.expr, part: ast.comprehension) -> str:
+    """The assertion without what it goes over."""
+    return ast.unparse(form).replace(ast.unparse(part.iter), "", 1)
+
+
+def _alike(old: ast.expr, new: ast.expr, was: _Claim, is_: _Claim) -> Change:
+    match was.word, is_.word:
+        case "approx", "approx":
+            return _tolerance(old, new)
+        case "Lt", "LtE" if was.sides == is_.sides:
+            return Change.WEAKER
+        case "LtE", "Lt" if was.sides == is_.sides:
+            return Change.STRONGER
+        case "or", "or":
+            return Change.STRONGER if set(is_.sides) < set(was.sides) else Change.WEAKER
+        case "==", "==" if set(was.sides) & set(is_.sides):
+            (one, *_), (two, *_) = set(was.sides) - set(is_.sides), set(is_.sides) - set(was.sides)
+            if _is_call_on(two, one):
+                return Change.WEAKER
+            return Change.STRONGER if _is_call_on(one, two) else Change.CHANGED
+        case _:
+            return Change.CHANGED
+
+
+def _is_call_on(outer: str, inner: str) -> bool:
+    """`f(1).lower()` keeps less of the answer than `f(1)`."""
+    return outer != inner and "(" in inner and (outer.startswith(f"{inner}.") or f"({inner})" in outer)
+
+
+def _related(old: ast.expr, new: ast.expr) -> bool:
+    return bool(_subjects(old) & _subjects(new))
+
+
+def _spoken_of(form: ast.expr) -> set[str]:
+    names = {part.id for part in ast.walk(form) if isinstance(part, ast.Name)}
+    return {name for name in names if not hasattr(builtins, name) and name not in _TOOLS}
+
+
+def _subjects(form: ast.expr) -> set[str]:
+    """What an assertion speaks of: calls, names and attributes, but not the words of the language."""
+    found = set()
+    for part in ast.walk(form):
+        match part:
+            case ast.Call(func=ast.Name(id=name)) if not hasattr(builtins, name) and not _is_approx(part):
+                found |= {ast.unparse(part), name}
+            case ast.Call() | ast.Attribute():
+                found.add(ast.unparse(part))
+            case ast.Name(id=name) if not hasattr(builtins, name) and name not in _TOOLS:
+                found.add(name)
+    return found
+
+
+def _tolerance(old: ast.expr, new: ast.expr) -> Change:
+    was, is_ = (_tolerances(form) for form in (old, new))
+    if was[0] != is_[0]:
+        return Change.CHANGED
+    if was[1] == is_[1]:
+        return Change.SAME
+    return Change.WEAKER if is_[1] > was[1] else Change.STRONGER
+
+
+def _tolerances(form: ast.expr) -> tuple[str, float]:
+    """What is compared, and about how far it may be off."""
+    call = next(n for n in ast.walk(form) if isinstance(n, ast.Call) and _is_approx(n))
+    sides = (
+        [ast.unparse(side) for side in (form.left, *form.comparators)]
+        if isinstance(form, ast.Compare)
+        else []
+    )
+    values = {k.arg: k.value.value for k in call.keywords if k.arg and isinstance(k.value, ast.Constant)}
+    plain = ast.unparse(ast.Call(call.func, call.args, []))
+    rest = sorted(plain if "approx(" in side else side for side in sides)
+    if isinstance(places := values.get("places"), int):
+        return str(rest), 10.0**-places
+    given = [
+        float(v)
+        for v in (values.get("rel"), values.get("abs"), values.get("delta"))
+        if isinstance(v, int | float)
+    ]
+    return str(rest), max(given, default=1e-6)
+
+
+def _is_raises(form: ast.expr) -> bool:
+    return isinstance(form, ast.Call) and last_name(form.func).startswith("with ")
+
+
+def _raises(old: ast.expr, new: ast.expr) -> Change:
+    if not (isinstance(old, ast.Call) and isinstance(new, ast.Call)):
+        return Change.UNRELATED
+    if not _related(old.args[1], new.args[1]) and ast.unparse(old.args[1]) != ast.unparse(new.args[1]):
+        return Change.UNRELATED
+    kinds, match = _kinds(old, new), _match(old, new)
+    if Change.WEAKER in {kinds, match}:
+        return Change.WEAKER
+    if Change.CHANGED in {kinds, match} or ast.unparse(old.args[1]) != ast.unparse(new.args[1]):
+        return Change.CHANGED
+    return Change.STRONGER
+
+
+def _kinds(old: ast.Call, new: ast.Call) -> Change:
+    was, is_ = _exceptions(old.args[0]), _exceptions(new.args[0])
+    if was == is_:
+        return Change.SAME
+    if all(any(_below(one, other) for other in was) for one in is_):
+        return Change.STRONGER
+    return Change.WEAKER if all(any(_below(one, other) for other in is_) for one in was) else Change.CHANGED
+
+
+def _exceptions(node: ast.expr) -> frozenset[str]:
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    return frozenset(ast.unparse(part) for part in parts)
+
+
+def _below(name: str, other: str) -> bool:
+    """Whether an exception is caught by another; a project's own are known only as exceptions."""
+    one, two = (getattr(builtins, n, None) for n in (name, other))
+    if isinstance(one, type) and isinstance(two, type):
+        return issubclass(one, two)
+    return name == other or other in {"Exception", "BaseException"}
+
+
+def _match(old: ast.Call, new: ast.Call) -> Change:
+    was, is_ = (next((ast.unparse(k.value) for k in call.keywords), None) for call in (old, new))
+    if was == is_:
+        return Change.SAME
+    if is_ is None or is_.strip("r'\"") in _LOOSE:
+        return Change.WEAKER
+    return Change.STRONGER if was is None else Change.CHANGED
+
+
+_OPERATORS: dict[str, type[ast.cmpop]] = {
+    "assertEqual": ast.Eq,
+    "assertEquals": ast.Eq,
+    "assertListEqual": ast.Eq,
+    "assertDictEqual": ast.Eq,
+    "assertTupleEqual": ast.Eq,
+    "assertSetEqual": ast.Eq,
+    "assertMultiLineEqual": ast.Eq,
+    "assertSequenceEqual": ast.Eq,
+    "assertNotEqual": ast.NotEq,
+    "assertIs": ast.Is,
+    "assertIsNot": ast.IsNot,
+    "assertIn": ast.In,
+    "assertNotIn": ast.NotIn,
+    "assertGreater": ast.Gt,
+    "assertGreaterEqual": ast.GtE,
+    "assertLess": ast.Lt,
+    "assertLessEqual": ast.LtE,
+}
+_MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}
+
+
+def conjuncts(test: ast.expr) -> list[ast.expr]:
+    """`a and b` asserts two things, and so does `(a, b) == (c, d)`."""
+    match test:
+        case ast.BoolOp(op=ast.And(), values=values):
+            return [part for inner in values for part in conjuncts(inner)]
+        case ast.Compare(left=ast.Tuple(elts=left), ops=[ast.Eq()], comparators=[ast.Tuple(elts=right)]) if (
+            left and len(left) == len(right)
+        ):
+            pairs = zip(left, right, strict=True)
+            return [part for one, two in pairs for part in conjuncts(_compared(one, ast.Eq, two))]
+        case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("assert"):
+            plain = _method(test, name)
+            return [test] if plain is test else conjuncts(plain)
+        case _:
+            return [test]
+
+
+def _method(call: ast.Call, name: str) -> ast.expr:
+    """A method of unittest as the expression that it asserts."""
+    match name, call.args:
+        case (("assertTrue" | "assert_"), [test, *_]):
+            return test
+        case "assertFalse", [test, *_]:
+            return ast.UnaryOp(ast.Not(), test)
+        case "assertIsNone", [test, *_]:
+            return _compared(test, ast.Is, ast.Constant(None))
+        case "assertIsNotNone", [test, *_]:
+            return _compared(test, ast.IsNot, ast.Constant(None))
+        case "assertIsInstance", [test, kind, *_]:
+            return ast.Call(ast.Name("isinstance", ast.Load()), [test, kind], [])
+        case "assertAlmostEqual", [left, right, *_]:
+            near = ast.Call(ast.Name("approx", ast.Load()), [right], call.keywords)
+            return _compared(left, ast.Eq, near)
+        case _, [left, right, *_] if name in _OPERATORS:
+            return _compared(left, _OPERATORS[name], right)
+        case _:
+            return call
+
+
+def _compared(left: ast.expr, operator: type[ast.cmpop], right: ast.expr) -> ast.Compare:
+    return ast.Compare(left, [operator()], [right])
+
+
+def raising(check: ast.Call, body: Sequence[ast.stmt]) -> ast.expr:
+    """`with raises(X): f()` as one expression, so that its names are read like all others."""
+    done: list[ast.expr] = []
+    for node in body:
+        match node:
+            case ast.Expr(value=inner) | ast.Assign(value=inner):
+                done.append(inner)
+            case _:
+                done.append(ast.Constant(ast.unparse(node)))
+    kinds = check.args[0] if check.args else ast.Tuple([], ast.Load())
+    words = [keyword for keyword in check.keywords if keyword.arg == "match"]
+    if "Regex" in last_name(check.func) and len(check.args) > 1:
+        words = [ast.keyword("match", check.args[1])]
+    name = "raises" if last_name(check.func).startswith(("raises", "assertRaises")) else last_name(check.func)
+    return ast.Call(ast.Name(f"with {name}", ast.Load()), [kinds, ast.List(done, ast.Load())], words)
+
+
+def normal(form: ast.expr) -> ast.expr:
+    match form:
+        case ast.Compare(
+            left=left, ops=[ast.Eq() | ast.Is() | ast.NotEq() | ast.IsNot() as operator], comparators=[right]
+        ):
+            one, two = sorted(
+                (left, right), key=lambda side: (isinstance(side, ast.Constant), ast.unparse(side))
+            )
+            return ast.Compare(one, [operator], [two])
+        case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE() as operator], comparators=[right]):
+            return ast.Compare(right, [_MIRRORED[type(operator)]()], [left])
+        case _:
+            return form

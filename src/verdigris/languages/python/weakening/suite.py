@@ -1,0 +1,330 @@
+"""Both sides of a comparison: which files count, which tests are collected, and all that they assert."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.languages.python.assertions import matched
+from verdigris.languages.python.stub_forms import Function
+from verdigris.languages.python.syntax import parse
+from verdigris.languages.python.test_code import Tests
+from verdigris.languages.python.test_file import collected, is_fixture
+from verdigris.languages.python.weakening.facts import facts
+from verdigris.languages.python.weakening.losses import Loss, marks
+from verdigris.languages.python.weakening.names import File, Suite, file_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from verdigris.languages.python.test_code import Code
+    from verdigris.languages.python.weakening.facts import Fact
+    from verdigris.languages.python.weakening.losses import Mark
+
+
+_COLLECTED = re.compile(r"(?:.*/)?(?:test_[^/]*|[^/]*_test)\.py")
+_SET_UP = frozenset(
+    {
+        *("setUp", "tearDown", "setUpClass", "tearDownClass", "asyncSetUp", "asyncTearDown", "setup_method"),
+        *("teardown_method", "setup_class", "teardown_class", "setup_module", "teardown_module"),
+        *("setup_function", "teardown_function", "setUpModule", "tearDownModule", "runTest"),
+    }
+)
+
+Key = tuple[str, str]
+
+
+@dataclass(slots=True)
+class State:
+    suite: Suite
+    tests: dict[Key, int] = field(default_factory=dict)
+    """Line by path and `Class::name` of all that is collected."""
+    facts: list[Fact] = field(default_factory=list)
+    handed_down: frozenset[Key] = frozenset()
+    """Tests that other classes have from the one they stand in."""
+
+    def read(self, keys: Collection[Key], files: Mapping[Key, File]) -> None:
+        for path, name in sorted(keys):
+            self.facts += facts(self.suite, files[path, name], name)
+
+    def names(self) -> Counter[str]:
+        return Counter(name for _, name in self.tests)
+
+    def body(self, key: Key) -> str:
+        return _text(self.suite.files[key[0]].functions[key[1]])
+
+    def hidden(self, body: str) -> str:
+        """Where the body of a test stands that is no longer collected."""
+        for file in self.suite.files.values():
+            for node in ast.walk(file.tree):
+                if isinstance(node, Function) and _text(node) == body and body != "pass":
+                    return f"{file.path}:{node.lineno} {node.name}"
+        return ""
+
+    def stands(self, scope: str, what: str) -> bool:
+        files = (file for file in self.suite.files.values() if scope in file.functions)
+        return any(what in _text(file.functions[scope]) for file in files)
+
+    def within(self, name: str, scope: str) -> bool:
+        return not scope or f"{name}::".startswith(f"{scope}::")
+
+    def marks(self) -> Iterator[tuple[str, Mark]]:
+        for path, file in self.suite.files.items():
+            yield from ((path, mark) for mark in marks(file.tree))
+
+
+def _text(function: Function) -> str:
+    return "\n".join(map(ast.unparse, function.body))
+
+
+def parsed(text: str) -> ast.Module | None:
+    try:
+        return parse(text)
+    except SyntaxError:
+        return None
+
+
+def states(
+    before: Mapping[str, str], after: Mapping[str, str], changed: Collection[str]
+) -> tuple[State, State]:
+    old, new = _concerned(before, after, changed)
+    # Where tests live in files of other names, what is collected is configured, and cannot be known here.
+    if all(_COLLECTED.fullmatch(path) for path, _ in old.tests):
+        new.tests = {key: line for key, line in new.tests.items() if _COLLECTED.fullmatch(key[0])}
+    same = untouched(old.suite, new.suite)
+    roots = _roots(old, None)
+    starting = _roots(new, roots.keys() - old.tests.keys())
+    old.read(roots.keys() - same, roots)
+    new.read(starting.keys() & roots.keys() - same, starting)
+    if old.tests.keys() - new.tests.keys() or len(pairs(old, new)) < len(old.facts):
+        # New tests are read only where something is missing that may have moved there.
+        new.read(starting.keys() - roots.keys(), starting)
+    return old, new
+
+
+def pairs(old: State, new: State) -> dict[int, int]:
+    """By index, the new fact that an old one is found in."""
+    return matched([fact.match for fact in old.facts], [fact.match for fact in new.facts])
+
+
+def _concerned(
+    before: Mapping[str, str], after: Mapping[str, str], changed: Collection[str]
+) -> tuple[State, State]:
+    """The files that changed, the tests that use what is defined in them, and all helpers."""
+    paths = [p for p in {**before, **after} if p in changed or not _COLLECTED.fullmatch(p)]
+    old, new = (_state({p: side[p] for p in paths if p in side}) for side in (before, after))
+    words = touched(old.suite, new.suite)
+    for path in (before.keys() & after.keys()).difference(paths):
+        if not words.isdisjoint(re.findall(r"\w+", before[path])):
+            also = _state({path: before[path]})
+            for state in (old, new):
+                state.suite = Suite({**state.suite.files, **also.suite.files})
+                state.tests |= also.tests
+    return old, new
+
+
+def _state(texts: Mapping[str, str]) -> State:
+    trees = {p: tree for p, t in texts.items() if p.endswith(".py") and (tree := parsed(t)) is not None}
+    tests = {(path, name): line for path, tree in trees.items() for name, line in collected(tree)}
+    suite = Suite({path: file_of(path, tree) for path, tree in trees.items()})
+    return State(suite, tests, handed_down=handed_down(texts))
+
+
+def _roots(state: State, known: Collection[Key] | None) -> dict[Key, File]:
+    """Functions that someone out of sight starts. With `known`, those that nobody is seen to use count only
+    if they did so before: else a test could be put to rest as a function that no one calls.
+    """
+    used = _used(state)
+
+    def starts(file: File, name: str, function: Function) -> bool:
+        key = (file.path, name)
+        if key in state.tests or key in state.handed_down or function.name in _SET_UP:
+            return True
+        if is_fixture(function):
+            return known is None or key in known or function.name in used
+        return function.name not in used and (known is None or key in known)
+
+    return {
+        (path, name): file
+        for path, file in state.suite.files.items()
+        for name, function in file.functions.items()
+        if starts(file, name, function)
+    }
+
+
+def _used(state: State) -> set[str]:
+    """Names that are called, handed on, or asked for as a fixture."""
+    found: set[str] = set()
+    for file in state.suite.files.values():
+        for node in ast.walk(file.tree):
+            match node:
+                case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                    found.add(name)
+                case ast.Constant(value=str(name)):
+                    found.add(name)
+    return found
+
+
+_DERIVES = re.compile(r"^\s*class \w+\(", re.MULTILINE)
+
+
+@value
+class _Inherited:
+    path: str
+    name: str
+    """As `TestBox::test_x`, of the class that has it from another."""
+    line: int
+    origin: str
+    """As `Contract::test_x`, whichever file that stands in."""
+    body: str
+
+
+def inherited_losses(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Loss]:
+    old, new = (list(_inherited(Tests(texts), texts)) for texts in (before, after))
+    kept = {(one.path, one.name) for one in new}
+    fresh = [one for one in new if (one.path, one.name) not in {(o.path, o.name) for o in old}]
+    origins, bodies = Counter(one.origin for one in fresh), Counter(one.body for one in fresh)
+    tests = Tests(after)
+    for one in old:
+        if (one.path, one.name) in kept:
+            continue
+        if origins[one.origin] > 0 or bodies[one.body] > 0:
+            origins[one.origin] -= 1
+            bodies[one.body] -= 1
+        else:
+            yield from _lost(one, tests)
+
+
+def _lost(one: _Inherited, tests: Tests) -> Iterator[Loss]:
+    """It is gone with its class or its base; or another test has taken its name."""
+    code = tests.code(one.path)
+    own = None if code is None else code.functions.get(one.name)
+    if code is None or own is None:
+        yield Loss("removed", one.path, one.line, one.name, "", one.name)
+    elif not any(_is_super(statement, own.name) for statement in own.body):
+        kind = "changed" if any(tests.assertions(code, one.name)) else "dropped"
+        yield Loss(kind, one.path, own.lineno, f"{one.name} of {one.origin}", f"def {own.name}", one.name)
+
+
+def _is_super(statement: ast.stmt, name: str) -> bool:
+    match statement:
+        case ast.Expr(ast.Call(func=called) | ast.Await(ast.Call(func=called))):
+            return ast.unparse(called) == f"super().{name}"
+        case _:
+            return False
+
+
+def handed_down(texts: Mapping[str, str]) -> frozenset[tuple[str, str]]:
+    """Path and `Contract::test_x` of tests that are collected in other classes than their own."""
+    tests = Tests(texts)
+    return frozenset((base.path, name) for *_, base, name in _inheriting(tests, texts))
+
+
+def _inherited(tests: Tests, texts: Mapping[str, str]) -> Iterator[_Inherited]:
+    for code, owner, base, name in _inheriting(tests, texts):
+        short = name.rpartition("::")[2]
+        body = "\n".join(map(ast.unparse, base.functions[name].body))
+        yield _Inherited(code.path, f"{owner}::{short}", code.classes[owner].lineno, name, body)
+
+
+def _inheriting(tests: Tests, texts: Mapping[str, str]) -> Iterator[tuple[Code, str, Code, str]]:
+    """A class that is collected, and a test that it has from another."""
+    codes = (tests.code(p) for p, text in texts.items() if p.endswith(".py") and _DERIVES.search(text))
+    for code in filter(None, codes):
+        for owner, node in code.classes.items():
+            if not _is_collected(tests, code, owner):
+                continue
+            own = _names(node)
+            for base, name in tests.methods(code, owner):
+                short = name.rpartition("::")[2]
+                if short.startswith("test") and short not in own:
+                    own.add(short)
+                    yield code, owner, base, name
+
+
+def _names(node: ast.ClassDef) -> set[str]:
+    """All that a class itself gives a meaning to, `test_x = None` too."""
+    named = {part.name for part in node.body if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)}
+    assigned = (part for part in node.body if isinstance(part, ast.Assign))
+    return named | {t.id for part in assigned for t in part.targets if isinstance(t, ast.Name)}
+
+
+def _is_collected(tests: Tests, code: Code, owner: str) -> bool:
+    last = owner.rpartition("::")[2]
+    names = {base.rpartition(".")[2] for base in tests.bases(code, owner)}
+    return last.startswith("Test") or any(name.endswith("TestCase") for name in names)
+
+
+def imported(text: str) -> frozenset[str]:
+    """Last parts of the names of all modules that a text may import from."""
+    return frozenset(
+        word.rpartition(".")[2]
+        for line in text.splitlines()
+        if line.lstrip().startswith(("import ", "from "))
+        for word in re.findall(r"[\w.]+", line)
+    )
+
+
+TouchedKey = tuple[str, str]
+
+
+def touched(old: Suite, new: Suite) -> set[str]:
+    """Names that mean something else now, however far down."""
+    names = {name.rpartition("::")[2] for (_, name), _ in _texts(old).items() ^ _texts(new).items()}
+    uses = [
+        (key[1].rpartition("::")[2], _words(suite.files[key[0]], key[1]))
+        for suite in (old, new)
+        for key in _functions(suite)
+    ]
+    while more := {name for name, words in uses if not words.isdisjoint(names)} - names:
+        names |= more
+    return names
+
+
+def untouched(old: Suite, new: Suite) -> set[TouchedKey]:
+    names = touched(old, new)
+    was, is_ = _texts(old), _texts(new)
+    return {
+        key
+        for key in _functions(old) & _functions(new)
+        if was[key] == is_[key] and _words(old.files[key[0]], key[1]).isdisjoint(names)
+    }
+
+
+def _functions(suite: Suite) -> set[TouchedKey]:
+    return {(path, name) for path, file in suite.files.items() for name in file.functions}
+
+
+def _texts(suite: Suite) -> Mapping[TouchedKey, str]:
+    """All that a name can stand for: functions with their classes, values, imports."""
+    found: dict[TouchedKey, str] = {}
+    for path, file in suite.files.items():
+        heads = _class_heads(file.tree)
+        for name, function in file.functions.items():
+            found[path, name] = "".join([ast.dump(function), *(heads[c] for c in name.split("::")[:-1])])
+        found |= {(path, name): ast.dump(value) for name, value in file.values.items()}
+        found |= {(path, name): dotted for name, dotted in file.imports.items()}
+    return found
+
+
+def _class_heads(tree: ast.Module) -> Mapping[str, str]:
+    return {
+        node.name: "".join(map(ast.dump, [*node.decorator_list, *node.bases]))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+
+
+def _words(file: File, name: str) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(file.functions[name]):
+        match node:
+            case ast.Name(id=word) | ast.Attribute(attr=word) | ast.arg(arg=word):
+                found.add(word)
+            case ast.Constant(value=str(word)):
+                found.add(word)
+    return found

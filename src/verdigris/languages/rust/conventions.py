@@ -1,0 +1,65 @@
+"""The usual places of a Rust stack; tests inside source files are told apart by their text, not here."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+from verdigris.languages.conventions import (
+    SIDE,
+    Usual,
+    any_of,
+    anywhere,
+    at,
+    at_root,
+    canonical,
+    only,
+    outside,
+)
+
+PLACES = Usual(
+    tests=any_of(
+        at_root("testdata", "test_data", "fixtures"),
+        anywhere("tests", "proptest-regressions", r"[^/]*\.snap(?:\.new)?"),
+        outside("src", anywhere("benches")),
+        r"(?:.*/)?(?:tests|[^/]+_tests?)\.rs\Z",
+    ),
+    runner=any_of(
+        anywhere(r"\.cargo/config(?:\.toml)?", r"rust-toolchain(?:\.toml)?", r"\.config/nextest\.toml"),
+        outside("src", r"(?:.*/)?build\.rs\Z"),
+    ),
+    transient=at_root("target"),
+    not_source=any_of(r"\.", SIDE, "(?:xtask|fuzz)/"),
+)
+"""`mod tests;` leads to a file of that name. A build script says how all that tests run is built."""
+
+
+_LIBRARY = ("test", "doctest", "harness", "path")
+_PROGRAM = ("name", "test", "harness")
+_PACKAGE = ("autotests", "autobenches", "build")
+_WHOLE = ("test", "bench", "dev-dependencies", "dev_dependencies", "patch", "replace")
+"""`[dev-dependencies]` are what tests assert with, and no code that goes green needs a new one; `patch` and
+`replace` can put another crate in the place of any of them. `[features]` and `[dependencies]` stay free:
+source needs them, and a test that a feature takes away is missed in the verdict."""
+
+
+def manifest(text: str) -> bytes:
+    document: Any = tomllib.loads(text)
+    found: dict[str, Any] = {key: at(document, key) for key in _WHOLE}
+    found["lib"] = only(at(document, "lib"), _LIBRARY)
+    found["package"] = only(at(document, "package"), _PACKAGE)
+    # A test is built by the profile `test`, which takes what it does not say from `dev`.
+    found["profile"] = only(at(document, "profile"), ("test", "dev"))
+    for kind in ("bin", "example"):
+        found[kind] = _programs(at(document, kind))
+    targets = at(document, "target")
+    if isinstance(targets, dict):
+        keys = ("dev-dependencies", "dev_dependencies")
+        found["target"] = {name: own for name, table in targets.items() if (own := only(table, keys))} or None
+    return canonical(found)
+
+
+def _programs(tables: Any) -> list[Any] | None:
+    """Those that say whether and how they are tested."""
+    told = [only(table, _PROGRAM) or {} for table in tables] if isinstance(tables, list) else []
+    return [table for table in told if table.keys() - {"name"}] or None

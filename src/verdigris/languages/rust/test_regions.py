@@ -1,0 +1,371 @@
+"""The tokens of a Rust text: strings, comments, lifetimes and brackets told apart, nothing more."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+_TOKEN = re.compile(
+    rb"""
+      (?P<space>\s+)
+    | (?P<comment>//[^\n]*)
+    | (?P<block>/\*)
+    | (?P<raw>(?:b|c)?r(?P<hashes>\#*)")
+    | (?P<string>(?:b|c)?"(?:\\.|[^"\\])*")
+    | (?P<char>b?'(?:\\(?:u\{[^}]*\}|x[0-9a-fA-F]{2}|.)|[^\\'\n\x80-\xff]|[\xc2-\xf4][\x80-\xbf]{1,3})')
+    | (?P<lifetime>'[A-Za-z_\x80-\xff][\w\x80-\xff]*)
+    | (?P<word>(?:r\#)?[A-Za-z_\x80-\xff][\w\x80-\xff]*)
+    | (?P<number>\d\w*(?:\.\d\w*)?)
+    | (?P<open>")
+    | (?P<sign>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_COMMENT_EDGE = re.compile(rb"/\*|\*/")
+
+
+class Unreadable(ValueError):
+    """A string or comment has no end, or brackets do not match."""
+
+
+@value
+class Token:
+    kind: str
+    text: bytes
+    start: int
+    end: int
+
+    @property
+    def is_comment(self) -> bool:
+        return self.kind in {"comment", "block"}
+
+    @property
+    def is_word(self) -> bool:
+        return self.kind == "word"
+
+    @property
+    def is_sign(self) -> bool:
+        return self.kind == "sign"
+
+
+def tokens(data: bytes) -> Iterator[Token]:
+    """Without white space; raise Unreadable at what has no end."""
+    at = 0
+    while at < len(data):
+        found = _TOKEN.match(data, at)
+        assert found is not None  # noqa: S101 - the last alternative takes any byte
+        kind, end = str(found.lastgroup), found.end()
+        match kind:
+            case "block":
+                end = _comment_end(data, at)
+            case "raw" | "hashes":
+                kind, end = "raw", _raw_end(data, end, found["hashes"])
+            case "open":
+                raise Unreadable
+        if kind != "space":
+            yield Token(kind, data[at:end], at, end)
+        at = end
+
+
+def _comment_end(data: bytes, at: int) -> int:
+    depth = 0
+    for edge in _COMMENT_EDGE.finditer(data, at):
+        depth += 1 if edge[0] == b"/*" else -1
+        if depth == 0:
+            return edge.end()
+    raise Unreadable
+
+
+def _raw_end(data: bytes, at: int, hashes: bytes) -> int:
+    end = data.find(b'"' + hashes, at)
+    if end < 0:
+        raise Unreadable
+    return end + 1 + len(hashes)
+
+
+_TESTS = frozenset(
+    {b"test", b"rstest", b"test_case", b"bench", b"quickcheck", b"proptest", b"gtest", b"test_matrix"}
+)
+_QUALIFIERS = frozenset({b"async", b"unsafe", b"default", b"safe", b"auto"})
+_WITH_BODY = frozenset({b"fn", b"mod", b"struct", b"enum", b"union", b"trait", b"impl", b"macro", b"extern"})
+_TO_SEMICOLON = frozenset({b"use", b"static", b"const", b"type"})
+_OPEN = {b"(": b")", b"[": b"]", b"{": b"}"}
+_CLOSE = frozenset(_OPEN.values())
+_ALONE = frozenset({*_OPEN, *_CLOSE, b",", b";"})
+_INSTEAD = re.compile(rb"[^\n]")
+_SEPARATOR = b"\x1f"
+
+
+@value
+class Region:
+    start: int
+    end: int
+    """Offsets in bytes."""
+    module: str = ""
+    """The name of a module whose text stands in a file of its own (`mod tests;`)."""
+
+
+def has_tests(data: bytes) -> bool:
+    """Whether some of it is tests; what cannot be read counts as such where it speaks of tests."""
+    return bool(oracle_part(data))
+
+
+def oracle_part(data: bytes) -> bytes:
+    """Canonical bytes of the test text: layout has no weight. What cannot be read counts whole."""
+    found = _regions(data)
+    if found is None:
+        return data
+    return b"\n".join(canonical(data[region.start : region.end]) for region in found)
+
+
+def without_tests(data: bytes) -> bytes:
+    """The rest, in its own lines and columns; nothing where it cannot be read."""
+    found = _regions(data)
+    return b"" if found is None else _blanked(data, found)
+
+
+def source_part(data: bytes) -> bytes:
+    """Canonical bytes of the rest; none where it cannot be read."""
+    found = _regions(data)
+    return b"" if found is None else b"\n".join(canonical(data[g.start : g.end]) for g in _gaps(data, found))
+
+
+def only_tests(data: bytes) -> bytes:
+    """The test text in its own lines and columns."""
+    found = _regions(data)
+    return data if found is None else _blanked(data, _gaps(data, found))
+
+
+def with_tests_of(frozen: bytes, data: bytes) -> bytes | None:
+    """`data` with the test text of `frozen` in the places of its own, or at its end if it has none.
+
+    None where the places do not correspond.
+    """
+    theirs, ours = _regions(frozen), _regions(data)
+    if theirs is None or ours is None or (ours and len(theirs) != len(ours)):
+        return None
+    if not ours:
+        return b"\n".join([data, *(frozen[right.start : right.end] + b"\n" for right in theirs)])
+    pieces, at = [], 0
+    for right, region in zip(theirs, ours, strict=True):
+        pieces += [data[at : region.start], frozen[right.start : right.end]]
+        at = region.end
+    return b"".join([*pieces, data[at:]])
+
+
+def modules_for_tests(data: bytes) -> frozenset[str]:
+    """Names of modules that exist in tests only, and whose text stands in files of their own."""
+    named = frozenset(region.module for region in _regions(data) or () if region.module)
+    rest = without_tests(data) if named else b""
+    return frozenset(
+        name for name in named if not re.search(rb"\bmod\s+%b\s*;" % re.escape(name.encode()), rest)
+    )
+
+
+def is_test_line(data: bytes, line: int) -> bool:
+    found = _regions(data)
+    if found is None:
+        return False
+    lines = ((data.count(b"\n", 0, r.start) + 1, data.count(b"\n", 0, r.end) + 1) for r in found)
+    return any(first <= line <= last for first, last in lines)
+
+
+def canonical(text: bytes) -> bytes:
+    """The same bytes for the same code and comments, however a formatter lays them out."""
+    shown: list[bytes] = []
+    commas: list[int] = []
+    before: Token | None = None
+    for token in tokens(text):
+        if token.text in _OPEN:
+            commas.append(0)
+        elif token.text in _CLOSE and commas:
+            count = commas.pop()
+            # `(a,)` is a tuple; every other comma before a bracket is a matter of layout.
+            if before is not None and before.text == b"," and (count > 1 or token.text != b")"):
+                shown.pop()
+        elif token.text == b"," and commas:
+            commas[-1] += 1
+        if before is not None and _is_operator(before) and _is_operator(token) and before.end == token.start:
+            shown[-1] += token.text
+        else:
+            shown.append(token.text.rstrip() if token.is_comment else token.text)
+        before = token
+    return _SEPARATOR.join(shown)
+
+
+def above(path: str) -> tuple[str, ...]:
+    """The files that may declare the module whose text stands in this one."""
+    folder, _, name = path.rpartition("/")
+    if name == "mod.rs":
+        folder = folder.rpartition("/")[0]
+    prefix = f"{folder}/" if folder else ""
+    names = (f"{prefix}mod.rs", f"{prefix}lib.rs", f"{prefix}main.rs", f"{folder}.rs" if folder else "")
+    return tuple(found for found in names if found and found != path)
+
+
+def module_of(path: str) -> str:
+    folder, _, name = path.rpartition("/")
+    return folder.rpartition("/")[2] if name == "mod.rs" else name.removesuffix(".rs")
+
+
+def _gaps(data: bytes, regions: Sequence[Region]) -> list[Region]:
+    ends = [0, *(region.end for region in regions)]
+    starts = [*(region.start for region in regions), len(data)]
+    return [Region(start, end) for start, end in zip(ends, starts, strict=True)]
+
+
+def _is_operator(token: Token) -> bool:
+    return token.is_sign and token.text not in _ALONE
+
+
+def _blanked(data: bytes, regions: Sequence[Region]) -> bytes:
+    pieces, at = [], 0
+    for region in regions:
+        pieces += [data[at : region.start], _INSTEAD.sub(b" ", data[region.start : region.end])]
+        at = region.end
+    return b"".join([*pieces, data[at:]])
+
+
+def _regions(data: bytes) -> list[Region] | None:
+    """In order, none within another; None where the text cannot be read."""
+    if b"test" not in data and b"bench" not in data and b"quickcheck" not in data:
+        return []
+    try:
+        return list(_found(tuple(tokens(data)), data))
+    except (Unreadable, IndexError):
+        return None
+
+
+def _found(stream: tuple[Token, ...], data: bytes) -> Iterator[Region]:
+    code = [at for at, token in enumerate(stream) if not token.is_comment]
+    line = [stream[at] for at in code]
+    at = 0
+    while at < len(line):
+        if line[at].text != b"#":
+            at += 1
+            continue
+        inner = line[at + 1 : at + 2] and line[at + 1].text == b"!"
+        if inner and at + 2 < len(line) and line[at + 2].text == b"[":
+            end = _closed(line, at + 2)
+            if _is_test_only(line[at + 3 : end]):
+                yield Region(0, len(data))
+                return
+            at = end + 1
+            continue
+        first, marked = at, False
+        while at + 1 < len(line) and line[at].text == b"#" and line[at + 1].text == b"[":
+            end = _closed(line, at + 1)
+            marked = marked or _is_test_only(line[at + 2 : end])
+            at = end + 1
+        if at == first:
+            at += 1
+        elif marked and (item := _item(line, at)) is not None:
+            last, module = item
+            yield Region(_with_comments(stream, code[first], data), line[last].end, module)
+            at = last + 1
+
+
+def _closed(line: Sequence[Token], at: int) -> int:
+    """The index of the bracket that closes the one at `at`."""
+    depth = 0
+    for index in range(at, len(line)):
+        depth += (line[index].text in _OPEN) - (line[index].text in _CLOSE)
+        if depth == 0:
+            return index
+    raise Unreadable
+
+
+def _is_test_only(attribute: Sequence[Token]) -> bool:
+    """`cfg(test)` and all that implies it, or an attribute that makes a function a test."""
+    words = [token.text for token in attribute]
+    path = words[: words.index(b"(")] if b"(" in words else words
+    name = path[-1] if path else b""
+    if name == b"cfg":
+        return _implies_test(attribute[2:-1])
+    return name in _TESTS or name.endswith(b"_test")
+
+
+def _implies_test(predicate: Sequence[Token]) -> bool:
+    words = [token.text for token in predicate]
+    if words == [b"test"]:
+        return True
+    if len(words) < 3 or words[1] != b"(" or words[0] not in {b"all", b"any"}:  # noqa: PLR2004 - `all()`
+        return False
+    parts = [_implies_test(part) for part in _split(predicate[2:-1])]
+    return any(parts) if words[0] == b"all" else bool(parts) and all(parts)
+
+
+def _split(inside: Sequence[Token]) -> list[Sequence[Token]]:
+    parts, depth, start = [], 0, 0
+    for index, token in enumerate(inside):
+        depth += (token.text in _OPEN) - (token.text in _CLOSE)
+        if token.text == b"," and depth == 0:
+            parts.append(inside[start:index])
+            start = index + 1
+    return [part for part in (*parts, inside[start:]) if part]
+
+
+def _item(line: Sequence[Token], at: int) -> tuple[int, str] | None:
+    """Where the item ends that begins there, and its name if it is a module without a body."""
+    start = at = _after_qualifiers(line, at)
+    word = line[at].text
+    if word in _TO_SEMICOLON:
+        return _end(line, at, body=False), ""
+    if word in _WITH_BODY:
+        end = _end(line, at, body=True)
+        bodiless = word == b"mod" and line[end].text == b";"
+        return end, line[start + 1].text.decode("utf-8", "replace") if bodiless else ""
+    while line[at].is_word or line[at].text == b":":
+        at += 1
+    if line[at].text != b"!" or at == start:
+        return None
+    at += 2 if line[at + 1].is_word else 1
+    end = _closed(line, at)
+    return (end if line[at].text == b"{" else _end(line, end + 1, body=False)), ""
+
+
+def _after_qualifiers(line: Sequence[Token], at: int) -> int:
+    while True:
+        word = line[at].text
+        if word == b"pub":
+            at = _closed(line, at + 1) + 1 if line[at + 1].text == b"(" else at + 1
+        elif word in _QUALIFIERS or (word == b"const" and line[at + 1].text in {b"fn", *_QUALIFIERS}):
+            at += 1
+        elif word == b"extern" and line[at + 1 + (line[at + 1].kind == "string")].text == b"fn":
+            at += 1 + (line[at + 1].kind == "string")
+        else:
+            return at
+
+
+def _end(line: Sequence[Token], at: int, *, body: bool) -> int:
+    while at < len(line):
+        text = line[at].text
+        if text == b";":
+            return at
+        if text in _OPEN:
+            in_types = line[at - 1].text in {b"<", b",", b"="}
+            at = _closed(line, at)
+            if text == b"{" and body and not in_types:
+                return at
+        elif text in _CLOSE:
+            break
+        at += 1
+    raise Unreadable
+
+
+def _with_comments(stream: Sequence[Token], at: int, data: bytes) -> int:
+    """Comments on lines of their own, right above, belong to an item."""
+    start = stream[at].start
+    while at and stream[at - 1].is_comment:
+        above = stream[at - 1]
+        line = data[data.rfind(b"\n", 0, above.start) + 1 : above.start]
+        if line.strip() or data.count(b"\n", above.end, start) > 1:
+            break
+        at, start = at - 1, above.start
+    return start

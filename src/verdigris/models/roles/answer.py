@@ -1,0 +1,296 @@
+"""The three roles of the machine, their order, and the kinds of commit that each may make."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from enum import StrEnum
+from typing import Any, Literal, NoReturn
+
+import msgspec
+
+from verdigris.core.value import value
+
+
+class Role(StrEnum):
+    TESTER = "tester"
+    IMPLEMENTOR = "implementor"
+    REFACTORER = "refactorer"
+
+    @property
+    def following(self) -> Role:
+        """Who comes next: tester → implementor → refactorer → tester …"""
+        order = tuple(Role)
+        return order[(order.index(self) + 1) % len(order)]
+
+    @property
+    def commit_types(self) -> tuple[str, ...]:
+        """Of conventional commits; the usual one first."""
+        return _TYPES[self]
+
+
+_TYPES = {
+    Role.TESTER: ("test",),
+    Role.IMPLEMENTOR: ("feat", "fix"),
+    Role.REFACTORER: ("refactor",),
+}
+
+COMMIT_TYPES = tuple(kind for kinds in _TYPES.values() for kind in kinds)
+
+
+class Say(StrEnum):
+    """What an answer comes to; all but EDIT end the step."""
+
+    EDIT = "edit"
+    NOTHING_TO_DO = "nothing-to-do"
+    TEST_IS_WRONG = "test-is-wrong"
+    TEST_IS_RIGHT = "test-is-right"
+    """The tester's, of a test that came back."""
+    KATA_IS_WRONG = "kata-is-wrong"
+    KATA_DONE = "kata-done"
+
+
+Action = Literal["upsert", "delete", "move"]
+
+
+class Edit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    path: str
+    action: Action
+    intent: str = ""
+    """In a few words, what it is for: a line of the commit's summary."""
+    content: str | None = None
+    """The whole text, for `upsert`; for `move` where it changes as well."""
+    to: str | None = None
+    """The new path, for `move`."""
+
+
+class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    verdict: Say
+    rationale: str
+    """Why this change now; in answer to the first question the plan."""
+    reason: str = ""
+    """Why it is not `edit`, in words for a person."""
+    read: tuple[str, ...] = ()
+    """Files that it wants to see before it edits."""
+    type: str = ""
+    subject: str = ""
+    """Of the commit, without its type."""
+    points: tuple[int, ...] = ()
+    """Of the tester: the points of the kata that the test shows, by number."""
+    edits: tuple[Edit, ...] = ()
+
+
+@value
+class Refused:
+    """An answer that cannot be used: what goes back, reason by reason."""
+
+    reasons: tuple[str, ...]
+    unseen: tuple[str, ...] = ()
+    """Files that it replaces without having seen them whole: they go back with the reasons."""
+
+
+def _text(description: str) -> dict[str, Any]:
+    return {"type": "string", "description": description}
+
+
+def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+    """As strict servers want it: every key required, no other key."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+SCHEMA = _closed(
+    {
+        "verdict": {"type": "string", "enum": [say.value for say in Say]},
+        "reason": _text("why the verdict is not `edit`; empty for `edit`"),
+        "rationale": _text("the plan, or why this change is made now"),
+        "read": {"type": "array", "items": {"type": "string"}, "description": "files to be shown first"},
+        "type": {"type": "string", "enum": ["", *COMMIT_TYPES]},
+        "subject": _text("the commit's subject without its type"),
+        "points": {
+            "type": "array",
+            "items": {"type": "integer"},
+            "description": "of the tester: the numbers of the kata's points that the test shows",
+        },
+        "edits": {
+            "type": "array",
+            "items": _closed(
+                {
+                    "path": _text("from the project's root"),
+                    "action": {"type": "string", "enum": ["upsert", "delete", "move"]},
+                    "intent": _text("what this edit is for, in a few words"),
+                    "content": {"type": ["string", "null"], "description": "the file's whole new text"},
+                    "to": {"type": ["string", "null"], "description": "for `move`: the new path"},
+                }
+            ),
+        },
+    }
+)
+"""One for every question to every role: a provider caches it together with the prompt's beginning."""
+SCHEMA_NAME = "edit_plan"
+
+_THOUGHT = re.compile(r"\A(?!\s*[{`]).*?</(?:think|thinking|reasoning)>", re.DOTALL)
+"""The opening tag is often part of the server's template, so only the closing one is there."""
+_FENCE = re.compile(r"\A(`{3,}|~{3,})[\w-]*[ \t]*\n(.*?)\n?\1\Z", re.DOTALL)
+_ONLY = "answer with the JSON object alone"
+
+
+def read_answer(text: str, *, finish: str = "") -> Answer | Refused:
+    """One JSON object; a fence around all of it and a model's marked thoughts do no harm.
+
+    Slips that leave no doubt about what is meant are mended.
+    """
+    bare = bared(text)
+    if not bare:
+        return Refused((f"The answer is empty: {_ONLY}.",))
+    found = parsed(bare)
+    if found is not None:
+        return _shaped(shaped(found))
+    if prose := _around(bare):
+        return Refused((prose,))
+    try:
+        found = json.loads(bare, object_pairs_hook=_once, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        return Refused((_broken(bare, error, cut=finish == "length"),))
+    except (_Unsound, RecursionError) as error:
+        return Refused((f"The answer is no sound JSON: {error}.",))
+    return _shaped(shaped(found))
+
+
+def bared(text: str) -> str:
+    """Without thoughts that the server left in, and without a fence around everything."""
+    rest = _THOUGHT.sub("", text.removeprefix("\ufeff"), count=1).strip()
+    fence = _FENCE.match(rest)
+    return (fence[2] if fence else rest).strip()
+
+
+def _around(text: str) -> str:
+    start = text.find("{")
+    if start < 0:
+        return f"The answer holds no JSON object, but text that begins {_quoted(text)}: {_ONLY}."
+    if start > 0:
+        return f"There is text before the JSON object ({_quoted(text)}): {_ONLY}."
+    try:
+        _, end = json.JSONDecoder().raw_decode(text)
+    except (json.JSONDecodeError, RecursionError):
+        return ""
+    rest = text[end:].strip()
+    if rest.startswith("{"):
+        return "There is more than one JSON object: answer with a single one that holds all the edits."
+    return f"There is text after the JSON object ({_quoted(rest)}): {_ONLY}." if rest else ""
+
+
+def _broken(text: str, error: json.JSONDecodeError, *, cut: bool) -> str:
+    at = f"line {error.lineno}, column {error.colno}"
+    if cut or error.pos >= len(text.rstrip()):
+        return (
+            f"The answer was cut off at {at}, after {len(text)} characters: answer shorter, with fewer edits."
+        )
+    near = text[max(0, error.pos - 30) : error.pos + 20]
+    hint = ""
+    if error.msg.startswith("Invalid control character"):
+        hint = "; within a string a line break is written \\n and a tab \\t"
+    elif error.msg.startswith("Invalid \\escape"):
+        hint = "; within a string a backslash is written \\\\"
+    return f"The JSON is broken at {at} ({error.msg}), near {_quoted(near, 50)}{hint}."
+
+
+class _Unsound(ValueError):
+    pass
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _Unsound(f"the key {twice!r} stands twice in one object")
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise _Unsound(f"{name} is no JSON")
+
+
+def _shaped(found: Any) -> Answer | Refused:
+    if isinstance(found, list):
+        return Refused((f"The answer is a JSON array: {_ONLY}, with the edits in its list `edits`.",))
+    try:
+        return msgspec.convert(found, Answer)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at ")
+        place = where.strip("`").removeprefix("$").removeprefix(".") or "the object itself"
+        return Refused((f"The answer does not have the agreed shape: {what} (at {place}).",))
+
+
+def _quoted(text: str, limit: int = 40) -> str:
+    flat = " ".join(text.split())
+    return json.dumps(flat if len(flat) <= limit else flat[:limit] + "…", ensure_ascii=False)
+
+
+_TRAILING = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)
+"""A comma before a closing bracket; texts are skipped whole."""
+_WORDS = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|\b(?:true|false|null)\b""")
+_PYTHON = {"true": "True", "false": "False", "null": "None"}
+
+
+def parsed(text: str) -> Any | None:
+    """What an object or an array with slips means: trailing commas, Python's quotes. None: it is not that.
+
+    A sound object is not looked at here, so whatever is odd about it is told by who reads it.
+    """
+    if text[:1] not in {"{", "["}:
+        return None
+    try:
+        found = json.loads(text)
+    except (json.JSONDecodeError, RecursionError):
+        return _with_slips(text)
+    return found if isinstance(found, list) else None
+
+
+def _with_slips(text: str) -> Any | None:
+    try:
+        return json.loads(_TRAILING.sub(lambda found: "" if found[0] == "," else found[0], text))
+    except (json.JSONDecodeError, RecursionError):
+        pass
+    if "'" not in text:
+        return None
+    try:
+        found = ast.literal_eval(_WORDS.sub(lambda word: _PYTHON.get(word[0], word[0]), text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
+        return None
+    return found if isinstance(found, dict | list) else None
+
+
+def shaped(found: Any) -> Any:
+    """An array of one answer is that answer, an array of edits is their list; each edit as it must be."""
+    match found:
+        case [{"verdict": _} as only]:
+            return shaped(only)
+        case [{"path": _}, *_] if all(isinstance(each, dict) for each in found):
+            return shaped({"verdict": "edit", "rationale": "", "edits": found})
+        case {"edits": list(edits)}:
+            usual = {"verdict": "edit"} if edits and "verdict" not in found else {}
+            return {**usual, **found, "edits": [_edit(each) for each in edits]}
+    return found
+
+
+def _edit(edit: Any) -> Any:
+    if not isinstance(edit, dict):
+        return edit
+    mended = dict(edit)
+    match edit.get("content"):
+        case [*lines] if lines and all(isinstance(line, str) for line in lines):
+            ended = len(lines) > 1 and all(line.endswith("\n") for line in lines[:-1])
+            mended["content"] = "".join(lines) if ended else "\n".join(lines) + "\n"
+    if not edit.get("action"):
+        if edit.get("to"):
+            mended["action"] = "move"
+        elif isinstance(mended.get("content"), str):
+            mended["action"] = "upsert"
+    return mended

@@ -1,0 +1,275 @@
+"""Which files a model may be shown: no secrets at all, and of some only the name."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
+
+from verdigris.core.errors import UserError
+from verdigris.core.languages import NODE, PYTHON, SUFFIXES, language_of
+from verdigris.core.paths import PathClass, import_roots
+from verdigris.core.value import value
+from verdigris.languages.python.concerns.names import imported_from
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+HUGE = 100_000
+"""Characters from which on a file is listed only."""
+
+_SECRET = re.compile(
+    r"""(?ix)
+    (?:.*/)?(?:
+        \.env (?:\.(?!(?:example|sample|template|dist|defaults?)\Z)[^/]*)?
+      | \.envrc | \.netrc | _netrc | \.npmrc | \.pypirc | \.pgpass | \.htpasswd | \.git-credentials
+      | \.docker/config\.json | \.kube/config | \.cargo/credentials(?:\.toml)?
+      | \.(?:ssh|aws|azure|gnupg|gcloud)/.*
+      | id_(?:rsa|dsa|ecdsa|ed25519)
+      | (?:credentials?|secrets?|service[-_]account[^/]*)(?:\.(?:json|ya?ml|toml|ini|txt|env|cfg|conf))?
+      | [^/]*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk)
+    )""",
+)
+
+_UNTOLD = re.compile(
+    r"""(?x)
+    (?:.*/)?(?:
+        (?:package-lock|npm-shrinkwrap)\.json | pnpm-lock\.yaml | yarn\.lock | bun\.lockb?
+      | Cargo\.lock | poetry\.lock | uv\.lock | Pipfile\.lock | pdm\.lock | go\.sum
+      | composer\.lock | Gemfile\.lock
+      | [^/]*\.(?:min\.(?:js|css)|map|svg|snap)
+      | LICEN[CS]E(?:\.[a-z]+)? | COPYING
+      | (?:node_modules|target|dist|build|\.venv|venv|__pycache__)/.*
+    )"""
+)
+"""Made by tools, or the same everywhere: listed, and told only when asked for."""
+
+
+def secret(path: str) -> bool:
+    """By name; such a file is neither told, nor listed, nor searched, nor written."""
+    return _SECRET.fullmatch(path) is not None
+
+
+def worth_telling(path: str, text: str | None) -> bool:
+    return text is not None and len(text) <= HUGE and _UNTOLD.fullmatch(path) is None
+
+
+def as_text(data: bytes) -> str | None:
+    """None for what is no text: a model can neither read it nor give it back."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
+Tree: TypeAlias = Mapping[str, str | None]
+"""Path → text; None for a file that is no text (binary, a link, or too large to hold)."""
+
+BUDGET = 24_000
+"""Tokens of a prompt's common part, where nothing else is configured."""
+FLOOR = 3_000
+"""Below this a role sees too little to do anything sensible."""
+
+
+@value
+class Material:
+    """The same for all roles; only facts that are committed, so that no role sees what another thought."""
+
+    kata: str
+    classify: Callable[[str], PathClass]
+    language: str = "python"
+    runner: str = ""
+    kata_path: str = ""
+    files: Tree = field(default_factory=dict)
+    """The project as it is committed."""
+    ages: Mapping[str, int] = field(default_factory=dict)
+    """Path → the number of the commit that changed it last, of those since the machine began; else 0."""
+    history: tuple[str, ...] = ()
+    """One line a commit since the machine began, the oldest first."""
+    tools: tuple[str, ...] = ()
+    """The commands that format and check what a role writes."""
+    withheld: frozenset[str] = frozenset()
+    """Held-out tests: neither shown nor written, also where a name of theirs turns up."""
+    budget: int = BUDGET
+
+    @property
+    def tree(self) -> Tree:
+        return self.open(self.files)
+
+    def open(self, tree: Tree) -> Tree:
+        """Without what nobody may see."""
+        return {path: text for path, text in tree.items() if not self.closed(path)}
+
+    def closed(self, path: str) -> bool:
+        """Secrets, held-out tests, and what the machine noted: the plans of the other roles among it."""
+        return secret(path) or path in self.withheld or path.startswith(".tdd/")
+
+
+def shrunk(material: Material, factor: float = 0.6) -> Material:
+    """For the next try after a server found a prompt too long; UserError where nothing is left to cut."""
+    smaller = int(material.budget * factor)
+    if smaller < FLOOR:
+        raise UserError(
+            f"the model's context is too small: even {material.budget} tokens of kata, files and history are "
+            "more than it takes",
+            hint="shorten the kata, split large files, or configure a model with a longer context",
+        )
+    return replace(material, budget=smaller)
+
+
+_NODE = re.compile(r"""(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*["'](\.[^"'\n]*)["']""")
+_RUST_MOD = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?mod\s+(?:r#)?(\w+)\s*;", re.MULTILINE)
+_RUST_USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?:::)?((?:\w+::)*\w+)", re.MULTILINE)
+_RUST_LIBRARIES = frozenset({"std", "core", "alloc", "self"})
+
+
+def imported(path: str, text: str, files: frozenset[str]) -> tuple[str, ...]:
+    """In the order of the text, without the file itself; what is no file of the project is left out."""
+    match language_of(path):
+        case "python":
+            found = _python(path, text, files)
+        case "node":
+            found = _node(path, text, files)
+        case "rust":
+            found = _rust(path, text, files)
+        case _:
+            found = iter(())
+    return tuple(dict.fromkeys(name for name in found if name != path))
+
+
+def _first(candidates: Iterable[str], files: frozenset[str]) -> Iterator[str]:
+    found = next((name for name in candidates if name in files), None)
+    if found is not None:
+        yield found
+
+
+# -- Python -----------------------------------------------------------------------------------
+
+
+def _python(path: str, text: str, files: frozenset[str]) -> Iterator[str]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    folders = _import_folders(files)
+    for node in ast.walk(tree):
+        for module in _modules(node, path):
+            names = module.replace(".", "/")
+            places = (posixpath.join(folder, names) for folder in folders)
+            yield from _first((f"{at}{end}" for at in places for end in (".py", "/__init__.py")), files)
+
+
+@lru_cache(maxsize=4)
+def _import_folders(files: frozenset[str]) -> tuple[str, ...]:
+    """The deepest first."""
+    roots = import_roots(name for name in files if language_of(name) == PYTHON)
+    return tuple(sorted(roots, key=lambda root: (-len(root), root)))
+
+
+def _modules(node: ast.AST, path: str) -> Iterator[str]:
+    """Dotted names: a name that is imported from a package may be a module of it."""
+    match node:
+        case ast.Import(names=aliases):
+            yield from (alias.name for alias in aliases)
+        case ast.ImportFrom(names=aliases):
+            package = posixpath.dirname(path).split("/") if posixpath.dirname(path) else []
+            base = imported_from(node, package)
+            yield from filter(None, [base])
+            yield from (f"{base}.{alias.name}".lstrip(".") for alias in aliases)
+
+
+# -- JavaScript and TypeScript ----------------------------------------------------------------
+
+
+def _node(path: str, text: str, files: frozenset[str]) -> Iterator[str]:
+    folder = posixpath.dirname(path)
+    for name in _NODE.findall(text):
+        at = posixpath.normpath(posixpath.join(folder, name))
+        stem, dot = posixpath.splitext(at)
+        # TypeScript names the file that will be made of the one it means.
+        meant = [stem] if dot in SUFFIXES[NODE] else []
+        tried = [base + end for base in (*meant, at) for end in SUFFIXES[NODE]]
+        yield from _first((at, *tried, *(f"{at}/index{end}" for end in SUFFIXES[NODE])), files)
+
+
+# -- Rust -------------------------------------------------------------------------------------
+
+
+def _rust(path: str, text: str, files: frozenset[str]) -> Iterator[str]:
+    folder, name = posixpath.split(path)
+    own = folder if name in {"lib.rs", "main.rs", "mod.rs"} else path.removesuffix(".rs")
+    for module in _RUST_MOD.findall(text):
+        tried = (f"{at}/{module}{end}" for at in (own, folder) for end in (".rs", "/mod.rs"))
+        yield from _first((posixpath.normpath(each) for each in tried), files)
+    source = _crate_source(folder, files)
+    for use in _RUST_USE.findall(text):
+        top, *parts = use.split("::")
+        if top in _RUST_LIBRARIES:
+            continue
+        if top != "super":
+            yield from _first((f"{source}/lib.rs", f"{source}/main.rs"), files)
+        yield from _rust_parts(folder if top == "super" else source, parts, files)
+
+
+def _rust_parts(at: str, parts: list[str], files: frozenset[str]) -> Iterator[str]:
+    for part in parts:
+        at = posixpath.join(at, part)
+        yield from _first((f"{at}.rs", f"{at}/mod.rs"), files)
+
+
+def _crate_source(folder: str, files: frozenset[str]) -> str:
+    """The `src` folder of the crate that a file belongs to."""
+    at = folder
+    while at and f"{at}/Cargo.toml" not in files:
+        at = posixpath.dirname(at)
+    return posixpath.join(at, "src")
+
+
+def by_weight(tree: Tree, classify: Callable[[str], PathClass], named: Iterable[str] = ()) -> tuple[str, ...]:
+    """Texts worth telling: those named, what the tests import, the tests, then the rest from near to far."""
+    first = [path for path in named if path in tree]
+    tests = sorted(path for path in tree if classify(path) is PathClass.TEST)
+    near = [*first, *imports_of(tests, tree), *tests]
+    distances = _distances(tree, frozenset(map(posixpath.dirname, near)))
+    rest = sorted(tree, key=lambda path: (_rank(path, classify), distances[posixpath.dirname(path)], path))
+    ordered = dict.fromkeys((*near, *rest))
+    told = (path for path in ordered if classify(path) is not PathClass.SWITCH)
+    return tuple(path for path in told if worth_telling(path, tree[path]))
+
+
+def imports_of(paths: Iterable[str], tree: Tree) -> tuple[str, ...]:
+    files = frozenset(tree)
+    found = (imported(path, tree[path] or "", files) for path in paths if path in tree)
+    return tuple(dict.fromkeys(name for names in found for name in names))
+
+
+def _rank(path: str, classify: Callable[[str], PathClass]) -> int:
+    """Source before what describes the project, and that before its other texts."""
+    if classify(path) is PathClass.SOURCE:
+        return 0
+    return 1 if "/" not in path else 2
+
+
+def _distances(tree: Tree, near: frozenset[str]) -> dict[str, int]:
+    """From each folder, steps through the tree to the nearest of those that matter."""
+    parts = [folder.split("/") for folder in near]
+    folders = frozenset(map(posixpath.dirname, tree))
+    return {f: min((_steps(f.split("/"), other) for other in parts), default=0) for f in folders}
+
+
+def _steps(one: list[str], other: list[str]) -> int:
+    common = 0
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            break
+        common += 1
+    return len(one) + len(other) - 2 * common

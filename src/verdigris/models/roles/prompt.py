@@ -1,0 +1,178 @@
+"""The project as a role is told it: every file once, as it is now, and a line for each commit.
+
+A provider's cache holds the beginning of a prompt, so what changed last is told last.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.models.protocol import Ask, Message
+from verdigris.models.request import estimate
+from verdigris.models.roles.answer import SCHEMA, SCHEMA_NAME, Role
+from verdigris.models.roles.context import by_weight
+from verdigris.models.roles.guide import guide
+from verdigris.models.roles.tools import TOOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from verdigris.models.roles.context import Material, Tree
+
+
+_LEAST = 120
+"""Tokens of a file that are worth telling."""
+MOST_COMMITS = 30
+"""The newest; what is older is in the files."""
+
+
+@value
+class Told:
+    text: str
+    complete: frozenset[str]
+    """Files that are told whole."""
+
+
+def tell(material: Material, room: int) -> Told:
+    """`room`: tokens that it may take."""
+    tree = material.tree
+    recent = material.history[-MOST_COMMITS:]
+    newest = max(material.ages.values(), default=0)
+    named = sorted(path for path, age in material.ages.items() if age == newest > 0)
+    listing = _listing(tree, room // 10)
+    history = f"# Recent commits\n\n{clipped(chr(10).join(recent), room // 10)}" if recent else ""
+    texts = _Texts(room - estimate(listing) - estimate(history))
+    for path in by_weight(tree, material.classify, named):
+        if texts.room < _LEAST:
+            break
+        if path != material.kata_path:
+            texts.add(path, tree[path] or "")
+    paths = sorted(texts.told, key=lambda path: (material.ages.get(path, 0), path))
+    parts = ("# The project's files as they are now", *(texts.told[path] for path in paths), listing, history)
+    return Told("\n\n".join(filter(None, parts)), frozenset(texts.complete))
+
+
+def _listing(tree: Tree, room: int) -> str:
+    if not tree:
+        return "There is no file yet."
+    return f"All files ({len(tree)}):\n{clipped(chr(10).join(sorted(tree)), room)}"
+
+
+@dataclass(slots=True)
+class _Texts:
+    """Files as they are told, as long as there is room."""
+
+    room: int
+    told: dict[str, str] = field(default_factory=dict)
+    complete: set[str] = field(default_factory=set)
+
+    def add(self, path: str, text: str) -> None:
+        shown = shown_file(path, text, self.room)
+        self.room -= estimate(shown)
+        self.told[path] = shown
+        if shown == shown_file(path, text):
+            self.complete.add(path)
+
+
+def shown_file(path: str, text: str, room: int | None = None) -> str:
+    """With its name; cut, and marked as cut, where it takes more than `room` tokens."""
+    kept = text if room is None else clipped(text, room)
+    note = (
+        "" if kept == text else f" (only the first {kept.count(chr(10))} of {len(text.splitlines())} lines)"
+    )
+    return f"## {path}{note}\n{fenced(kept)}"
+
+
+def clipped(text: str, room: int) -> str:
+    """Whole lines from the start; the last line then says that there is more."""
+    if estimate(text) <= room:
+        return text
+    kept, used = [], 0
+    for line in text.splitlines(keepends=True):
+        used += estimate(line)
+        if used > room:
+            break
+        kept.append(line)
+    return f"{''.join(kept)}… (cut here)"
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Between fences that do not occur in it."""
+    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{fence}"
+
+
+_KATA_PART = 0.4
+"""Of the budget."""
+_OWN = 8_000
+"""Tokens of an answer that are shown again to the model that gave it."""
+
+_TASKS = {
+    Role.TESTER: "Write the next failing test.",
+    Role.IMPLEMENTOR: "Make the red tests pass with the smallest honest change, and keep the others green.",
+    Role.REFACTORER: "Improve the structure and keep the behaviour, or say nothing-to-do.",
+}
+ASK = (
+    "If you are sure, answer with the edits now. Otherwise leave `edits` empty, plan in `rationale`, and list"
+    " in `read` the files that you want to see first. If you stop instead of editing, give that verdict."
+)
+EDIT = "Now the edits of this plan, complete, as one JSON object."
+
+
+@value
+class Task:
+    """What is a role's own in one step."""
+
+    role: Role
+    step: int
+    reds: tuple[str, ...] = ()
+    """The tests that shall become green, with their failures (feedback.failing)."""
+    notes: tuple[str, ...] = ()
+    """What else it has to know: a finding that sends the step back, the limits of a refactor."""
+    standing: str = ""
+    """How the tests stand, in words."""
+    returned: bool = False
+    """Of a tester: its last test came back."""
+
+
+def first_ask(material: Material, task: Task, *, tools: bool = True) -> tuple[Ask, Told]:
+    """The first question of a step, and what it told."""
+    system = guide(material.language, material.runner, material.tools)
+    kata = f"# The kata\n\n{told_kata(material.kata, material.budget)}"
+    told = tell(material, max(0, material.budget - estimate(system) - estimate(kata)))
+    shared = f"{kata}\n\n{told.text}"
+    ask = Ask(
+        (Message("system", system), Message("user", f"{shared}\n\n{_task(task)}\n\n{ASK}\n")),
+        SCHEMA,
+        SCHEMA_NAME,
+        TOOLS if tools else (),
+    )
+    return ask, told
+
+
+def told_kata(kata: str, budget: int) -> str:
+    """As much of it as a role is shown."""
+    return clipped(kata.strip(), int(budget * _KATA_PART))
+
+
+def edit_ask(asked: Ask, plan: str, files: Mapping[str, str], missing: Sequence[str] = ()) -> Ask:
+    """The question after a plan; `files`: what it wanted to see, `missing`: why other files are not shown."""
+    shown = [shown_file(path, text) for path, text in files.items()]
+    return again(asked, plan, "\n\n".join((*shown, *missing, EDIT)) + "\n")
+
+
+def again(asked: Ask, answer: str, said: str) -> Ask:
+    """The same conversation, longer by an answer and by what is said to it."""
+    # Some servers refuse an empty message, and junk may be of any length.
+    own = clipped(answer, _OWN) or "(no answer)"
+    return replace(asked, messages=(*asked.messages, Message("assistant", own), Message("user", said)))
+
+
+def _task(task: Task) -> str:
+    reds = "\n".join(("Red now:", *task.reds)) if task.reds else ""
+    head = f"# Your task\n\nYou are the {task.role}, in step {task.step}. {_TASKS[task.role]}"
+    return "\n\n".join(filter(None, (head, task.standing, reds, *task.notes)))

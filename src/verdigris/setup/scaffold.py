@@ -1,0 +1,297 @@
+"""What `tdd init` would scaffold in a folder: which files are missing, and which stay as they are."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from verdigris.core.errors import NotARepository, ToolMissing, UserError
+from verdigris.core.languages import NODE, PYTHON, RUST
+from verdigris.core.settings import Settings, Stack
+from verdigris.core.value import value
+from verdigris.execution.interpreter import find_interpreter
+from verdigris.languages.node import starter as node_scaffold
+from verdigris.languages.python import starter as python_scaffold
+from verdigris.languages.rust import starter as rust_scaffold
+from verdigris.languages.starter import FoundPython, project_name, says_nothing, title_of
+from verdigris.setup.detection import detect, language_named
+from verdigris.storage.config import load, load_machine, render
+from verdigris.storage.project import CONFIG
+from verdigris.storage.repository import find_repository, read_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from verdigris.languages.starter import Equipment, FindPython, Form
+
+
+LANGUAGES = (PYTHON, RUST, NODE)
+IGNORE = ".gitignore"
+
+
+class _Language(Protocol):
+    TAKEN: frozenset[str]
+    """Names that a project must not have."""
+
+    def form(self, name: str, title: str, /) -> Form: ...
+
+    def equipment(self, root: Path, find_python: FindPython, /) -> Equipment: ...
+
+
+_MODULES: Mapping[str, _Language] = {PYTHON: python_scaffold, RUST: rust_scaffold, NODE: node_scaffold}
+
+
+@value
+class _Chosen:
+    form: Form | None
+    stacks: tuple[Stack, ...]
+    before: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@value
+class Scaffold:
+    root: Path
+    makes_repository: bool
+    settings: Settings
+    config: str | None
+    """What tdd.yaml will hold; None where there is one already, which stays."""
+    files: Mapping[str, str]
+    """Path → content of what is missing, in the order in which it is written."""
+    project: bool
+    """They make a project, rather than adding a kata to one."""
+    there: tuple[str, ...] = ()
+    """Files that the scaffold has, too, and that are as it would write them."""
+    kept: tuple[str, ...] = ()
+    """Files of its names that somebody else wrote."""
+    kata: str = ""
+    has_kata: bool = True
+    """Not only its placeholder."""
+    before: tuple[str, ...] = ()
+    """What a person does before the first test run."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def changes(self) -> bool:
+        return bool(self.makes_repository or self.files or self.config is not None)
+
+
+def plan_scaffold(cwd: Path, lang: str | None, kata: str | None) -> Scaffold | None:
+    """None where nothing is to be scaffolded: no kata, and no empty folder whose language is said."""
+    cwd = cwd.resolve()
+    if kata is None and (lang is None or not _is_new(cwd, language_named(lang))):
+        return None
+    root, has_repository = _root(cwd)
+    found = read_kata(kata, cwd, root) if kata is not None else placeholder()
+    chosen = _choose(root, lang, found)
+    wanted = _wanted(chosen.form, found)
+    missing = {path: text for path, text in wanted.items() if not os.path.lexists(root / path)}
+    there = tuple(path for path, text in wanted.items() if path not in missing and _is(root / path, text))
+    configured = os.path.lexists(root / CONFIG)
+    content = render(Settings(stacks=chosen.stacks), found.path)
+    ours = configured and _is(root / CONFIG, content)
+    return Scaffold(
+        root,
+        not has_repository,
+        load(root).settings if configured else Settings(stacks=chosen.stacks),
+        None if configured and not ours else content,
+        missing,
+        chosen.form is not None,
+        there,
+        tuple(path for path in wanted if path not in missing and path not in there),
+        found.path,
+        kata is not None,
+        chosen.before,
+        (*chosen.notes, *(_unnamed(root, found) if configured else ())),
+    )
+
+
+def _is_new(folder: Path, language: str) -> bool:
+    """Empty but for a repository in which nothing is yet, or left by a scaffold that was interrupted."""
+    there = {entry.name for entry in folder.iterdir()}
+    if language not in _MODULES or CONFIG in there:
+        return False
+    return there <= {".git"} or _begun(folder, language, placeholder()) is not None
+
+
+def _root(cwd: Path) -> tuple[Path, bool]:
+    """Where the scaffold goes, and whether a repository is there."""
+    try:
+        root = find_repository(cwd).root
+    except NotARepository:
+        if os.path.lexists(cwd / ".git") or cwd.name == ".git" or (cwd / "objects").is_dir():
+            raise
+        return cwd, False
+    if root != cwd:
+        raise UserError(
+            f"{cwd} lies in the repository {root}, and a kata is set up at a repository's root.",
+            hint="`git init` here first, for a repository of its own; or go to that root",
+        )
+    return root, True
+
+
+def _choose(root: Path, lang: str | None, kata: Kata) -> _Chosen:
+    """The scaffold, where there is no project that it would get in the way of; and the stacks."""
+    language = language_named(lang) if lang else None
+    known = detect(root)
+    there = tuple(stack for stack in known.stacks if language in {None, stack.language})
+    if begun := _begun(root, language, kata):
+        others = tuple(stack for stack in there if stack.root != ".")
+        return _chosen(root, begun, kata, others)
+    if there:
+        return _Chosen(None, there, notes=tuple(f"left out: {note}" for note in known.notes))
+    if known.notes and language in {None, NODE}:
+        raise UserError("; ".join(known.notes) + ".", hint="then `tdd init --kata PATH` adds the rest")
+    if language is None:
+        note = f"no language is named or found, so it is {PYTHON} (`--lang NAME`)"
+        return replace(_chosen(root, PYTHON, kata), notes=(note,))
+    if language not in _MODULES:
+        raise UserError(
+            f"there is no scaffold for {language}; there is one for {', '.join(LANGUAGES)}.",
+            hint="make the project with the tools of the language, then `tdd init --kata PATH` adds the rest",
+        )
+    return _chosen(root, language, kata)
+
+
+def find_python(root: Path) -> FoundPython | None:
+    try:
+        found = find_interpreter(root, root, None, os.environ)
+    except ToolMissing:
+        return None
+    packages = None if found.places is None else tuple(map(str, found.places.packages))
+    return FoundPython(found.path, found.how, packages)
+
+
+def _begun(root: Path, language: str | None, kata: Kata) -> str | None:
+    """The language whose manifest is there just as the scaffold writes it."""
+    for each in LANGUAGES if language is None else {language} & _MODULES.keys():
+        form = _form_of(root, each, kata)
+        if _is(root / form.manifest, form.files[form.manifest]):
+            return each
+    return None
+
+
+def _chosen(root: Path, language: str, kata: Kata, others: tuple[Stack, ...] = ()) -> _Chosen:
+    equipment = _MODULES[language].equipment(root, partial(find_python, root))
+    return _Chosen(_form_of(root, language, kata), (equipment.stack, *others), equipment.before)
+
+
+def _form_of(root: Path, language: str, kata: Kata) -> Form:
+    module = _MODULES[language]
+    title = " ".join(title_of(kata.text).split())
+    name = project_name(title, root.name, taken=module.TAKEN)
+    return module.form(name, title or name)
+
+
+def _wanted(form: Form | None, kata: Kata) -> dict[str, str]:
+    """The manifest first: by it a scaffold that was begun is known again."""
+    files = {} if form is None else {form.manifest: form.files[form.manifest], **form.files}
+    ignored = {} if form is None else {IGNORE: "".join(f"{line}\n" for line in form.ignore)}
+    return {**files, **ignored, **({kata.path: kata.text} if kata.copied else {})}
+
+
+def _is(path: Path, text: str) -> bool:
+    try:
+        return read_plain(path) == text.encode()
+    except OSError:
+        return False
+
+
+def _unnamed(root: Path, kata: Kata) -> tuple[str, ...]:
+    if load_machine(root).kata == kata.path:
+        return ()
+    return (f"tdd.yaml names another kata; for this one: `machine: {{kata_description: {kata.path}}}`",)
+
+
+USUAL = "kata.md"
+PLACEHOLDER = """\
+<!--
+Describe here what is to be built, in your own words, and delete this comment: as long as there is nothing
+else, there is no kata. A title, one sentence that says what it is for, then the rules from the simplest to
+the hardest, each with an example:
+
+# String Calculator
+
+A function `add` takes a string of numbers and returns their sum.
+
+- an empty string is 0
+- one number is its own value: "7" is 7
+-->
+"""
+_MOST = 1_000_000
+
+
+@value
+class Kata:
+    path: str
+    """In the tree, from its root."""
+    text: str
+    copied: bool
+    """It is not in the tree yet."""
+
+
+def placeholder() -> Kata:
+    return Kata(USUAL, PLACEHOLDER, copied=True)
+
+
+def read_kata(given: str, cwd: Path, root: Path) -> Kata:
+    """One that lies in the tree is used where it is."""
+    place = cwd / given
+    text = _text(given, place)
+    inside = _inside(place, root)
+    if inside is not None:
+        return Kata(inside, text, copied=False)
+    there = root / USUAL
+    if os.path.lexists(there) and not _same(there, text):
+        raise UserError(
+            f"{USUAL} is there already, and it is another text than {given}.",
+            hint=f"`tdd init --kata {USUAL}` takes the one that is there; or move it away first",
+        )
+    return Kata(USUAL, text, copied=True)
+
+
+def _text(given: str, place: Path) -> str:
+    if place.is_dir():
+        raise UserError(f"the kata {given} is a folder.", hint="name the file that describes it")
+    try:
+        data = read_plain(place)
+    except FileNotFoundError:
+        raise UserError(
+            f"there is no kata {given}.",
+            hint="describe in that file what is to be built, then run `tdd init` again",
+        ) from None
+    except OSError as error:
+        raise UserError(f"the kata {given} cannot be read: {error.strerror}.") from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise UserError(
+            f"the kata {given} is no text.", hint="it has to be a text in UTF-8, such as Markdown"
+        )
+    if len(text) > _MOST:
+        raise UserError(f"the kata {given} has {len(text)} characters.", hint="no model would read all of it")
+    if says_nothing(text):
+        raise UserError(f"the kata {given} is empty.", hint="describe in it what is to be built")
+    return text
+
+
+def _inside(place: Path, root: Path) -> str | None:
+    """Its path from the root, where it is a plain file of the tree whose name a configuration can hold."""
+    where = Path(os.path.normpath(place.absolute()))
+    if place.is_symlink() or not where.is_relative_to(root):
+        return None
+    found = where.relative_to(root)
+    named = found.as_posix().isprintable()
+    return found.as_posix() if named and found.parts[0] != ".git" else None
+
+
+def _same(path: Path, text: str) -> bool:
+    try:
+        return read_plain(path).decode("utf-8-sig") == text
+    except (OSError, UnicodeDecodeError):
+        return False

@@ -1,0 +1,180 @@
+"""Carries a scaffold out: the repository, the files, tdd.yaml with its record, and the first commit.
+
+Safe to repeat after a kill: what is there already is left, and what is missing is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from typing import TYPE_CHECKING, Literal
+
+from verdigris.core.errors import ConfigError, StorageError, UserError
+from verdigris.core.events import Scaffolded, Unconfigured, decode
+from verdigris.core.settings import MachineSettings
+from verdigris.core.value import value
+from verdigris.setup.initialisation import Initialised, Plan, carry_out
+from verdigris.storage.config import load_machine
+from verdigris.storage.git import git
+from verdigris.storage.project import CONFIG, drafts, open_log
+from verdigris.storage.repository import find_repository, head, read_plain
+from verdigris.turns.commit import Identity, authored
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+    from verdigris.core.actions import Actor
+    from verdigris.setup.scaffold import Scaffold
+    from verdigris.storage.repository import Repository
+
+
+_MESSAGE = """\
+chore: scaffold the kata
+
+What `tdd init` wrote: the kata, the settings of the tools, and one test that
+shows that they work.
+"""
+
+
+@value
+class Made:
+    done: Initialised
+    commit: str = ""
+    """The first one, where it was made."""
+    uncommitted: tuple[str, ...] = ()
+    """What lies in the tree and in no commit: the machine does not see it."""
+    refused: str = ""
+    """What git said where it refused the commit."""
+
+
+def make(scaffold: Scaffold, actor: Actor) -> Made:
+    if scaffold.makes_repository:
+        _make_repository(scaffold.root)
+    repo = find_repository(scaffold.root)
+    log = open_log(repo)
+    if scaffold.files:
+        digests = {path: digest(text.encode()) for path, text in scaffold.files.items()}
+        log.append(drafts(repo, actor, Scaffolded(files=digests, project=scaffold.project)), sync=True)
+    for path, text in scaffold.files.items():
+        _put(scaffold.root / path, text)
+    known = log.state().configuration is not None and (scaffold.root / CONFIG).exists()
+    done = carry_out(Plan(repo, scaffold.settings, None if known else scaffold.config), actor)
+    return _committed(scaffold, repo, done)
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def visible_files(root: Path) -> tuple[str, ...]:
+    """All that git does not ignore."""
+    said = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").out
+    return tuple(dict.fromkeys(filter(None, said.split("\0"))))
+
+
+def _make_repository(root: Path) -> None:
+    """On the branch that the user's git begins with; refs in files, as they are read here."""
+    said = git(root, "init", "--quiet", env={"GIT_DEFAULT_REF_FORMAT": "files"})
+    if not said.ok:
+        raise UserError(
+            f"`git init` failed: {said.text}",
+            hint="make a repository here by hand, then run `tdd init` again",
+        )
+
+
+def _put(path: Path, text: str) -> None:
+    new = path.with_name(f"{path.name}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new.write_text(text, "utf-8")
+        new.replace(path)
+    except OSError as error:
+        raise StorageError(
+            f"{path} cannot be written: {error.strerror}", hint="make room for it, then `tdd init` again"
+        ) from error
+
+
+def _committed(scaffold: Scaffold, repo: Repository, done: Initialised) -> Made:
+    """Only where there is no commit yet and nothing of anybody else's: the rest is theirs to commit."""
+    root = scaffold.root
+    ours = {*scaffold.files, *scaffold.there, CONFIG, scaffold.kata}
+    shown = visible_files(root)
+    changed = _changed(root)
+    if head(repo).commit is not None or not set(shown) <= ours:
+        return Made(done, uncommitted=tuple(path for path in changed if path in ours))
+    said = load_machine(root)
+    added = git(root, "add", "--", *shown)
+    made = git(
+        root,
+        *("commit", "--quiet", "--file=-"),
+        stdin=_MESSAGE,
+        env=authored(root, Identity(said.author_name, said.author_email)),
+    )
+    if added.ok and made.ok:
+        return Made(done, commit=head(repo).commit or "")
+    git(root, "rm", "--quiet", "--cached", "-r", "--", *shown)
+    return Made(done, uncommitted=shown, refused=(added if not added.ok else made).text)
+
+
+def _changed(root: Path) -> tuple[str, ...]:
+    said = git(root, "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames").out
+    return tuple(entry[3:] for entry in said.split("\0") if entry)
+
+
+@value
+class Undone:
+    scaffold: Literal["none", "removed", "kept"] = "none"
+    worked: str = ""
+    """Where it was kept: a file that shows work."""
+    paths: tuple[str, ...] = ()
+    """Where it was removed."""
+
+
+def undo(start: Path) -> Undone:
+    """Before the configuration goes, which names the kata."""
+    repo = find_repository(start)
+    written = _written(repo)
+    there = {path: d for path, d in written.files.items() if (repo.root / path).is_file()}
+    same = [path for path, d in there.items() if digest(read_plain(repo.root / path)) == d]
+    worked = _worked(repo.root, there, same) if written.project else []
+    if worked and there:
+        return Undone("kept", worked[0])
+    for path in same:
+        _remove(repo.root, path)
+    return Undone("removed" if same else "none", paths=tuple(same))
+
+
+def _worked(root: Path, there: Collection[str], same: Collection[str]) -> list[str]:
+    """What differs from the scaffold, or came to it; neither the kata nor the configuration is work in it."""
+    kata = MachineSettings().kata
+    with suppress(ConfigError):
+        kata = load_machine(root).kata
+    changed = [path for path in there if path not in same]
+    more = [path for path in visible_files(root) if path not in there and (root / path).exists()]
+    return [path for path in (*changed, *more) if path not in {CONFIG, kata}]
+
+
+def _written(repo: Repository) -> Scaffolded:
+    """By every `tdd init` since the last `tdd uninit`, as one that was interrupted is repeated."""
+    files: dict[str, str] = {}
+    project = False
+    for record in open_log(repo).records(reverse=True):
+        if record.type == Unconfigured.kind():
+            break
+        event = decode(record.type, record.data)
+        if isinstance(event, Scaffolded):
+            files, project = {**event.files, **files}, project or event.project
+    return Scaffolded(files=files, project=project)
+
+
+def _remove(root: Path, path: str) -> None:
+    try:
+        (root / path).unlink()
+    except OSError as error:
+        raise StorageError(f"{path} cannot be removed: {error.strerror}") from error
+    with suppress(OSError):
+        for folder in (root / path).parents:
+            if folder == root:
+                break
+            folder.rmdir()

@@ -1,0 +1,263 @@
+"""The machine's part of the commented `tdd.yaml`: each key with its default or an example."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from verdigris.core.languages import GO, JUNIT, NODE, PYTHON, RUST
+from verdigris.core.settings import JUnit, MachineSettings, Settings, Stack
+from verdigris.core.value import value as value_class
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+_USUAL = MachineSettings()
+_KATA = "what is to be built"
+_LIMITS = (
+    ("steps", _USUAL.steps, "of one `tdd run`; a step is one role's"),
+    ("max_attempts_per_agent", _USUAL.attempts, "of one role at one step"),
+    ("sandbox", _USUAL.sandbox, "work in a private worktree; your branch follows after each step"),
+    ("refactor_files", _USUAL.refactor_files, "that one refactor may touch at most"),
+    ("refactor_lines", _USUAL.refactor_lines, "that it may add and take away at most"),
+    ("coverage_guard", _USUAL.coverage_guard, "refuse a refactor that leaves more lines untested"),
+    ("uncovered", _USUAL.uncovered, "block or record: new source lines that no test runs"),
+    (
+        "expected_literals",
+        _USUAL.expected_literals,
+        "block or record: source that looks up the tests' answers",
+    ),
+    ("tests_per_step", _USUAL.tests_per_step, "new test functions in one tester's step, at most"),
+    ("test_seconds", _USUAL.test_seconds, "that a step's tests may take longer than the suite before"),
+    ("share", '["data"]', "ignored paths that the private worktree needs too"),
+    ("prompt_tokens", _USUAL.prompt_tokens, "that a prompt may hold of kata, files and history"),
+)
+_PLAYERS = """\
+# roles:  # a model is provider:name, a name that llm.base_url serves, human, or replay:FILE
+#   tester: {model: "ollama:qwen3-coder", temperature: 0.4}
+#   implementor: {model: "openai:gpt-4.1-mini", api_key_env: OPENAI_API_KEY, timeout: 120}
+#   refactorer: {model: "qwen3-coder"}
+# llm: {base_url: "http://localhost:11434/v1", api_key_env: LLM_API_KEY}  # for roles that do not say it
+"""
+
+
+def machine_lines(kata: str | None) -> Iterator[str]:
+    """`kata`: its path as YAML, where it is not the usual one."""
+    yield "# The machine (`tdd run`): three roles turn a kata into code. `tdd help machine`"
+    if kata is None:
+        yield "# machine:"
+        yield f"#   kata_description: {_USUAL.kata}  # {_KATA}"
+    else:
+        yield "machine:"
+        yield f"  kata_description: {kata}  # {_KATA}"
+    for key, usual, meaning in _LIMITS:
+        yield f"#   {key}: {str(usual).lower()}  # {meaning}"
+    yield from _PLAYERS.splitlines()
+    yield "# commit:"
+    yield f"#   author_name: {_USUAL.author_name}  # of the machine's commits"
+    yield f"#   author_email: {_USUAL.author_email}"
+    yield "#   squash: step  # a commit a step; `cycle`: one green commit of red, green and refactor"
+    yield f"# budget: {{tokens: {_USUAL.tokens}}}  # that one `tdd run` may use; 0: no limit"
+
+
+Value = str | bool | int | tuple[str, ...] | None
+
+_HEAD = """\
+# Verdigris: what is test, what is source, and how strict the laws are.
+# A line that is commented out shows a default or an example. Every key: `tdd help configuration`
+"""
+_WIDE = 10**9
+_ROOM_EXAMPLE: Mapping[str, Value] = {
+    "timeout": 600,
+    "test_timeout": 60,
+    "env": ("DATABASE_URL", "MODE=test"),
+    "network": "loopback",
+}
+
+
+def render(settings: Settings, kata: str = MachineSettings().kata) -> str:
+    lines = ["stacks:"]
+    shown: set[str] = set()
+    for stack in settings.stacks:
+        lines += _stack_lines(stack, examples=stack.language not in shown)
+        shown.add(stack.language)
+    named = None if kata == MachineSettings().kata else _text(kata)
+    return "\n".join([_HEAD, *lines, "", *_top_lines(settings), "", *machine_lines(named), ""])
+
+
+@value_class
+class _Examples:
+    """What stands in comments, in the words of a language."""
+
+    generated: tuple[str, ...] = ("**/generated/**",)
+    suite: tuple[str, ...] = ("tests/unit",)
+    test_command: tuple[str, ...] = ()
+    check: str = "make lint"
+    format: str = "make format"
+
+
+_EXAMPLES = {
+    PYTHON: _Examples(
+        ("**/*_pb2.py",), ("tests/unit",), ("-p", "no:randomly"), "ruff check .", "ruff format"
+    ),
+    NODE: _Examples(("src/generated/**",), ("src", "test"), ("--silent",), "eslint .", "prettier --write"),
+    RUST: _Examples(
+        ("src/schema.rs",), ("tests/api.rs",), ("--features", "full"), "cargo clippy --offline", "rustfmt"
+    ),
+    GO: _Examples(("**/*.pb.go",), ("internal",), ("-race",), "go vet ./...", "gofmt -w"),
+}
+
+
+def _stack_lines(stack: Stack, *, examples: bool) -> Iterator[str]:
+    yield f"  - root: {_yaml(stack.root)}"
+    yield f"    language: {_yaml(stack.language)}"
+    yield f"    runner: {_yaml(stack.runner)}"
+    for key, value, example, meaning in _stack_keys(stack):
+        if value or (examples and example):
+            yield "    " + _line(key, value or None, example, meaning)
+
+
+def _stack_keys(stack: Stack) -> Iterator[tuple[str, Value, Value, str]]:
+    usual = _EXAMPLES.get(stack.language, _Examples())
+    python = ".venv/bin/python" if stack.language == PYTHON else None
+    junit = _Raw("{preset: surefire}") if stack.runner == JUNIT else None
+    yield "python", stack.python, python, "the interpreter; found when not given"
+    yield "junit", _junit(stack.junit), junit, "the tool that writes JUnit XML"
+    yield "test", stack.test, ("checks/**",), "tests, helpers and data besides the usual ones"
+    yield "source", stack.source, ("src",), "source roots or globs; found when not given"
+    yield "generated", stack.generated, usual.generated, "files that nobody protects"
+    names = "ids, paths or -m MARK" if stack.language == PYTHON else "ids or paths"
+    yield "suite", stack.suite, usual.suite, f"{names} that acceptance runs; all when not given"
+    yield "test_command", stack.test_command, usual.test_command, "more arguments for the runner"
+    for_some = dict(stack.test_command_for)
+    example = _flow({"e2e/**": "make e2e REPORTS={report}"})
+    yield (
+        "test_command_for",
+        _flow(for_some) if for_some else None,
+        example,
+        "another command for some tests, by id or glob",
+    )
+    yield "check", stack.check, usual.check, "linter that a settlement must pass"
+    yield "verify", stack.verify, "make check", "what `tdd refactor end` runs besides the suite"
+    yield "format", stack.format, usual.format, "formatter for the source files of a turn"
+
+
+def _junit(junit: JUnit | None) -> _Raw | None:
+    if junit is None:
+        return None
+    unsaid = JUnit()
+    said = {field.name: getattr(junit, field.name) for field in fields(junit)}
+    return _flow({key: value for key, value in said.items() if value != getattr(unsaid, key)})
+
+
+def _top_lines(settings: Settings) -> Iterator[str]:
+    default = Settings()
+    for key, value, usual, meaning in (
+        ("red", settings.red, default.red, "what counts as red: behaviour, or assertion alone"),
+        (
+            "claims",
+            settings.claims,
+            default.claims,
+            "an edit outside the targets joins (implied), or not (strict)",
+        ),
+        ("strikes", settings.strikes, default.strikes, "failed settlements before the edits are set aside"),
+    ):
+        yield _line(key, None if value == usual else value, usual, meaning)
+    yield _line("spec", settings.spec or None, ("specs/",), "globs of specification files")
+    oracle = {"include": settings.oracle_include, "exclude": settings.oracle_exclude}
+    said: dict[str, Value] = {key: globs for key, globs in oracle.items() if globs}
+    yield _line(
+        "oracle",
+        _flow(said) if said else None,
+        _flow({"include": ("src/pkg/rules/*.json",)}),
+        "data in the source tree that the tests read: frozen with them",
+    )
+    yield _line(
+        "room", _room(settings), _flow(_ROOM_EXAMPLE), "what a test run gets: seconds, environment, network"
+    )
+    written = settings.sandbox_write
+    yield _line(
+        "sandbox",
+        _flow({"write": written}) if written else None,
+        _flow({"write": ("~/.config/some-tool",)}),
+        "what an agent's shell may write beside the worktree, temporary folders and caches",
+    )
+    yield from _rules(settings, default)
+    alive = {"enabled": settings.liveness, "seconds": settings.liveness_seconds}
+    usual_alive = {"enabled": default.liveness, "seconds": default.liveness_seconds}
+    yield _line(
+        "liveness",
+        None if alive == usual_alive else _flow(alive),
+        _flow(usual_alive),
+        "whether a settlement changes the claimed assertions to see them fail, and for how long",
+    )
+    warm = None if settings.warm else settings.warm
+    yield _line("warm", warm, default.warm, "whether test tools stay loaded between runs of `tdd test`")
+    yield _line("agents", settings.agents or None, ("claude",), "coding agents whose hooks are set up")
+
+
+def _rules(settings: Settings, default: Settings) -> Iterator[str]:
+    for key, value, usual, meaning in (
+        ("concerns", settings.concerns, default.concerns, "a concern about the source"),
+        ("uncovered", settings.uncovered, default.uncovered, "a changed line that no claimed test executes"),
+    ):
+        written = None if value == usual else value
+        yield _line(key, written, usual, f"{meaning} is recorded, or refuses the settlement (block)")
+
+
+def _room(settings: Settings) -> _Raw | None:
+    default = Settings()
+    said: dict[str, Value] = {}
+    if settings.timeout != default.timeout:
+        said["timeout"] = settings.timeout
+    if settings.test_timeout != default.test_timeout:
+        said["test_timeout"] = settings.test_timeout
+    if settings.room_env:
+        said["env"] = settings.room_env
+    if settings.room_network != default.room_network:
+        said["network"] = settings.room_network
+    if settings.room_git:
+        said["git"] = settings.room_git
+    if settings.room_plugins is not None:
+        said["plugins"] = settings.room_plugins
+    return _flow(said) if said else None
+
+
+class _Raw(str):
+    """Text that is YAML already."""
+
+    __slots__ = ()
+
+
+def _flow(pairs: Mapping[str, Value]) -> _Raw:
+    return _Raw(f"{{{', '.join(f'{_text(key)}: {_yaml(value)}' for key, value in pairs.items())}}}")
+
+
+def _line(key: str, value: Value, example: Value, meaning: str) -> str:
+    if value is None:
+        return f"# {key}: {_yaml(example)}  # {meaning}"
+    return f"{key}: {_yaml(value)}  # {meaning}"
+
+
+def _yaml(value: Value) -> str:
+    match value:
+        case _Raw():
+            return value
+        case str():
+            return _text(value)
+        case bool():
+            return str(value).lower()
+        case tuple():
+            return f"[{', '.join(map(_text, value))}]"
+        case _:
+            return str(value)
+
+
+def _text(value: str) -> str:
+    import yaml
+
+    if re.fullmatch(r"[A-Za-z][\w./ -]*[\w/]", value, re.ASCII) and yaml.safe_load(value) == value:
+        return value
+    return yaml.safe_dump(value, default_style='"', allow_unicode=True, width=_WIDE).rstrip("\n")

@@ -1,0 +1,280 @@
+"""Which lines a batch of drafts becomes, and when a checkpoint closes it."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import count, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic
+
+from verdigris.core.errors import HarnessError
+from verdigris.core.records import CHECKPOINT, REPAIRED, SCHEMA, Draft, Record, S, Stamp, flatten
+from verdigris.core.value import value
+from verdigris.storage.log.files import HEAD, LOG, REPAIRED_HEAD, Files, storing, write_all
+from verdigris.storage.log.format import encode
+from verdigris.storage.log.lines import BLOCK, EMPTY, Head, Line, Link, forward, reached, read, render
+from verdigris.storage.log.reading import View, records, view
+from verdigris.storage.log.verification import Check, Replay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from verdigris.core.records import Folding, Schema
+    from verdigris.storage.log.verification import Verification
+
+
+CHECKPOINT_BYTES = 64 * 1024
+KERNEL = {"role": "kernel", "context": "", "client": "tdd"}
+"""The actor of the log's own records."""
+
+
+@value
+class Batch(Generic[S]):
+    lines: bytes
+    head: Head
+    """After the batch."""
+    records: tuple[Record, ...]
+    state: S
+
+
+@value
+class Rules:
+    """How batches are written."""
+
+    version: int
+    checkpoint_every: int
+
+
+def compose(before: View[S], drafts: Sequence[Draft], folding: Folding[S], ts: int, rules: Rules) -> Batch[S]:
+    lines, links = chained(before.head, drafts, ts, rules.version)
+    head = reached(before.head, links)
+    events = before.events + len(drafts)
+    due = events >= rules.checkpoint_every or head.size - before.since >= CHECKPOINT_BYTES
+    if due:
+        lines, links = chained(before.head, drafts, ts, rules.version, more=1)
+        head = reached(before.head, links)
+    records = tuple(link.record for link in links)
+    state = before.state
+    for record in records:
+        state = folding.step(state, record)
+    if due:
+        last = Draft(
+            CHECKPOINT, {"state": folding.dump(state)}, drafts[-1].worktree, drafts[-1].branch, KERNEL
+        )
+        line, links = chained(head, [last], ts, rules.version)
+        lines, head = lines + line, reached(head, links)
+    return Batch(lines, head, records, state)
+
+
+def chained(
+    head: Head, drafts: Sequence[Draft], ts: int, version: int, *, more: int = 0
+) -> tuple[bytes, list[Link]]:
+    """The drafts as one batch after the head, of which `more` records are still to come.
+
+    The records are read back from their lines: who appends an event sees what a later reader will see.
+    """
+    links: list[Link] = []
+    lines = bytearray()
+    seq, prev = head.seq, head.hash
+    for left, draft in zip(range(len(drafts) - 1 + more, -1, -1), drafts, strict=False):
+        record = Record(
+            seq + 1,
+            ts,
+            draft.worktree,
+            draft.branch,
+            draft.actor,
+            version,
+            prev,
+            draft.type,
+            draft.data,
+            left,
+        )
+        try:
+            text = encode(flatten(record))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise HarnessError(f"the event {draft.type} cannot be written: {error}") from error
+        link = read(Line(head.size + len(lines), text))
+        links.append(link)
+        lines += text + b"\n"
+        seq, prev = link.record.seq, link.hash
+    return bytes(lines), links
+
+
+REPAIRED_LOG = "events.repaired.jsonl"
+DAMAGED_LOG = "events.damaged-{}.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    kept: int
+    """Events of the old log that stand in the new one, checkpoints included."""
+    lost: int
+    damaged: str | None
+    """Name of the damaged log, beside the new one; None where nothing was wrong, or no log was there."""
+
+
+def repair(
+    files: Files, folding: Folding[S], schema: Schema, draft: Draft, clock: Callable[[], int]
+) -> Repaired:
+    """The draft says why; what was kept and lost is added to it."""
+    with files.writing(), files.opened() as log:
+        files.settle_repair(log)
+        check = Check(files, log, Replay(folding, schema))
+        found = check.run()
+        if found.whole:
+            return Repaired(found.events, 0, None)
+        with storing(files.control):
+            kept = _kept(log, check.head, Replay(folding, schema))
+            lost = max(found.events, 0 if check.head is None else check.head.seq) - kept.seq
+            damaged = None if log is None else _keep(files)
+            data = {"kept": kept.seq, "lost": lost, **draft.data, "damaged": damaged}
+            line, links = chained(kept, [replace(draft, data=data)], clock(), schema.current)
+            _install(files, log, kept, line, reached(kept, links))
+        return Repaired(kept.seq, lost, damaged)
+
+
+def _kept(log: int | None, head: Head | None, replay: Replay[S]) -> Head:
+    return EMPTY if log is None else longest(forward(log, 0, os.fstat(log).st_size), head, replay)
+
+
+def longest(lines: Iterable[Line], head: Head | None, replay: Replay[S]) -> Head:
+    """Where the longest run of whole batches ends that no line, checkpoint or head contradicts."""
+    here = kept = before = EMPTY
+    for line in lines:
+        try:
+            link = read(line)
+        except ValueError:
+            return kept
+        if not line.whole or link.record.seq != here.seq + 1:
+            return kept
+        if link.record.prev != here.hash:
+            return before if kept is here else kept
+        if replay.objection(link.record) or (
+            head is not None and link.record.seq == head.seq and link.hash != head.hash
+        ):
+            return kept
+        here = here.after(link)
+        if link.record.more == 0:
+            before, kept = kept, here
+    return kept
+
+
+def _keep(files: Files) -> str:
+    """Give the damaged log a second name; a repair that was killed may have done so already."""
+    for number in count(1):
+        name = DAMAGED_LOG.format(number)
+        try:
+            os.link(files.path(LOG), files.path(name))
+        except FileExistsError:
+            if not Path(files.path(LOG)).samefile(files.path(name)):
+                continue
+        return name
+    raise AssertionError  # `count` never ends
+
+
+def _install(files: Files, log: int | None, kept: Head, line: bytes, head: Head) -> None:
+    """The rename of the log is the moment of the repair: from then on `files.head` finds its new head."""
+    try:
+        inode = _write(files.path(REPAIRED_LOG), log, kept, line)
+        files.put(REPAIRED_HEAD + ".new", render(head, inode=inode), sync=True)
+        files.rename(REPAIRED_HEAD + ".new", REPAIRED_HEAD)
+        files.rename(REPAIRED_LOG, LOG)
+        files.rename(REPAIRED_HEAD, HEAD)
+    except OSError:
+        for name in (REPAIRED_LOG, REPAIRED_HEAD + ".new"):
+            with suppress(OSError):
+                files.remove(name)
+        raise
+
+
+def _write(path: str, log: int | None, kept: Head, line: bytes) -> int:
+    """The kept part of the log and the line after it in a file of their own; its inode."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    try:
+        for offset in range(0, kept.size, BLOCK):
+            assert log is not None  # noqa: S101 - nothing is kept of no log
+            write_all(fd, os.pread(log, min(BLOCK, kept.size - offset), offset), offset)
+        write_all(fd, line, kept.size)
+        os.fsync(fd)
+        return os.fstat(fd).st_ino
+    finally:
+        os.close(fd)
+
+
+CHECKPOINT_EVERY = 32
+
+
+def now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+@value
+class Appended(Generic[S]):
+    records: tuple[Record, ...]
+    state: S
+
+
+class Log(Generic[S]):
+    def __init__(
+        self,
+        control: Path,
+        folding: Folding[S],
+        *,
+        clock: Callable[[], int] = now,
+        checkpoint_every: int = CHECKPOINT_EVERY,
+        schema: Schema = SCHEMA,
+    ) -> None:
+        self._files = Files(os.fspath(control))
+        self._folding = folding
+        self._clock = clock
+        self._schema = schema
+        self._rules = Rules(schema.current, checkpoint_every)
+
+    def state(self) -> S:
+        """The fold of all events, at a cost that does not grow with their number."""
+        with self._files.reading() as there:
+            return self._view().state if there else self._folding.initial()
+
+    def append(self, drafts: Sequence[Draft], *, sync: bool = False) -> Appended[S]:
+        """All of the drafts, in this order, or none."""
+        return self.transact(lambda _: drafts, sync=sync)
+
+    def transact(self, decide: Callable[[S], Sequence[Draft]], *, sync: bool = False) -> Appended[S]:
+        """What `decide` makes of the state, appended before anyone else can change it.
+
+        `decide` runs under the log's lock: it must be quick, and must not use this log.
+        """
+        with self._files.writing():
+            with self._files.opened() as log:
+                self._files.settle_repair(log)
+            before = self._view()
+            drafts = decide(before.state)
+            if not drafts:
+                return Appended((), before.state)
+            if before.head != before.recorded:
+                # So that a killed append never leaves more than one batch beyond the head.
+                self._files.replace_head(before.head)
+            batch = compose(before, drafts, self._folding, self._clock(), self._rules)
+            self._files.extend(before.head, batch.lines, batch.head, sync=sync)
+            return Appended(batch.records, batch.state)
+
+    def records(self, *, start: int = 1, reverse: bool = False, limit: int | None = None) -> Iterator[Record]:
+        """The events from `start` to the last, without checkpoints; `reverse` begins with the last."""
+        return islice(records(self._files, self._schema, start=start, reverse=reverse), limit)
+
+    def verify(self) -> Verification:
+        from verdigris.storage.log.verification import verify
+
+        return verify(self._files, self._folding, self._schema)
+
+    def repair(self, why: str, stamp: Stamp) -> Repaired:
+        """Keep the longest run of events that nothing contradicts, and the damaged file beside it."""
+        draft = Draft(REPAIRED, {"why": why}, stamp.worktree, stamp.branch, stamp.actor)
+        return repair(self._files, self._folding, self._schema, draft, self._clock)
+
+    def _view(self) -> View[S]:
+        with self._files.opened() as log, storing(self._files.control):
+            return view(self._files, log, self._folding, self._schema)

@@ -1,0 +1,165 @@
+"""The events of the log in either direction, each checked against its neighbour as it is read."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, suppress
+from itertools import chain
+from typing import TYPE_CHECKING, Generic
+
+from verdigris.core.records import CHECKPOINT, GENESIS, S, unflatten
+from verdigris.core.value import value
+from verdigris.storage.log.files import storing
+from verdigris.storage.log.format import decode, digest
+from verdigris.storage.log.lines import (
+    BLOCK,
+    EMPTY,
+    Head,
+    Link,
+    backward,
+    beyond,
+    damaged,
+    follow,
+    forward,
+    reached,
+    read,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdigris.core.records import Folding, Record, Schema
+    from verdigris.storage.log.files import Files
+    from verdigris.storage.log.lines import Line
+
+
+def records(files: Files, schema: Schema, *, start: int, reverse: bool) -> Iterator[Record]:
+    with ExitStack() as stack:
+        # Only what stands now is read, and that never changes: no writer has to wait for the reader.
+        with files.reading() as there:
+            log = stack.enter_context(files.opened())
+            if not there or log is None:
+                return
+            head, _, _ = bounds(files, log)
+        stack.enter_context(storing(files.control))
+        found = _backward(log, head, start) if reverse else _forward(log, head, start)
+        for record in found:
+            event = schema.lift(record)
+            if event.type != CHECKPOINT:
+                yield event
+
+
+def _forward(log: int, head: Head, start: int) -> Iterator[Record]:
+    offset = _near(log, head, start)
+    lines = forward(log, offset, head.size)
+    seq, prev = 0, GENESIS
+    if offset:
+        first = read(next(lines))
+        seq, prev = first.record.seq, first.hash
+    for link in follow(lines, seq, prev):
+        seq, prev = link.record.seq, link.hash
+        if seq >= start:
+            yield link.record
+    if prev != head.hash:
+        raise damaged(head.seq, "it is not the one that the head record names")
+
+
+def _near(log: int, head: Head, start: int) -> int:
+    """Where a line before event `start` begins, not far from it; 0 where none is before it."""
+    low, high = 0, head.size
+    while high - low > BLOCK:
+        middle = (low + high) // 2
+        lines = forward(log, middle, high)
+        next(lines, None)
+        line = next(lines, None)
+        try:
+            before = line is not None and line.whole and read(line).record.seq < start
+        except ValueError as error:
+            raise damaged(None, f"the line at byte {middle} or after it cannot be read") from error
+        if line is not None and before:
+            low = line.offset
+        else:
+            high = middle
+    return low
+
+
+def _backward(log: int, head: Head, start: int) -> Iterator[Record]:
+    seq, expected = head.seq, head.hash
+    for text in backward(log, head.size):
+        if digest(text) != expected:
+            raise damaged(seq, "its hash is not the one recorded after it")
+        record = unflatten(decode(text))
+        if record.seq < start:
+            return
+        yield record
+        seq, expected = seq - 1, record.prev
+
+
+@value
+class View(Generic[S]):
+    head: Head
+    recorded: Head | None
+    """What the disk has as head: behind `head` where a writer was killed before it could replace it."""
+    state: S
+    events: int
+    """Since the last checkpoint."""
+    since: int
+    """Offset of the first of them."""
+
+
+def bounds(files: Files, log: int | None) -> tuple[Head, Head | None, tuple[Link, ...]]:
+    """The head, as it should be; as it is on the disk; and the whole batch between the two."""
+    try:
+        recorded = files.head(log)
+    except ValueError as error:
+        raise damaged(None, "its head record cannot be read") from error
+    size = 0 if log is None else os.fstat(log).st_size
+    head = recorded or EMPTY
+    if recorded is None and size:
+        raise damaged(None, "its head record is missing")
+    if size < head.size:
+        raise damaged(head.seq, f"it is cut off, {head.size - size} bytes before its end")
+    if log is None or size == head.size:
+        return head, recorded, ()
+    tail = beyond(forward(log, head.size, size), head)
+    return reached(head, tail.batch), recorded, tail.batch
+
+
+def view(files: Files, log: int | None, folding: Folding[S], schema: Schema) -> View[S]:
+    head, recorded, batch = bounds(files, log)
+    state, events, since = folding.initial(), 0, 0
+    if log is None:
+        return View(head, recorded, state, events, since)
+    for link in chain(_since_checkpoint(log, recorded or EMPTY, schema), batch):
+        record = schema.lift(link.record)
+        if schema.reads_checkpoint(record):
+            state, events, since = folding.load(record.data["state"]), 0, link.end
+        elif record.type != CHECKPOINT:
+            state, events = folding.step(state, record), events + 1
+    return View(head, recorded, state, events, since)
+
+
+def _since_checkpoint(log: int, head: Head, schema: Schema) -> Iterator[Link]:
+    """The links from the last checkpoint to the head; all of them where an older version wrote it."""
+    seq, prev = 0, GENESIS
+    lines = forward(log, head.checkpoint, head.size)
+    if head.checkpoint:
+        first = _checkpoint(lines, head)
+        if schema.reads_checkpoint(schema.lift(first.record)):
+            seq, prev = first.record.seq, first.hash
+            yield first
+        else:
+            lines = forward(log, 0, head.size)
+    for link in follow(lines, seq, prev):
+        seq, prev = link.record.seq, link.hash
+        yield link
+    if (seq, prev) != (head.seq, head.hash):
+        raise damaged(head.seq, "it is not the one that the head record names")
+
+
+def _checkpoint(lines: Iterator[Line], head: Head) -> Link:
+    with suppress(StopIteration, ValueError):
+        link = read(next(lines))
+        if link.record.type == CHECKPOINT:
+            return link
+    raise damaged(head.seq, "the head record names no checkpoint before it")

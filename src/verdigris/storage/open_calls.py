@@ -1,0 +1,258 @@
+"""Which shell calls of an agent are open in a worktree, and whether any process of an earlier one lives.
+
+Each call has a record, locked by the process outside its sandbox, in a folder that no call sees. It names the
+namespace that the call's processes are in: those are found whatever they do, and nothing inside can say that
+they are gone.
+"""
+
+# Part of every shell call, where every millisecond counts, and names stay `str`:
+# ruff: noqa: PTH103, PTH104, PTH108, PTH116, PTH119, PTH120, PTH123, PTH208
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shlex
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+
+TYPE_CHECKING = False  # `typing` takes long to load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdigris.core.actions import Deny
+
+
+CALLS, SOCKETS = "calls", "sockets"
+SHOWN = 200
+
+_NAMESPACE = 32
+_KILL = 9
+_NS_GET_PARENT = 0xB702
+
+
+def opened(private: str, command: str) -> int:
+    """A record of a call that begins now; whoever holds the descriptor is the call's end outside."""
+    folder = folder_of(private)
+    for made in (folder, f"{private}/{SOCKETS}"):
+        os.makedirs(made, mode=0o700, exist_ok=True)
+    fresh = f"{folder}/new.{os.getpid()}"
+    record = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    fcntl.flock(record, fcntl.LOCK_EX)
+    os.write(record, b" " * _NAMESPACE + os.fsencode(command[:SHOWN]))
+    os.rename(fresh, f"{folder}/{os.getpid()}")
+    return record
+
+
+def folder_of(private: str) -> str:
+    control, name = os.path.dirname(os.path.dirname(private)), os.path.basename(private)
+    return f"{control}/locks/{name}.{CALLS}"
+
+
+def namespace(*, user_namespace: bool) -> bytes:
+    """The one that tells the calling process, and what it starts, from others."""
+    kind = "user" if user_namespace else "mnt"
+    return f"{kind} {os.stat(f'/proc/self/ns/{kind}').st_ino}".encode()
+
+
+def entered(record: int, namespace: bytes) -> None:
+    os.pwrite(record, namespace.ljust(_NAMESPACE), 0)
+
+
+def closed(private: str, *, empty: bool = False) -> None:
+    """The call has ended; its record stays while a process of it lives, and no longer.
+
+    `empty`: none can. Numbers of namespaces are used again: a record that outlives its call may come to mean
+    another's.
+    """
+    record = f"{folder_of(private)}/{os.getpid()}"
+    _remove(socket_of(private))
+    left = set() if empty else {_read(record)[0]} - {""}
+    if not (left and _living(left)):
+        _remove(record)
+
+
+def socket_of(private: str) -> str:
+    return f"{private}/{SOCKETS}/{os.getpid()}"
+
+
+def refusal(private: str) -> Deny | None:
+    """For a person's verbs: from inside a call an agent could have them run by a program outside."""
+    if (command := open_call(private)) is None:
+        return None
+    from verdigris.core.actions import Deny
+
+    return Deny(
+        "agents-call-open",
+        f"An agent's shell call is open in this worktree: {command.split(chr(10))[0]}",
+        "say it in the agent's prompt (a first line `tdd off WHY`), or wait for the call's end, or end it",
+    )
+
+
+def open_call(private: str) -> str | None:
+    """What a call that is open now runs."""
+    for name in _records(private):
+        if _locked(f"{folder_of(private)}/{name}"):
+            return _read(f"{folder_of(private)}/{name}")[1]
+    return None
+
+
+def alive(private: str) -> bool:
+    """Whether a call is open, or a process of an earlier one lives."""
+    left = [f"{folder_of(private)}/{name}" for name in _records(private)]
+    if any(_locked(record) for record in left):
+        return True
+    return bool(left and _living({_read(record)[0] for record in left}))
+
+
+def forget_ended(private: str) -> bool:
+    """Remove the records of calls that are over; whether there were any.
+
+    A call removes its own at its end, so one that is left is of a call that was killed, or of one whose last
+    process died since: what changed meanwhile may be its doing.
+    """
+    left = [f"{folder_of(private)}/{name}" for name in _records(private)]
+    wanted = {record: _read(record)[0] for record in left if not _locked(record)}
+    living = _living(set(wanted.values())) if wanted else set()
+    ended = [record for record, namespace in wanted.items() if namespace not in living]
+    for record in ended:
+        _remove(record, f"{private}/{SOCKETS}/{os.path.basename(record)}")
+    return bool(ended)
+
+
+def _records(private: str) -> list[str]:
+    try:
+        return [name for name in os.listdir(folder_of(private)) if name.isdigit()]
+    except OSError:
+        return []
+
+
+def _locked(record: str) -> bool:
+    try:
+        descriptor = os.open(record, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def _read(record: str) -> tuple[str, str]:
+    try:
+        with open(record, "rb") as file:
+            text = os.fsdecode(file.read())
+    except FileNotFoundError:
+        return "", ""
+    return text[:_NAMESPACE].strip(), text[_NAMESPACE:]
+
+
+def kill(namespace: str) -> None:
+    """All processes of a call; those that they start meanwhile are for the next time."""
+    for pid, _ in _inside({namespace}):
+        try:
+            os.kill(pid, _KILL)
+        except OSError:
+            continue
+
+
+def _living(wanted: set[str]) -> set[str]:
+    """Those namespaces that a process is in, or in one made inside of them."""
+    return {namespace for _, found in _inside(wanted) for namespace in found}
+
+
+def _inside(wanted: set[str]) -> Iterator[tuple[int, set[str]]]:
+    mine = {kind: os.stat(f"/proc/self/ns/{kind}").st_ino for kind in ("user", "mnt")}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            mnt = os.stat(f"/proc/{pid}/ns/mnt").st_ino
+            if mnt != mine["mnt"] and (found := wanted & {f"mnt {mnt}", *_users(pid, mine["user"])}):
+                yield int(pid), found
+        except OSError:
+            continue
+
+
+def _users(pid: str, mine: int) -> set[str]:
+    """A process's user namespace and those around it, up to our own."""
+    found = set()
+    held = os.open(f"/proc/{pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        while (inode := os.fstat(held).st_ino) != mine:
+            found.add(f"user {inode}")
+            above = fcntl.ioctl(held, _NS_GET_PARENT)
+            os.close(held)
+            held = above
+    except OSError:
+        return found
+    finally:
+        os.close(held)
+    return found
+
+
+def _remove(*names: str) -> None:
+    for name in names:
+        try:
+            os.unlink(name)
+        except FileNotFoundError:
+            continue
+
+
+FOLDER = "callers"
+
+
+def begun(private: str, session: str, command: str, agent: str) -> None:
+    """`agent` is empty for the session itself."""
+    record = _record(private, session, command)
+    if agent:
+        record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        record.write_bytes(os.fsencode(agent))
+    else:
+        record.unlink(missing_ok=True)
+
+
+def ended(private: str, agent: str) -> None:
+    """All of a subagent's are over."""
+    with suppress(FileNotFoundError):
+        for record in Path(private, FOLDER).iterdir():
+            if record.read_bytes() == os.fsencode(agent):
+                record.unlink(missing_ok=True)
+
+
+def at_work(private: str, session: str) -> frozenset[str]:
+    """The contexts of a session that may still go on: its own, and of subagents that have not ended."""
+    subagents: set[str] = set()
+    with suppress(FileNotFoundError):
+        subagents |= {os.fsdecode(record.read_bytes()) for record in Path(private, FOLDER).iterdir()}
+    return frozenset({session, *subagents} - {""})
+
+
+def caller(private: str, session: str, line: str) -> str:
+    """The subagent whose command stands in the line; empty where it is the session's own."""
+    with suppress(OSError):
+        if not os.listdir(f"{private}/{FOLDER}"):
+            return ""
+        for word in _words(line):
+            with suppress(FileNotFoundError):
+                return os.fsdecode(_record(private, session, word).read_bytes())
+    return ""
+
+
+def _words(line: str) -> list[str]:
+    """The line as it is, for clients that add nothing, and what it evaluates, for those that wrap it."""
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return [line]
+    return [line, *(word for before, word in pairwise(words) if before == "eval")]
+
+
+def _record(private: str, session: str, command: str) -> Path:
+    name = hashlib.sha256(f"{session}\0{command}".encode(errors="surrogatepass")).hexdigest()
+    return Path(private, FOLDER, name)

@@ -1,0 +1,224 @@
+"""Decides what HEAD did behind the kernel's back: nothing, plain commits, or a move that brought files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from dataclasses import field
+from typing import TYPE_CHECKING, Literal
+
+from verdigris.core.paths import LINK, Change, Entry
+from verdigris.core.value import value
+from verdigris.storage.git import converting, null_split, users_git
+from verdigris.storage.lock import locked
+from verdigris.storage.repository import head, read_plain
+from verdigris.storage.snapshots import trees
+from verdigris.storage.snapshots.index import clear
+from verdigris.storage.snapshots.objects import Elsewhere, Objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from verdigris.storage.git import Git
+    from verdigris.storage.repository import Head, Repository
+
+
+COMMITTED_HERE = frozenset({"commit", "commit (amend)", "commit (initial)"})
+GITLINK = "160000"
+LOCK_WAIT = 60.0
+
+
+@value
+class Move:
+    kind: Literal["none", "commit", "moved"]
+    paths: frozenset[str] = frozenset()
+    """What came with commits that were not made here, and lies in the worktree as HEAD has it."""
+    mixed: Mapping[str, Entry | None] = field(default_factory=dict)
+    """What came too, but a commit made here had a hand in it: what that one had put there."""
+
+
+@value
+class _Step:
+    """One entry of HEAD's reflog."""
+
+    old: str
+    new: str
+    action: str
+    seconds: int
+
+    @property
+    def made_here(self) -> bool:
+        return self.action in COMMITTED_HERE
+
+
+def move_since(repo: Repository, old: Head) -> Move:
+    new = head(repo)
+    if new.commit == old.commit:
+        return Move("none")
+    steps = _steps_since(repo, old.commit, new.commit)
+    if steps and all(step.made_here for step in steps):
+        return Move("commit")
+    git = users_git(repo)
+    came = {change.path: change for change in between(git, old.commit, new.commit)}
+    made = {
+        change.path: Entry(change.path, change.new_mode, change.new)
+        if change.new_mode and change.new
+        else None
+        for step in reversed(steps)
+        if step.made_here
+        for change in between(git, step.old, step.new)
+    }
+    paths = clean(repo, git, came.values())
+    mixed = {path: entry for path, entry in made.items() if path in paths}
+    return Move("moved", paths.difference(made), mixed)
+
+
+def before_own_commits(repo: Repository, since: int) -> str | None:
+    """Where HEAD was before the last commits in a row that were made here, not before `since` (seconds)."""
+    commit = head(repo).commit
+    for step in _reflog(repo):
+        if step.new != commit or not step.made_here or step.seconds < since:
+            break
+        commit = _commit(step.old)
+    return commit
+
+
+def actions_since(repo: Repository, commit: str | None) -> frozenset[str]:
+    """What git calls the steps that led from `commit` to HEAD; none when the reflog does not tell."""
+    return frozenset(step.action for step in _steps_since(repo, commit, head(repo).commit))
+
+
+def held_alike(repo: Repository, commit: str, paths: Iterable[str]) -> frozenset[str]:
+    """Those of `paths` that `commit` holds just as HEAD does; none where it is gone."""
+    git, now = users_git(repo), head(repo).commit
+    if not _exists(git, commit):
+        return frozenset()
+    return frozenset(paths).difference(change.path for change in between(git, commit, now))
+
+
+def _steps_since(repo: Repository, old: str | None, new: str | None) -> list[_Step]:
+    """The steps that led from `old` to `new`, newest first; none when the reflog does not tell."""
+    found: list[_Step] = []
+    expected = new
+    for step in _reflog(repo):
+        if step.new != expected:
+            return []
+        found.append(step)
+        if _commit(step.old) == old:
+            return found
+        expected = step.old
+    return []
+
+
+def _reflog(repo: Repository) -> Iterable[_Step]:
+    try:
+        lines = read_plain(repo.git_dir / "logs" / "HEAD").splitlines()
+    except FileNotFoundError:
+        return
+    for line in reversed(lines):
+        ids, _, message = os.fsdecode(line).partition("\t")
+        match ids.split(" "):
+            case [old, new, *_, seconds, _] if seconds.isdecimal():
+                yield _Step(old, new, message.partition(":")[0], int(seconds))
+            case _:
+                return
+
+
+def _commit(name: str) -> str | None:
+    return name if name.strip("0") else None
+
+
+def between(git: Git, old: str | None, new: str | None) -> tuple[Change, ...]:
+    """What differs between two commits; one that is unborn or gone has no files."""
+    if old == new:
+        return ()
+    width = len(old or new or "")
+    sides = [side if side and _exists(git, side) else _empty_tree(width) for side in (old, new)]
+    return tuple(c for c in trees.changes(git, *sides) if GITLINK not in {c.old_mode, c.new_mode})
+
+
+def stored_at(repo: Repository, commit: str) -> float:
+    """When its object came into this repository, in seconds; now, where that does not show."""
+    file = repo.common_dir / "objects" / commit[:2] / commit[2:]
+    try:
+        return file.stat().st_ctime
+    except OSError:
+        packs = (repo.common_dir / "objects" / "pack").glob("*.pack")
+        return max((pack.stat().st_ctime for pack in packs), default=time.time())
+
+
+def _exists(git: Git, commit: str) -> bool:
+    try:
+        return bool(Objects(git.git_dir).tree_of(commit))
+    except Elsewhere:
+        return git.call("cat-file", "-e", f"{commit}^{{tree}}").code == 0
+
+
+def _empty_tree(width: int) -> str:
+    algorithm = (
+        hashlib.sha1 if width == hashlib.sha1(usedforsecurity=False).digest_size * 2 else hashlib.sha256
+    )
+    return algorithm(b"tree 0\0", usedforsecurity=False).hexdigest()
+
+
+def clean(repo: Repository, git: Git, came: Iterable[Change]) -> frozenset[str]:
+    """Those that the user's own git, with its conversions, would call unchanged.
+
+    Asked of an index of our own, in which no flag of the user's hides a change.
+    """
+    came = list(came)
+    gone = {c.path for c in came if c.deleted and not os.path.lexists(repo.root / c.path)}
+    present = {c.path: f"{c.new_mode} {c.new}\t{c.path}\0" for c in came if not c.deleted}
+    if not present:
+        return frozenset(gone)
+    repo.private.mkdir(parents=True, exist_ok=True)
+    with locked(repo.lock("workspace"), wait=LOCK_WAIT) as held:
+        indexed = git.with_index(repo.private / "moves-index", held)
+        clear(repo.private / "moves-index")
+        indexed.run("read-tree", "--empty")
+        indexed.run("update-index", "-z", "--index-info", stdin=os.fsencode("".join(present.values())))
+        with converting(indexed, repo) as asked:
+            modified = null_split(asked.run("ls-files", "-z", "--modified", "--deleted"))
+    beyond = {path for path in present if _beyond_link(repo, path)}
+    return frozenset(gone | present.keys() - set(modified) - beyond)
+
+
+def _beyond_link(repo: Repository, path: str) -> bool:
+    folders = path.split("/")[:-1]
+    return any((repo.root / "/".join(folders[:depth])).is_symlink() for depth in range(1, len(folders) + 1))
+
+
+@value
+class Listing:
+    files: tuple[Entry, ...]
+    submodules: tuple[str, ...]
+
+
+def listing(repo: Repository, commit: str) -> Listing:
+    files: list[Entry] = []
+    submodules: list[str] = []
+    for line in null_split(users_git(repo).run("ls-tree", "-r", "-z", "--full-tree", commit)):
+        about, path = line.split("\t", 1)
+        mode, _, blob = about.split(" ")
+        if mode == GITLINK:
+            submodules.append(path)
+        else:
+            files.append(Entry(path, mode, blob))
+    return Listing(tuple(files), tuple(submodules))
+
+
+def unchanged(repo: Repository, entries: Iterable[Entry]) -> frozenset[str]:
+    """Those that the user's own git would call clean, whatever their index says."""
+    return clean(repo, users_git(repo), (Change(e.path, None, None, e.mode, e.blob) for e in entries))
+
+
+def checked_out(repo: Repository, entry: Entry) -> bytes:
+    """The bytes that a checkout would write; those of the blob where a filter fails."""
+    git = users_git(repo)
+    if entry.mode != LINK:
+        with converting(git, repo) as asked:
+            filtered = asked.call("cat-file", "--filters", f"--path={entry.path}", entry.blob)
+        if filtered.code == 0:
+            return filtered.stdout
+    return git.run("cat-file", "blob", entry.blob)

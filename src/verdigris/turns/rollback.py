@@ -1,0 +1,246 @@
+"""Puts protected paths back as they were, in place: intent, effect, outcome; what lay there is kept."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping  # noqa: TC003 - the codec reads annotations when it runs
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from verdigris.core.events import MovedBack, MovingBack, PutBack, PuttingBack, Violation
+from verdigris.core.records import from_json, to_json
+from verdigris.core.value import value
+from verdigris.storage.git import users_git
+from verdigris.storage.intents import finishes
+from verdigris.storage.repository import head, read_plain, resolve
+from verdigris.storage.snapshots.restoration import list_displaced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from verdigris.storage.git import Git
+    from verdigris.storage.project import Project
+    from verdigris.storage.repository import Repository
+    from verdigris.storage.snapshots import Displaced
+
+
+AGENT = "agent"
+"""The role of an actor whose drift is put back; a person's own edit is kept."""
+
+
+def put_back(project: Project, tree: str, paths: Sequence[str], *, why: str) -> tuple[Displaced, ...]:
+    """Lay `paths` as in `tree`; what `tree` does not have goes. The caller holds the operation.
+
+    Files keep their inodes, so that a mount over them stays. Each path becomes a violation, which names the
+    blob of the bytes that had to make way.
+    """
+    if not paths:
+        return ()
+    intent = PuttingBack(tree=tree, paths=tuple(paths), why=why)
+    # Before the intent: what an earlier call displaced is in the log, and not to be told again.
+    project.workspace.forget_laying()
+    project.record(intent, sync=True)
+    return carry_out_put_back(project, intent)
+
+
+def carry_out_put_back(project: Project, intent: PuttingBack) -> tuple[Displaced, ...]:
+    """The effect of an intent that is in the log, and its outcome. Safe to repeat."""
+    displaced = project.workspace.lay(intent.tree, intent.paths, expect=intent.tree)
+    blobs = {found.path: found.blob for found in displaced}
+    violations = (
+        Violation(path=path, what=intent.why, displaced=blobs.get(path, ""))
+        for path in dict.fromkeys((*intent.paths, *blobs))
+    )
+    outcome = PutBack(paths=intent.paths, displaced=list_displaced(displaced))
+    project.record(outcome, *violations, sync=True)
+    return displaced
+
+
+@finishes(PuttingBack)
+def finish_putting_back(project: Project, intent: PuttingBack) -> str:
+    carry_out_put_back(project, intent)
+    return "finished putting protected paths back"
+
+
+BEGUN = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "rebase-merge", "rebase-apply")
+UNFINISHED = (*BEGUN, "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE", "SQUASH_MSG", "sequencer")
+"""Files and folders of a merge, rebase … that waits for the user."""
+STASH = "refs/stash"
+WHY = "tdd: moved back, whole"
+
+
+@value
+class Place:
+    """Where git stands in one worktree."""
+
+    head: str
+    """The bytes of HEAD: a branch or a commit."""
+    commit: str | None
+    """None when unborn."""
+    stash: str | None = None
+    unfinished: Mapping[str, str] = field(default_factory=dict)
+    """File below the git folder → blob in the kernel's store."""
+    index: str = ""
+    """Blob in the kernel's store; empty where there is no index."""
+    index_look: tuple[int, ...] = ()
+    """How the index looked, so that it is read only when it changed."""
+    set_out: tuple[int, ...] = ()
+    """How ORIG_HEAD looked: a merge or rebase writes it before it begins."""
+    touched: int = 0
+    """When the git folder was last touched: git takes a lock there for every move, failed ones too."""
+
+    @property
+    def begun(self) -> frozenset[str]:
+        return frozenset(path.split("/")[0] for path in self.unfinished).intersection(BEGUN)
+
+    def same(self, other: Place) -> bool:
+        """Whether nothing moved; the index alone may differ."""
+        return (self.head, self.commit, self.stash, self.unfinished, self.touched) == (
+            other.head,
+            other.commit,
+            other.stash,
+            other.unfinished,
+            other.touched,
+        )
+
+
+def place(project: Project, known: Place | None = None) -> Place:
+    """Where git stands now; bytes of the index go to the store unless it looks as it is `known`."""
+    repo = project.repo
+    looks = _look(repo.git_dir / "index")
+    if known is not None and known.index_look == looks:
+        index = known.index
+    else:
+        index = project.workspace.blob(read_plain(repo.git_dir / "index")) if looks else ""
+    return Place(
+        os.fsdecode(read_plain(repo.git_dir / "HEAD")),
+        head(repo).commit,
+        resolve(repo, STASH),
+        {name: project.workspace.blob(data) for name, data in _unfinished(repo).items()},
+        index,
+        looks,
+        _look(repo.git_dir / "ORIG_HEAD"),
+        repo.git_dir.stat().st_mtime_ns,
+    )
+
+
+def watched(repo: Repository) -> list[bytes]:
+    """The files whose looks tell whether git moved; those that do not exist, too."""
+    now = os.fsdecode(read_plain(repo.git_dir / "HEAD")).strip()
+    refs = [STASH, *([now.removeprefix("ref: ")] if now.startswith("ref: ") else [])]
+    own = ("HEAD", "index", *BEGUN)
+    places = [*(repo.git_dir / name for name in own), *(repo.common_dir / ref for ref in refs)]
+    return [os.fsencode(path) for path in (*places, repo.common_dir / "packed-refs")]
+
+
+def move_back(project: Project, to: Place, tree: str, paths: Iterable[str], found: str) -> tuple[str, ...]:
+    """The caller holds the operation; `paths` of `tree` are what the move had changed or would have."""
+    intent = MovingBack(place=to_json(to), tree=tree, paths=tuple(sorted(paths)), found=found)
+    project.record(intent, sync=True)
+    carry_out_move_back(project, intent)
+    return intent.paths
+
+
+def carry_out_move_back(project: Project, intent: MovingBack) -> None:
+    """The effect of an intent that is in the log, and its outcome. Safe to repeat."""
+    to = from_json(Place, intent.place)
+    displaced = project.workspace.lay(intent.tree, intent.paths, expect=intent.found)
+    git = users_git(project.repo)
+    _move_head(git, to)
+    _finish_as_before(project, to)
+    if to.index:
+        _put(project, project.repo.git_dir / "index", to.index)
+    _move_stash(project.repo, git, to.stash)
+    project.record(MovedBack(displaced=list_displaced(displaced)), sync=True)
+
+
+def stashes(git: Git) -> list[str]:
+    """The newest first; there must be one."""
+    return os.fsdecode(git.run("rev-list", "--walk-reflogs", STASH, "--")).split()
+
+
+def same_entries(project: Project, one: Place, other: Place) -> bool:
+    """Whether two indexes hold the same, however their files looked."""
+    return one.index == other.index or _entries(project, one) == _entries(project, other)
+
+
+def _entries(project: Project, at: Place) -> bytes:
+    draft = project.repo.private / "moves-index"
+    draft.write_bytes(project.workspace.blob_bytes(at.index) or b"")
+    return users_git(project.repo).with_index(draft).run("ls-files", "--stage", "-z")
+
+
+def _move_head(git: Git, to: Place) -> None:
+    """The branch that HEAD was on goes back as well; the reflog keeps where both have been."""
+    name = to.head.strip()
+    if not name.startswith("ref: "):
+        git.run("update-ref", "-m", WHY, "--no-deref", "HEAD", name)
+        return
+    branch = name.removeprefix("ref: ")
+    if to.commit is None:
+        git.run("update-ref", "-d", branch)
+    else:
+        git.run("update-ref", "-m", WHY, branch, to.commit)
+    git.run("symbolic-ref", "-m", WHY, "HEAD", branch)
+
+
+def _finish_as_before(project: Project, to: Place) -> None:
+    folder = project.repo.git_dir
+    for name in UNFINISHED:
+        if (folder / name).is_dir() and not (folder / name).is_symlink():
+            shutil.rmtree(folder / name)
+        else:
+            (folder / name).unlink(missing_ok=True)
+    for name, blob in to.unfinished.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        _put(project, folder / name, blob)
+
+
+def _move_stash(repo: Repository, git: Git, to: str | None) -> None:
+    now = resolve(repo, STASH)
+    if now == to:
+        return
+    listed = stashes(git) if now else []
+    if to is None:
+        git.run("update-ref", "-d", STASH)
+    elif to in listed:
+        for _ in listed[: listed.index(to)]:
+            git.run("reflog", "delete", "--updateref", "--rewrite", f"{STASH}@{{0}}")
+    else:
+        git.run("stash", "store", "-m", WHY, to)
+
+
+def _unfinished(repo: Repository) -> dict[str, bytes]:
+    found = {}
+    for name in UNFINISHED:
+        top = repo.git_dir / name
+        if top.is_symlink():
+            continue
+        files = [p for p in top.rglob("*") if p.is_file()] if top.is_dir() else [top]
+        for file in files:
+            if file.is_file():
+                found[os.fspath(file.relative_to(repo.git_dir))] = read_plain(file)
+    return found
+
+
+def _look(path: Path) -> tuple[int, ...]:
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return (found.st_ctime_ns, found.st_ino, found.st_size)
+
+
+def _put(project: Project, path: Path, blob: str) -> None:
+    """By a draft where no agent can write: a link in its place would lead our bytes anywhere."""
+    draft = project.repo.private / "moves-draft"
+    draft.write_bytes(project.workspace.blob_bytes(blob) or b"")
+    draft.replace(path)
+
+
+@finishes(MovingBack)
+def finish_moving_back(project: Project, intent: MovingBack) -> str:
+    carry_out_move_back(project, intent)
+    return "finished moving HEAD, index and files back"
