@@ -1,4 +1,4 @@
-"""What every verdict that makes new ground asks of code whose tests pass: settled or refactored."""
+"""Asks what every accepting verdict asks, of a settlement and of a refactor alike."""
 
 from __future__ import annotations
 

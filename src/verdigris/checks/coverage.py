@@ -1,4 +1,4 @@
-"""Which new lines of a turn no claimed test was seen to run."""
+"""Finds the new lines of source that no claimed test ran."""
 
 from __future__ import annotations
 

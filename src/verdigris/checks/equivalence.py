@@ -1,4 +1,4 @@
-"""Whether a refactor kept the behaviour: tests that ask something else end alike on both trees.
+"""Checks that a refactor kept the behaviour: tests with other inputs end alike on both trees.
 
 What the tests ask is all that they pin down; a table of their answers passes them, and a refactor may not
 become one. So each test asks for something near, and only the comparison of the two trees counts.

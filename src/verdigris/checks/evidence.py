@@ -1,4 +1,4 @@
-"""Reports become events: which runs are recorded one by one, and what each red is worth."""
+"""Turns test reports into events, and judges what each red is worth."""
 
 from __future__ import annotations
 

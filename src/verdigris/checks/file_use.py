@@ -1,4 +1,4 @@
-"""The files that a run used: kept with a red, frozen by a claim, questioned by a verdict."""
+"""Judges the files that a run opened: which are frozen with the oracle, and which object to the verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs with the true tests and with changed ones, seen together, tell about the assertions."""
+"""Judges sets of runs, with true and with changed tests, in languages that tree-sitter reads."""
 
 from __future__ import annotations
 

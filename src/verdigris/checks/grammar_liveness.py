@@ -1,4 +1,4 @@
-"""Whether assertions are live where a grammar reads the tests: the true tests and changed ones are run alike.
+"""Runs true and changed tests alike, to see whether assertions are live where tree-sitter reads the tests.
 
 The runs are one set: the same files are asked for, and their texts have the same length, are as new as each
 other, and end in a comment of random letters, so that a tool that goes by content compiles each of them. The

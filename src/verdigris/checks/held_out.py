@@ -1,4 +1,4 @@
-"""Runs held-out tests on a tree: whether they pass, and whether that depends on what they expect.
+"""Runs held-out tests without a file that the code under test could read.
 
 Their report goes no further.
 """

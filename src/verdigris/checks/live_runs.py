@@ -1,4 +1,4 @@
-"""Makes the sets of runs that show whether assertions are live, for the tests of one Python stack."""
+"""Runs the claimed tests with true and with changed assertions, for one Python stack."""
 
 from __future__ import annotations
 

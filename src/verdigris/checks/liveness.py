@@ -1,4 +1,4 @@
-"""Whether a green depends on its assertions: what it means how the tests of a set of runs ended."""
+"""Judges whether a green depends on its assertions, from how each run of a set ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened to the tree outside our commands: HEAD moves, edits that no claim covers, oracle drift."""
+"""Compares the tree with the log: moves of HEAD, edits that no claim covers, changes of the oracle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Properties in a verdict: what they were tried by, against the same tests with the source as it was."""
+"""Checks that property tests were tried as their settings say, and not fewer times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Source that tests assert with: named when it is claimed with, compared and seen to run at the verdict."""
+"""Checks source that tests assert with: it may not get weaker in a turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which changes of source are edits: more than stubs, comments and formatting.
+"""Tells edits of source from stubs, comments and formatting.
 
 A person may reformat thousands of files at once, and each command and hook asks anew. Files are read in
 chunks, two versions with one meaning are remembered by their blobs, and whoever needs a few findings, or has

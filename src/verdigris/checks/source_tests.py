@@ -1,4 +1,4 @@
-"""Tests among source: which of a Rust file's text is tests, with the files around it known."""
+"""Separates the tests in a source file from the source around them."""
 
 from __future__ import annotations
 

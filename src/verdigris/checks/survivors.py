@@ -1,4 +1,4 @@
-"""Whether tests notice what a refactor changed: each changed decision is changed once more for a run."""
+"""Mutates what a refactor changed, and reports mutants that no test notices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What HEAD holds of tests and source as no tree did: a commit made behind the worktree's back.
+"""Finds tests and source in HEAD that no proven tree had: commits made behind the worktree's back.
 
 Git commits its index, not the tree: plumbing, flags that hide a change, filters and moved refs put anything
 into HEAD while tree and status look right. A commit of what lies or lay in the tree is plain work, and so is

@@ -1,4 +1,4 @@
-"""What only a verdict asks of code that passes: is it honest code, and are the assertions live?"""
+"""Asks what only a verdict asks of code that passes: is it honest, and are the assertions live?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the suite lost since the last acceptance, and the reasons that people gave for it."""
+"""Lists what the suite lost since the last acceptance, less what a person gave up with a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tdd claim`: cite reds, name the source that will advance them."""
+"""`tdd claim`: cites reds and names the source that will turn them green."""
 
 from __future__ import annotations
 

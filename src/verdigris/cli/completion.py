@@ -1,4 +1,4 @@
-"""`tdd completion`: the script that teaches a shell."""
+"""`tdd completion`: prints the completion script of a shell."""
 
 from __future__ import annotations
 

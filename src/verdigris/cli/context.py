@@ -1,4 +1,4 @@
-"""Where the user stands, and the project there."""
+"""Finds the project and the actor of a command; completes its arguments; shows progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tdd displaced`: bytes that had to make way, to be had back."""
+"""`tdd displaced`: lists overwritten files, and prints or restores them."""
 
 from __future__ import annotations
 

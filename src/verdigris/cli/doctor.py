@@ -1,4 +1,4 @@
-"""`tdd doctor`: is everything there that the kernel needs?"""
+"""`tdd doctor`: checks that everything is there that Verdigris needs."""
 
 from __future__ import annotations
 

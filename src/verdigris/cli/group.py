@@ -1,4 +1,4 @@
-"""The click group: its commands are imported when they are called, not when they are listed."""
+"""The click group: imports a command when it is called, not when it is listed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tdd help`: the pages of the manual, which come with every installation."""
+"""`tdd help`: prints a page of the manual, which comes with every installation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tdd holdout add | release | list`: a person's verbs."""
+"""`tdd holdout add | release | list`: a person takes tests out of sight, and gives them back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tdd hook AGENT`: one hook call on stdin, that agent's dialect on stdout, exit 0 or 2 only."""
+"""`tdd hook AGENT`: reads one hook call on stdin and answers in that agent's format; exit code 0 or 2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tdd init`: show what will be written, ask, write it."""
+"""`tdd init`: shows what it will write, asks, and writes it."""
 
 from __future__ import annotations
 

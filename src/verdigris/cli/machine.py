@@ -1,4 +1,4 @@
-"""How a run of the machine is shown, and what its exit code is."""
+"""Shows a run of the machine, and gives its exit code."""
 
 from __future__ import annotations
 

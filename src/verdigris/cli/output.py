@@ -1,4 +1,4 @@
-"""How results and messages leave the program: results to stdout, messages to stderr, JSON as one document."""
+"""Prints results to stdout and messages to stderr, as text or as one JSON document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tdd revise`: a reason for what the suite gives up."""
+"""`tdd revise`: records the reason why a test or an assertion is given up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tdd run`: the machine makes steps."""
+"""`tdd run`: runs the machine for some steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tdd settle`: end the turn with a verdict."""
+"""`tdd settle`: ends the turn with a verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tdd shell -- COMMAND…`: a command as an agent's shell runs it, for clients without a shell prefix."""
+"""`tdd shell -- COMMAND…`: runs a command as an agent's shell would, for clients without a shell prefix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tdd status`: how the worktree stands, and the next move."""
+"""`tdd status`: shows the phase, the reds and claims, and the next move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tdd step`: the machine makes one step."""
+"""`tdd step`: runs one step of the machine."""
 
 from __future__ import annotations
 

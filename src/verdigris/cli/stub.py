@@ -1,4 +1,4 @@
-"""`tdd stub`: what a test asks of source and is not there yet is declared, with bodies that fail."""
+"""`tdd stub`: declares what a test needs to load, with bodies that fail."""
 
 from __future__ import annotations
 

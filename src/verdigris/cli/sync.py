@@ -1,4 +1,4 @@
-"""`tdd sync -- GIT…`: git's moves, outside any turn."""
+"""`tdd sync -- GIT…`: moves the tree with git, outside any turn."""
 
 from __future__ import annotations
 

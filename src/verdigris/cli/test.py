@@ -1,4 +1,4 @@
-"""`tdd test`: the kernel runs the tests."""
+"""`tdd test`: runs tests and says what each red is worth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tdd test-bug`: say that a test is wrong, and stop."""
+"""`tdd test-bug`: reports that a test is wrong, and stops."""
 
 from __future__ import annotations
 

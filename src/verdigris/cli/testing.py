@@ -1,5 +1,5 @@
-"""What `tdd test` does, and its usual words, which are read without click: to load that takes longer than to
-start Python, and this command is run after every edit.
+"""Runs `tdd test` without click, which takes longer to load than Python takes to start, and renders its
+result.
 """
 
 from __future__ import annotations

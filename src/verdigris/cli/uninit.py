@@ -1,4 +1,4 @@
-"""`tdd uninit`: take back what `tdd init` did."""
+"""`tdd uninit`: takes back what `tdd init` did."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an actor wants to do, with the facts that the shell observed around it."""
+"""What an actor wants to do, with the facts that were observed around it; and the decision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which environment a run of project code gets: what it needs to work, and none of the user's secrets."""
+"""Chooses the environment variables of a run: what it needs to work, and none of the user's secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fold`: the only way from events to a state."""
+"""Folds events into the state; there is no other state."""
 
 from __future__ import annotations
 

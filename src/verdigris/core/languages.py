@@ -1,4 +1,4 @@
-"""The languages that are known: what their files are called, and which test tools run them."""
+"""The registry of languages: file suffixes, test tools, and the facts that the law needs."""
 
 from __future__ import annotations
 

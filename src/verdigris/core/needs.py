@@ -1,4 +1,4 @@
-"""What a run lacked that its room did not give, read from its failures: hints that name a key, never more."""
+"""Reads from failures what a run lacked in its room, and names the key of `tdd.yaml` that gives it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The five classes of a path, from the most protected to the least."""
+"""Path classes: switch, test, spec, source, other; globs; and how a path is classified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`decide`: may this actor do this now? Strict by default; every no names the next allowed move."""
+"""Decides whether an actor may do something now; every denial names the next allowed move."""
 
 from __future__ import annotations
 

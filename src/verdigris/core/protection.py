@@ -1,4 +1,4 @@
-"""Which mounts keep a phase's protected files as they are: whole folders where all in them is protected."""
+"""Plans the mounts that protect a phase's files, and the regions that an agent's shell may write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one line of the log is, and what the log needs to know of a fold."""
+"""One line of the log: its fields, its JSON form, and how older versions are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a test is red for the right reason, and if not, why not and what to do."""
+"""Judges whether a test is red for the right reason; if not, says why and what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a red lives: which reds a run ends, and which one the next move names."""
+"""Decides how long a red lives, which reds a word means, and which an edit claims by implication."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a test run reported, as data: the words in which every runner speaks to the kernel."""
+"""The report of a test run: the values that every runner returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `tdd.yaml` says, as values with their defaults."""
+"""The settings of `tdd.yaml` with their defaults."""
 
 from __future__ import annotations
 

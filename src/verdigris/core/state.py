@@ -1,4 +1,4 @@
-"""What the log adds up to: one value per worktree, small enough for a checkpoint."""
+"""The state of a worktree: the value that the log folds to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a test is called: its native id, in Python its annotation, and what a mistyped id may have meant."""
+"""Test ids: their parts, their annotations, and the nearest match of a mistyped one."""
 
 from __future__ import annotations
 

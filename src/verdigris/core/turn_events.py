@@ -1,4 +1,4 @@
-"""The events that open, join and end a turn: what a decision to go on means, as facts."""
+"""Makes the events that open, join and end a turn."""
 
 from __future__ import annotations
 

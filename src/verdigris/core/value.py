@@ -1,4 +1,4 @@
-"""`value`: a frozen, slotted dataclass whose methods are shared instead of generated.
+"""`value`: a frozen, slotted dataclass that is cheap to define.
 
 `dataclasses` compiles six functions for every frozen class: half a millisecond, which for all the events and
 states of the core is a fifth of what a short test takes, on every command.

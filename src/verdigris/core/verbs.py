@@ -1,4 +1,4 @@
-"""Whose each command is: what an agent may have run outside its sandbox, and what is a person's alone."""
+"""Whose each command is: an agent's, or a person's alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`judge`: what a settlement's run proves about the claims."""
+"""Judges what a run proves about the claims or about a refactor, and writes the footer."""
 
 from __future__ import annotations
 

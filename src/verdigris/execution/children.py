@@ -1,4 +1,4 @@
-"""Forks and executes a program; `subprocess` does as much, and takes as long to load as a head start wins."""
+"""Forks and executes a program in a process group; `subprocess` would take too long to load."""
 
 # Loaded before a head start, and names stay `str`:
 # ruff: noqa: PTH208

@@ -1,4 +1,4 @@
-"""Finds the user's Python: the one whose packages the project's tests need, never by chance our own."""
+"""Finds the user's Python: the one that has the packages of the project's tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs one command in a group of its own, within time and memory, and leaves nothing of it behind."""
+"""Runs one command within time and memory, and leaves none of its processes behind."""
 
 from __future__ import annotations
 

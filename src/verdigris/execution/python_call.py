@@ -1,4 +1,4 @@
-"""One call of the test tool in the user's interpreter, watched as it goes."""
+"""Runs pytest or unittest once in the user's interpreter, and reads its reporter's channel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which calls a run of tests is made of: one per stack, merged into one report, slugs applied."""
+"""Runs tests: one call per stack, merged into one report; and the commands that `tdd.yaml` names."""
 
 from __future__ import annotations
 

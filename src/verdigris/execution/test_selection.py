@@ -1,4 +1,4 @@
-"""What the words after `tdd test` mean: ids, slugs, files and folders, each in the stack that runs it."""
+"""Resolves the words after `tdd test` to test ids, each in the stack that runs it."""
 
 from __future__ import annotations
 

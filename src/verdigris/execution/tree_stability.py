@@ -1,4 +1,4 @@
-"""Whether the tree stood still while its tests ran: bytes alone do not tell, they may have been put back.
+"""Checks that the tree stood still during a run, and runs tests on another tree.
 
 Asked only while processes of an agent's calls live: each keeps the rights of the phase that it began in.
 """

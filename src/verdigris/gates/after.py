@@ -1,4 +1,4 @@
-"""After a tool call: what changed although it was protected is put back, and the model is told."""
+"""After a tool call: puts back what is protected and changed, and tells the model."""
 
 from __future__ import annotations
 

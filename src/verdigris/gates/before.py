@@ -1,4 +1,4 @@
-"""Before a tool call: pass, ask the person, or deny with the next allowed move."""
+"""Before a tool call: passes it, asks the person, or denies it with the next allowed move."""
 
 from __future__ import annotations
 

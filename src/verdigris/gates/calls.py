@@ -1,4 +1,4 @@
-"""What a hook call asks and what is answered, in words that no client's dialect colours."""
+"""Hook calls and replies as values that no client's format leaks into."""
 
 from __future__ import annotations
 

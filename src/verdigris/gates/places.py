@@ -1,4 +1,4 @@
-"""Where a spelling in a tool call leads: into which worktree, into the control area, to a switch outside."""
+"""Resolves a path in a tool call: which worktree, the control area, or a switch outside."""
 
 from __future__ import annotations
 

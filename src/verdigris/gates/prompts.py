@@ -1,4 +1,4 @@
-"""A person's verbs in the first line of a prompt: recognised, carried out as that person, answered."""
+"""Carries out a person's verb in the first line of a prompt."""
 
 from __future__ import annotations
 

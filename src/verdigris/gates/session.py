@@ -1,4 +1,4 @@
-"""At a session's start and at each prompt: the laws, how the worktree stands, and what a person asked for."""
+"""At a session's start and at each prompt: tells the laws, the phase and the next move."""
 
 from __future__ import annotations
 

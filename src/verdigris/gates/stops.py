@@ -1,4 +1,4 @@
-"""When an agent wants to stop: judge what it edited, send it back where that fails, tell what is left."""
+"""When an agent stops: settles its edits, sends it back where that fails, and tells what is left open."""
 
 from __future__ import annotations
 

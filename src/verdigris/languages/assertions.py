@@ -1,4 +1,4 @@
-"""What a test file asserts, as a grammar told it, and what one assertion is worth beside another."""
+"""The assertions of a test file as values, in languages that tree-sitter reads."""
 
 from __future__ import annotations
 

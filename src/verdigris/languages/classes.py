@@ -1,4 +1,4 @@
-"""Compiles the path classes of a project: its settings, and the conventions of its languages."""
+"""Compiles the path classes of a project from its settings and its languages' conventions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The usual places of one kind of stack, as regexes for a whole path, and how such regexes are written."""
+"""The shape of a language's conventions: usual places of tests and source, and runner keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walks and makes trees of folders of any depth, where the standard library calls itself per level."""
+"""Walks the folders of a project, to any depth."""
 
 # Plain calls, and names stay `str`:
 # ruff: noqa: PTH102, PTH120

@@ -1,4 +1,4 @@
-"""Chance, as the core is given it: it draws, and does not know from where."""
+"""Compares the literals of a change, and changes the inputs of tests."""
 
 from __future__ import annotations
 

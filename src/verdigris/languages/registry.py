@@ -1,4 +1,4 @@
-"""The usual places in a project, by language and runner."""
+"""Finds the language of a file, and asks it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which part of a mixed file belongs to the oracle: the keys that the test runner reads."""
+"""Finds the oracle's part of a mixed file: the runner's keys, or tests among source."""
 
 from __future__ import annotations
 

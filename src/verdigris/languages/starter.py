@@ -1,4 +1,4 @@
-"""What a language's scaffold consists of, and what it is run with."""
+"""What a language offers to begin with: a scaffold, and the demo's script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a test asks of source that does not exist yet: names, how each is used, and its signature."""
+"""What a test needs of source that does not exist yet, as values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tests have an id of their own, given by a comment `@tdd-id: slug` above them, in every language."""
+"""Test ids that a comment `@tdd-id: slug` gives, in every language."""
 
 from __future__ import annotations
 

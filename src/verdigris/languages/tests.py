@@ -1,4 +1,4 @@
-"""What test files of any language assert, for the comparisons of the core."""
+"""Reads the tests of a file in any language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which model plays which role, as the configuration says: at a server or from a recording."""
+"""Gives each role its model: at a server, or from a recording."""
 
 from __future__ import annotations
 

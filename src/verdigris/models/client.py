@@ -1,4 +1,4 @@
-"""One call of a model's server through the `openai` SDK: an answer or a `Failure`, never the SDK's errors.
+"""One call of a model's server through the `openai` SDK; returns an answer or a `Failure`.
 
 Imported when a model is called, not before: the SDK takes a second to load.
 """

@@ -1,4 +1,4 @@
-"""What a server's refusal means: try again, ask with less, show less, or tell the person what is wrong."""
+"""What a server's failure means, and how long to wait before the next attempt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of a model and what it answers, whoever serves it."""
+"""A model, what it is asked and what it answers, whoever serves it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which server a model's word means (`provider:name` or a plain name), by what the configuration says."""
+"""Finds the server and the key that a model's name means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recorded conversation: one JSON line an exchange, with a digest of what was asked and the whole reply.
+"""Records conversations, one JSON line per exchange, and replays them.
 
 An exchange is known by its place (which role in which step) and its number there. A place that was begun
 again, as by a resumed run, counts as it went the last time.

@@ -1,4 +1,4 @@
-"""A model at a server: asks it, patiently, and learns what the server does not take."""
+"""A model at a server: retries, learns what the server rejects, and checks that it answers."""
 
 from __future__ import annotations
 

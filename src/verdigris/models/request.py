@@ -1,4 +1,4 @@
-"""What is sent for an ask, by what the server is known to take."""
+"""Builds the request for a server, and counts its tokens."""
 
 from __future__ import annotations
 

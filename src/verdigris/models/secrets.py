@@ -1,4 +1,4 @@
-"""What must not be written anywhere: the values of key variables, replaced by the variables' names.
+"""Replaces the values of key variables wherever text is written.
 
 No value is kept: the environment is read whenever a text is scrubbed.
 """

@@ -1,4 +1,4 @@
-"""How `cargo test` is called, and what its test binaries and doc tests answered."""
+"""Calls `cargo test`, and reads what cargo built and what tests answered."""
 
 from __future__ import annotations
 

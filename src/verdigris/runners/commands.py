@@ -1,4 +1,4 @@
-"""Which command runs a test: the first of `test_command_for` that fits it, or the stack's own runner."""
+"""Chooses the command that runs a test: `test_command_for`, or the stack's own runner."""
 
 from __future__ import annotations
 

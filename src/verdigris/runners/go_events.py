@@ -1,4 +1,4 @@
-"""What `go test -json` printed, gathered per package and test, and what did not build."""
+"""Reads what `go test -json` prints, and why a test failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `go test` is called, and what its events mean."""
+"""Calls `go test`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How jest (29 and later) is called, so that it writes nothing into the tree and tells us of every test."""
+"""Calls jest (29 and later)."""
 
 from __future__ import annotations
 

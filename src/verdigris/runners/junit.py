@@ -1,4 +1,4 @@
-"""Any tool that writes JUnit XML, by configuration: its command, where its reports lie, its names."""
+"""Calls any tool that writes JUnit XML, as configured."""
 
 from __future__ import annotations
 

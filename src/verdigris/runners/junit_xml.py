@@ -1,4 +1,4 @@
-"""JUnit XML as plain test cases; a document that declares entities, or is cut short, is refused."""
+"""Reads JUnit XML: cases and failures; a document with entities, or cut short, is refused."""
 
 from __future__ import annotations
 

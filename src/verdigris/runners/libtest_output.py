@@ -1,4 +1,4 @@
-"""What one Rust test binary said in libtest's JSON, as results that count or do not."""
+"""Reads what Rust's test binaries and doc tests print."""
 
 from __future__ import annotations
 

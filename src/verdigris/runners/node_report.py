@@ -1,4 +1,4 @@
-"""From the lines of our reporters in Node's test tools, and the end of the process, to a TestReport: pure."""
+"""Reads what our reporters in Node's test tools write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files and names of tests a Node tool is told, so that exactly the asked ones count."""
+"""Selects tests for a Node tool, and reads a JavaScript failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How test files of node:test are run: each in a process of its own, by a driver that writes our report."""
+"""Calls node:test, one process per file."""
 
 from __future__ import annotations
 

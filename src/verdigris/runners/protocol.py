@@ -1,4 +1,4 @@
-"""What every runner gives the kernel: how a test tool is called, and what its answer means."""
+"""What a runner is: how a test tool is called, and what its answer means."""
 
 from __future__ import annotations
 

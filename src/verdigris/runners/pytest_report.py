@@ -1,4 +1,4 @@
-"""From the reporter's messages and the end of the process to a TestReport: pure."""
+"""Reads what our reporter in pytest and unittest sends."""
 
 from __future__ import annotations
 

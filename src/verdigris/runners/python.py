@@ -1,4 +1,4 @@
-"""How a tool of the user's interpreter is called, so that it speaks over the channel."""
+"""Calls pytest or unittest in the user's interpreter, so that it reports over a channel."""
 
 from __future__ import annotations
 

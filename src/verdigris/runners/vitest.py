@@ -1,4 +1,4 @@
-"""How vitest (2 and later) is called, so that it writes nothing into the tree and tells us of every test."""
+"""Calls vitest (2 and later)."""
 
 from __future__ import annotations
 

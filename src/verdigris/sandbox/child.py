@@ -1,4 +1,4 @@
-"""Whether this system lets us confine a process, found out by confining one."""
+"""Starts a confined child, and finds out, once, how this system lets us confine one."""
 
 # Plain calls, as between fork and exec, and names stay `str`:
 # Plain calls, as this is loaded before a head start:

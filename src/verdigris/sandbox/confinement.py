@@ -1,4 +1,4 @@
-"""The network that a confined process sees: none, a loopback of its own, or the machine's."""
+"""What a confined process may see and write, as a value."""
 
 # Plain calls, as between fork and exec, and names stay `str`:
 # ruff: noqa: PTH103, PTH112, PTH114

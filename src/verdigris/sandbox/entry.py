@@ -1,4 +1,4 @@
-"""Confines the process it is called in, step by step; whoever calls it must exec or exit afterwards."""
+"""Confines the calling process step by step; the caller must exec or exit afterwards."""
 
 # Plain calls, as between fork and exec, and names stay `str`:
 # ruff: noqa: PTH103, PTH108, PTH109, PTH110, PTH112

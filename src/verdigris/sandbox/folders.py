@@ -1,4 +1,4 @@
-"""Opens a folder that is ours whatever mode a run gave it, and never by way of a link."""
+"""The folders of one room: makes them, and removes them whatever modes a run gave them."""
 
 # Plain calls, as between fork and exec, and names stay `str`:
 # Plain calls, as this is loaded before a head start:

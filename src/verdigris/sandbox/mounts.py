@@ -1,4 +1,4 @@
-"""The mounts that this process sees, as the kernel lists them."""
+"""Lists mounts, mounts overlays, and makes mounts read-only."""
 
 # Plain calls, as between fork and exec, and names stay `str`:
 # ruff: noqa: PTH106, PTH108, PTH112, PTH114, PTH123, PTH208

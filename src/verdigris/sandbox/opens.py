@@ -1,4 +1,4 @@
-"""Hears from the kernel which files of the worktree are opened in a room, whoever opens them in it.
+"""Hears from Linux which files of the worktree are opened in a room.
 
 The one outside holds the descriptor, and the child that makes the room says which folders are meant, as
 they are mounted there. Nothing inside can find or silence it. What it hears is names, not who asked.

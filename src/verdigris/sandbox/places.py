@@ -1,4 +1,4 @@
-"""The folders of the machine that a confined process has for itself: temporary ones, `/run`, and `/dev`."""
+"""The private folders of a confined process: temporary ones, `/run` and `/dev`."""
 
 # Plain calls, as between fork and exec, and names stay `str`:
 # ruff: noqa: PTH101, PTH102, PTH103, PTH110, PTH112, PTH114, PTH120, PTH211

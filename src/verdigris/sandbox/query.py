@@ -1,4 +1,4 @@
-"""How the kernel asks programs that an agent could have put there: they look, and what they write is lost."""
+"""Asks a program that an agent could have replaced, without letting it write anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Linux calls that Python has no name for; each raises the OSError that the kernel gave."""
+"""Linux calls that Python has no name for, capabilities, and namespaces."""
 
 # Plain calls, as between fork and exec, and names stay `str`:
 # ruff: noqa: PTH123

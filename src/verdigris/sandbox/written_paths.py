@@ -1,4 +1,4 @@
-"""What the folder that took a run's writes shows: which protected paths it tried to change."""
+"""Reports the protected paths that a run tried to change."""
 
 # Plain calls, as between fork and exec, and names stay `str`:
 # ruff: noqa: PTH112, PTH114, PTH115, PTH208

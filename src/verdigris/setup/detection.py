@@ -1,4 +1,4 @@
-"""Which stacks a project has that has no `tdd.yaml` yet, found by looking."""
+"""Detects the stacks of a project that has no `tdd.yaml` yet."""
 
 from __future__ import annotations
 

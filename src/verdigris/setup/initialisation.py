@@ -1,4 +1,4 @@
-"""`tdd init` and `tdd uninit`: what is written and recorded, and what of it may be taken away again."""
+"""`tdd init` and `tdd uninit`: what is written, recorded and taken away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `tdd init` would scaffold in a folder: which files are missing, and which stay as they are."""
+"""Plans what `tdd init --kata` adds to a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Carries a scaffold out: the repository, the files, tdd.yaml with its record, and the first commit.
+"""Writes a scaffold, and takes it away while nobody has worked in it.
 
 Safe to repeat after a kill: what is there already is left, and what is missing is written.
 """

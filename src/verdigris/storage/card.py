@@ -1,4 +1,4 @@
-"""The card: what the gate's quick entry needs of a worktree's state, in a file that is read without imports.
+"""The quick state of a worktree: a file that the gate's quick entry reads without imports.
 
 The log is the truth. A card names the stamp that the log had when its state was read (`log.light`), and is
 worth something only while the log has that stamp; stale, missing or damaged, it means: read the log.

@@ -1,4 +1,4 @@
-"""Runs git, deaf to the environment, and decides which configuration it hears: an agent can write the user's.
+"""Runs git: ours with a configuration of our own, and the user's with theirs.
 
 Keys of git's configuration name programs (filters, hooks, monitors, signers, a remote's helpers) and files to
 write traces to. Outside a sandbox git is only asked what needs none of them, with the user's own file and the

@@ -1,4 +1,4 @@
-"""Links that lead tests or source out of the worktree, where nothing has a class, a phase or a snapshot.
+"""Finds links that lead tests or source out of the worktree.
 
 A link has the class of what it leads to. Where that is a file or a folder of the worktree, its real path
 decides; where it is not, or lies where no snapshot looks, nothing that is read through the link can be frozen

@@ -1,4 +1,4 @@
-"""One process at a time: a lock on a file, held until its holder and the children given it have ended."""
+"""Locks a file, so that one process at a time works; names the holder while it waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which shell calls of an agent are open in a worktree, and whether any process of an earlier one lives.
+"""Records the open shell calls of agents, and finds processes that outlived one.
 
 Each call has a record, locked by the process outside its sandbox, in a folder that no call sees. It names the
 namespace that the call's processes are in: those are found whatever they do, and nothing inside can say that

@@ -1,4 +1,4 @@
-"""Which file a spelling means: links, dots, case and hard links resolved to one path, and so to one class."""
+"""Resolves a spelling to one canonical path: links, dots, case and hard links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An opened repository: its log, its compiled configuration, its tree, and who is acting."""
+"""An opened repository: its log, configuration, tree and actor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the repository and reads where its HEAD is, from files alone, without asking git."""
+"""Finds the repository and its HEAD from files, without git."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How protected paths looked when they were last known to be right: whether one differs costs an lstat each.
+"""Remembers the stat of protected paths, so that a check costs an lstat each.
 
 The file `stamps` in a worktree's private folder is
 `marshal((VERSION, state_seq, root, [(path, ctime_ns, inode, size, mode), …]))`, all paths as bytes, relative

@@ -1,4 +1,4 @@
-"""Laying edits aside and on again: intent, effect, outcome; a kill in between loses nothing."""
+"""Sets edits aside and restores them; lists overwritten files."""
 
 from __future__ import annotations
 

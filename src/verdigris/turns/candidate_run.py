@@ -1,4 +1,4 @@
-"""Run the candidate: claimed tests and suite in one call; only what looks suspicious is run again."""
+"""Runs the candidate: claimed tests and suite in one call, and again what looks suspicious."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims: cite a red that `tdd test` prepared, and open or join a turn. No test is run here."""
+"""Claims reds that `tdd test` recorded, and opens or joins a turn; runs no test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commits a judged tree with the user's own git: what is committed is what was judged, or nothing is."""
+"""Commits a judged tree with the user's own git: exactly what was judged, or nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Format the turn's changed source before it is judged; what else a formatter touches stays in its room."""
+"""Formats the turn's changed source before it is judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The frame of every command that changes something: one at a time, recovered first, HEAD looked at."""
+"""The frame of every command that changes something: lock, recover, look at HEAD."""
 
 from __future__ import annotations
 

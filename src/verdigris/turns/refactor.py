@@ -1,4 +1,4 @@
-"""`tdd refactor begin | end | abort`: the same behaviour in a better shape, proven by the same tests."""
+"""`tdd refactor`: the same behaviour in a better shape, proven by the same tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts protected paths back as they were, in place: intent, effect, outcome; what lay there is kept."""
+"""Puts protected paths back, and moves HEAD, index and files back together."""
 
 from __future__ import annotations
 

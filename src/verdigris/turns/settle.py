@@ -1,4 +1,4 @@
-"""`tdd settle`: end a turn with a verdict, in one test call where nothing is suspicious."""
+"""`tdd settle`: ends a turn with a verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stubs of what a test asks of source and source does not have: told, and written through the gate."""
+"""Writes the stubs that a test needs, through the gate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a worktree stands: the state, and what its tree shows that the log does not know yet.
+"""Surveys a worktree: its state, and what its tree shows that the log does not know yet.
 
 Nothing is written, except that an operation which a kill interrupted is finished first.
 """

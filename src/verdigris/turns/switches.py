@@ -1,4 +1,4 @@
-"""`tdd off` and `tdd on`: a person's switches, with a reason, in the log."""
+"""A person's switches, `tdd off` and `tdd on`, and `tdd revise`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tdd sync -- GIT…`: git moves the tree whole, outside any turn, and what commits brought is new ground."""
+"""`tdd sync`: moves the tree with git, outside any turn; what commits brought is new ground."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tdd test`: the kernel runs the tests, records what it saw, and prepares the claims."""
+"""`tdd test`: runs tests, records what it saw, and prepares claims."""
 
 from __future__ import annotations
 

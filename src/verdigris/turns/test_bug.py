@@ -1,4 +1,4 @@
-"""`tdd test-bug`: to say "the test is wrong, I stop" is easy; the edits wait for the revised test."""
+"""`tdd test-bug`: reports that a test is wrong; the edits wait for the revised test."""
 
 from __future__ import annotations
 

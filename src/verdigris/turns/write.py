@@ -1,4 +1,4 @@
-"""A write through the gate: decided by path, phase and content, recorded, carried out here or by a client."""
+"""Decides, records and carries out a write, by path, phase and content."""
 
 from __future__ import annotations
 

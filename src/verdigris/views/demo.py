@@ -1,4 +1,4 @@
-"""The play as lines of a screen: each kind of answer has its own sign and its own colour."""
+"""Renders the demo: each kind of answer has its own sign and colour."""
 
 from __future__ import annotations
 

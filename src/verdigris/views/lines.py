@@ -1,4 +1,4 @@
-"""One line of text for a person: a coloured dot where it has one, and foreign characters made harmless."""
+"""One line of text for a person, with foreign characters made harmless."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run of the machine as lines for people and as JSON events for programs."""
+"""Renders a run of the machine as lines and as JSON events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run stands at a glance: role, step, attempt, time, tokens, a dot a step, the last verdict."""
+"""The live view of a run: finished steps scroll by, the open one stands below them."""
 
 from __future__ import annotations
 

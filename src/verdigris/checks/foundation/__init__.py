@@ -1,4 +1,4 @@
-"""What stands below the tests: the interpreter, its start-up files, the runner, what runs loaded."""
+"""Watches what runs below the tests: interpreter, start-up files, test tool, loaded packages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Which files of an interpreter run before or around every test, whatever the project holds."""
+"""Lists the files that run below the tests: of the interpreter, of test tools, of packages that tests assert
+with.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The foundation by content hash: cited by the claim, compared at the settlement, cheap by stamps."""
+"""Hashes the foundation at the claim and compares it at the settlement."""
 
 from __future__ import annotations
 

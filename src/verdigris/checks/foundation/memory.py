@@ -1,4 +1,4 @@
-"""Digests by stamp, so that the usual look at a file is a stat; lost, it costs time and nothing else.
+"""Remembers file digests by stat, and tells foreign bytecode from bytecode that the interpreter wrote.
 
 It also keeps which files outside the project runs have loaded: those belong to the foundation.
 """

@@ -1,4 +1,4 @@
-"""The facts that the kernel records: one frozen value per event type, named as in the log."""
+"""The facts that the log records: one frozen value per type of event."""
 
 from __future__ import annotations
 

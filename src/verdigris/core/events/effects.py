@@ -1,4 +1,4 @@
-"""Effects on the tree: an intent before, its outcome after."""
+"""Events about the tree: effects with their outcome, configuration and ground."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an event is, and how it is written and read."""
+"""The base of all events, and how an event is written and read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of the machine, and the commits that it makes."""
+"""Events about steps of the machine and the commits that it makes."""
 
 from __future__ import annotations
 

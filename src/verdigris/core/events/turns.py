@@ -1,4 +1,4 @@
-"""From a claim to its verdict, and what was asked and refused on the way."""
+"""Events about test runs, claims, verdicts, denials and phases."""
 
 from __future__ import annotations
 

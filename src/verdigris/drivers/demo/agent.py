@@ -1,4 +1,4 @@
-"""The scripted agent: it knows no rules, it only tries, and shows what the kernel answers."""
+"""The scripted agent: it knows no rules, tries, and shows what the kernel answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine's part of the play: a kata of two rules, by recorded answers and verdicts of now."""
+"""The machine's part of the demo: a kata of two rules with recorded answers and fresh verdicts."""
 
 from __future__ import annotations
 

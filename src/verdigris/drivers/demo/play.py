@@ -1,4 +1,4 @@
-"""The play, once for all languages: each law is tried, each turn ends in an acceptance."""
+"""Plays the demo: the agent tries to break each law, and each turn ends in an acceptance."""
 
 from __future__ import annotations
 

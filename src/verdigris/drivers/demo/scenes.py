@@ -1,4 +1,4 @@
-"""What is seen in the play: what the agent wants, writes and runs, and what it is answered."""
+"""The scenes of the demo as values: what the agent wants, writes and runs, and the answers."""
 
 from __future__ import annotations
 

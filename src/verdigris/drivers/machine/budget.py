@@ -1,4 +1,4 @@
-"""Counts what the models use, within the budget of a run, and how much of each prompt was told before."""
+"""Counts the tokens of a run against its budget, and the share of each prompt that was sent before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commit of a step: its message from what the role proposed and the kernel found, and nothing else."""
+"""Commits a step, with a message made of what the role proposed and the kernel found."""
 
 from __future__ import annotations
 

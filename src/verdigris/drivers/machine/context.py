@@ -1,4 +1,4 @@
-"""What a role is told: the committed project, and what is particular about this step."""
+"""Gathers what a role is shown: the committed project, the kata, and notes about this step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One commit a cycle: red, green and refactor become a single green commit when the cycle has ended.
+"""Squashes red, green and refactor into one green commit, and forwards the user's branch.
 
 The tree stays as it is, so hooks and verdicts of the steps hold for it. The new commit is made beside HEAD
 and put in its place at once: a kill leaves the old commits or the new one.

@@ -1,4 +1,4 @@
-"""What a run tells those who watch it, as values: a live view, plain lines and JSON are made of them."""
+"""What a run tells its watchers, as values; the live view, plain lines and JSON are made of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commits tell: the machine's own by their trailers, and the project as each left it."""
+"""Reads the machine's history from commit trailers and the log: past steps and the next one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The implementor's edits: claimed by the reds that the tester left, and settled."""
+"""Judges the implementor's edits: claims the tester's reds, and settles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is the same for all roles when edits are judged: written, formatted, checked, good or not."""
+"""Judges what is the same for all roles: edits are written, formatted and checked."""
 
 from __future__ import annotations
 

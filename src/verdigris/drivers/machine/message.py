@@ -1,4 +1,4 @@
-"""What a commit of the machine says: the same for the same step, so no time, no duration, no chance in it."""
+"""Writes the commit message of a step; the same step gives the same message."""
 
 from __future__ import annotations
 

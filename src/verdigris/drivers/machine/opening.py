@@ -1,4 +1,4 @@
-"""Opens the machine on a repository: where it works, who plays, and what has to be there first."""
+"""Opens the machine on a repository: chooses the worktree and checks that every role has a player."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A step that a person plays: the machine says what is asked for, waits, and judges the tree as it is."""
+"""A step that a person plays: asks for it, waits, and judges the tree."""
 
 from __future__ import annotations
 

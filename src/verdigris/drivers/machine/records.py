@@ -1,4 +1,4 @@
-"""The record of one step for people and programs: what was planned, asked, run and decided."""
+"""Writes the record of a step for people (`.tdd/plan`) and for programs (`.tdd/logs`)."""
 
 from __future__ import annotations
 

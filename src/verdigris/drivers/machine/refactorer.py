@@ -1,4 +1,4 @@
-"""The refactorer's edits: within the risk budget, no less covered, the same behaviour by the same tests."""
+"""Judges the refactorer's edits: small, no less covered, the same behaviour by the same tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run: step after step from where commits and log say, to its end, to a result, or to a clean stop."""
+"""A run of the machine: step after step, to its end, a result or a clean stop."""
 
 from __future__ import annotations
 

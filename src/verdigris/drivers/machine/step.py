@@ -1,4 +1,4 @@
-"""One step of one role: asked, written, judged, tried again with the reason, until committed or given up."""
+"""One step of one role: ask, write, judge, and try again with the reason."""
 
 from __future__ import annotations
 

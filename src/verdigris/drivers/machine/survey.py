@@ -1,4 +1,4 @@
-"""How the machine stands in a repository: the next step, the last commit, and what does not pass."""
+"""Reports how the machine stands: the next step, the last commit, and tests that fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tester's edits: tests and stubs only, a red for the right reason, and nothing lost."""
+"""Judges the tester's edits: one new test, red for the right reason, and nothing lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The private worktree: where it lies, how it follows the user's branch, and what it shares with it."""
+"""The machine's private worktree: where it lies, how it follows the user's branch, how it is removed."""
 
 from __future__ import annotations
 

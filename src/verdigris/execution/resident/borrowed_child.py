@@ -1,4 +1,4 @@
-"""A process that somebody else starts for us: the resident's child, which makes one run."""
+"""A child process of a resident that makes one run for us, in a room made for it."""
 
 from __future__ import annotations
 

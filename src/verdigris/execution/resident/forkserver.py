@@ -1,4 +1,4 @@
-"""The resident of a Python stack: which process of it would make a run, and when one is started for the next.
+"""The resident of a Python stack: which process makes a run, and when the next one starts.
 
 Its key holds all that a fresh process would have found otherwise when it started: the interpreter and its
 start-up files, the environment's variables, the room's terms, the project's lock files, and our own code.

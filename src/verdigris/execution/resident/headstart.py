@@ -1,4 +1,4 @@
-"""A head start: the user's interpreter loads pytest while we are still getting ready to use it.
+"""Starts the user's interpreter and pytest while we are still loading ourselves.
 
 Nothing of the project runs in it before the run's greeting comes, and one that is not needed is killed.
 """

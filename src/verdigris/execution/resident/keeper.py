@@ -1,4 +1,4 @@
-"""The keeper of a resident process: starts it, lets one caller at a time speak with it, and ends with it.
+"""Keeps a resident process: starts it, lets one caller at a time speak with it, ends with it.
 
 Our own interpreter, outside the sandbox: the program itself has no socket to listen on and no file of ours.
 """

@@ -1,4 +1,4 @@
-"""What a run tells about the modules it loaded, and which of them are never loaded in advance."""
+"""Learns from a run which modules a resident may load in advance."""
 
 from __future__ import annotations
 

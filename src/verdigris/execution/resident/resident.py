@@ -1,4 +1,4 @@
-"""The life of a resident process: started on demand, asked over a private socket, ended when nobody needs it.
+"""The life of a resident process: started on demand, asked over a socket, ended when idle.
 
 One resident is a *program* (a test tool that stays loaded), confined as a run of tests is, and its *keeper*
 (`keeper.py`, our own interpreter, outside the sandbox), which listens, watches, and ends with it. Who runs

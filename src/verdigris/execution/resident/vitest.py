@@ -1,4 +1,4 @@
-"""A run of vitest by one that is loaded already, in a room as every run has; where in doubt there is none.
+"""Runs vitest in a process that has loaded it already; where in doubt, it does not.
 
 Its key holds what node and vitest read once, when they are loaded: packages, manifests and lock files, the
 configuration, variables, the room's terms, and our own code. All else each run reads anew.

@@ -1,4 +1,4 @@
-"""Shows a run another tree than the worktree's: only what differs is written, and beside the worktree."""
+"""Shows a run another tree than the worktree's, by writing only what differs."""
 
 # Names stay `str`, and may be any bytes:
 # ruff: noqa: PTH120, PTH208, PTH211

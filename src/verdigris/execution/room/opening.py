@@ -1,4 +1,4 @@
-"""What a room of a test tool has besides the worktree: caches, a folder for reports, and their variables."""
+"""Opens rooms for a project: its caches, report folders and frozen files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a room is made by, short enough to be remembered: a head start makes the same one from its note."""
+"""A room: its parameters, what a run in it is given, and what the run tried to change."""
 
 # Plain calls, as this is loaded before a head start:
 # ruff: noqa: PTH110, PTH120

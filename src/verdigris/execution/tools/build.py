@@ -1,4 +1,4 @@
-"""Tests that are compiled first: by compilers alone, into a folder that is kept, before any of them runs."""
+"""Builds compiled tests before any of them runs, into a folder that is kept."""
 
 from __future__ import annotations
 

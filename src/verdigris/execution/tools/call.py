@@ -1,4 +1,4 @@
-"""Which tool runs a stack, what it is given to find its own things, and what of the user's it reads."""
+"""Calls one test tool for a stack, by its own command or a configured one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cargo's `target` folder: built by the kernel, and shown to runs of tests that keep nothing in it."""
+"""Finds cargo, and keeps its `target` folder for test runs."""
 
 from __future__ import annotations
 

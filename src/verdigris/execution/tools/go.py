@@ -1,4 +1,4 @@
-"""Go's build cache: filled by the kernel, and shown to runs of tests that keep nothing in it."""
+"""Finds Go, and keeps its build cache for test runs."""
 
 # Paths are text: they go into variables and arguments.
 # ruff: noqa: PTH112

@@ -1,4 +1,4 @@
-"""The tool that `runner: junit` stands for: a preset, and what `tdd.yaml` says instead."""
+"""Finds a tool that writes JUnit XML, by preset and `tdd.yaml`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a test tool is: a program on PATH, or a package in a `node_modules` of the stack or above it."""
+"""Finds a test tool: a program on PATH, or a package in `node_modules`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Node's runners: the program on PATH, and the package that the project installed."""
+"""Finds Node and the test package that the project installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One command of a test tool in a room of its own: what came of it, and what the room saw."""
+"""Runs one command of a test tool in a room, and hides the caches that anybody could write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs git for an agent's `tdd sync`: confined, without programs of the agent's, and leaving nobody behind.
+"""Runs git for an agent's `tdd sync`: confined, and without leaving processes behind.
 
 Tests and source are writable for this one move of git's. A process that outlived it would keep that right, so
 all that git started is killed at its end; what cannot be killed stays in the record of open calls.

@@ -1,4 +1,4 @@
-"""What a shell call needs to know, kept ready: good for as long as no event in the log changed it."""
+"""The shell card: what a shell call needs to know, kept ready in a file."""
 
 # Part of every shell call, where every millisecond counts, and names stay `str`:
 # ruff: noqa: PTH105, PTH116, PTH120, PTH123

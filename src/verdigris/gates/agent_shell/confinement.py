@@ -1,4 +1,4 @@
-"""Sockets by which a program could speak as the person: to a client, or to the server of their terminal.
+"""Confines the calling process in place, and blocks sockets that speak as the person.
 
 A line that comes to a client's own socket is a prompt to it; a terminal's server types and runs what it is
 told, outside. No shell call of an agent sees them; what it starts there itself is its own.

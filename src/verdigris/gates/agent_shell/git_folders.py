@@ -1,4 +1,4 @@
-"""What of git's own folders an agent's shell may write: what commits, branches, stashes and fetches need.
+"""Lists which of git's own folders an agent's shell may write.
 
 Not what makes a person's next git run a program or look elsewhere: configuration, hooks, attributes, the
 pointers of worktrees, and the same of submodules.

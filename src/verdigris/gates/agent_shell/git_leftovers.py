@@ -1,4 +1,4 @@
-"""What a shell call added to git's folder that a person's next git would follow: it is taken out at once.
+"""Removes what a shell call added to git's folder that a person's git would follow.
 
 Mounts keep an agent from changing what is there. What it could add is a pointer to another folder, and a
 repository inside the worktree as a submodule, whose own configuration `git status` would obey. Processes

@@ -1,4 +1,4 @@
-"""The program that a client's settings name as its shell prefix, in each worktree's private folder."""
+"""Writes the program that a client's settings name as its shell prefix."""
 
 from __future__ import annotations
 

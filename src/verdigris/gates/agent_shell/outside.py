@@ -1,4 +1,4 @@
-"""The process that stays outside of a shell call: it passes signals on, and has a broker serve each `tdd`."""
+"""The process outside of a shell call: passes signals on, and has each `tdd` served by a broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes the card of a worktree's shell calls: what is mounted how, in this phase, on this tree."""
+"""Makes the shell card: what is mounted how, in this phase, on this tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs an agent's shell command: confined, with a broker outside, as if nothing stood between."""
+"""Runs an agent's shell command: confined, with a broker outside."""
 
 # The entry of every shell call, where every millisecond counts, and names stay `str`:
 # ruff: noqa: PTH110, PTH119, PTH120, PTH123

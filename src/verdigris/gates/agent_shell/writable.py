@@ -1,4 +1,4 @@
-"""What an agent's shell may write outside of the worktree, and what of a person's that lies there it may not.
+"""Lists what an agent's shell may write outside the worktree.
 
 Temporary folders and caches are writable. What a person's next command would run or read is not, wherever it
 lies: a home, settings, programs on PATH, or another worktree in a temporary folder.

@@ -1,4 +1,4 @@
-"""Says why a command could not write a path, and which key would allow it: one line after its own output.
+"""Explains, after a command's output, why a path could not be written and which key allows it.
 
 What the command prints is passed on as it is. Where standard error is a pipe, a process of ours stands
 between and reads along; a file is read afterwards; a terminal is left alone.

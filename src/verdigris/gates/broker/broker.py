@@ -1,4 +1,4 @@
-"""The broker: runs one `tdd` call from inside outside, with the caller's streams and an agent's rights."""
+"""Runs one `tdd` call from inside a sandbox outside of it, with an agent's rights."""
 
 # Before pathlib is loaded:
 # ruff: noqa: PTH109

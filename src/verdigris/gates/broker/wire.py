@@ -1,4 +1,4 @@
-"""How a call and its answer cross the broker's socket: words parted by NUL, descriptors beside them."""
+"""The broker's wire format: words separated by NUL, descriptors beside them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The quick entry of the gate: it answers what is plainly allowed, and leaves all the rest to the slow one.
+"""The quick entry of the gate: answers what is plainly allowed, and leaves the rest to the fallback.
 
 Nothing here decides against a call. A doubt, an exception, a stale card, a busy log: the slow entry decides.
 """

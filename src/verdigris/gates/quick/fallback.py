@@ -1,4 +1,4 @@
-"""The slow entry: the kernel is loaded, the card is made anew, and what is not plain is really decided."""
+"""The fallback: loads the kernel, decides, and renews the quick state."""
 
 from __future__ import annotations
 

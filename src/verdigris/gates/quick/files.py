@@ -1,4 +1,4 @@
-"""Which files may plainly be written or read: `core.policy`, as far as it needs no content for that."""
+"""Tells which files are plainly free to write or read, and whether protected paths are unchanged."""
 
 from __future__ import annotations
 

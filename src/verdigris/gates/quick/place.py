@@ -1,4 +1,4 @@
-"""Which worktree a folder is in, as `storage.repository` finds it, without git; a doubt is an exception."""
+"""Finds the worktree of a folder as `storage.repository` does; a doubt is an exception."""
 
 from __future__ import annotations
 

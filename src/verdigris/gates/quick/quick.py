@@ -1,4 +1,4 @@
-"""Which of Claude Code's calls are plainly allowed, and what is recorded of them."""
+"""Tells which calls are plainly allowed, and records them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes the card of a worktree, where its state is one from which the gate's quick entry may answer."""
+"""Writes the quick state of a worktree, where the quick entry may answer from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Go test asserts: the opposite of what it fails under, or what testify and gomega say."""
+"""Reads what a Go test asserts: plain `if` with `t.Error`, testify, gomega."""
 
 from __future__ import annotations
 

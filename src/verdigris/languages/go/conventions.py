@@ -1,4 +1,4 @@
-"""The usual places of a Go stack."""
+"""The usual places of a Go stack, and the directives that tests depend on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a test in Go asks of a package that does not declare it, with the types that its text tells."""
+"""Finds the names that a Go test uses and its package does not declare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The play in Go: a package does not compile without what its tests name, so a stub comes first."""
+"""The demo's repository in Go."""
 
 from __future__ import annotations
 

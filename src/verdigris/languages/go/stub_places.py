@@ -1,4 +1,4 @@
-"""Stubs for a test in Go: in the package that it stands in, or in one of the module that it imports."""
+"""Places the stubs of a Go test into the package that it tests."""
 
 from __future__ import annotations
 

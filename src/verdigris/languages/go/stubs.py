@@ -1,4 +1,4 @@
-"""What a stub looks like in Go: declarations without behaviour, bodies that panic or return a constant."""
+"""Tells stubs from work in Go."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests in Go: what `t` is told under which condition, testify, gomega, tables and subtests."""
+"""Reads tests in Go: subtests, tables, and what fails them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Source that holds the values of its tests, in languages that a grammar reads: a person is shown which."""
+"""Finds source that holds the values of its tests."""
 
 from __future__ import annotations
 

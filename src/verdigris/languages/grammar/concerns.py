@@ -1,4 +1,4 @@
-"""What a change of source adds that honest code rarely, or never, has, in languages that a grammar reads."""
+"""Finds what a change of source adds that honest code rarely or never has."""
 
 from __future__ import annotations
 

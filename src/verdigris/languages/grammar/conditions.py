@@ -1,4 +1,4 @@
-"""Conditions in one form, by grammar: mirrored, negated and measured ones are alike."""
+"""Brings conditions into one form, so that mirrored and negated ones compare equal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where an assertion says what it expects: literals of its own, or of the table that it goes through."""
+"""Finds where an assertion says what it expects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a text of Node or Go imports, by its grammar."""
+"""Reads imports, and finds the test files that a change may affect."""
 
 from __future__ import annotations
 

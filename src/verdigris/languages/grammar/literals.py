@@ -1,4 +1,4 @@
-"""Other literals that could as well have been expected: of the same kind, alphabet and length.
+"""Finds plausible other literals, and tests with other inputs.
 
 Code that equals whatever looks like an answer, or that reads its answers out of the tests, follows them;
 honest code does not.

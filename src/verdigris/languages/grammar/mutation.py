@@ -1,4 +1,4 @@
-"""The same for languages besides Python: what a refactor changed, changed a little more, or set to fail.
+"""Mutates what a refactor changed.
 
 No line is measured there, so a function or an arm that is new is made to fail instead: a test that runs it
 notices.

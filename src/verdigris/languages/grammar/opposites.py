@@ -1,4 +1,4 @@
-"""How an assertion is changed so that honest code fails it: another plausible value, else its opposite."""
+"""Changes an assertion so that honest code fails it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which assertions can be changed so that honest code fails them, and which are in which text."""
+"""Plans the changed texts of test files: which assertion is changed in which text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`only_stubs` by a grammar: every old declaration is there unchanged, and all that is new is a stub."""
+"""Tells stubs from work: every old declaration is unchanged, and all that is new is a stub."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walks through a test file: scopes, guards, helpers and tables are alike in all languages."""
+"""Walks a test file: scopes, guards, helpers and tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the value stands that an assertion names: in a table's rows, a constant, or the calls of a helper."""
+"""Finds the value that an assertion names: in a table's row, a constant, or a helper's call."""
 
 from __future__ import annotations
 

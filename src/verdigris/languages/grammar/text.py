@@ -1,4 +1,4 @@
-"""Which functions a Rust or Go file defines, and its comments, read from its text alone."""
+"""Finds functions and comments in Rust and Go by their text alone."""
 
 from __future__ import annotations
 

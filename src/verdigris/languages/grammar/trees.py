@@ -1,4 +1,4 @@
-"""Trees of source text: which grammar reads a file, and the few questions that all readings ask of a node."""
+"""Parses source with tree-sitter, and answers the common questions about a node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`plain_weakenings`: what a suite loses between two readings, in languages that a grammar reads."""
+"""Compares two readings of a suite and lists what it lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the words of JavaScript's test libraries assert, and how much: expect chains, node's assert, chai."""
+"""Reads what `expect`, `assert` and chai assert, and tells values that do no work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The usual places of a JavaScript or TypeScript stack, which depend on its runner."""
+"""The usual places of a JavaScript or TypeScript stack, and its runner keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which JavaScript and TypeScript stacks a project has, and what each is tested with, by its package.json."""
+"""Detects JavaScript and TypeScript stacks by their `package.json`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a test in JavaScript or TypeScript asks of the modules that it imports, by its grammar."""
+"""Finds the names that a test imports and its modules do not export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scaffold of a TypeScript project: vitest, the compiler as the linter, and prettier."""
+"""The scaffold of a TypeScript project, and the demo's repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stubs for a test in JavaScript or TypeScript: the modules that its relative imports lead to."""
+"""Places the stubs of a test into the modules that it imports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stub looks like in JavaScript and TypeScript: types, signatures, bodies that throw or are empty."""
+"""Tells stubs from work in JavaScript and TypeScript."""
 
 from __future__ import annotations
 

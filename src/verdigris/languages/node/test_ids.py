@@ -1,4 +1,4 @@
-"""How a JavaScript or TypeScript test is called: its native id, and the slug of an annotation above it."""
+"""Test ids in JavaScript and TypeScript, from declarations and annotations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests in JavaScript and TypeScript: vitest, jest, mocha and node:test, as their words declare them."""
+"""Reads tests of vitest, jest, mocha and node:test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tests besides the claimed ones a change of source may have hollowed out, the likeliest first."""
+"""Lists the unclaimed tests that a change of source may affect, the likeliest first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a change of test files keeps every assertion, which the refactor phase asks for."""
+"""Checks that a change of test files keeps every assertion, up to renaming."""
 
 from __future__ import annotations
 

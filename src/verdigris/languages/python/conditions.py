@@ -1,4 +1,4 @@
-"""Conditions in one form: `not (a == b)` as `a != b`, `0 < x` as `x > 0`, `len(x) == 0` as `not x`.
+"""Brings conditions into one form: `not (a == b)` is `a != b`, `0 < x` is `x > 0`.
 
 Two conditions of one form decide alike; one that is the other's opposite has the same form and is `flipped`.
 """

@@ -1,4 +1,4 @@
-"""The usual places of a Python stack."""
+"""The usual places of a Python stack, and the keys that pytest and coverage read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What decides between two ways in Python source, and which of it stood there before in other words.
+"""Finds the decisions in source, and which of them were there before in other words.
 
 Conditions are compared in one form (`conditions.py`). Names and small functions that only stand for a
 condition are written out. An `if` directly inside another is joined to it by `and`, guards with one end

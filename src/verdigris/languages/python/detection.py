@@ -1,4 +1,4 @@
-"""Which Python stacks a project has, and whether they are tested with unittest alone."""
+"""Detects Python stacks, and reads pytest's own configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Python test asks of modules: the names that it takes from them, and how it uses each."""
+"""Finds the names that a test uses and modules do not have, and writes their stubs."""
 
 from __future__ import annotations
 

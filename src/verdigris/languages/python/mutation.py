@@ -1,4 +1,4 @@
-"""Small changes of what a refactor changed: tests that hold the behaviour notice each of them.
+"""Mutates what a refactor changed; tests that hold the behaviour notice each mutant.
 
 Only what has no counterpart before, up to renamed and moved names, is changed: conditions (made always true,
 or always false), the parts of `and` and `or`, boundaries, new literals, and parameters that got a default.

@@ -1,4 +1,4 @@
-"""What an assertion that is a statement, a call or a context becomes so that honest code fails it."""
+"""Changes assertions that are statements, calls or contexts, so that honest code fails them."""
 
 from __future__ import annotations
 

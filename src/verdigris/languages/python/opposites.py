@@ -1,4 +1,4 @@
-"""Where an expected value that an assertion only names is written: parameters, tables, constants."""
+"""Changes asserted expressions so that honest code fails them, wherever the value is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which texts of the test files are tried: the true one, and others in each of which assertions are changed.
+"""Plans the texts of test files for liveness: the true one, and others with changed assertions.
 
 All of them are run alike and in random order, so that no run can tell whether it has the true text.
 """

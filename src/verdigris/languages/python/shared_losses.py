@@ -1,4 +1,4 @@
-"""What a change of source takes from tests that assert with it: weaker, changed, or never run."""
+"""Judges what a change of source takes from tests that assert with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Source that tests assert with, or take what they expect from: an oracle that no test file holds."""
+"""Finds source that tests assert with, or take what they expect from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scaffold of a Python project: a package in `src`, pytest, and ruff where it can be had."""
+"""The scaffold of a Python project, and the demo's repository."""
 
 from __future__ import annotations
 

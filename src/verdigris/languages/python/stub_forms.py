@@ -1,4 +1,4 @@
-"""What a declaration may look like to do no work: plain annotations, constant values, empty bodies."""
+"""What a stub may look like in Python, and how a statement may grow without new behaviour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the names of a module come from: a decorator is judged by what it is, not by what it is called."""
+"""Where the names of a module come from, and where the stub marker stands."""
 
 from __future__ import annotations
 

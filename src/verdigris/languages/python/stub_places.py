@@ -1,4 +1,4 @@
-"""Stubs for a Python test: which of its imports lead nowhere, and the module where each belongs."""
+"""Places the stubs of a Python test into the modules that it imports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a change of a source file adds nothing but marked stubs, which the red phase allows."""
+"""Tells stubs from work in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`parse`: a Python text as a tree, with every way in which it may be none told by SyntaxError."""
+"""Parses Python, compares syntax trees, replaces nodes, and aligns lines of two texts."""
 
 from __future__ import annotations
 

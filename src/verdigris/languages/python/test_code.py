@@ -1,4 +1,4 @@
-"""What one test file defines, imports, inherits and makes."""
+"""Resolves the code of a test file: definitions, helpers, inherited tests, and their assertions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a test file asserts, read without running it: its assertions, its tests, and what it skips."""
+"""Reads a test file without running it: tests, assertions, skips."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plausible other values in place of a literal: of its type, near it, and never equal to it."""
+"""Finds plausible other values for a literal: of its type, near it, never equal to it."""
 
 from __future__ import annotations
 

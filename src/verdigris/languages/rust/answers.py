@@ -1,4 +1,4 @@
-"""`unwrapped`: whose answer a Rust test could not go on with: `unwrap`, `expect` and `?` ask for one."""
+"""Finds the source whose answer a Rust test could not unwrap."""
 
 from __future__ import annotations
 

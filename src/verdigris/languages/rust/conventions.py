@@ -1,4 +1,4 @@
-"""The usual places of a Rust stack; tests inside source files are told apart by their text, not here."""
+"""The usual places of a Rust stack, and the tables of `Cargo.toml` that tests depend on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a test in Rust asks of its crate, with the types that its text tells."""
+"""Finds the names that a Rust test uses and its crate does not declare."""
 
 from __future__ import annotations
 

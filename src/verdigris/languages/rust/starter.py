@@ -1,4 +1,4 @@
-"""The scaffold of a Rust library: cargo, with clippy's warnings as errors and rustfmt."""
+"""The scaffold of a Rust library, and the demo's repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stubs for a test in Rust: in the module that its paths lead to, with the `mod` line for a new one."""
+"""Places the stubs of a Rust test into the modules that its paths lead to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stub looks like in Rust: items without behaviour, and bodies that are yet to come."""
+"""Tells stubs from work in Rust."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tokens of a Rust text: strings, comments, lifetimes and brackets told apart, nothing more."""
+"""Finds the tests in a Rust source file by its tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests in Rust: functions that an attribute makes tests, and what their macros assert."""
+"""Reads tests in Rust, and what their macros assert."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The three roles of the machine, their order, and the kinds of commit that each may make."""
+"""The roles of the machine, and the answer of a role: its schema and its reading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a path in an answer can be meant: one spelling per file, inside the project, nobody else's."""
+"""Checks whether an answer can be carried out on this tree by this role."""
 
 from __future__ import annotations
 

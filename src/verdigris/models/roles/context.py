@@ -1,4 +1,4 @@
-"""Which files a model may be shown: no secrets at all, and of some only the name."""
+"""What a role may see: the kata, the files within the budget, and a line per commit."""
 
 from __future__ import annotations
 

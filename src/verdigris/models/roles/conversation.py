@@ -1,4 +1,4 @@
-"""One step's talk with one role: what it is asked, what it answers, and what is said to each attempt."""
+"""One step's conversation with one role, tool calls included."""
 
 from __future__ import annotations
 

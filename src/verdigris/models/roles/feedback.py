@@ -1,4 +1,4 @@
-"""What goes back to a role whose step did not succeed: short, exact, and nothing of held-out tests."""
+"""What goes back to a role whose step failed: short, exact, and nothing of held-out tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every role is told first: the game, the three roles, the language's ways, and the form of an answer.
+"""The system prompt of every role: the game, the language, and the form of an answer.
 
 One text for a whole run, for all roles and all questions, so that a provider can keep it in its cache.
 """

@@ -1,4 +1,4 @@
-"""The project as a role is told it: every file once, as it is now, and a line for each commit.
+"""Builds the prompt of a role: the stable part first, so that provider caches hit.
 
 A provider's cache holds the beginning of a prompt, so what changed last is told last.
 """

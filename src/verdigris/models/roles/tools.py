@@ -1,4 +1,4 @@
-"""The tools that a model may call before it answers: they read what it may see, and nothing else."""
+"""The tools by which a model reads the project before it answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which checks are made where: each says what it found, and none needs another to have passed."""
+"""Runs every check of `tdd doctor`, whatever the others found."""
 
 from __future__ import annotations
 

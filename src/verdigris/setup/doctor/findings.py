@@ -1,4 +1,4 @@
-"""What a check found, as a value."""
+"""The findings of `tdd doctor`, and the pytest plugins of an environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the suite ends in the room as in the user's own shell, found out by running it both ways."""
+"""Checks the sandbox, and whether the suite ends in the room as outside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools that the kernel needs: git, and in each stack what runs its tests."""
+"""Checks git and each stack's test tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `tdd.yaml` says: read, and checked against the tree."""
+"""Reads `tdd.yaml` and checks it against the tree."""
 
 from __future__ import annotations
 

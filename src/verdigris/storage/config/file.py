@@ -1,4 +1,4 @@
-"""Where each key of `tdd.yaml` stands: YAML to plain values, with the line of every one of them."""
+"""Parses YAML to plain values, with the line of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which keys `tdd.yaml` may have in this version, and what each may hold."""
+"""The keys of `tdd.yaml`, and what each may hold."""
 
 from __future__ import annotations
 

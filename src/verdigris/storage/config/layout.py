@@ -1,4 +1,4 @@
-"""Where a stack keeps its source and its tests, as far as the usual names alone do not tell."""
+"""Finds where a stack keeps its source and its tests."""
 
 from __future__ import annotations
 

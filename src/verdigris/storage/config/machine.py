@@ -1,4 +1,4 @@
-"""The keys of the machine in `tdd.yaml` (machine, roles, llm, commit, budget): what each may hold."""
+"""The machine's keys in `tdd.yaml`: machine, roles, llm, commit, budget."""
 
 from __future__ import annotations
 

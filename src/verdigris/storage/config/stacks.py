@@ -1,4 +1,4 @@
-"""What one entry of `stacks` in `tdd.yaml` says: language and runner fit, commands can be filled in."""
+"""Checks one entry of `stacks` in `tdd.yaml`."""
 
 from __future__ import annotations
 

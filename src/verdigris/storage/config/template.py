@@ -1,4 +1,4 @@
-"""The machine's part of the commented `tdd.yaml`: each key with its default or an example."""
+"""Writes the commented `tdd.yaml` of `tdd init`."""
 
 from __future__ import annotations
 

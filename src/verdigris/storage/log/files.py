@@ -1,4 +1,4 @@
-"""The log's files on the disk: locked, read, and changed so that a failure leaves them as they were."""
+"""The log's files on disk: locked, and changed so that a failure leaves them as they were."""
 
 # pathlib is kept off the path of a hook, and names stay `str`:
 # ruff: noqa: PTH103, PTH105, PTH108, PTH116, PTH118

@@ -1,4 +1,4 @@
-"""How the fields of a record become the bytes of a line, and back."""
+"""Encodes and decodes one line of the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Appends one record that changes no state, as `store` would, with hardly an import: hooks have no time.
+"""Appends one record that changes no state, with almost no imports, for hooks.
 
 It does the plain case alone: whatever else it meets (another writer, a torn tail, a repair, a full disk) it
 leaves to `store`, and the files as they were. `os` is not imported: that takes longer than all of it.

@@ -1,4 +1,4 @@
-"""The lines of a file, forwards or backwards, in bounded memory."""
+"""The lines, the head record and the hash chain of the log."""
 
 from __future__ import annotations
 

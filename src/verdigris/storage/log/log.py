@@ -1,4 +1,4 @@
-"""Which lines a batch of drafts becomes, and when a checkpoint closes it."""
+"""The log: its state, appending a batch, checkpoints, and repair."""
 
 from __future__ import annotations
 

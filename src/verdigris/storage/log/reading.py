@@ -1,4 +1,4 @@
-"""The events of the log in either direction, each checked against its neighbour as it is read."""
+"""Reads the events of the log and its state, checking the chain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a log, as values."""
+"""Verifies a log event by event, in bounded memory, and names what was tampered with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Touches single paths of the worktree, and never leaves it through a link."""
+"""Reads and writes single paths of the worktree, never through a link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides what HEAD did behind the kernel's back: nothing, plain commits, or a move that brought files."""
+"""Finds out what HEAD did since the last look: nothing, plain commits, or a move."""
 
 from __future__ import annotations
 

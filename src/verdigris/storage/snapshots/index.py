@@ -1,4 +1,4 @@
-"""The private index: turns the worktree as it stands into a tree of the store, hashing only what changed."""
+"""The private index: makes a tree of the worktree, hashing only what changed."""
 
 from __future__ import annotations
 

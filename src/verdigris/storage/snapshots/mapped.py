@@ -1,4 +1,4 @@
-"""Which files a process of an agent's has mapped: it can change their bytes, and no stamp shows it.
+"""Finds files that an agent's process has mapped, and could change without a trace.
 
 A page that is written through a mapping gets its timestamp once, until it is clean again: what is mapped at
 one look has to be read by the next, whatever it looks like.

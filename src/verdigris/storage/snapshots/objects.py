@@ -1,4 +1,4 @@
-"""Reads loose objects in this process: what a name says of their content needs no program to be read.
+"""Reads loose git objects in this process.
 
 A command reads the store dozens of times, and starting git each time would be most of its work. What is not
 found here (it is packed, lent by another store, lost or damaged) is `Elsewhere`: then git is asked.

@@ -1,6 +1,4 @@
-"""Makes paths of the worktree what they are in a tree, keeps the bytes that nobody expected there, and can be
-killed and called again at any point.
-"""
+"""Restores paths of the worktree from a tree, and keeps the bytes that were there; safe to kill."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which folders hold installed packages or a tool's cache: the only ones that a snapshot leaves out.
+"""Finds what differs between worktree and private index, and which folders a snapshot leaves out.
 
 A name recognises nothing. Packages stand where their tool puts them (`node_modules` beside a `package.json`,
 an environment beside a project's manifest or at the worktree's root, with an interpreter and its

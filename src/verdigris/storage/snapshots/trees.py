@@ -1,4 +1,4 @@
-"""Reads, compares and composes trees in the store; the worktree plays no part."""
+"""Reads, compares and composes trees in the store."""
 
 from __future__ import annotations
 

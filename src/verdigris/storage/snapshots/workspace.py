@@ -1,4 +1,4 @@
-"""The worktree and its snapshots: what the kernel may ask of the tree, and how it changes it."""
+"""The worktree and its snapshots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tripwire: what the phase protects is compared around an agent's calls, and put back in place."""
+"""The tripwire: compares what the phase protects around an agent's calls, and puts it back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks at the tree before and after an agent's call: the agent's strays go back, a person's are kept."""
+"""Looks at the tree before and after an agent's call: puts an agent's changes back, keeps a person's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a phase protects from an agent's calls, and what is said when something of it changed."""
+"""What the tripwire protects in each phase, and what it says."""
 
 from __future__ import annotations
 

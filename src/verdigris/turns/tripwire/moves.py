@@ -1,4 +1,4 @@
-"""Decides whether a move of git's stopped half-way or touched what is protected, and has it go back whole."""
+"""Undoes a git move that stopped half-way or touched what is protected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which protected paths are not as they should be, and where each has to go back to."""
+"""Finds protected paths that changed, and the content that each goes back to."""
 
 from __future__ import annotations
 

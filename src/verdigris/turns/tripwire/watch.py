@@ -1,4 +1,4 @@
-"""How the tree and git stood when the last call was looked at, against which the next look compares."""
+"""Remembers how the tree and git looked at the last call."""
 
 from __future__ import annotations
 

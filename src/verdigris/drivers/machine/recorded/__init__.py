@@ -1,4 +1,4 @@
-"""A recorded run on a real kata, to be shown without a model: the answers are old, the verdicts new."""
+"""A recorded run on a real kata, for showing the machine without a model; its verdicts are fresh."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate in front of Claude Code: one hook call in, its dialect out, whatever happens."""
+"""The gate for Claude Code: one hook call in, one answer out, whatever happens."""
 
 from __future__ import annotations
 

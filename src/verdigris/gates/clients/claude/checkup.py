@@ -1,4 +1,4 @@
-"""What `tdd doctor` finds about the gate before Claude Code: is it there, does it answer, does it confine."""
+"""Checks for `tdd doctor`: is the gate there, does it answer, is the shell confined?"""
 
 from __future__ import annotations
 

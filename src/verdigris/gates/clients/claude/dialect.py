@@ -1,4 +1,4 @@
-"""From Claude Code's hook payload to a call: any bytes have an answer, junk is a call that says so."""
+"""Translates Claude Code's hook payloads to calls, and replies to its format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tdd init --agent claude` and its undoing: settings merged with others, and taken out again."""
+"""Installs the gate into Claude Code's settings, and removes it."""
 
 from __future__ import annotations
 

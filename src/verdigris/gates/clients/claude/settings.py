@@ -1,4 +1,4 @@
-"""Claude Code's settings with our hooks in them, and without: and how ours are told from others'."""
+"""Claude Code's settings with our hooks and without."""
 
 from __future__ import annotations
 

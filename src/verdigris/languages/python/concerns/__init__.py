@@ -1,4 +1,4 @@
-"""`concerns`: what a change of source adds that honest code rarely, or never, has."""
+"""Finds what a change of source adds that honest code rarely or never has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Source whose answers may be empty: it agrees with everything, ends the process, or changes between runs."""
+"""Finds source with empty answers: it equals everything, ends the process, or runs text as code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Source that holds the answers of its tests: plainly, in a longer text, encoded, or by a hash."""
+"""Finds source that knows its tests: imports or reads them, or holds what they expect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an expression of source means, as far as reading tells: a dotted name, a text, or facts of the run."""
+"""Resolves names and expressions of source, as far as reading tells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Source that asks who runs it: looks at frames, at its caller's text, or at what a runner leaves around."""
+"""Finds source that asks who runs it, or patches the runner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Source whose answers hang on what was asked before, on the clock, or on chance."""
+"""Finds source whose answers depend on earlier calls, the clock, or chance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`folded`: the text that an expression of constants makes, however it is put together."""
+"""Computes the text that an expression of constants makes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`weakenings`: what a suite loses between two states of its files."""
+"""Lists what a suite loses between two states of its files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`facts`: all that a suite asserts, test by test and row by row, with helpers and tables written out."""
+"""Writes out all that a suite asserts, test by test and row by row."""
 
 from __future__ import annotations
 

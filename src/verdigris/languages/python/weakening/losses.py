@@ -1,4 +1,4 @@
-"""Which tests and assertions of an old suite a new one no longer has, and what stands in their place."""
+"""Finds tests and assertions that a new suite no longer has, and new skips."""
 
 from __future__ import annotations
 

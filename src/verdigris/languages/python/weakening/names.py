@@ -1,4 +1,4 @@
-"""What the names in a test stand for: values assigned once, rows of a table, fixtures, imports."""
+"""Resolves the names in a test: constants, table rows, fixtures, imports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`compare`: whether an assertion asks for more, for less, or for something else than the one before it."""
+"""Compares two assertions: stronger, weaker, or different."""
 
 from __future__ import annotations
 

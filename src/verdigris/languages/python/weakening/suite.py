@@ -1,4 +1,4 @@
-"""Both sides of a comparison: which files count, which tests are collected, and all that they assert."""
+"""Collects both sides of a comparison: files, tests, inherited tests, and what they assert."""
 
 from __future__ import annotations
 
