@@ -17,7 +17,7 @@ from verdigris.core.report import Ended, RunPhase, Status, TestReport, TestResul
 from verdigris.core.settings import Settings
 from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.turn_events import accepted_events, claim_events, laying_aside, settled_event, struck_out
-from verdigris.core.verdict import Before, Kind, judge
+from verdigris.core.verdict import Before, Kind, TrialFacts, judge
 from verdigris.languages.registry import with_facts
 
 if TYPE_CHECKING:
@@ -123,11 +123,13 @@ class Laws(RuleBasedStateMachine):
         green = {test_id: len(self.log) for test_id in self.state.claims}
         edits = self.differing(turn.tree, tree, PathClass.SOURCE, PathClass.OTHER)
         verdict = judge(
-            {c: c for c in self.state.claims},
-            Before({}),
-            report(statuses),
-            drift=self.differing(turn.tree, tree, *oracle),
-            changed=bool(edits),
+            TrialFacts(
+                {c: c for c in self.state.claims},
+                Before({}),
+                report(statuses),
+                drift=self.differing(turn.tree, tree, *oracle),
+                changed=bool(edits),
+            )
         )
         settled = settled_event(self.state, turn, verdict, tree, edited=(turn.judged or turn.tree) != tree)
         if verdict.kind is Kind.ACCEPTED:

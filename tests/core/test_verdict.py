@@ -12,7 +12,7 @@ from verdigris.core.report import (
     TestReport,
     TestResult,
 )
-from verdigris.core.verdict import Before, Kind, Tool, first_line, judge
+from verdigris.core.verdict import Before, Kind, Tool, TrialFacts, first_line, judge
 
 CLAIMED = {"slug": "t.py::a"}
 
@@ -26,64 +26,64 @@ def report(*results: TestResult, ended: Ended = Ended.FINISHED, **more: object) 
 
 
 def test_claimed_tests_that_pass_are_accepted() -> None:
-    assert judge(CLAIMED, Before({}), report(result("t.py::a"))).kind is Kind.ACCEPTED
+    assert judge(TrialFacts(CLAIMED, Before({}), report(result("t.py::a")))).kind is Kind.ACCEPTED
 
 
 @pytest.mark.parametrize("kind", ["ExitCode", "ReportedTwice", "Miscounted"])
 def test_a_report_that_contradicts_itself_proves_nothing(kind: str) -> None:
     errors = (CollectError("", kind, "it exited with 1 although no test failed"),)
-    verdict = judge(CLAIMED, Before({}), report(result("t.py::a"), errors=errors))
+    verdict = judge(TrialFacts(CLAIMED, Before({}), report(result("t.py::a"), errors=errors)))
     assert (verdict.kind, verdict.reasons) == (Kind.BROKEN, ("it exited with 1 although no test failed",))
 
 
 @pytest.mark.parametrize("status", [Status.FAIL, Status.ERROR, Status.SKIP])
 def test_anything_but_a_pass_is_still_red(status: Status) -> None:
-    verdict = judge(CLAIMED, Before({}), report(result("t.py::a", status)))
+    verdict = judge(TrialFacts(CLAIMED, Before({}), report(result("t.py::a", status))))
     assert (verdict.kind, verdict.failing) == (Kind.STILL_RED, ("slug",))
 
 
 def test_a_claimed_test_that_was_not_run_is_still_red() -> None:
-    verdict = judge(CLAIMED, Before({}), report(result("t.py::other")))
+    verdict = judge(TrialFacts(CLAIMED, Before({}), report(result("t.py::other"))))
     assert verdict.kind is Kind.STILL_RED
     assert verdict.reasons == ("slug: not run",)
 
 
 def test_a_file_that_does_not_load_is_named_as_the_reason() -> None:
     error = CollectError("t.py", "SyntaxError", "invalid syntax (calc.py, line 3)")
-    verdict = judge(CLAIMED, Before({}), report(errors=(error,)))
+    verdict = judge(TrialFacts(CLAIMED, Before({}), report(errors=(error,))))
     assert verdict.reasons == ("slug: not collected: invalid syntax (calc.py, line 3)",)
 
 
 def test_the_reason_tells_kind_place_and_message() -> None:
     failure = Failure("AssertionError", True, "assert 1 == 2\n + where", Place("t.py", 7))
-    verdict = judge(CLAIMED, Before({}), report(result("t.py::a", Status.FAIL, failure)))
+    verdict = judge(TrialFacts(CLAIMED, Before({}), report(result("t.py::a", Status.FAIL, failure))))
     assert verdict.reasons == ("slug: AssertionError at t.py:7: assert 1 == 2",)
 
 
 def test_a_test_that_passed_before_and_fails_now_has_regressed() -> None:
     after = report(result("t.py::a"), result("t.py::b", Status.FAIL))
-    assert judge(CLAIMED, Before({"t.py::b": Status.PASS}), after).kind is Kind.REGRESSED
+    assert judge(TrialFacts(CLAIMED, Before({"t.py::b": Status.PASS}), after)).kind is Kind.REGRESSED
 
 
 def test_a_test_that_passed_before_and_is_gone_has_regressed() -> None:
-    verdict = judge(CLAIMED, Before({"t.py::b": Status.PASS}), report(result("t.py::a")))
+    verdict = judge(TrialFacts(CLAIMED, Before({"t.py::b": Status.PASS}), report(result("t.py::a"))))
     assert (verdict.kind, verdict.reasons) == (Kind.REGRESSED, ("t.py::b: not run",))
 
 
 def test_a_test_that_failed_before_may_go_on_failing() -> None:
     after = report(result("t.py::a"), result("t.py::b", Status.FAIL))
-    assert judge(CLAIMED, Before({"t.py::b": Status.FAIL}), after).accepted
+    assert judge(TrialFacts(CLAIMED, Before({"t.py::b": Status.FAIL}), after)).accepted
 
 
 def test_an_unstable_test_is_a_concern_and_no_regression() -> None:
     after = report(result("t.py::a"), result("t.py::b", Status.FAIL))
-    verdict = judge(CLAIMED, Before({"t.py::b": Status.PASS}, frozenset({"t.py::b"})), after)
+    verdict = judge(TrialFacts(CLAIMED, Before({"t.py::b": Status.PASS}, frozenset({"t.py::b"})), after))
     assert verdict.accepted
     assert "t.py::b" in verdict.concerns[0]
 
 
 def test_drift_is_tampered_whatever_the_tests_say() -> None:
-    verdict = judge(CLAIMED, Before({}), report(result("t.py::a")), drift=["tests/conftest.py"])
+    verdict = judge(TrialFacts(CLAIMED, Before({}), report(result("t.py::a")), drift=("tests/conftest.py",)))
     assert (verdict.kind, verdict.reasons) == (
         Kind.TAMPERED,
         ("tests/conftest.py changed while it was frozen",),
@@ -92,41 +92,50 @@ def test_drift_is_tampered_whatever_the_tests_say() -> None:
 
 @pytest.mark.parametrize("ended", [e for e in Ended if e is not Ended.FINISHED])
 def test_a_run_that_did_not_end_properly_is_broken(ended: Ended) -> None:
-    assert judge(CLAIMED, Before({}), report(result("t.py::a"), ended=ended)).kind is Kind.BROKEN
+    assert judge(TrialFacts(CLAIMED, Before({}), report(result("t.py::a"), ended=ended))).kind is Kind.BROKEN
 
 
 def test_a_foreign_hand_on_the_channel_is_broken() -> None:
-    assert judge(CLAIMED, Before({}), report(result("t.py::a"), strays=1)).kind is Kind.BROKEN
+    assert judge(TrialFacts(CLAIMED, Before({}), report(result("t.py::a"), strays=1))).kind is Kind.BROKEN
 
 
 def test_source_that_moved_during_the_run_is_broken() -> None:
-    assert judge(CLAIMED, Before({}), report(result("t.py::a")), moved=["src/a.py"]).kind is Kind.BROKEN
+    assert (
+        judge(TrialFacts(CLAIMED, Before({}), report(result("t.py::a")), moved=("src/a.py",))).kind
+        is Kind.BROKEN
+    )
 
 
 def test_green_without_an_edit_is_broken() -> None:
-    assert judge(CLAIMED, Before({}), report(result("t.py::a")), changed=False).kind is Kind.BROKEN
+    assert (
+        judge(TrialFacts(CLAIMED, Before({}), report(result("t.py::a")), changed=False)).kind is Kind.BROKEN
+    )
 
 
 def test_a_test_that_stands_but_is_not_collected_any_more_is_a_weakening() -> None:
-    verdict = judge(CLAIMED, Before({}, uncollected=("t.py::b",)), report(result("t.py::a")))
+    verdict = judge(TrialFacts(CLAIMED, Before({}, uncollected=("t.py::b",)), report(result("t.py::a"))))
     assert verdict.kind is Kind.WEAKENED
     assert "t.py::b" in verdict.reasons[0]
 
 
 def test_a_failing_held_out_test_is_overfit_and_says_no_more() -> None:
-    verdict = judge(CLAIMED, Before({}), report(result("t.py::a")), held_out=False)
+    verdict = judge(TrialFacts(CLAIMED, Before({}), report(result("t.py::a")), held_out=False))
     assert (verdict.kind, verdict.reasons) == (Kind.OVERFIT, ("a held-out test fails",))
 
 
 def test_what_blocks_is_hollow_and_what_is_noted_is_a_concern() -> None:
-    found = judge(CLAIMED, Before({}), report(result("t.py::a")), blocking=["t.py:3 passes"], noted=["odd"])
+    found = judge(
+        TrialFacts(
+            CLAIMED, Before({}), report(result("t.py::a")), blocking=("t.py:3 passes",), noted=("odd",)
+        )
+    )
     assert (found.kind, found.reasons, found.concerns) == (Kind.HOLLOW, ("t.py:3 passes",), ("odd",))
-    assert judge(CLAIMED, Before({}), report(result("t.py::a")), noted=["odd"]).accepted
+    assert judge(TrialFacts(CLAIMED, Before({}), report(result("t.py::a")), noted=("odd",))).accepted
 
 
 def test_a_failing_check_is_refused_with_its_command() -> None:
     tool = Tool("check", "ruff check", ok=False, output="F401")
-    verdict = judge(CLAIMED, Before({}), report(result("t.py::a")), tools=[tool])
+    verdict = judge(TrialFacts(CLAIMED, Before({}), report(result("t.py::a")), tools=(tool,)))
     assert (verdict.kind, verdict.reasons) == (Kind.REGRESSED, ("check failed: ruff check",))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from support.pyproject import PyProject
 from verdigris.core.report import Status
-from verdigris.core.verdict import Before, judge
+from verdigris.core.verdict import Before, TrialFacts, judge
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,7 +103,7 @@ FORGERIES = {
 
 
 def verdict_of(report: TestReport) -> str:
-    return judge({ID: ID}, Before({}), report).kind
+    return judge(TrialFacts({ID: ID}, Before({}), report)).kind
 
 
 @pytest.mark.parametrize("how", FORGERIES)

@@ -71,60 +71,67 @@ class Verdict:
         return self.kind is Kind.ACCEPTED
 
 
-def judge(
-    claimed: Mapping[str, str],
-    before: Before,
-    after: TestReport,
-    *,
-    drift: Iterable[str] = (),
-    moved: Iterable[str] = (),
-    rewritten: Iterable[str] = (),
-    changed: bool = True,
-    tools: Iterable[Tool] = (),
-    held_out: bool = True,
-    doubted: Iterable[str] = (),
-    blocking: Iterable[str] = (),
-    weakened: Iterable[str] = (),
-    noted: Iterable[str] = (),
-) -> Verdict:
-    """`claimed`: test id → native id. `drift`: oracle paths that changed since they were frozen.
-    `moved`: source that changed while the tests ran. `rewritten`: frozen files that the run itself wrote to.
-    `changed`: the turn has edits. `held_out`: the held-out tests pass; what fails in them is nobody's to know
-    here. `doubted`: why the look at the assertions proves nothing. `weakened`: what tests asserted by way of
-    source, and no longer do. `blocking` and `noted`: what else was found out about the edits and the
-    assertions.
-    """
+@value
+class TrialFacts:
+    """All that a settlement found out about the tree that it tried."""
+
+    claimed: Mapping[str, str]
+    """Test id → native id."""
+    before: Before
+    after: TestReport
+    drift: tuple[str, ...] = ()
+    """Oracle paths that changed since they were frozen."""
+    moved: tuple[str, ...] = ()
+    """Source that changed while the tests ran."""
+    rewritten: tuple[str, ...] = ()
+    """Frozen files that the run itself wrote to."""
+    changed: bool = True
+    """The turn has edits."""
+    tools: tuple[Tool, ...] = ()
+    held_out: bool = True
+    """The held-out tests pass; what fails in them is nobody's to know here."""
+    doubted: tuple[str, ...] = ()
+    """Why the look at the assertions proves nothing."""
+    blocking: tuple[str, ...] = ()
+    """What else was found out about the edits and the assertions, and refuses the verdict."""
+    weakened: tuple[str, ...] = ()
+    """What tests asserted by way of source, and no longer do."""
+    noted: tuple[str, ...] = ()
+    """What else was found out, and refuses nothing."""
+
+
+def judge(facts: TrialFacts) -> Verdict:
+    claimed, before, after = facts.claimed, facts.before, facts.after
     unstable = (f"unstable: {i} both passes and fails on one tree" for i in sorted(before.unstable))
-    concerns = (*unstable, *noted)
-    drifted = tuple(f"{path} changed while it was frozen" for path in drift)
+    concerns = (*unstable, *facts.noted)
+    drifted = tuple(f"{path} changed while it was frozen" for path in facts.drift)
     if drifted:
         return Verdict(Kind.TAMPERED, drifted, concerns)
     doubts = (
         *untrusted(after),
-        *(f"{path} changed while the tests ran: settle again" for path in moved),
-        *map(rewriting, rewritten),
+        *(f"{path} changed while the tests ran: settle again" for path in facts.moved),
+        *map(rewriting, facts.rewritten),
     )
     if doubts:
         return Verdict(Kind.BROKEN, doubts, concerns, tuple(claimed))
     status = {r.native_id: r.status for r in after.results}
     failing = tuple(i for i, native in claimed.items() if status.get(native) is not Status.PASS)
     if failing:
-        return Verdict(
-            Kind.STILL_RED, tuple(reason_for(after, claimed[i], i) for i in failing), concerns, failing
-        )
-    if not changed:
+        reasons = tuple(reason_for(after, claimed[i], i) for i in failing)
+        return Verdict(Kind.STILL_RED, reasons, concerns, failing)
+    if not facts.changed:
         why = "the claimed tests pass although nothing was edited: the red was not stable"
         return Verdict(Kind.BROKEN, (why,), concerns)
     if before.uncollected:
         why = "passed before, stands in its file, and is not collected any more"
         return Verdict(Kind.WEAKENED, tuple(f"{i}: {why}" for i in before.uncollected), concerns)
-    regressed = regressions(before, after, claimed.values())
-    failed_tools = tuple(f"{t.name} failed: {t.command}" for t in tools if not t.ok)
-    if regressed or failed_tools:
-        return Verdict(
-            Kind.REGRESSED, (*(reason_for(after, i, i) for i in regressed), *failed_tools), concerns
-        )
-    return judge_answers(doubted, blocking, concerns, held_out=held_out, weakened=weakened)
+    lost = tuple(reason_for(after, i, i) for i in regressions(before, after, claimed.values()))
+    failed_tools = tuple(f"{t.name} failed: {t.command}" for t in facts.tools if not t.ok)
+    if lost or failed_tools:
+        return Verdict(Kind.REGRESSED, (*lost, *failed_tools), concerns)
+    return judge_answers(
+        facts.doubted, facts.blocking, concerns, held_out=facts.held_out, weakened=facts.weakened
+    )
 
 
 def judge_answers(
@@ -135,7 +142,7 @@ def judge_answers(
     held_out: bool,
     weakened: Iterable[str] = (),
 ) -> Verdict:
-    """Of code whose tests pass; the arguments mean what they mean to `judge`."""
+    """Of code whose tests pass; the arguments mean what they mean in `TrialFacts`."""
     if less := tuple(weakened):
         return Verdict(Kind.WEAKENED, less, concerns)
     if unproven := tuple(doubted):

@@ -23,7 +23,7 @@ from verdigris.core.turn_events import (
     struck_out,
 )
 from verdigris.core.value import value
-from verdigris.core.verdict import Kind, Verdict, footer, judge
+from verdigris.core.verdict import Kind, TrialFacts, Verdict, footer, judge
 from verdigris.storage.links import explain, links_out, remedy
 from verdigris.storage.repository import in_progress
 from verdigris.turns import aside
@@ -102,19 +102,21 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
     scrutiny = trial.answers.scrutiny
     used = objections_of(project, turn.founded, tree, edits, trial.report)
     verdict = judge(
-        claimed,
-        trial.before,
-        trial.report,
-        drift=trial.drift,
-        moved=trial.moved,
-        rewritten=trial.rewritten,
-        changed=bool(edits.source or edits.other),
-        tools=trial.tools,
-        held_out=trial.answers.held_out,
-        doubted=(*used.broken, *scrutiny.doubts),
-        blocking=(*used.blocking, *scrutiny.blocking),
-        weakened=trial.answers.weakened,
-        noted=(*used.noted, *scrutiny.noted, *about_the_run(project, trial.report)),
+        TrialFacts(
+            claimed,
+            trial.before,
+            trial.report,
+            drift=trial.drift,
+            moved=trial.moved,
+            rewritten=trial.rewritten,
+            changed=bool(edits.source or edits.other),
+            tools=trial.tools,
+            held_out=trial.answers.held_out,
+            doubted=(*used.broken, *scrutiny.doubts),
+            blocking=(*used.blocking, *scrutiny.blocking),
+            weakened=trial.answers.weakened,
+            noted=(*used.noted, *scrutiny.noted, *about_the_run(project, trial.report)),
+        )
     )
     if verdict.accepted:
         return _accept(project, state, trial, verdict, edits)

@@ -16,10 +16,10 @@ from verdigris.core.paths import PathClass
 from verdigris.core.report import Ended, merged
 from verdigris.core.settings import JUnit
 from verdigris.core.value import value
-from verdigris.execution.resident.vitest import ran_warm
 from verdigris.execution.room.opening import Equipment, possible, terms_of
 from verdigris.execution.tools.build import Prepared, Toolset
 from verdigris.execution.tools.runs import Place, hidden, ran, taken
+from verdigris.execution.tools.warm_vitest import ran_warm
 from verdigris.runners.commands import Words, filled, fitting, parted, reports
 from verdigris.runners.protocol import Answered, Called, Progress, Request
 from verdigris.sandbox.folders import Folders

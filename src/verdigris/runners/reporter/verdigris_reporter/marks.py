@@ -14,6 +14,14 @@ from typing import Any
 NUMBERS = [number for number in range(1, signal.NSIG) if number in set(map(int, signal.valid_signals()))]
 
 
+class Refused(Exception):
+    """A module cannot be loaded in advance; and this process has loaded it."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
 class Marks:
     """Filters of warnings and finders can be put back, and set again later; anything else is a refusal."""
 
@@ -34,8 +42,6 @@ class Marks:
         self._warned.append(str(message))
 
     def compare(self) -> None:
-        from .stash import Refused  # noqa: TID252 - the package has another name when injected
-
         known = list(map(id, self._loud))
         self.filters = tuple(one for one in warnings.filters if id(one) not in known)
         self.finders = tuple(sys.meta_path[len(self._finders) :])

@@ -14,7 +14,7 @@ import warnings
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 from typing import TYPE_CHECKING, Any
 
-from .marks import Marks, Reading  # noqa: TID252 - the package has another name when injected
+from .marks import Marks, Reading, Refused  # noqa: TID252 - the package has another name when injected
 from .preload import from_the_environment  # noqa: TID252 - same
 
 if TYPE_CHECKING:
@@ -28,14 +28,6 @@ NEVER = frozenset(("pkg_resources", "setuptools", "distutils", "_distutils_hack"
 
 ALL = "+"
 """Instead of a module's name: none should have been loaded in advance."""
-
-
-class Refused(Exception):
-    """A module cannot be loaded in advance; and this process has loaded it."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
 
 
 class Unit:

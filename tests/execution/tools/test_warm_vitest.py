@@ -16,9 +16,10 @@ from support.warming import ended, folders, until
 from verdigris import sandbox
 from verdigris.core.report import Ended, Status
 from verdigris.execution.python_call import call
-from verdigris.execution.resident import borrowed_child, resident, vitest
-from verdigris.execution.resident.vitest import ran_warm
+from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.tools import call as calls
+from verdigris.execution.tools import warm_vitest
+from verdigris.execution.tools.warm_vitest import ran_warm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -190,14 +191,14 @@ def test_each_run_sees_the_tree_as_it_is(world: World, warmth: Warmth) -> None:
 def test_a_caller_may_take_its_time_to_read_the_report(
     world: World, warmth: Warmth, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    end = vitest._end
+    end = warm_vitest._end
 
     def late(line: Line, seconds: float) -> dict[str, object]:
         ended = end(line, seconds)
         time.sleep(0.5)  # node is free again by then
         return ended
 
-    monkeypatch.setattr(vitest, "_end", late)
+    monkeypatch.setattr(warm_vitest, "_end", late)
     assert outcome(warm(world, warmth, ADDS)) == [Status.PASS]
 
 
