@@ -16,6 +16,8 @@ from verdigris.checks.file_use import (
 from verdigris.core.paths import FEW, Classes, PathClass, classify, with_frozen
 from verdigris.core.report import FileUse
 
+pytestmark = pytest.mark.quick
+
 CLASSES = Classes(
     (
         (PathClass.OTHER, r"build/.*\Z"),

@@ -21,6 +21,8 @@ from verdigris.core.report import (
 from verdigris.languages.grammar.opposites import Change
 from verdigris.languages.grammar.probes import Probe, Try
 
+pytestmark = pytest.mark.quick
+
 PATH, NAME = "a.test.js", "adds"
 TEST = f"{PATH}::{NAME}"
 ASKED = Asked((TEST,))

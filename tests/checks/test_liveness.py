@@ -11,6 +11,8 @@ from verdigris.checks.liveness import Judged, judge_runs
 from verdigris.core.report import Place, VariantOutcome
 from verdigris.languages.python.probes import Probe, RunSet, Variant, plan, shuffled
 
+pytestmark = pytest.mark.quick
+
 TEST = "t.py::test_x"
 
 

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import pytest
+
 from verdigris.checks.properties import judge_properties
 from verdigris.core.report import Property, RunPhase, Status, TestResult
+
+pytestmark = pytest.mark.quick
 
 ALL = "max_examples 100, phases explicit+generate"
 ONE = "max_examples 1, phases explicit+generate"

@@ -4,6 +4,8 @@ import pytest
 
 from verdigris.checks.coverage import uncovered
 
+pytestmark = pytest.mark.quick
+
 PATH = "src/x.py"
 OLD = "def old():\n    return 1\n"
 NEW = """

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import pytest
+
 from verdigris.cli import claim
 from verdigris.core.state import Phase, WorktreeState
 from verdigris.turns.claim import Claimed
+
+pytestmark = pytest.mark.quick
 
 
 def test_a_claim_tells_what_came_back_and_what_did_not() -> None:

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import pytest
+
 from verdigris.cli import output
 from verdigris.core.actions import Deny
+
+pytestmark = pytest.mark.quick
 
 NO = Deny("red-first", "No source edit without a red.", "write a test")
 

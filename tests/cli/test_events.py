@@ -2,10 +2,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from verdigris.cli import log as view
 from verdigris.core.records import Record
 from verdigris.storage.log.log import Repaired
 from verdigris.storage.log.verification import Finding, Verification
+
+pytestmark = pytest.mark.quick
 
 RECORD = Record(
     seq=7,

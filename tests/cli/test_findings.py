@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import pytest
+
 from verdigris.cli import doctor as view
 from verdigris.setup.doctor.findings import Finding
+
+pytestmark = pytest.mark.quick
 
 FOUND = (Finding("git", "ok", "2.40"), Finding("pytest", "fail", "missing", "install it"))
 

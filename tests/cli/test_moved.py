@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import pytest
+
 from verdigris.cli import sync
 from verdigris.turns.sync import Moved
+
+pytestmark = pytest.mark.quick
 
 
 def test_a_move_tells_the_new_ground_and_what_git_waits_for() -> None:

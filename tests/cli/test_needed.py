@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import pytest
+
 from verdigris.cli import testing as view
 from verdigris.core.needs import Need
+
+pytestmark = pytest.mark.quick
 
 NEEDS = (Need("room.env", "DATABASE_URL", "tests/a.py::b: KeyError: 'DATABASE_URL'"),)
 

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import pytest
+
 from verdigris.cli import test_bug
 from verdigris.core.state import WorktreeState
 from verdigris.turns.test_bug import Reported
+
+pytestmark = pytest.mark.quick
 
 
 def test_a_test_bug_tells_where_the_edits_went() -> None:

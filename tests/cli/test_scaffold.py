@@ -2,11 +2,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from verdigris.cli.init import scaffold_lines, scaffolded_lines, undone_lines
 from verdigris.core.settings import Settings
 from verdigris.setup.initialisation import Initialised
 from verdigris.setup.scaffold import Scaffold
 from verdigris.setup.scaffold_files import Made, Undone
+
+pytestmark = pytest.mark.quick
 
 DONE = Initialised("red", "write a test", tests=True, already=False)
 ADDED = Scaffold(

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import pytest
+
 from verdigris.cli import settle as view
 from verdigris.core.report import Ended, RunPhase, Status, TestReport, TestResult
 from verdigris.core.verdict import Kind, Verdict
 from verdigris.turns.refactor import Ended as RefactorEnded
 from verdigris.turns.settle import Settlement
+
+pytestmark = pytest.mark.quick
 
 
 def _result(name: str, status: Status) -> TestResult:

@@ -2,10 +2,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from verdigris.cli import init as view
 from verdigris.core.settings import JUnit, Settings, Stack
 from verdigris.setup.initialisation import Initialised, Plan, Removed
 from verdigris.storage.repository import Repository
+
+pytestmark = pytest.mark.quick
 
 REPO = Repository(Path("/r"), Path("/r/.git"), Path("/r/.git"), "main")
 

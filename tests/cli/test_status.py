@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import pytest
+
 from verdigris.cli import status as view
 from verdigris.core.actions import Unclaimed
 from verdigris.core.report import Status
 from verdigris.core.state import Claim, LaidAside, OpenTestBug, Phase, Red, Turn, WorktreeState
 from verdigris.turns.survey import Survey
+
+pytestmark = pytest.mark.quick
 
 RED = Red("t::a", "t::a", "native", 3, "tree", "pytest", Status.FAIL, "valid", "AssertionError: no", "t.py:3")
 NOT_VALID = Red("t::b", "t::b", "native", 4, "tree", "pytest", Status.ERROR, "import")

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import pytest
+
 from verdigris.cli import on
 from verdigris.core.state import Phase, WorktreeState
+
+pytestmark = pytest.mark.quick
 
 
 def test_a_switch_tells_the_phase() -> None:

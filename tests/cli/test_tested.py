@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from verdigris.cli import testing as view
 from verdigris.core.events import TestRun
 from verdigris.core.redness import WHY_NOT
@@ -16,6 +18,8 @@ from verdigris.core.report import (
     TestResult,
 )
 from verdigris.turns import test
+
+pytestmark = pytest.mark.quick
 
 REPORT = TestReport("python -m pytest", Ended.FINISHED, 1, 1234, sandbox="overlay")
 RED = TestRun(

@@ -7,6 +7,8 @@ import pytest
 from verdigris.core.settings import Stack
 from verdigris.runners.commands import filled, fitting, parted, reports
 
+pytestmark = pytest.mark.quick
+
 E2E, ONE, SLOW = ("npx", "{args}"), ("one", "{args}"), ("slow", "--out={report}/x.xml")
 STACK = Stack(
     root="web",

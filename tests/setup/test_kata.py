@@ -12,6 +12,8 @@ from verdigris.setup.scaffold import PLACEHOLDER, Kata, read_kata
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.quick
+
 
 def test_one_from_elsewhere_is_copied(folder: Path, kata: Path) -> None:
     assert read_kata("../calculator.md", folder, folder) == Kata("kata.md", kata.read_text(), copied=True)

@@ -15,6 +15,8 @@ from verdigris.storage.project import open_project
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.quick
+
 PERSON = Actor()
 
 

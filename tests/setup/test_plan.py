@@ -12,6 +12,8 @@ from verdigris.storage.config import decode
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.quick
+
 
 def planned(folder: Path, lang: str | None = None, kata: Path | str | None = None) -> Scaffold:
     found = plan_scaffold(folder, lang, None if kata is None else str(kata))

@@ -14,6 +14,8 @@ from verdigris.setup.scaffold import find_python
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.quick
+
 
 def test_ruff_on_the_path_is_wired(folder: Path) -> None:
     found = starter.equipment(folder, partial(find_python, folder))

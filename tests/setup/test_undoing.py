@@ -12,6 +12,8 @@ from verdigris.setup.scaffold_files import make, undo
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.quick
+
 PERSON = Actor()
 
 

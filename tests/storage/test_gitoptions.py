@@ -4,6 +4,8 @@ import pytest
 
 from verdigris.storage.git import has_exec, plain_environment, starting_word
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize(
     ("command", "word"),

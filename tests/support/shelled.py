@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from support.cage import NOBODY, Done, as_nobody, interpreter, obstacle
 from support.turns import World, make_world
 from verdigris.gates.agent_shell.launcher import ENTRY, import_paths
@@ -140,3 +142,18 @@ def shelled(*, plain_user: bool, **files: str) -> Iterator[Shelled]:
     finally:
         clear(str(folder))
         folder.rmdir()
+
+
+def shell_of(name: str) -> Iterator[Shelled]:
+    """For fixtures: `root` or `user`; skips where that cannot be had here."""
+    plain_user, why = case(name)
+    if why:
+        pytest.skip(f"not possible here: {why}")
+    with shelled(plain_user=plain_user) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def one() -> Iterator[Shelled]:
+    """In red, for what is the same for every user: this suite's interpreter may be closed to another one."""
+    yield from shell_of("root" if os.geteuid() == 0 else "user")

@@ -4,6 +4,8 @@ import pytest
 
 from verdigris.gates.agent_shell.write_failure import is_told, spelled_paths
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize(
     "line",

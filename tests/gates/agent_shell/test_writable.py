@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.cage import NOBODY
 from verdigris.gates.agent_shell import git_folders, writable
 from verdigris.storage.repository import find_repository
 
@@ -179,6 +180,24 @@ def test_a_cache_is_made_where_its_tool_is_there(tmp_path: Path, monkeypatch: py
     found = {str(path.relative_to(home)) for path in home.rglob("*")}
     assert {".cache", ".cargo/registry", ".cargo/git", ".config/tool"} <= found
     assert ".npm" not in found
+
+
+def test_a_cache_in_a_folder_that_the_user_may_not_read_is_unused(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    environment = {"HOME": str(tmp_path), "CARGO_HOME": f"{closed}/cargo", "PATH": ""}
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(NOBODY)
+    try:
+        writable.make_folders(environment, (f"{closed}/more",))
+        regions = {
+            **writable.outside_regions(environment),
+            **writable.allowed_regions(environment, [f"{closed}/more"]),
+        }
+    finally:
+        os.seteuid(user)
+    assert not [path for path in regions if path.startswith(f"{closed}/")]
 
 
 @pytest.mark.parametrize("variable", ["XDG_CACHE_HOME", "TMPDIR"])

@@ -7,6 +7,8 @@ from verdigris.core.paths import PathClass
 from verdigris.core.state import Phase, Refactor, Turn, WorktreeState
 from verdigris.turns.tripwire.messages import Tripped, base, kept_text, moved_back_text, put_back_text
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("cls", PathClass)
 def test_what_was_put_back_is_named_with_the_next_move(cls: PathClass) -> None:

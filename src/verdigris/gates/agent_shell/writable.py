@@ -4,6 +4,9 @@ Temporary folders and caches are writable. What a person's next command would ru
 lies: a home, settings, programs on PATH, or another worktree in a temporary folder.
 """
 
+# Of `os`, since pathlib raises on a path below a folder that the user may not search:
+# ruff: noqa: PTH110, PTH112
+
 from __future__ import annotations
 
 import os
@@ -74,14 +77,14 @@ def outside_regions(environment: Mapping[str, str]) -> dict[str, bool]:
     regions[PROC] = True
     if os.geteuid() == 0:
         regions |= {f"{PROC}/{name}": False for name in MACHINE}
-    return {path: writable for path, writable in regions.items() if Path(path).exists()}
+    return {path: writable for path, writable in regions.items() if os.path.exists(path)}
 
 
 def allowed_regions(environment: Mapping[str, str], allowed: Iterable[str]) -> dict[str, bool]:
     """What `sandbox.write` names."""
     home = home_of(environment)
     paths = (os.path.realpath(expanded(path, home)) for path in allowed)
-    return {path: True for path in paths if Path(path).exists()}
+    return {path: True for path in paths if os.path.exists(path)}
 
 
 def expanded(path: str, home: str) -> str:
@@ -101,7 +104,7 @@ def make_folders(environment: Mapping[str, str], allowed: Iterable[str]) -> None
 
 
 def _is_used(cache: Cache, environment: Mapping[str, str], home: str) -> bool:
-    if not cache.tool or Path(base_of(cache, environment, home)).is_dir():
+    if not cache.tool or os.path.isdir(base_of(cache, environment, home)):
         return True
     return shutil.which(cache.tool, path=environment.get("PATH")) is not None
 
