@@ -19,6 +19,8 @@ from verdigris.storage.log.lines import Head, parse, render
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+Look = tuple[int, int, int, int]
+
 LOG = "events.jsonl"
 HEAD = "head"
 LOCK = "lock"
@@ -103,6 +105,14 @@ class Files:
         finally:
             if fd is not None:
                 os.close(fd)
+
+    def look(self) -> Look | None:
+        """What shows that somebody wrote to the log; None where there is none."""
+        try:
+            found = os.stat(self.path(LOG))
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
 
     def head(self, log: int | None) -> Head | None:
         """What the head record says of the log; ValueError where it cannot be read."""

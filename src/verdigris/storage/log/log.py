@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from verdigris.core.records import Folding, Schema
+    from verdigris.storage.log.files import Look
     from verdigris.storage.log.verification import Verification
 
 
@@ -67,6 +68,12 @@ def compose(before: View[S], drafts: Sequence[Draft], folding: Folding[S], ts: i
         line, links = chained(head, [last], ts, rules.version)
         lines, head = lines + line, reached(head, links)
     return Batch(lines, head, records, state)
+
+
+def _view_after(before: View[S], batch: Batch[S], events: int) -> View[S]:
+    if batch.head.checkpoint != before.head.checkpoint:
+        return View(batch.head, batch.head, batch.state, 0, batch.head.size)
+    return View(batch.head, batch.head, batch.state, before.events + events, before.since)
 
 
 def chained(
@@ -232,6 +239,8 @@ class Log(Generic[S]):
         self._clock = clock
         self._schema = schema
         self._rules = Rules(schema.current, checkpoint_every)
+        self._known: tuple[Look | None, View[S]] | None = None
+        """How the file looked, and what was folded from it."""
 
     def state(self) -> S:
         """The fold of all events, at a cost that does not grow with their number."""
@@ -259,6 +268,7 @@ class Log(Generic[S]):
                 self._files.replace_head(before.head)
             batch = compose(before, drafts, self._folding, self._clock(), self._rules)
             self._files.extend(before.head, batch.lines, batch.head, sync=sync)
+            self._known = self._files.look(), _view_after(before, batch, len(drafts))
             return Appended(batch.records, batch.state)
 
     def records(self, *, start: int = 1, reverse: bool = False, limit: int | None = None) -> Iterator[Record]:
@@ -276,5 +286,10 @@ class Log(Generic[S]):
         return repair(self._files, self._folding, self._schema, draft, self._clock)
 
     def _view(self) -> View[S]:
+        """The log is folded once: after that, only what others appended makes this read it again."""
         with self._files.opened() as log, storing(self._files.control):
-            return view(self._files, log, self._folding, self._schema)
+            look = self._files.look()
+            known = self._known[1] if self._known is not None and self._known[0] == look else None
+            found = view(self._files, log, self._folding, self._schema, known)
+            self._known = look, found
+            return found
