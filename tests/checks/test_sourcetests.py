@@ -17,7 +17,7 @@ from verdigris.gates.quick.files import _allowed
 from verdigris.gates.quick.quick_state import refresh
 from verdigris.storage import card
 from verdigris.storage.project import open_project
-from verdigris.turns.claim import Claimed
+from verdigris.turns.claim_check import Claimed
 from verdigris.turns.settle import Settlement, settle
 from verdigris.turns.test_bug import report_bug
 from verdigris.turns.tripwire import Tripped, after_call, before_call

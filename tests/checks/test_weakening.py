@@ -10,7 +10,7 @@ from verdigris.checks.weakening import lost
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import Revised
-from verdigris.turns.claim import Claimed
+from verdigris.turns.claim_check import Claimed
 from verdigris.turns.switches import revise
 
 if TYPE_CHECKING:

@@ -387,7 +387,7 @@ def reachable(tests: tuple[str, ...], deep: int) -> dict[object, World]:
 
 
 def advice(world: World) -> str:
-    """As `turns.claim.following` asks: the policy itself says whether the claim would be allowed."""
+    """As `turns.claim_check.following` asks: the policy itself says whether the claim would be allowed."""
     world = operation(world)
     red = next_red(world.state, world.tree) if world.state.phase is Phase.RED else None
     answer: Red | Deny | None = None

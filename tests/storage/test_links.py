@@ -9,7 +9,7 @@ from verdigris.core.actions import Actor, Allow, Deny
 from verdigris.core.verdict import Kind
 from verdigris.storage import links
 from verdigris.storage.project import open_project
-from verdigris.turns.claim import Claimed
+from verdigris.turns.claim_check import Claimed
 from verdigris.turns.tripwire import after_call, before_call
 from verdigris.turns.write import decide_writes
 

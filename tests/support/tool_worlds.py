@@ -13,7 +13,7 @@ from verdigris.core.actions import Actor
 from verdigris.core.verdict import Kind
 from verdigris.execution.tools.build import kept
 from verdigris.setup.initialisation import initialise
-from verdigris.turns.claim import Claimed
+from verdigris.turns.claim_check import Claimed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -23,9 +23,9 @@ from verdigris.core.events import (
     Restoring,
 )
 from verdigris.core.state import Phase
+from verdigris.storage.intents import recover
 from verdigris.turns import aside, refactor
 from verdigris.turns.claim import claim
-from verdigris.turns.operation import recover
 from verdigris.turns.settle import settle
 from verdigris.turns.sync import sync
 from verdigris.turns.test_bug import report_bug

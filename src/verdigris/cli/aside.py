@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def command(*, as_json: bool) -> int:
     """Set source edits aside that were made before a red; the next claim brings them back."""
     from verdigris.turns.aside import lay_unclaimed_aside
-    from verdigris.turns.claim import following
+    from verdigris.turns.claim_check import following
 
     opened = project()
     answer = lay_unclaimed_aside(opened)

@@ -14,7 +14,7 @@ from verdigris.views.lines import Line
 
 if TYPE_CHECKING:
     from verdigris.core.state import WorktreeState
-    from verdigris.turns.claim import Claimed
+    from verdigris.turns.claim_check import Claimed
 
 
 @click.command("claim")

@@ -15,7 +15,7 @@ from verdigris.gates.places import home, is_control, is_switch, readings
 from verdigris.gates.prompts import is_a_persons
 from verdigris.storage.open_calls import alive, begun
 from verdigris.storage.paths import class_of
-from verdigris.turns.claim import denied
+from verdigris.turns.claim_check import denied
 from verdigris.turns.tripwire import before_call
 from verdigris.turns.write import decide_writes
 

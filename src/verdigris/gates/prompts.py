@@ -45,7 +45,7 @@ def carry_out(project: Project, words: Sequence[str]) -> str:
     done = _VERBS[verb](project, rest)
     if isinstance(done, Deny):
         return "\n".join(done.lines())
-    from verdigris.turns.claim import following
+    from verdigris.turns.claim_check import following
 
     state = project.state()
     return f"{done}; phase {state.phase}; next: {following(project, state)}"

@@ -10,7 +10,7 @@ from verdigris.core.errors import VerdigrisError
 from verdigris.gates.calls import Reply
 from verdigris.gates.prompts import carry_out, words_of
 from verdigris.storage.open_calls import alive, open_call
-from verdigris.turns.claim import following
+from verdigris.turns.claim_check import following
 from verdigris.turns.tripwire import before_call
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
 from verdigris.gates.calls import PASS, Reply
 from verdigris.storage.open_calls import alive, ended
-from verdigris.turns.claim import following
+from verdigris.turns.claim_check import following
 from verdigris.turns.refactor import end
 from verdigris.turns.settle import settle
 from verdigris.turns.tripwire import before_call

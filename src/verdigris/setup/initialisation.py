@@ -18,10 +18,10 @@ from verdigris.core.value import value
 from verdigris.execution.resident.resident import stop
 from verdigris.setup.detection import detect
 from verdigris.storage.config import load, render
+from verdigris.storage.intents import recover
 from verdigris.storage.project import CONFIG, Project, configured_event, drafts, open_log, open_project
 from verdigris.storage.repository import Repository, find_repository, head
-from verdigris.turns.claim import following
-from verdigris.turns.operation import recover
+from verdigris.turns.claim_check import following
 
 if TYPE_CHECKING:
     from pathlib import Path

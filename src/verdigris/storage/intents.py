@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import Event
+from verdigris.core.records import from_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,3 +60,12 @@ def finisher_of(kind: type[Event]) -> Callable[..., str]:
             hint="install the package that made it, or ask for help with `tdd log`",
         )
     return _FINISHERS[kind]
+
+
+def recover(project: Project) -> str | None:
+    """What was finished or undone, in words; None when nothing was open."""
+    pending = project.state().intent
+    if pending is None:
+        return None
+    kind = Event.kinds[pending.kind]
+    return finisher_of(kind)(project, from_json(kind, pending.data))

@@ -6,9 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import end_lost_reds, look
-from verdigris.core.events import Event
-from verdigris.core.records import from_json
-from verdigris.storage.intents import finisher_of
+from verdigris.storage.intents import recover
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,12 +27,3 @@ def operation(project: Project) -> Iterator[WorktreeState]:
             undo_moves(project)
             look_within_call(project)
         yield end_lost_reds(project, look(project, project.state()))
-
-
-def recover(project: Project) -> str | None:
-    """What was finished or undone, in words; None when nothing was open."""
-    pending = project.state().intent
-    if pending is None:
-        return None
-    kind = Event.kinds[pending.kind]
-    return finisher_of(kind)(project, from_json(kind, pending.data))

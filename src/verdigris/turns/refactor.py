@@ -42,7 +42,7 @@ from verdigris.storage.links import links_out, refuse
 from verdigris.storage.project import texts_at
 from verdigris.storage.repository import in_progress
 from verdigris.turns import aside
-from verdigris.turns.claim import following as next_here
+from verdigris.turns.claim_check import following as next_here
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:

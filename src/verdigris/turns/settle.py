@@ -28,7 +28,7 @@ from verdigris.storage.links import explain, links_out, remedy
 from verdigris.storage.repository import in_progress
 from verdigris.turns import aside
 from verdigris.turns.candidate_run import Trial, try_candidate
-from verdigris.turns.claim import following as next_here
+from verdigris.turns.claim_check import following as next_here
 from verdigris.turns.formatting import format_edits
 from verdigris.turns.operation import operation
 from verdigris.turns.rollback import AGENT, put_back

@@ -15,11 +15,11 @@ from verdigris.core.errors import NotARepository, StorageError, ToolMissing, Use
 from verdigris.core.policy import next_move
 from verdigris.core.state import Phase
 from verdigris.core.value import value
+from verdigris.storage.intents import recover
 from verdigris.storage.lock import locked
 from verdigris.storage.repository import Head, head, in_progress
 from verdigris.storage.snapshots import head_moves
-from verdigris.turns.claim import following
-from verdigris.turns.operation import recover
+from verdigris.turns.claim_check import following
 from verdigris.turns.tripwire.watch import recall
 
 if TYPE_CHECKING:

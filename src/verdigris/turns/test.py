@@ -25,7 +25,7 @@ from verdigris.execution.test_selection import baseline_ids, resolve
 from verdigris.execution.tree_stability import standing, stirred
 from verdigris.runners.commands import IN_PYTHON
 from verdigris.storage.project import text_of
-from verdigris.turns.claim import following
+from verdigris.turns.claim_check import following
 from verdigris.turns.operation import operation
 from verdigris.turns.test_bug import closed_bugs
 

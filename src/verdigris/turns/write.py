@@ -19,7 +19,7 @@ from verdigris.languages.registry import with_stub_facts
 from verdigris.languages.runner_keys import holds_tests, is_mixed, same_oracle_part
 from verdigris.storage.links import LinkOut, refuse
 from verdigris.storage.paths import class_of
-from verdigris.turns.claim import claim_within, denied
+from verdigris.turns.claim_check import claim_within, denied
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:

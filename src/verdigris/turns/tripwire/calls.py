@@ -21,11 +21,11 @@ from verdigris.core.test_ids import some, typed
 from verdigris.core.turn_events import joining_events
 from verdigris.languages.registry import is_same_tree
 from verdigris.storage import stat_cache
+from verdigris.storage.intents import recover
 from verdigris.storage.open_calls import alive as is_alive
 from verdigris.storage.open_calls import forget_ended
 from verdigris.storage.project import open_project
-from verdigris.turns.claim import claim_within
-from verdigris.turns.operation import recover
+from verdigris.turns.claim_check import claim_within
 from verdigris.turns.rollback import Place, place, put_back
 from verdigris.turns.tripwire import messages as words
 from verdigris.turns.tripwire.messages import Tripped, base
