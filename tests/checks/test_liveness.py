@@ -7,7 +7,7 @@ from unittest.mock import ANY
 import pytest
 
 from support.alive import HONEST, PATH, function, tried
-from verdigris.checks.liveness import Judged, judge_runs
+from verdigris.checks.liveness import Judged, deaf, function_of, judge_runs
 from verdigris.core.report import Place, VariantOutcome
 from verdigris.languages.python.probes import Probe, RunSet, Variant, plan, shuffled
 
@@ -113,13 +113,13 @@ def test_only_a_failure_shows_life(given: list[VariantOutcome], why: str | None)
     live = judge_runs(runs(probe()), [passed(0), *given], [TEST])
     told = {TEST: (f"t.py:7: 4 → 5: {why}",)} if why else {}
     assert (live.hollow, live.unreached, live.unlike) == ({}, told, ())
-    assert live.seen == ({TEST} if why is None else frozenset())
+    assert set(map(function_of, live.seen)) == ({TEST} if why is None else set())
 
 
 def test_one_case_that_passes_is_hollow() -> None:
     given = outcome(outcomes={f"{TEST}[1]": "failed", f"{TEST}[3]": "passed"})
     live = judge_runs(runs(probe()), [passed(0, "[1]", "[2]"), given], [f"{TEST}[1]"])
-    assert live.hollow == {TEST: (f"t.py:7: 4 → 5: {TEST}[3] passes all the same",)}
+    assert live.hollow == {TEST: (f"t.py:7: 4 → 5: {TEST}[2] passes all the same",)}
 
 
 def test_a_case_that_fails_with_the_true_text_says_nothing() -> None:
@@ -226,6 +226,19 @@ def test_of_two_cases_each_may_end_before_the_assertions_of_the_other() -> None:
 def test_a_case_that_passes_what_it_reaches_is_hollow_whatever_the_other_one_does() -> None:
     live = tried(CASES, "test_it", twice=lambda value: 4 if value == 2 else ANY)
     assert [text.rpartition(": ")[2] for text in live.hollow] == [f"{PATH}::test_it[1] passes all the same"]
+
+
+def test_a_case_is_known_by_its_place_where_a_changed_row_gives_it_another_id() -> None:
+    """A row's value stands in the id of its case: `[a-1]` is `[a-9]` with another expectation."""
+    asked = runs(probe(guarded=frozenset({TEST})))
+    live = judge_runs(asked, [passed(0, "[a-1]", "[b-2]"), passed(1, "[a-9]", "[b-8]")], [TEST])
+    assert [each.functions for each in live.suspects] == [(f"{TEST}[a-1]", f"{TEST}[b-2]")]
+    assert list(deaf(live.suspects, frozenset({("t.py", 7, f"{TEST}[b-2]")}))) == [TEST]
+
+
+def test_cases_that_reach_an_assertion_are_told_from_those_that_do_not() -> None:
+    live = judge_runs(runs(probe()), [passed(0, "[1]", "[2]"), failed(f"{TEST}[1]", 7)], [TEST])
+    assert live.seen == {f"{TEST}[1]"}
 
 
 def test_nothing_made_is_nothing_judged() -> None:

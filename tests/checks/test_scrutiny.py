@@ -246,6 +246,76 @@ def test_assertions_that_no_longer_run_are_hollow(world: World) -> None:
     assert world.settle().verdict.kind is Kind.ACCEPTED
 
 
+ROWS = """\
+import pytest
+
+import calc
+
+
+@pytest.mark.parametrize(("a", "b", "expected"), [(1, 1, 0), (5, 3, 2)])
+def test_sub(a, b, expected):
+    for result in calc.sub(a, b):
+        assert result == expected
+"""
+SECOND = "tests/test_sub.py::test_sub[5-3-2]"
+
+
+@needs_sandbox
+def test_expectations_in_rows_are_live_where_the_assertion_stands_in_a_loop(world: World) -> None:
+    """The id of a case holds its expectation, so a changed one has another id."""
+    world.write("tests/test_sub.py", ROWS)
+    world.write("calc.py", CALC + "\n\ndef sub(a, b):  # STUB:TDD\n    return [0]\n")
+    world.claimed(SECOND)
+    plausible = "class Same(int):\n    def __eq__(self, other):\n        return isinstance(other, int)\n"
+    world.write("calc.py", f"{plausible}\n\n{CALC}\n\ndef sub(a, b):\n    return [Same(a - b)]\n")
+    assert world.settle().verdict.kind is Kind.HOLLOW
+    world.write("calc.py", CALC + "\n\ndef sub(a, b):\n    return [a - b]\n")
+    assert world.settle().verdict.kind is Kind.ACCEPTED
+
+
+@needs_sandbox
+def test_a_claimed_case_does_not_hide_behind_another_case_that_asserts(world: World) -> None:
+    world.write("tests/test_sub.py", ROWS)
+    world.write("calc.py", CALC + "\n\ndef sub(a, b):  # STUB:TDD\n    return [0]\n")
+    world.claimed(SECOND)
+    world.write("calc.py", CALC + "\n\ndef sub(a, b):\n    return [0] if a == b else []\n")
+    done = world.settle()
+    assert done.verdict.kind is Kind.HOLLOW
+    assert done.verdict.reasons == (
+        f"tests/test_sub.py:9: {SECOND} failed here when it was red, and now never gets here",
+    )
+
+
+RAISES = """\
+import pytest
+
+import calc
+
+
+@pytest.mark.parametrize(("error", "b"), [(None, 1), (ValueError, None)])
+def test_sub(error, b):
+    if error:
+        with pytest.raises(error):
+            calc.sub(b)
+    else:
+        calc.sub(b)
+"""
+
+
+@needs_sandbox
+def test_a_case_that_only_must_not_raise_is_accepted_and_noted(world: World) -> None:
+    """Its red came from source, before any assertion: that it no longer raises is what it asks for."""
+    world.write("tests/test_sub.py", RAISES)
+    world.write("calc.py", CALC + '\n\ndef sub(b):\n    raise NotImplementedError("STUB:TDD")\n')
+    world.claimed("tests/test_sub.py::test_sub[None-1]")
+    world.write(
+        "calc.py", CALC + "\n\ndef sub(b):\n    if b is None:\n        raise ValueError\n    return b\n"
+    )
+    done = world.settle()
+    assert done.verdict.kind is Kind.ACCEPTED
+    assert any("no assertion was seen to run in this case" in text for text in done.verdict.concerns)
+
+
 SAME = """\
 class Same(int):
     def __eq__(self, other):

@@ -75,7 +75,7 @@ def tried(text: str, *functions: str, seed: int = 1, **names: Any) -> Tried:
     hollow = [text for texts in judged.hollow.values() for text in texts]
     hollow += [text for texts in deaf(judged.suspects, heard).values() for text in texts]
     unreached = [*made.unreached, *(text for texts in judged.unreached.values() for text in texts)]
-    seen = judged.seen | {function_of(case) for _, _, case in heard}
+    seen = frozenset(map(function_of, judged.seen | {case for *_, case in heard}))
     return Tried(tuple(hollow), tuple(dict.fromkeys(unreached)), seen, judged)
 
 

@@ -6,7 +6,17 @@ from dataclasses import dataclass, field
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
-from verdigris.checks.liveness import SPENT, Judged, Liveness, deaf, function_of, judge_runs, reached, unseen
+from verdigris.checks.liveness import (
+    SPENT,
+    Judged,
+    Liveness,
+    deaf,
+    function_of,
+    judge_runs,
+    reached,
+    unseen,
+    unseen_case,
+)
 from verdigris.core.report import suite_of
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
@@ -110,7 +120,8 @@ class LiveRuns:
         self._found.noted += (text for name in claimed for text in judged.unreached.get(name, ()))
         self._judge_others({name: hollow[name] for name in others if name in hollow}, runs)
         late = self._late(judged, runs, claimed)
-        self._judge_seen(judged, heard, [name for name in claimed if name not in late and name not in hollow])
+        settled = late | hollow.keys()
+        self._judge_seen(judged, heard, [i for i in self.asked.claimed if function_of(i) not in settled])
         unlike = [i for i in judged.unlike if function_of(i) not in late]
         if unlike and not self._found.hollow:
             self._widen(unlike)
@@ -140,18 +151,23 @@ class LiveRuns:
         self, judged: Judged, heard: frozenset[tuple[str, int, str]], claimed: Sequence[str]
     ) -> None:
         """An assertion that never ran has proven nothing."""
-        ran = judged.seen | {function_of(case) for _, _, case in heard}
+        ran = judged.seen | {case for *_, case in heard}
+        functions = set(map(function_of, ran))
         guarded = {name for probe in judged.suspects for name in probe.guarded}
         lines = {f"{path}:{line}" for path, line in judged.lines} | {f"{p}:{n}" for p, n, _ in heard}
-        unheard = {f"{probe.path}:{probe.line}" for probe in judged.suspects} - lines
-        for name in claimed:
-            red = self.asked.red_places.get(name, "")
-            if name not in ran and name in guarded:
+        passed = {(f"{p.path}:{p.line}", case) for p in judged.suspects for case in p.functions}
+        unheard = {line for line, _ in passed} - lines
+        for case in claimed:
+            name = function_of(case)
+            red = self.asked.red_places.get(case, "")
+            if name not in functions and name in guarded:
                 self._found.hollow.append(unseen(name))
-            elif red in unheard:
+            elif red in unheard or ((red, case) in passed and case not in ran):
                 self._found.hollow.append(
-                    f"{red}: {name} failed here when it was red, and now never gets here"
+                    f"{red}: {case} failed here when it was red, and now never gets here"
                 )
+            elif case not in {*ran, name} and name in guarded:
+                self._found.noted.append(unseen_case(case))
 
     def _late(self, judged: Judged, runs: RunSet, claimed: tuple[str, ...]) -> frozenset[str]:
         """The claimed tests for which the time was too short; that is in order where it always took long."""

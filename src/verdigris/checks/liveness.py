@@ -10,7 +10,7 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from verdigris.core.report import Place
     from verdigris.languages.python.probes import Probe, RunSet
@@ -38,7 +38,7 @@ class Judged:
     hollow: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By test: what it passes although an assertion was changed."""
     seen: frozenset[str] = frozenset()
-    """Tests of which an assertion was seen to run: changed, it failed in its place."""
+    """Cases of tests in which an assertion was seen to run: changed, it failed in its place."""
     lines: frozenset[tuple[str, int]] = frozenset()
     """The assertions that were seen to run, as they stand in the true text."""
     suspects: tuple[Probe, ...] = ()
@@ -51,6 +51,16 @@ class Judged:
     """Tests of which no try came to its end, and why."""
     tried: Mapping[str, int] = field(default_factory=dict)
     """How many changes of a test were seen to their end."""
+
+
+@value
+class _Case:
+    """How one case of a test ended in a run."""
+
+    name: str
+    """Its id in the run with the true text: a changed value in its row changes the id."""
+    status: str
+    places: tuple[Place, ...] = ()
 
 
 class _Book:
@@ -67,21 +77,21 @@ class _Book:
         self.named: dict[str, tuple[str, ...]] = {}
         self.joint: dict[tuple[int, str], list[tuple[Probe, frozenset[int], str | None]]] = {}
 
-    def take(self, probe: Probe, function: str, outcome: VariantOutcome, right: tuple[str, ...]) -> None:
-        """`right`: how the cases of the function ended with the true text."""
-        cases = _cases(function, outcome)
-        passing = _passing(tuple(status for _, status in cases), right)
+    def take(self, probe: Probe, function: str, outcome: VariantOutcome, right: list[_Case]) -> None:
+        """`right`: the cases of the function with the true text."""
+        cases = _cases(function, outcome, right)
+        passing = _passing(cases, right)
         why = _why_unreached(probe, cases, outcome)
         self.whys.setdefault(function, []).append("" if cases else why or "")
-        self.named.setdefault(function, tuple(case for case, _ in cases))
+        self.named.setdefault(function, tuple(case.name for case in cases))
         self.tried[function] = self.tried.get(function, 0) + bool(cases)
+        self.seen.update(case.name for case in cases if _failed_at(probe, case))
         if why is None:
-            self.seen.add(function)
             self.lines.add((probe.path, probe.line))
         if probe.group:
             self.joint.setdefault((probe.group, function), []).append((probe, passing, why))
         else:
-            self.judge(probe, function, why, tuple(cases[number][0] for number in sorted(passing)))
+            self.judge(probe, function, why, tuple(cases[number].name for number in sorted(passing)))
 
     def judge(self, probe: Probe, function: str, why: str | None, passed: tuple[str, ...]) -> None:
         """`passed`: the cases of the function that did."""
@@ -114,7 +124,7 @@ def judge_runs(made: RunSet, outcomes: Iterable[VariantOutcome], asked: Iterable
         outcome = known.get(index, VariantOutcome(index, why=_UNTRIED))
         for probe in member.probes:
             for function in probe.functions:
-                book.take(probe, function, outcome, tuple(s for _, s in _cases(function, right)))
+                book.take(probe, function, outcome, _cases(function, right))
     book.judge_groups()
     hollow = {name: tuple(texts) for name, texts in book.hollow.items() if not _fails(name, right)}
     away = {
@@ -139,12 +149,12 @@ def reached(made: RunSet, outcomes: Iterable[VariantOutcome]) -> frozenset[tuple
     """Of a set with failures behind assertions: path, line and case of a test, where one was heard."""
     known = {outcome.index: outcome for outcome in outcomes}
     return frozenset(
-        (probe.path, probe.line, case[0])
+        (probe.path, probe.line, case.name)
         for index, member in enumerate(made.members)
         for probe in member.probes
         for function in probe.functions
         for case in (_cases(function, known[index]) if index in known else ())
-        if _why_unreached(probe, [case], known[index]) is None
+        if _failed_at(probe, case)
     )
 
 
@@ -168,42 +178,53 @@ def unseen(function: str) -> str:
     return f"{function}: no assertion of it was seen to run: changed, none of them fails"
 
 
-def _passing(statuses: tuple[str, ...], right: tuple[str, ...]) -> frozenset[int]:
+def unseen_case(case: str) -> str:
+    return f"{case}: no assertion was seen to run in this case of it"
+
+
+def _passing(cases: list[_Case], right: list[_Case]) -> frozenset[int]:
     """The cases that pass, by number; of those that fail with the true text too, nothing is known."""
-    alike = len(statuses) == len(right)
+    alike = len(cases) == len(right)
+    sound = all(case.status != "failed" for case in right)
     return frozenset(
         number
-        for number, status in enumerate(statuses)
-        if status == "passed" and (right[number] == "passed" if alike else "failed" not in right)
+        for number, case in enumerate(cases)
+        if case.status == "passed" and (right[number].status == "passed" if alike else sound)
     )
 
 
 def _fails(function: str, right: VariantOutcome) -> bool:
     """With the true text, in no case of it did it pass."""
-    return not any(status == "passed" for _, status in _cases(function, right))
+    return not any(case.status == "passed" for case in _cases(function, right))
 
 
 def _all_pass(test_id: str, right: VariantOutcome) -> bool:
-    cases = [right.outcomes[test_id]] if test_id in right.outcomes else [s for _, s in _cases(test_id, right)]
+    known = right.outcomes
+    cases = [known[test_id]] if test_id in known else [case.status for case in _cases(test_id, right)]
     return bool(cases) and all(status == "passed" for status in cases)
 
 
-def _why_unreached(probe: Probe, cases: list[tuple[str, str]], outcome: VariantOutcome) -> str | None:
-    failed = [test_id for test_id, status in cases if status == "failed"]
-    if any(_is_at(probe, place) for test_id in failed for place in outcome.places.get(test_id, ())):
+def _why_unreached(probe: Probe, cases: list[_Case], outcome: VariantOutcome) -> str | None:
+    if any(_failed_at(probe, case) for case in cases):
         return None
-    if failed:
+    if any(case.status == "failed" for case in cases):
         return "the test failed elsewhere"
-    if any(status == "passed" for _, status in cases):
+    if any(case.status == "passed" for case in cases):
         return "it was not reached, or its failure is caught"
     return "the test did not come to its call" if cases else outcome.why or "the test did not run"
 
 
-def _is_at(probe: Probe, place: Place) -> bool:
+def _failed_at(probe: Probe, case: _Case) -> bool:
     first, last = probe.lines
-    return place.path == probe.path and first <= place.line <= last
+    places = case.places if case.status == "failed" else ()
+    return any(place.path == probe.path and first <= place.line <= last for place in places)
 
 
-def _cases(function: str, outcome: VariantOutcome) -> list[tuple[str, str]]:
-    known = outcome.outcomes.items()
-    return [(i, status) for i, status in known if i == function or i.startswith(f"{function}[")]
+def _cases(function: str, outcome: VariantOutcome, right: Sequence[_Case] = ()) -> list[_Case]:
+    """`right`: the same cases with the true text, in the same order; they give the names."""
+    ids = [i for i in outcome.outcomes if i == function or i.startswith(f"{function}[")]
+    names = [case.name for case in right] if len(right) == len(ids) else ids
+    return [
+        _Case(name, outcome.outcomes[i], outcome.places.get(i, ()))
+        for name, i in zip(names, ids, strict=True)
+    ]

@@ -79,7 +79,7 @@ def scrutinise(
             watchable(edits),
             suite,
             {_function(claim.native_id): claim.duration_ms for claim in claims},
-            {_function(claim.native_id): claim.place for claim in claims},
+            {claim.native_id: claim.place for claim in claims},
         )
         alive, watched = _tried(project, start, tree, edits, asked, room)
         blocking += alive.hollow
