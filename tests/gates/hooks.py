@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import verdigris
 from verdigris.gates.quick import quick
-from verdigris.gates.quick.quick_state import refresh
+from verdigris.gates.quick.quick_state import NO_CLIENT, refresh
 
 if TYPE_CHECKING:
     from support.turns import World
@@ -30,7 +30,7 @@ def write(world: World, path: str | Path, text: str = "x = 1\n") -> bytes:
 
 def dealt(world: World) -> World:
     """With a fresh card."""
-    assert refresh(world.project, home=quick.home())
+    assert refresh(world.project, {**NO_CLIENT, "home": quick.home()})
     return world
 
 
@@ -43,10 +43,13 @@ def judged(raw: bytes) -> quick.Allowed | None:
 
 
 def run(
-    raw: bytes, event: str = "PreToolUse", *options: str, entry: Path = ENTRY
+    raw: bytes, event: str = "PreToolUse", *options: str, entry: Path = ENTRY, prefix: str = ""
 ) -> subprocess.CompletedProcess[str]:
+    """`prefix`: the client's shell prefix, as a running client has it in its environment."""
     argv = [sys.executable, "-I", "-S", *options, os.fspath(entry), "claude", event]
     env = {name: value for name, value in os.environ.items() if not name.startswith("CLAUDE")}
     env["HOME"] = os.devnull  # the same for all, or each call makes the card anew
+    if prefix:
+        env["CLAUDE_CODE_SHELL_PREFIX"] = prefix
     done = subprocess.run(argv, input=raw, capture_output=True, check=False, env=env)
     return subprocess.CompletedProcess(argv, done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -8,7 +8,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,9 +18,7 @@ from support.turns import World, make_world
 from verdigris.gates.quick import files
 from verdigris.storage import stat_cache
 from verdigris.storage.log import light
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from verdigris.storage.open_calls import caller, folder_of
 
 QUICK = {
     *("verdigris", "verdigris.gates", "verdigris.gates.quick", "verdigris.gates.quick.quick"),
@@ -42,12 +41,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     return world
 
 
-def imported(world: World, raw: bytes, event: str = "PreToolUse") -> set[str]:
+def imported(world: World, raw: bytes, event: str = "PreToolUse", prefix: str = "") -> set[str]:
     """What a call loaded besides what any start loads."""
     floor = subprocess.run(
         [sys.executable, "-I", "-S", "-X", "importtime", "-c", "pass"], capture_output=True, check=True
     )
-    done = run(raw, event, "-X", "importtime")
+    done = run(raw, event, "-X", "importtime", prefix=prefix)
     assert (done.returncode, done.stdout) == (0, "{}\n")
 
     def names(text: str) -> set[str]:
@@ -109,6 +108,67 @@ def test_after_a_call_nothing_is_loaded_but_the_looks_of_things(world: World) ->
     assert told.returncode == 0
     assert "calc.py" in told.stdout
     assert stat_cache.read(world.project.repo.private) is not None
+
+
+def shell(world: World, command: str = "true", **more: str) -> bytes:
+    return json.dumps({**json.loads(payload(world, "Bash", command=command)), **more}).encode()
+
+
+@pytest.fixture(scope="module")
+def confined(world: World) -> str:
+    """The prefix; the tree was looked at since the last change."""
+    prefix = str(world.project.repo.control / "shell")
+    for event in ("PreToolUse", "PostToolUse"):
+        run(payload(world, "Bash", event, command="true"), event, prefix=prefix)
+    return prefix
+
+
+def test_a_confined_shell_call_loads_next_to_nothing(world: World, confined: str) -> None:
+    run(shell(world), prefix=confined)
+    assert imported(world, shell(world), prefix=confined) <= QUICK
+
+
+def test_a_shell_call_that_is_not_confined_is_never_allowed_quickly(world: World, confined: str) -> None:
+    for prefix in ("/bin/sh", ""):
+        done = json.loads(run(shell(world), prefix=prefix).stdout)
+        assert "unconfined-shell" in done["hookSpecificOutput"]["permissionDecisionReason"]
+
+
+def test_right_after_a_denial_an_edit_and_a_shell_call_load_next_to_nothing(
+    world: World, confined: str
+) -> None:
+    run(shell(world), prefix=confined)
+    for raw in (write(world, "notes.md"), shell(world)):
+        denied = run(write(world, "tdd.yaml"), prefix=confined)
+        assert json.loads(denied.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
+        assert imported(world, raw, prefix=confined) <= QUICK
+
+
+def test_the_shell_call_of_a_subagent_is_remembered_as_its_own(world: World, confined: str) -> None:
+    private = str(world.project.repo.private)
+    run(shell(world), prefix=confined)
+    assert imported(world, shell(world, "tdd test x", agent_id="a1"), prefix=confined) <= QUICK
+    assert caller(private, "s1", "tdd test x") == "a1"
+    assert imported(world, shell(world, "tdd test x"), prefix=confined) <= QUICK
+    assert caller(private, "s1", "tdd test x") == ""
+
+
+def test_before_a_shell_call_a_change_of_what_is_protected_is_looked_at(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo")
+    confined = str(world.project.repo.control / "shell")
+    run(shell(world), prefix=confined)
+    assert imported(world, shell(world), prefix=confined) <= QUICK
+    world.write("calc.py", world.read("calc.py") + "\n\ndef more():\n    return 1\n")
+    assert "calc.py" in run(shell(world), prefix=confined).stdout
+
+
+def test_before_a_shell_call_the_record_of_another_is_looked_at(world: World, confined: str) -> None:
+    run(shell(world), prefix=confined)
+    left = Path(folder_of(str(world.project.repo.private)))
+    left.mkdir(parents=True, exist_ok=True)
+    (left / "1").write_bytes(b" " * 40)
+    assert run(shell(world), prefix=confined).stdout.strip() == "{}"
+    assert not list(left.iterdir())
 
 
 DEEP = b'{"tool_input":' * 50_000

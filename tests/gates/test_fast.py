@@ -238,7 +238,7 @@ def test_reading(standing: World, tool: str, arguments: dict[str, Any], plain: b
 def test_places_that_the_gate_stands_on_are_a_doubt(standing: World) -> None:
     known = card.read(os.fspath(standing.project.repo.private))
     assert known is not None
-    known.guarded = [str(standing.root / "docs"), str(standing.root / "README.md")]
+    known.guarded = (str(standing.root / "docs"), str(standing.root / "README.md"))
     card.write(os.fspath(standing.project.repo.private), known)
     assert judged(write(standing, "docs/x.md")) is None
     assert judged(write(standing, "README.md")) is None

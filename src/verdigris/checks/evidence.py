@@ -20,8 +20,6 @@ from verdigris.core.report import Ended, Place, Status, TestReport, TestResult, 
 from verdigris.core.test_ids import split_id
 from verdigris.core.verdict import first_line
 from verdigris.languages.runner_keys import holds_tests
-from verdigris.languages.rust.answers import KINDS, defined, unwrapped
-from verdigris.languages.rust.test_regions import is_test_line, without_tests
 from verdigris.storage.project import text_of
 
 if TYPE_CHECKING:
@@ -141,6 +139,8 @@ def _class_at(project: Project, place: Place) -> PathClass:
     data = on_disk(project)(place.path) if holds_tests(place.path, cls) else None
     if data is None:
         return cls
+    from verdigris.languages.rust.test_regions import is_test_line
+
     tests = is_test_line(data, place.line) or only_for_tests(place.path, on_disk(project))
     return PathClass.TEST if tests else cls
 
@@ -200,12 +200,16 @@ def with_subjects(project: Project, results: tuple[TestResult, ...]) -> tuple[Te
 
 def _gave_up(result: TestResult) -> bool:
     failure = result.failure
-    if failure is None or failure.assertion or failure.kind not in KINDS:
+    if failure is None or failure.assertion or language_of(split_id(result.native_id).path) != RUST:
         return False
-    return language_of(split_id(result.native_id).path) == RUST
+    from verdigris.languages.rust.answers import KINDS
+
+    return failure.kind in KINDS
 
 
 def _told(project: Project, result: TestResult, known: Mapping[str, str]) -> TestResult:
+    from verdigris.languages.rust.answers import unwrapped
+
     failure, native = result.failure, split_id(result.native_id)
     text = text_of(project, native.path)
     found = unwrapped(failure, text, native.function, known) if failure and text else None
@@ -218,6 +222,9 @@ def _told(project: Project, result: TestResult, known: Mapping[str, str]) -> Tes
 
 def _functions(project: Project) -> dict[str, str]:
     """Of the project's source, without the tests in it."""
+    from verdigris.languages.rust.answers import defined
+    from verdigris.languages.rust.test_regions import without_tests
+
     tree = project.workspace.snapshot()
     paths = [entry.path for entry in project.workspace.files(tree) if language_of(entry.path) == RUST]
     source = [path for path in paths if project.classify(path) is PathClass.SOURCE]

@@ -6,7 +6,6 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.checks.foundation import known_since
 from verdigris.core.paths import FEW, Classes, PathClass, compile_glob, is_transient
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
@@ -67,6 +66,8 @@ def objections_of(
     project: Project, founded: int, tree: str, edits: Difference, report: TestReport
 ) -> Objections:
     """What the verdict's run used that speaks against it; `founded`: when the foundation was frozen."""
+    from verdigris.checks.foundation import known_since
+
     read = test_data(project, report, tree)
     changed = {change.path for change in (*edits.source, *edits.other)}
     hidden = [path.removeprefix(f"{project.root}/") for path in out_of_sight(project, report, tree)]

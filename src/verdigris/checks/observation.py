@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.checks.source_edits import find_edits, more_than_stubs
 from verdigris.checks.source_tests import parts_differ
 from verdigris.core.events import Event, Ground, HeadSeen, RedsEnded, RefactorBegun, Suspended
 from verdigris.core.paths import PathClass, import_roots
@@ -63,7 +62,12 @@ def source_roots(project: Project, tree: str) -> tuple[str, ...]:
 
 def unclaimed(project: Project, ground: str, tree: str, *, limit: int | None = None) -> tuple[Unclaimed, ...]:
     """Source that differs from the ground by more than stubs; `limit`: so many are enough."""
-    return find_edits(project, difference(project, ground, tree).source, tree, limit=limit).found
+    source = difference(project, ground, tree).source
+    if not source:
+        return ()
+    from verdigris.checks.source_edits import find_edits
+
+    return find_edits(project, source, tree, limit=limit).found
 
 
 def look(project: Project, state: WorktreeState) -> WorktreeState:
@@ -144,6 +148,8 @@ def _unearned(project: Project, state: WorktreeState, paths: frozenset[str]) -> 
 
 def _is_stub(project: Project, path: str, grounds: tuple[str, ...], current: str) -> bool:
     """Against what was ground there: stubs need no red, so they are nothing to be earned."""
+    from verdigris.checks.source_edits import more_than_stubs
+
     after = project.workspace.read(current, path)
     befores = (project.workspace.read(ground, path) for ground in grounds)
     return after is not None and any(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     """HEAD, the branch it names, and where that is no file of its own the look of packed-refs."""
 
 FILE = "card"
-TAG = (1, __version__, sys.hexversion, _sre.MAGIC)
+TAG = (2, __version__, sys.hexversion, _sre.MAGIC)
 """Regexes are compiled for one version of the interpreter, and chosen by one version of ours."""
 
 
@@ -39,6 +39,7 @@ class Card:
         "mixed",
         "mixed_source",
         "phase",
+        "prefix",
         "refs",
         "root",
         "rules",
@@ -67,10 +68,12 @@ class Card:
     config: str | None
     """Digest of `tdd.yaml`; None while no change of it is taken in."""
     refs: Refs
-    guarded: list[str]
+    guarded: tuple[str, ...]
     """Places besides the classes that are never an agent's to write."""
     home: str
     """What in the environment says where those are."""
+    prefix: str
+    """What the client's settings name as its shell prefix where its commands are confined."""
 
     def __init__(self, fields: dict[str, Any]) -> None:
         for name in self.__slots__:

@@ -60,6 +60,13 @@ def read(private: str | os.PathLike[str]) -> Stamps | None:
     return (state_seq, root, rows) if version == VERSION else None
 
 
+def renumber(private: str | os.PathLike[str], old: int, new: int) -> None:
+    """Records came after `old` that protect the same paths as before: the rows are as good as they were."""
+    known = read(private)
+    if known is not None and known[0] == old:
+        write(private, new, *known[1:])
+
+
 def forget(private: str | os.PathLike[str]) -> None:
     """Have everything looked at anew."""
     try:

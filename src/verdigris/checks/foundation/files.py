@@ -15,12 +15,7 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.errors import ConfigError, ToolMissing
 from verdigris.core.languages import NODE, language_of
 from verdigris.core.paths import PathClass
-from verdigris.execution.tools.call import toolset
 from verdigris.languages.folders import walk_tree
-from verdigris.runners.cargo import CargoRunner
-from verdigris.runners.gotest import GoRunner
-from verdigris.runners.jest import Jest
-from verdigris.runners.vitest import Vitest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -138,6 +133,12 @@ _COMPILERS = ("cargo", "rustc", "rustdoc")
 
 def tool_files(stack: Stack, root: Path, environ: Mapping[str, str]) -> frozenset[str]:
     """None where the tool is missing; dependencies of the project itself are not among them."""
+    from verdigris.execution.tools.call import toolset
+    from verdigris.runners.cargo import CargoRunner
+    from verdigris.runners.gotest import GoRunner
+    from verdigris.runners.jest import Jest
+    from verdigris.runners.vitest import Vitest
+
     try:
         tools = toolset(stack, root, environ)
     except (ConfigError, ToolMissing):

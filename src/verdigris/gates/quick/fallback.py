@@ -22,7 +22,7 @@ def answer(raw: bytes, arguments: list[str]) -> NoReturn:
     try:
         _find_packages()
         _keep_time(arguments)
-        code, out, err = (0, "{}\n", "") if _now_plain(raw, arguments) else _decided(raw)
+        code, out, err = _decided(raw, arguments)
     except Exception as error:  # noqa: BLE001 - unexpected means no, and says so
         code = 0 if arguments[1:2] and arguments[1] in OPEN else 2
         err = f"Verdigris cannot judge this call: {error!r}. next: tell the user to run `tdd doctor`\n"
@@ -55,36 +55,47 @@ def _keep_time(arguments: list[str]) -> None:
     answer_within(allowed.get(arguments[1] if arguments[1:] else "", min(allowed.values())) * IN_TIME)
 
 
-def _decided(raw: bytes) -> tuple[int, str, str]:
+def _decided(raw: bytes, arguments: list[str]) -> tuple[int, str, str]:
+    """The project is opened once; what is plain once the card is fresh needs no more than that."""
     from verdigris.gates.clients.claude import answer as decide
 
-    given = decide(raw)
+    project = _project(raw) if arguments[:1] == ["claude"] else None
+    if project is not None and _is_plain_now(project, raw):
+        return 0, "{}\n", ""
+    before = None if project is None else _standing(project)
+    given = decide(raw, project=project)
+    if project is not None and before is not None:
+        _prepare_next_call(project, before)
     return given.exit_code, given.stdout, given.stderr
 
 
-def _now_plain(raw: bytes, arguments: list[str]) -> bool:
+def _project(raw: bytes) -> Project | None:
+    """None where the call does not say plainly where it is: whoever decides finds the words for that."""
+    from pathlib import Path
+
+    from verdigris.core.actions import Actor
+    from verdigris.gates.quick.quick import start
+    from verdigris.storage.log import light
+    from verdigris.storage.project import open_project
+
+    try:
+        return open_project(Path(start(light.loads(raw.decode("utf-8")))), Actor("agent", "", "claude"))
+    except Exception:  # noqa: BLE001 - not plain, then
+        return None
+
+
+def _is_plain_now(project: Project, raw: bytes) -> bool:
     """Often it was only the card that was stale."""
     try:
-        return arguments[:1] == ["claude"] and _judged_anew(raw)
+        return not _is_good(project) and _refresh(project) and _judged_anew(project, raw)
     except Exception:  # noqa: BLE001 - not plain, then
         return False
 
 
-def _judged_anew(raw: bytes) -> bool:
-    import os
-    from pathlib import Path
-
-    from verdigris.core.actions import Actor
-    from verdigris.gates.clients.claude.checkup import guarded
-    from verdigris.gates.quick.quick import home, judged, start
-    from verdigris.gates.quick.quick_state import refresh
+def _judged_anew(project: Project, raw: bytes) -> bool:
+    from verdigris.gates.quick.quick import judged
     from verdigris.storage.log import Draft, light
-    from verdigris.storage.project import open_project
 
-    place = start(light.loads(raw.decode("utf-8")))
-    project = open_project(Path(place), Actor("agent", "", "claude"))
-    if _good(project) or not refresh(project, map(os.fspath, guarded(os.environ)), home()):
-        return False
     allowed = judged(raw)
     if allowed.recorded():
         return True
@@ -97,7 +108,49 @@ def _judged_anew(raw: bytes) -> bool:
     return True
 
 
-def _good(project: Project) -> bool:
+def _standing(project: Project) -> tuple[int, object] | None:
+    """The last record that may have changed the state, and what of it decides which paths are protected."""
+    import os
+
+    from verdigris.storage.log import light
+
+    head, state = light.head(os.fspath(project.repo.control)), project.state()
+    if head is None:
+        return None
+    parts = (state.phase, state.turn, state.refactor, state.ground, state.configuration)
+    return light.changed_at(head), parts
+
+
+def _prepare_next_call(project: Project, before: tuple[int, object]) -> None:
+    """A denial is an event, too: the next call finds card and stamps that are good for the log as it is."""
+    from contextlib import suppress
+    from dataclasses import replace
+
+    from verdigris.storage import stat_cache
+
+    with suppress(Exception):
+        if _is_good(project):
+            return
+        # A copy, since the classes that the first one remembers may be those before a claim.
+        _refresh(replace(project))
+        after = _standing(project)
+        if after is not None and after[1] == before[1]:
+            stat_cache.renumber(project.repo.private, before[0], after[0])
+
+
+def _refresh(project: Project) -> bool:
+    import os
+
+    from verdigris.gates.clients.claude.install import prefix
+    from verdigris.gates.clients.claude.surroundings import guarded
+    from verdigris.gates.quick.quick import home
+    from verdigris.gates.quick.quick_state import refresh
+
+    places = tuple(map(os.fspath, guarded(os.environ)))
+    return refresh(project, {"guarded": places, "home": home(), "prefix": prefix(project.repo)})
+
+
+def _is_good(project: Project) -> bool:
     """The card was not what kept the quick entry from answering."""
     import os
 

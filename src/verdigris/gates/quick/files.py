@@ -116,14 +116,18 @@ def _compare(rows: list[Row]) -> None:
 
 def check_nobody_lives(private: str) -> None:
     """Doubt where a process of an earlier shell call may still write."""
-    try:
-        control, _, name = private.rpartition("/worktrees/")
-        left = posix.listdir(f"{control}/locks/{name}.calls")
-    except FileNotFoundError:
-        return
-    if left:
+    if is_left_over(private):
         from verdigris.storage.open_calls import alive, forget_ended
 
         if alive(private):
             raise Doubt
         forget_ended(private)
+
+
+def is_left_over(private: str) -> bool:
+    """Whether a shell call is open, or has left its record behind."""
+    control, _, name = private.rpartition("/worktrees/")
+    try:
+        return bool(posix.listdir(f"{control}/locks/{name}.calls"))
+    except FileNotFoundError:
+        return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import posix
 
-from verdigris.gates.quick.files import readable, writable
+from verdigris.gates.quick.files import check, check_nobody_lives, is_left_over, readable, writable
 from verdigris.gates.quick.place import Doubt, find
 from verdigris.storage.card import read, refs
 from verdigris.storage.log import light
@@ -31,6 +31,7 @@ READERS = {
 SHELLS = {"Bash"}
 SIGNS = (b"Read-only file system", b"Device or resource busy", b"no new privileges")
 """What `gates.calls.SIGNS` explains to the model."""
+PREFIX = b"CLAUDE_CODE_SHELL_PREFIX"
 LONGEST = 4096
 
 
@@ -70,6 +71,9 @@ def judged(raw: bytes) -> Allowed:
         raise Doubt
     envelope = _envelope(payload, card)
     match payload["hook_event_name"]:
+        case "PreToolUse" if payload["tool_name"] in SHELLS:
+            _before_shell(payload, card, place)
+            return Allowed(card, envelope, "", {})
         case "PreToolUse":
             return Allowed(card, envelope, *_before(payload, card))
         case "PostToolUse" | "PostToolUseFailure":
@@ -124,13 +128,55 @@ def _after(payload: dict[str, Any], raw: bytes, card: Card, place: Place) -> Non
     """As `turns.tripwire.after_call`: all looks as it did when it was last known to be right."""
     if payload["tool_name"] not in {*WRITERS, *READERS, *SHELLS} or any(sign in raw for sign in SIGNS):
         raise Doubt
-    from verdigris.gates.quick.files import check, check_nobody_lives
+    _check_nothing_changed(card, place)
+    check_nobody_lives(place.private)
 
-    head, memory = light.head(card.control), light.read(f"{place.private}/call.json")
-    if head is None or light.loads(memory.decode("utf-8")).get("alive"):
+
+def _before_shell(payload: dict[str, Any], card: Card, place: Place) -> None:
+    """As `gates.before` for a shell: commands are confined, and a look before the call would see nothing."""
+    command, session = payload["tool_input"]["command"], payload.get("session_id", "")
+    if not isinstance(command, str) or not card.prefix or _prefix(place) != card.prefix:
+        raise Doubt
+    _check_nothing_changed(card, place)
+    if is_left_over(place.private):
+        raise Doubt
+    _remember_caller(place, f"{_text(session, least=0)}\0{command}", payload.get("agent_id") or "")
+
+
+def _prefix(place: Place) -> str:
+    """A running client has it in its environment; who else asks is told by the settings."""
+    environment = posix.environ
+    if b"CLAUDE_PID" in environment or PREFIX in environment:
+        return environment.get(PREFIX, b"").decode("utf-8")
+    top = place.common[: -len("/.git")] if place.common.endswith("/.git") else place.root
+    settings = light.loads(light.read(f"{top}/.claude/settings.local.json").decode("utf-8"))
+    return _text(settings["env"][PREFIX.decode("ascii")])
+
+
+def _remember_caller(place: Place, call: str, agent: str) -> None:
+    """As `storage.open_calls.begun`."""
+    record = f"{place.private}/callers/{light.digest(call.encode('utf-8', 'surrogatepass'))}"
+    try:
+        if not agent:
+            return posix.unlink(record)
+        posix.mkdir(f"{place.private}/callers", 0o700)
+    except (FileNotFoundError, FileExistsError):
+        if not agent:
+            return None
+    fd = posix.open(record, posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC, 0o666)
+    try:
+        posix.write(fd, _text(agent).encode("utf-8", "surrogateescape"))
+    finally:
+        posix.close(fd)
+
+
+def _check_nothing_changed(card: Card, place: Place) -> None:
+    """What is protected looks as it did when it was last known to be right, and nothing waits to be told."""
+    head = light.head(card.control)
+    memory = light.loads(light.read(f"{place.private}/call.json").decode("utf-8"))
+    if head is None or any(memory.get(name) for name in ("alive", "moved", "undone", "texts")):
         raise Doubt
     check(place.private, place.root, light.changed_at(head))
-    check_nobody_lives(place.private)
 
 
 def _check_surroundings(place: Place, card: Card) -> None:

@@ -22,10 +22,16 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 
-def refresh(project: Project, guarded: Iterable[str] = (), home: str = "") -> bool:
-    """Whether there is a card now; there is none while an operation or HEAD has to be looked at first."""
+NO_CLIENT: Mapping[str, Any] = {"guarded": (), "home": "", "prefix": ""}
+
+
+def refresh(project: Project, client: Mapping[str, Any] = NO_CLIENT) -> bool:
+    """Whether there is a card now; there is none while an operation or HEAD has to be looked at first.
+
+    `client`: the fields of the card that the client's side knows.
+    """
     private, control = os.fspath(project.repo.private), os.fspath(project.repo.control)
-    made = _made(project, control, {"guarded": list(guarded), "home": home})
+    made = _made(project, control, client)
     if made is None:
         card.forget(private)
         return False

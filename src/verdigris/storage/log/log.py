@@ -17,14 +17,13 @@ from verdigris.storage.log.files import HEAD, LOG, REPAIRED_HEAD, Files, storing
 from verdigris.storage.log.format import encode
 from verdigris.storage.log.lines import BLOCK, EMPTY, Head, Line, Link, forward, reached, read, render
 from verdigris.storage.log.reading import View, records, view
-from verdigris.storage.log.verification import Check, Replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from verdigris.core.records import Folding, Schema
     from verdigris.storage.log.files import Look
-    from verdigris.storage.log.verification import Verification
+    from verdigris.storage.log.verification import Replay, Verification
 
 
 CHECKPOINT_BYTES = 64 * 1024
@@ -127,6 +126,8 @@ def repair(
     files: Files, folding: Folding[S], schema: Schema, draft: Draft, clock: Callable[[], int]
 ) -> Repaired:
     """The draft says why; what was kept and lost is added to it."""
+    from verdigris.storage.log.verification import Check, Replay
+
     with files.writing(), files.opened() as log:
         files.settle_repair(log)
         check = Check(files, log, Replay(folding, schema))

@@ -18,8 +18,13 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 
-def answer(raw: bytes, environment: Mapping[str, str] | None = None) -> Answer:
-    """Total: our own fault is a refusal for the agent and no obstacle for a person."""
+def answer(
+    raw: bytes, environment: Mapping[str, str] | None = None, project: Project | None = None
+) -> Answer:
+    """Total: our own fault is a refusal for the agent and no obstacle for a person.
+
+    `project`: the one that the call is about, where it is open already.
+    """
     call = Call(Moment.JUNK)
     try:
         given = os.environ if environment is None else environment
@@ -28,21 +33,24 @@ def answer(raw: bytes, environment: Mapping[str, str] | None = None) -> Answer:
             return fault(call, call.fault, "report it; a person may go on by hand")
         if call.moment is Moment.OTHER:
             return render(call, PASS)
-        return _answered(call, given)
+        return _answered(call, given, project)
     except VerdigrisError as error:
         return fault(call, error.message, error.hint or "`tdd doctor`")
     except Exception as error:  # noqa: BLE001 - the last line of defence: whatever else comes is our fault
         return fault(call, f"our own fault, {type(error).__name__}: {error}", "`tdd doctor`, and report it")
 
 
-def _answered(call: Call, environment: Mapping[str, str]) -> Answer:
+def _answered(call: Call, environment: Mapping[str, str], opened: Project | None) -> Answer:
     from verdigris.gates.clients.claude.install import paths
 
     sys.path += [path for path in paths(environment) if path not in sys.path]
-    from verdigris.gates.clients.claude.checkup import surroundings
+    from verdigris.gates.clients.claude.surroundings import surroundings
     from verdigris.storage.project import open_project
 
-    project = open_project(_start(call, environment), call.actor)
+    if opened is None:
+        project = open_project(_start(call, environment), call.actor)
+    else:
+        project = replace(opened, actor=call.actor)
     confined, confinable, guarded = surroundings(project, environment)
     call = replace(call, confined=confined, confinable=confinable, guarded=guarded)
     return render(call, _reply(project, call))
