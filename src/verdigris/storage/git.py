@@ -88,7 +88,7 @@ class Git:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 pass_fds=() if self.held is None else (self.held,),
-                preexec_fn=self.confine,  # noqa: PLW1509 - as in starting.py
+                preexec_fn=self.confine,  # noqa: PLW1509 - as in execution/children.py
             )
         except FileNotFoundError as error:
             raise not_started(self.root) from error

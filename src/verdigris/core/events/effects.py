@@ -93,7 +93,7 @@ class MovingBack(Announcement):
     """HEAD, index and files are about to go back together to where they were before an agent's call."""
 
     place: Mapping[str, Any]
-    """Where git stood: see turns/gitwhole.py."""
+    """Where git stood: see turns/rollback.py."""
     tree: str
     """The tree that the paths go back to."""
     paths: tuple[str, ...]

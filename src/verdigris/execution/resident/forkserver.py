@@ -20,7 +20,7 @@ from verdigris.execution.resident.borrowed_child import Lent, LentChild
 from verdigris.execution.resident.keeper import without
 from verdigris.execution.room.room import Room
 
-TYPE_CHECKING = False  # see starting.py
+TYPE_CHECKING = False  # see children.py
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any

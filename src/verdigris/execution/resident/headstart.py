@@ -11,7 +11,7 @@ from verdigris.core.errors import VerdigrisError
 from verdigris.execution.children import Started, start
 from verdigris.execution.room.room import Room, read
 
-TYPE_CHECKING = False  # see starting.py
+TYPE_CHECKING = False  # see children.py
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -20,7 +20,7 @@ from verdigris.execution.children import Started, start
 from verdigris.execution.room.room import Room, read
 from verdigris.runners.reporter.verdigris_reporter.line import Broken, Line
 
-TYPE_CHECKING = False  # see starting.py
+TYPE_CHECKING = False  # see children.py
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from typing import Any
