@@ -24,6 +24,21 @@ def test_a_reason_takes_the_place_of_the_claims() -> None:
     )
 
 
+def test_an_accepted_edit_is_told_its_first_concern() -> None:
+    verdict = Verdict(Kind.ACCEPTED, concerns=("src/a.py:3: a table of answers", "src/a.py:9: code"))
+    assert footer(verdict, ["t.py::a"], ["src/a.py"], "red", "x") == (
+        "[tdd] accepted: t.py::a; 2 concerns: src/a.py:3: a table of answers; edited src/a.py. "
+        "phase red; next: x"
+    )
+    one = footer(Verdict(Kind.ACCEPTED, concerns=("no",)), ["t"], [], "red", "x")
+    assert one == "[tdd] accepted: t; 1 concern: no. phase red; next: x"
+
+
+def test_a_refusal_keeps_its_room_for_its_reason() -> None:
+    verdict = Verdict(Kind.HOLLOW, ("it passes all the same",), ("src/a.py:3: a table of answers",))
+    assert "table" not in footer(verdict, ["t"], [], "green", "x")
+
+
 @given(reason=LINES, path=LINES, following=LINES)
 def test_it_never_outgrows_its_budget(reason: str, path: str, following: str) -> None:
     text = footer(Verdict(Kind.REGRESSED, (reason,)), ["t"], [path], "green", following)

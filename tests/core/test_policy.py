@@ -211,6 +211,24 @@ def test_a_claim_is_refused(facts: dict[str, object], expected: str) -> None:
     assert rule(claimed(reds(red()), **facts)) == expected
 
 
+def test_all_that_the_suite_lost_is_named_at_once_with_one_line_that_gives_it_up() -> None:
+    losses = (
+        "tests/t.py:3: removed: was `assert x == 1`",
+        "tests/a b.py:9: removed: was `assert y`",
+        "tests/t.py:5: weaker: was `assert x == 2` is `assert x`",
+    )
+    denied = claimed(reds(red()), weakened=losses)
+    assert isinstance(denied, Deny)
+    assert denied.reason.splitlines()[1:] == [f"  {loss}" for loss in losses]
+    assert "`tdd revise tests/t.py 'tests/a b.py' --why \"WHY\"`" in denied.next
+
+
+def test_a_long_list_of_losses_is_cut_and_says_so() -> None:
+    denied = claimed(reds(red()), weakened=tuple(f"tests/t.py:{n}: removed: was `x`" for n in range(40)))
+    assert isinstance(denied, Deny)
+    assert denied.reason.splitlines()[-1] == "  and 20 more"
+
+
 def test_a_claim_without_a_red_offers_the_nearest() -> None:
     decision = claimed(reds(), nearest=("t.py::b",))
     assert isinstance(decision, Deny)

@@ -125,6 +125,12 @@ def test_collection_error() -> None:
     assert judge_collect_error(CollectError("tests/test_a.py", "NameError", "")) == "collection"
 
 
+def test_a_missing_pytest_is_no_fault_of_the_test_file() -> None:
+    error = CollectError("", "NoPytest", "/usr/bin/python3: No module named 'pytest'")
+    assert judge_collect_error(error) == "no-runner"
+    assert "`tdd doctor` prints the command" in WHY_NOT["no-runner"][1]
+
+
 def test_ends_of_the_run() -> None:
     assert judge(Failure("Timeout", assertion=False, message=""), status=Status.ERROR) == "timeout"
     assert judge(Failure("Crash", assertion=False, message=""), status=Status.ERROR) == "crash"

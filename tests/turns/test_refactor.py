@@ -89,7 +89,9 @@ def test_a_broken_test_keeps_it_open_and_two_strikes_lay_it_aside(world: World) 
 def test_a_weaker_assertion_is_a_weakening(world: World) -> None:
     begun(world)
     world.write("tests/test_add.py", TEST_ADD.replace("== 5", "> 0"))
-    assert ended(world).verdict.kind is Kind.WEAKENED
+    done = ended(world)
+    assert done.verdict.kind is Kind.WEAKENED
+    assert '`tdd revise tests/test_add.py --why "WHY"`' in done.next
 
 
 GOLDEN_TEST = """\

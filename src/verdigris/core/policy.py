@@ -16,10 +16,13 @@ from verdigris.core.state import Phase, Red, Turn, WorktreeState
 from verdigris.core.test_ids import typed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
     from verdigris.core.settings import Settings
     from verdigris.core.state import Claim
+
+_MANY_LOSSES = 20
+"""Losses of a suite that are named one by one."""
 
 
 def decide(
@@ -237,11 +240,12 @@ def _claim_red(state: WorktreeState, action: ClaimTest) -> Deny | None:
             f"run `tdd test {typed(action.test_id)}` again",
         )
     if action.weakened:
+        more = len(action.weakened) - _MANY_LOSSES
+        named = [*action.weakened[:_MANY_LOSSES], *([f"and {more} more"] if more > 0 else [])]
         return Deny(
             "weakened",
-            f"The suite lost something: {action.weakened[0]}",
-            f"put back what {action.weakened[0].partition(': ')[0]} lost, or a person gives it up: "
-            '`tdd revise ID|PATH --why "WHY"`',
+            "\n  ".join(("The suite lost something:", *named)),
+            give_up_losses(action.weakened),
         )
     if action.unclaimed:
         first = action.unclaimed[0]
@@ -252,6 +256,12 @@ def _claim_red(state: WorktreeState, action: ClaimTest) -> Deny | None:
             "then `tdd test` and claim: the claim brings it back",
         )
     return None
+
+
+def give_up_losses(losses: Sequence[str]) -> str:
+    """Of losses that begin with `path:line: `: one line that gives up all of them."""
+    files = dict.fromkeys(loss.partition(": ")[0].rpartition(":")[0] for loss in losses)
+    return f'put back what was lost, or a person gives it up: `tdd revise {typed(*files)} --why "WHY"`'
 
 
 def _no_red(action: ClaimTest) -> Deny:

@@ -46,6 +46,10 @@ WHY_NOT: Mapping[str, tuple[str, str]] = {
         "the test file raised an error while it was collected",
         "move the failing code into the test, or correct the file",
     ),
+    "no-runner": (
+        "the test runner is not installed where the tests run, so nothing was tested",
+        "install it: `tdd doctor` prints the command; then run `tdd test` again",
+    ),
     "unhandled": (
         "an error was raised outside of any test",
         "await the promise or handle the error, so that it belongs to a test",
@@ -109,6 +113,7 @@ _IMPORT = frozenset(
     ("ImportError", "ModuleNotFoundError", "LoadError", "NoClassDefFoundError", "ClassNotFoundException")
 )
 _BUILD = frozenset({"build", "build failed", "vet", "compile"})
+_NO_RUNNER = frozenset({"NoPytest"})
 _REPORT = frozenset(
     (
         "NoReport",
@@ -190,6 +195,8 @@ def judge_collect_error(error: CollectError) -> str:
         return "build"
     if kind in _REPORT:
         return "report"
+    if kind in _NO_RUNNER:
+        return "no-runner"
     if re.search(_EMPTY, error.message):
         return "not-collected"
     return "unhandled" if re.match(_UNHANDLED, error.kind) else "collection"

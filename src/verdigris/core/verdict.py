@@ -301,10 +301,15 @@ def footer(verdict: Verdict, claimed: Sequence[str], paths: Sequence[str], phase
     """What matters most stands first and last; the middle gives way when it does not fit."""
     head = f"[tdd] {verdict.kind}"
     tail = f"phase {phase}; next: {following}"
-    subject = verdict.reasons[0] if verdict.reasons else some(claimed)
+    subject = verdict.reasons[0] if verdict.reasons else f"{some(claimed)}{_first_concern(verdict)}"
     middle = f"{subject}; edited {some(paths)}" if paths else subject
     room = LIMIT - len(head) - len(_shorten(tail, LIMIT // 2)) - len(": . ")
     return f"{head}: {_shorten(middle, room)}. {_shorten(tail, LIMIT // 2)}"
+
+
+def _first_concern(verdict: Verdict) -> str:
+    count = len(verdict.concerns)
+    return f"; {count} concern{'s'[: count > 1]}: {verdict.concerns[0]}" if count else ""
 
 
 def _shorten(text: str, limit: int) -> str:

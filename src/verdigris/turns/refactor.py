@@ -27,7 +27,7 @@ from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import RefactorBegun, RefactorEnded, Repair, Violation
 from verdigris.core.paths import PathClass
-from verdigris.core.policy import decide
+from verdigris.core.policy import decide, give_up_losses
 from verdigris.core.report import Status, TestReport
 from verdigris.core.turn_events import laying_aside
 from verdigris.core.value import value
@@ -268,6 +268,8 @@ def _result(
         following = _PUT_BACK
     elif laid is None and verdict.kind is Kind.REGRESSED and judge_refactor(replace(seen, added={})).accepted:
         following = _TEST_FIRST
+    elif laid is None and seen.findings and verdict.kind is Kind.WEAKENED:
+        following = give_up_losses(verdict.reasons)
     return Ended(
         verdict,
         seen.after,
