@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import verdigris
+from verdigris.gates.clients.claude import quick as words
 from verdigris.gates.quick import quick
 from verdigris.gates.quick.quick_state import NO_CLIENT, refresh
 
@@ -30,14 +31,14 @@ def write(world: World, path: str | Path, text: str = "x = 1\n") -> bytes:
 
 def dealt(world: World) -> World:
     """With a fresh card."""
-    assert refresh(world.project, {**NO_CLIENT, "home": quick.home()})
+    assert refresh(world.project, {**NO_CLIENT, "home": quick.home(words)})
     return world
 
 
 def judged(raw: bytes) -> quick.Allowed | None:
     """None is a doubt."""
     try:
-        return quick.judged(raw)
+        return quick.judged(raw, words)
     except Exception:  # noqa: BLE001 - as the entry sees it
         return None
 

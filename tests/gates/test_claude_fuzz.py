@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from support.turns import SUB_ID, TEST_SUB, make_world
-from verdigris.gates.clients.claude import answer
-from verdigris.gates.clients.claude.dialect import OWN, READERS, SHELLS
+from verdigris.gates.clients.claude.client import CLIENT
+from verdigris.gates.clients.claude.quick import OWN, READERS, SHELLS
 from verdigris.gates.clients.claude.settings import PREFIX
+from verdigris.gates.gate import answer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -156,7 +157,7 @@ def test_any_payload_has_an_answer(green: World, seed: int, capfd: pytest.Captur
     for _ in range(PAYLOADS // SEEDS):
         made = payload(chance, root)
         raw = bytes_of(chance, made)
-        given = answer(raw, environment)
+        given = answer(CLIENT, raw, environment)
         assert given.exit_code in {0, 2}, raw
         assert "Traceback" not in given.stdout + given.stderr, raw
         document = json.loads(given.stdout) if given.exit_code == 0 else {}

@@ -22,6 +22,7 @@ from verdigris.storage.open_calls import caller, folder_of
 
 QUICK = {
     *("verdigris", "verdigris.gates", "verdigris.gates.quick", "verdigris.gates.quick.quick"),
+    *("verdigris.gates.clients", "verdigris.gates.clients.claude", "verdigris.gates.clients.claude.quick"),
     *(
         "verdigris.gates.quick.files",
         "verdigris.gates.quick.place",

@@ -6,8 +6,9 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from verdigris.gates.clients.claude import answer
+from verdigris.gates.clients.claude.client import CLIENT
 from verdigris.gates.clients.claude.settings import PREFIX
+from verdigris.gates.gate import answer
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Client:
             payload["agent_id"] = self.agent
         where = {"CLAUDE_PROJECT_DIR": str(self.world.root), "HOME": str(self.world.repo.home)}
         confined = {PREFIX: str(find_repository(self.world.root).control / "shell")}
-        return answer(json.dumps(payload).encode(), {**where, **confined, **self.environment})
+        return answer(CLIENT, json.dumps(payload).encode(), {**where, **confined, **self.environment})
 
     def before(self, tool: str, **arguments: Any) -> str:
         """`pass`, `ask`, or the rule of the denial."""

@@ -26,12 +26,12 @@ def command(*, room: bool, as_json: bool) -> int:
     Exit code: 0 nothing fails (warnings allowed), 1 something does.
     """
     from verdigris.drivers.machine.opening import check_players
-    from verdigris.gates.clients.claude.checkup import check
+    from verdigris.gates.clients.registry import clients
     from verdigris.setup.doctor import examine
 
     with live() if room else nullcontext() as progress:
         found = examine(start(), actor(), room=room, progress=progress)
-    found += tuple(finding for finding in [check(start())] if finding is not None)
+    found += tuple(finding for client in clients() if (finding := client.check(start())) is not None)
     found += check_players(start())
     if as_json:
         show_json(finding_document(found))

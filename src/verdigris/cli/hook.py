@@ -8,13 +8,14 @@ import click
 
 
 @click.command("hook")
-@click.argument("agent", type=click.Choice(["claude"]))
+@click.argument("agent")
 @click.argument("event", required=False)
 def command(agent: str, event: str | None) -> int:  # noqa: ARG001 - the call itself names its event
     """Answer one hook call of a coding agent. Exit code: 0, or 2 to refuse."""
-    from verdigris.gates.clients.claude import answer
+    from verdigris.gates.clients.registry import find
+    from verdigris.gates.gate import answer
 
-    given = answer(sys.stdin.buffer.read())
+    given = answer(find(agent), sys.stdin.buffer.read())
     sys.stdout.write(given.stdout)
     sys.stderr.write(given.stderr)
     return given.exit_code

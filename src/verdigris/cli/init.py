@@ -10,31 +10,29 @@ import click
 
 from verdigris.cli.context import PERSON, here, persons_only, project
 from verdigris.cli.output import deny, say, show
-from verdigris.core.errors import NotARepository, UserError
+from verdigris.core.errors import NotARepository
 from verdigris.views.lines import Line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from verdigris.core.actions import Deny
     from verdigris.core.settings import Stack
+    from verdigris.gates.clients.protocol import Client
     from verdigris.setup.initialisation import Initialised, Plan, Removed
     from verdigris.setup.scaffold import Scaffold
     from verdigris.setup.scaffold_files import Made, Undone
 
 
-AGENTS = ("claude",)
-
-
 @click.command("init")
-@click.option("--agent", "agents", multiple=True, metavar="NAME", help="Connect a coding agent (claude).")
+@click.option("--agent", "agents", multiple=True, metavar="NAME", help="Connect a coding agent, as claude.")
 @click.option("--lang", metavar="NAME", help="Only the stacks of this language: python, node, rust, go, …")
 @click.option(
     "--kata", metavar="PATH", help="The text that says what is to be built; scaffolds a project for it."
 )
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def command(agents: tuple[str, ...], lang: str | None, kata: str | None, *, yes: bool) -> int:
-    """Set Verdigris up in this repository, and with --agent connect that coding agent (claude).
+    """Set Verdigris up in this repository, and with --agent connect that coding agent.
 
     Writes tdd.yaml, and records it with the tree as it stands in the log inside the git folder. With --kata,
     or with --lang python, rust or node in an empty folder, it makes what is missing of a project too: a git
@@ -42,12 +40,12 @@ def command(agents: tuple[str, ...], lang: str | None, kata: str | None, *, yes:
     """
     from verdigris.setup.scaffold import plan_scaffold
 
-    _refuse_later(agents)
+    connected = _clients(agents)
     if denial := _refusal():
         return deny(denial)
     if (scaffold := plan_scaffold(here(), lang, kata)) is not None:
-        return _scaffolded(scaffold, agents, yes=yes)
-    return _set_up(lang, agents, yes=yes)
+        return _scaffolded(scaffold, connected, yes=yes)
+    return _set_up(lang, connected, yes=yes)
 
 
 def _refusal() -> Deny | None:
@@ -57,7 +55,7 @@ def _refusal() -> Deny | None:
         return None
 
 
-def _set_up(lang: str | None, agents: tuple[str, ...], *, yes: bool) -> int:
+def _set_up(lang: str | None, agents: Sequence[Client], *, yes: bool) -> int:
     from verdigris.setup.initialisation import carry_out, plan
 
     try:
@@ -75,7 +73,7 @@ def _set_up(lang: str | None, agents: tuple[str, ...], *, yes: bool) -> int:
     return 0
 
 
-def _scaffolded(scaffold: Scaffold, agents: tuple[str, ...], *, yes: bool) -> int:
+def _scaffolded(scaffold: Scaffold, agents: Sequence[Client], *, yes: bool) -> int:
     from verdigris.setup.scaffold_files import make
 
     show([*scaffold_lines(scaffold), *gate_plan_lines(agents)], err=True)
@@ -93,20 +91,18 @@ def _agreed(*, yes: bool) -> bool:
     return False
 
 
-def _installed(agents: tuple[str, ...]) -> list[Line]:
+def _clients(agents: Sequence[str]) -> tuple[Client, ...]:
+    """Of the agents that are named; a name that nobody knows is told before anything is written."""
     if not agents:
-        return []
-    from verdigris.gates.clients.claude.install import install
+        return ()
+    from verdigris.gates.clients.registry import find
 
-    return gate_lines(install(project()))
+    return tuple(map(find, dict.fromkeys(agents)))
 
 
-def _refuse_later(agents: tuple[str, ...]) -> None:
-    if later := [agent for agent in agents if agent not in AGENTS]:
-        raise UserError(
-            f"this version cannot connect {', '.join(later)} yet.",
-            hint="`tdd init --agent claude`, or without --agent: `tdd test` and `tdd settle` serve any agent",
-        )
+def _installed(agents: Sequence[Client]) -> list[Line]:
+    here = project() if agents else None
+    return [gate_line(client, client.install(here)) for client in agents if here is not None]
 
 
 def plan_lines(plan: Plan) -> list[Line]:
@@ -163,29 +159,22 @@ def leftover_lines(found: Iterable[tuple[str, str]]) -> list[Line]:
     return [Line(f"kept {what}: {why}" if why else f"will remove {what}") for what, why in found]
 
 
-def gate_plan_lines(agents: Sequence[str]) -> list[Line]:
-    if not agents:
-        return []
-    return [
-        Line("will add hooks to .claude/settings.json (shared: commit it), beside what is there"),
-        Line(
-            "will add hooks and the shell prefix to .claude/settings.local.json (yours alone, not committed)"
-        ),
-    ]
+def gate_plan_lines(agents: Sequence[Client]) -> list[Line]:
+    return [Line(text) for client in agents for text in client.plan()]
 
 
-def gate_lines(written: Sequence[str]) -> list[Line]:
+def gate_line(client: Client, written: Sequence[str]) -> Line:
     if not written:
-        return [Line("Claude Code is connected already")]
-    return [Line(f"Claude Code is connected by {' and '.join(written)}; restart it")]
+        return Line(f"{client.title} is connected already")
+    return Line(f"{client.title} is connected by {' and '.join(written)}; restart it")
 
 
-def gate_removed_lines(taken_out: Sequence[str]) -> list[Line]:
-    return (
-        [Line(f"Claude Code is disconnected: its hooks are taken out of {' and '.join(taken_out)}")]
-        if taken_out
-        else []
-    )
+def gate_removed_lines(taken_out: Mapping[str, Sequence[str]]) -> list[Line]:
+    return [
+        Line(f"{title} is disconnected: its hooks are taken out of {' and '.join(files)}")
+        for title, files in taken_out.items()
+        if files
+    ]
 
 
 def scaffold_lines(scaffold: Scaffold) -> list[Line]:

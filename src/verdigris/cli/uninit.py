@@ -44,10 +44,12 @@ def _remove_leftovers() -> None:
     remove(root, found)
 
 
-def _taken_out() -> tuple[str, ...]:
-    from verdigris.gates.clients.claude.install import uninstall
+def _taken_out() -> dict[str, tuple[str, ...]]:
+    """The files from which each client's hooks were taken, by the name that people call it."""
+    from verdigris.gates.clients.registry import clients
 
     try:
-        return uninstall(project())
+        here = project()
     except NotConfigured:
-        return ()
+        return {}
+    return {client.title: client.uninstall(here) for client in clients()}

@@ -6,6 +6,8 @@
 import sys
 
 OPEN = (["SessionStart"], ["UserPromptSubmit"], ["Stop"], ["SubagentStart"], ["SubagentStop"])
+"""Events, as agents call them, at which a refusal would lock a person out. Elsewhere the hooks of a `Client`
+say it; here they cannot be loaded."""
 
 if __name__ == "__main__":
     try:

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from verdigris.storage.repository import Repository
 
 
 NAME = "shell"
 HOOKS = "hook-commands"
+PATHS = "TDD_PATHS"
+"""Set by the launcher of hooks: where our packages lie."""
 PACKAGES = Path(__file__).resolve().parents[3]
 ENTRY = PACKAGES / "verdigris" / "gates" / "shell.py"
 LONGEST = 120
@@ -87,6 +89,13 @@ def interpreter() -> str:
 def import_paths() -> tuple[str, ...]:
     """The folders that our packages are found in when nothing else may be."""
     return tuple(dict.fromkeys(str(folder.parent) for folder in _packages()))
+
+
+def add_import_paths(environment: Mapping[str, str]) -> bool:
+    """Whether the launcher said where our packages lie: no interpreter's own start-up files are asked."""
+    named = [path for path in environment.get(PATHS, "").split(os.pathsep) if path]
+    sys.path += [path for path in named if path not in sys.path]
+    return bool(named)
 
 
 def own() -> tuple[list[str], list[str]]:

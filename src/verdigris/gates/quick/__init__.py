@@ -20,9 +20,9 @@ def main(arguments: list[str]) -> NoReturn:
     gc.disable()  # this process is gone before there is anything to collect
     raw = _stdin()
     try:
-        from verdigris.gates.quick.quick import plainly_allowed
+        from verdigris.gates.quick.quick import plainly_allowed, words_of
 
-        allowed = arguments[:1] == ["claude"] and plainly_allowed(raw)
+        allowed = plainly_allowed(raw, words_of(arguments[0]))
     except Exception:  # noqa: BLE001 - whatever it is, the slow entry knows what to say
         allowed = False
     if not allowed or posix.write(1, NOTHING_TO_SAY) != len(NOTHING_TO_SAY):

@@ -6,12 +6,12 @@ import sys
 
 TYPE_CHECKING = False  # as in storage/log/format.py
 if TYPE_CHECKING:
+    from types import ModuleType
     from typing import NoReturn
 
+    from verdigris.gates.clients.protocol import Client
     from verdigris.storage.project import Project
 
-OPEN = frozenset({"SessionStart", "UserPromptSubmit", "Stop", "SubagentStart", "SubagentStop"})
-"""Where a fault of ours is no reason to stand in a person's way."""
 IN_TIME = 2 / 3
 """Of the time that a hook has, for waiting."""
 
@@ -21,10 +21,15 @@ def answer(raw: bytes, arguments: list[str]) -> NoReturn:
     code, out, err = 2, "", ""
     try:
         _find_packages()
-        _keep_time(arguments)
-        code, out, err = _decided(raw, arguments)
+        from verdigris.gates.clients.registry import find
+
+        client = find(arguments[0])
+        event = arguments[1] if arguments[1:] else ""
+        # Where no answer is no refusal, a fault of ours is no reason to stand in a person's way.
+        code = 0 if any(hook.event == event and not hook.closed for hook in client.hooks) else 2
+        _keep_time(client, event)
+        code, out, err = _decided(client, raw)
     except Exception as error:  # noqa: BLE001 - unexpected means no, and says so
-        code = 0 if arguments[1:2] and arguments[1] in OPEN else 2
         err = f"Verdigris cannot judge this call: {error!r}. next: tell the user to run `tdd doctor`\n"
     sys.stdout.write(out)
     sys.stderr.write(err)
@@ -35,41 +40,51 @@ def _find_packages() -> None:
     """`-S` was for the quick entry: now what we are installed with is needed, and nobody's start-up files."""
     import os
 
-    from verdigris.gates.clients.claude.install import paths
+    from verdigris.gates.agent_shell.launcher import add_import_paths
 
-    found = paths(os.environ)
-    if found:
-        sys.path += [path for path in found if path not in sys.path]
-        return
-    import site
+    if not add_import_paths(os.environ):
+        import site
 
-    site.main()
+        site.main()
 
 
-def _keep_time(arguments: list[str]) -> None:
+def _keep_time(client: Client, event: str) -> None:
     """Within what the client allows: a lock that somebody holds is told of in time."""
-    from verdigris.gates.clients.claude.settings import HOOKS
     from verdigris.storage.lock import answer_within
 
-    allowed = {hook.event: hook.seconds for hook in HOOKS}
-    answer_within(allowed.get(arguments[1] if arguments[1:] else "", min(allowed.values())) * IN_TIME)
+    allowed = {hook.event: hook.seconds for hook in client.hooks}
+    answer_within(allowed.get(event, min(allowed.values())) * IN_TIME)
 
 
-def _decided(raw: bytes, arguments: list[str]) -> tuple[int, str, str]:
+def _decided(client: Client, raw: bytes) -> tuple[int, str, str]:
     """The project is opened once; what is plain once the card is fresh needs no more than that."""
-    from verdigris.gates.clients.claude import answer as decide
+    from verdigris.gates.gate import answer as decide
 
-    project = _project(raw) if arguments[:1] == ["claude"] else None
-    if project is not None and _is_plain_now(project, raw):
+    words = _words(client)
+    project = None if words is None else _project(raw, words)
+    if words is None or project is None:
+        given = decide(client, raw)
+        return given.exit_code, given.stdout, given.stderr
+    if _is_plain_now(client, words, project, raw):
         return 0, "{}\n", ""
-    before = None if project is None else _standing(project)
-    given = decide(raw, project=project)
-    if project is not None and before is not None:
-        _prepare_next_call(project, before)
+    before = _standing(project)
+    given = decide(client, raw, project=project)
+    if before is not None:
+        _prepare_next_call(client, words, project, before)
     return given.exit_code, given.stdout, given.stderr
 
 
-def _project(raw: bytes) -> Project | None:
+def _words(client: Client) -> ModuleType | None:
+    """None where the client's folder has none for the quick entry: then each call is decided here."""
+    from verdigris.gates.quick.quick import words_of
+
+    try:
+        return words_of(client.name)
+    except Exception:  # noqa: BLE001 - not plain, then
+        return None
+
+
+def _project(raw: bytes, words: ModuleType) -> Project | None:
     """None where the call does not say plainly where it is: whoever decides finds the words for that."""
     from pathlib import Path
 
@@ -79,24 +94,27 @@ def _project(raw: bytes) -> Project | None:
     from verdigris.storage.project import open_project
 
     try:
-        return open_project(Path(start(light.loads(raw.decode("utf-8")))), Actor("agent", "", "claude"))
+        place = Path(start(light.loads(raw.decode("utf-8")), words))
+        return open_project(place, Actor("agent", "", words.NAME))
     except Exception:  # noqa: BLE001 - not plain, then
         return None
 
 
-def _is_plain_now(project: Project, raw: bytes) -> bool:
+def _is_plain_now(client: Client, words: ModuleType, project: Project, raw: bytes) -> bool:
     """Often it was only the card that was stale."""
     try:
-        return not _is_good(project) and _refresh(project) and _judged_anew(project, raw)
+        if _is_good(project, words) or not _refresh(client, words, project):
+            return False
+        return _judged_anew(project, raw, words)
     except Exception:  # noqa: BLE001 - not plain, then
         return False
 
 
-def _judged_anew(project: Project, raw: bytes) -> bool:
+def _judged_anew(project: Project, raw: bytes, words: ModuleType) -> bool:
     from verdigris.gates.quick.quick import judged
     from verdigris.storage.log import Draft, light
 
-    allowed = judged(raw)
+    allowed = judged(raw, words)
     if allowed.recorded():
         return True
     head = light.head(allowed.card.control)
@@ -121,7 +139,9 @@ def _standing(project: Project) -> tuple[int, object] | None:
     return light.changed_at(head), parts
 
 
-def _prepare_next_call(project: Project, before: tuple[int, object]) -> None:
+def _prepare_next_call(
+    client: Client, words: ModuleType, project: Project, before: tuple[int, object]
+) -> None:
     """A denial is an event, too: the next call finds card and stamps that are good for the log as it is."""
     from contextlib import suppress
     from dataclasses import replace
@@ -129,28 +149,26 @@ def _prepare_next_call(project: Project, before: tuple[int, object]) -> None:
     from verdigris.storage import stat_cache
 
     with suppress(Exception):
-        if _is_good(project):
+        if _is_good(project, words):
             return
         # A copy, since the classes that the first one remembers may be those before a claim.
-        _refresh(replace(project))
+        _refresh(client, words, replace(project))
         after = _standing(project)
         if after is not None and after[1] == before[1]:
             stat_cache.renumber(project.repo.private, before[0], after[0])
 
 
-def _refresh(project: Project) -> bool:
+def _refresh(client: Client, words: ModuleType, project: Project) -> bool:
     import os
 
-    from verdigris.gates.clients.claude.install import prefix
-    from verdigris.gates.clients.claude.surroundings import guarded
     from verdigris.gates.quick.quick import home
     from verdigris.gates.quick.quick_state import refresh
 
-    places = tuple(map(os.fspath, guarded(os.environ)))
-    return refresh(project, {"guarded": places, "home": home(), "prefix": prefix(project.repo)})
+    places = tuple(map(os.fspath, client.guarded(os.environ)))
+    return refresh(project, {"guarded": places, "home": home(words), "prefix": client.prefix(project)})
 
 
-def _is_good(project: Project) -> bool:
+def _is_good(project: Project, words: ModuleType) -> bool:
     """The card was not what kept the quick entry from answering."""
     import os
 
@@ -161,4 +179,4 @@ def _is_good(project: Project) -> bool:
     known, head = card.read(os.fspath(project.repo.private)), light.head(os.fspath(project.repo.control))
     if known is None or head is None or head.get("light", 0) >= light.MOST_IN_A_ROW:
         return False
-    return (known.stamp, known.home) == (light.stamp(head), home())
+    return (known.stamp, known.home) == (light.stamp(head), home(words))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import posix
+from sys import modules
 
 from verdigris.gates.quick.files import check, check_nobody_lives, is_left_over, readable, writable
 from verdigris.gates.quick.place import Doubt, find
@@ -12,26 +13,15 @@ from verdigris.storage.log import light
 
 TYPE_CHECKING = False  # as in storage/log/format.py
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
     from typing import Any
 
     from verdigris.gates.quick.place import Place
     from verdigris.storage.card import Card
 
-_EDIT = {"old_string", "new_string", "replace_all"}
-WRITERS = {"Write": {"content"}, "Edit": _EDIT, "MultiEdit": {"edits"}}
-READERS = {
-    "Read": ("file_path", {"offset", "limit", "pages"}),
-    "Glob": ("path", {"pattern"}),
-    "Grep": (
-        "path",
-        {"pattern", "glob", "type", "output_mode", "head_limit", "offset", "multiline"}
-        | {"-A", "-B", "-C", "-n", "-i", "-o", "context"},
-    ),
-}
-SHELLS = {"Bash"}
 SIGNS = (b"Read-only file system", b"Device or resource busy", b"no new privileges")
 """What `gates.calls.SIGNS` explains to the model."""
-PREFIX = b"CLAUDE_CODE_SHELL_PREFIX"
 LONGEST = 4096
 
 
@@ -55,102 +45,83 @@ class Allowed:
         return light.append(card.control, card.stamp, self.kind, self.envelope, self.data)
 
 
-def plainly_allowed(raw: bytes) -> bool:
-    return judged(raw).recorded()
+def words_of(name: str) -> ModuleType:
+    """Of an agent that comes with Verdigris; the calls of all others are left to the slow entry."""
+    if not name.isidentifier():
+        raise Doubt
+    place = f"verdigris.gates.clients.{name}.quick"
+    __import__(place)
+    return modules[place]
 
 
-def judged(raw: bytes) -> Allowed:
+def plainly_allowed(raw: bytes, words: ModuleType) -> bool:
+    return judged(raw, words).recorded()
+
+
+def judged(raw: bytes, words: ModuleType) -> Allowed:
     """Any exception is a doubt."""
     payload = light.loads(raw.decode("utf-8"))
-    place = find(start(payload))
+    place = find(start(payload, words))
     card = read(place.private)
     if card is None or (card.root, card.control) != (place.root, f"{place.common}/tdd"):
         raise Doubt
     _check_surroundings(place, card)
-    if home() != card.home:
+    if home(words) != card.home:
         raise Doubt
-    envelope = _envelope(payload, card)
-    match payload["hook_event_name"]:
-        case "PreToolUse" if payload["tool_name"] in SHELLS:
-            _before_shell(payload, card, place)
-            return Allowed(card, envelope, "", {})
-        case "PreToolUse":
-            return Allowed(card, envelope, *_before(payload, card))
-        case "PostToolUse" | "PostToolUseFailure":
-            _after(payload, raw, card, place)
+    envelope = _envelope(payload, card, words)
+    moment, tool, manner, given = words.read_plainly(payload)
+    if moment == "after":
+        _after(raw, card, place)
+        return Allowed(card, envelope, "", {})
+    cwd = payload["cwd"]
+    match manner:
+        case "writes":
+            return Allowed(card, envelope, "edit", {"paths": [writable(card, cwd, _text(given))]})
+        case "reads":
+            paths = [readable(card, cwd, _text(given))]
+            return Allowed(card, envelope, "call", {"tool": tool, "paths": paths})
+        case "shell":
+            if not card.prefix or words.prefix_now(posix.environ, _settings_of(place)) != card.prefix:
+                raise Doubt
+            _before_shell(given, words.caller_of(payload), card, place)
             return Allowed(card, envelope, "", {})
     raise Doubt
 
 
-def start(payload: dict[str, Any]) -> str:
-    """The client's word for where its project is, as for `gates.clients.claude`."""
-    named = posix.environ.get(b"CLAUDE_PROJECT_DIR", b"").decode("utf-8")
+def start(payload: dict[str, Any], words: ModuleType) -> str:
+    """The client's word for where its project is, as for its `Client.start`."""
+    named = posix.environ.get(words.PROJECT.encode("ascii"), b"").decode("utf-8")
     return _text(named or payload["cwd"])
 
 
-def home() -> str:
+def home(words: ModuleType) -> str:
     """What in the environment says which places are guarded."""
-    return repr([posix.environ.get(name) for name in (b"HOME", b"CLAUDE_CONFIG_DIR")])
+    return repr([words.NAME, *(posix.environ.get(name.encode("ascii")) for name in words.HOMES)])
 
 
-def _before(payload: dict[str, Any], card: Card) -> tuple[str, dict[str, Any]]:
-    tool, arguments, cwd = payload["tool_name"], payload["tool_input"], payload["cwd"]
-    if tool in WRITERS:
-        _check_contents(tool, arguments)
-        return "edit", {"paths": [writable(card, cwd, _text(arguments["file_path"]))]}
-    if tool in READERS:
-        key, others = READERS[tool]
-        path = _text(arguments.pop(key, cwd))
-        if not arguments.keys() <= others:
-            raise Doubt
-        for name, value in arguments.items():
-            if isinstance(value, list | dict) or ((tool, name) != ("Grep", "pattern") and _leads_away(value)):
-                raise Doubt
-        return "call", {"tool": tool, "paths": [readable(card, cwd, path)]}
-    raise Doubt
-
-
-def _check_contents(tool: str, arguments: dict[str, Any]) -> None:
-    """What is written has no weight here, as long as the call is what the tool takes and nothing besides."""
-    if not arguments.keys() <= {"file_path", *WRITERS[tool]}:
-        raise Doubt
-    edits = arguments["edits"] if tool == "MultiEdit" else [arguments] if tool == "Edit" else []
-    if not isinstance(edits, list):
-        raise Doubt
-    for edit in edits:
-        if not edit.keys() <= {"file_path", *_EDIT} or not isinstance(edit["new_string"], str):
-            raise Doubt
-    if tool == "Write" and not isinstance(arguments["content"], str):
-        raise Doubt
-
-
-def _after(payload: dict[str, Any], raw: bytes, card: Card, place: Place) -> None:
+def _after(raw: bytes, card: Card, place: Place) -> None:
     """As `turns.tripwire.after_call`: all looks as it did when it was last known to be right."""
-    if payload["tool_name"] not in {*WRITERS, *READERS, *SHELLS} or any(sign in raw for sign in SIGNS):
+    if any(sign in raw for sign in SIGNS):
         raise Doubt
     _check_nothing_changed(card, place)
     check_nobody_lives(place.private)
 
 
-def _before_shell(payload: dict[str, Any], card: Card, place: Place) -> None:
+def _before_shell(command: object, caller: tuple[str, str], card: Card, place: Place) -> None:
     """As `gates.before` for a shell: commands are confined, and a look before the call would see nothing."""
-    command, session = payload["tool_input"]["command"], payload.get("session_id", "")
-    if not isinstance(command, str) or not card.prefix or _prefix(place) != card.prefix:
+    if not isinstance(command, str):
         raise Doubt
     _check_nothing_changed(card, place)
     if is_left_over(place.private):
         raise Doubt
-    _remember_caller(place, f"{_text(session, least=0)}\0{command}", payload.get("agent_id") or "")
+    session, agent = caller
+    _remember_caller(place, f"{_text(session, least=0)}\0{command}", agent)
 
 
-def _prefix(place: Place) -> str:
-    """A running client has it in its environment; who else asks is told by the settings."""
-    environment = posix.environ
-    if b"CLAUDE_PID" in environment or PREFIX in environment:
-        return environment.get(PREFIX, b"").decode("utf-8")
+def _settings_of(place: Place) -> Callable[[str], Any]:
+    """Reads a file of settings that the client keeps where the main worktree is, as JSON."""
     top = place.common[: -len("/.git")] if place.common.endswith("/.git") else place.root
-    settings = light.loads(light.read(f"{top}/.claude/settings.local.json").decode("utf-8"))
-    return _text(settings["env"][PREFIX.decode("ascii")])
+    return lambda name: light.loads(light.read(f"{top}/{name}").decode("utf-8"))
 
 
 def _remember_caller(place: Place, call: str, agent: str) -> None:
@@ -204,17 +175,13 @@ def _digest(path: str) -> str | None:
         return None
 
 
-def _envelope(payload: dict[str, Any], card: Card) -> dict[str, Any]:
+def _envelope(payload: dict[str, Any], card: Card, words: ModuleType) -> dict[str, Any]:
     head = card.refs[0].decode("ascii").rstrip("\n")
     branch = head.removeprefix("ref: ").removeprefix("refs/heads/") if head.startswith("ref: ") else None
-    context = payload.get("agent_id") or payload.get("session_id") or ""
-    actor = {"role": "agent", "context": _text(context, least=0), "client": "claude"}
+    session, agent = words.caller_of(payload)
+    context = _text(agent or session, least=0)
+    actor = {"role": "agent", "context": context, "client": words.NAME}
     return {"worktree": card.worktree, "branch": branch, "actor": actor, "v": card.schema}
-
-
-def _leads_away(value: object) -> bool:
-    text = value if isinstance(value, str) else ""
-    return text[:1] in {"/", "~"} or ".." in text or ".git" in text.lower()
 
 
 def _text(value: object, least: int = 1) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
 from verdigris.gates.clients.claude.install import HOOK, SHELL, prefix
+from verdigris.gates.clients.claude.quick import NAME
 from verdigris.gates.clients.claude.settings import LOCAL, PREFIX, SHARED, place_of, read, with_hooks
 from verdigris.setup.doctor import Finding
 from verdigris.storage.repository import find_repository
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from verdigris.storage.repository import Repository
 
 
-NAME = "claude"
 AGAIN = "`tdd init --agent claude`, then start the client anew"
 SECONDS = 30.0
 _CODE = 7

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.actions import Actor
 from verdigris.gates.calls import EXPLAINED, SIGNS, Answer, Call, Manner, Moment, Reply
+from verdigris.gates.clients.claude.quick import NAME, OWN, READERS, SHELLS, WRITERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from verdigris.turns.write import Rewrite
 
 
-CLIENT = "claude"
 MOMENTS = {
     "PreToolUse": Moment.BEFORE,
     "PostToolUse": Moment.AFTER,
@@ -47,7 +47,7 @@ def parse(raw: bytes, environment: Mapping[str, str], *, confined: bool = False)
         return Call(Moment.JUNK, fault=f"{name} is no hook event that this version knows")
     call = Call(
         moment or Moment.OTHER,
-        actor=Actor("agent", _text(payload, "agent_id") or _text(payload, "session_id"), CLIENT),
+        actor=Actor("agent", _text(payload, "agent_id") or _text(payload, "session_id"), NAME),
         session=_text(payload, "session_id"),
         cwd=_text(payload, "cwd"),
         attended=_attended(payload, environment),
@@ -161,14 +161,6 @@ def fault(call: Call, what: str, hint: str) -> Answer:
     return Answer(2, stderr=text + "\n")
 
 
-WRITERS = {
-    "Write": "file_path",
-    "Edit": "file_path",
-    "MultiEdit": "file_path",
-    "NotebookEdit": "notebook_path",
-}
-
-
 def writes(tool: str, arguments: Mapping[str, Any]) -> dict[str, Rewrite | None] | None:
     """None where the call names no file in the way that the tool takes one."""
     path = arguments.get(WRITERS[tool])
@@ -214,22 +206,6 @@ def _bytes(text: str) -> bytes | None:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         return None
-
-
-SHELLS = frozenset({"Bash", "Monitor"})
-"""Tried: both hand their command to the shell prefix."""
-READERS = frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead", "LSP"})
-OWN = frozenset(
-    {
-        *("Agent", "ListAgents", "SendMessage", "Task", "TaskOutput", "TaskStop", "Workflow"),
-        *("TaskCreate", "TaskGet", "TaskList", "TaskUpdate", "TodoRead", "TodoWrite", "ReportFindings"),
-        *("AgentOutputTool", "BashOutput", "KillBash", "KillShell"),
-        *("AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "Skill", "SlashCommand", "ToolSearch"),
-        *("CronCreate", "CronDelete", "CronList", "ScheduleWakeup"),
-        *("ExitWorktree", "WebFetch", "WebSearch", "StructuredOutput"),
-        *("ListMcpResources", "ListMcpResourcesTool", "ReadMcpResource", "ReadMcpResourceTool"),
-    }
-)
 
 
 def manner(tool: str) -> Manner:

@@ -12,6 +12,7 @@ from verdigris.core.errors import StorageError, UserError
 from verdigris.core.events import GateInstalled, GateRemoved, decode
 from verdigris.gates.agent_shell.launcher import (
     HOOKS,
+    PATHS,
     arguments,
     import_paths,
     interpreter,
@@ -19,6 +20,7 @@ from verdigris.gates.agent_shell.launcher import (
     write_hook_commands,
     write_launcher,
 )
+from verdigris.gates.clients.claude.quick import NAME
 from verdigris.gates.clients.claude.settings import (
     LOCAL,
     SHARED,
@@ -32,13 +34,10 @@ from verdigris.gates.clients.claude.settings import (
 from verdigris.storage.repository import LINKED_MAIN, MAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from verdigris.storage.project import Project
     from verdigris.storage.repository import Repository
-
-
-CLIENT = "claude"
 
 
 def install(project: Project) -> tuple[str, ...]:
@@ -64,7 +63,7 @@ def write_settings(project: Project, names: tuple[str, ...]) -> tuple[str, ...]:
         _write(place_of(project.repo, name), after[name])
     if known is not None:
         originals, after = {**known.before, **originals}, {**known.after, **after}
-    project.record(GateInstalled(client=CLIENT, before=originals, after=after))
+    project.record(GateInstalled(client=NAME, before=originals, after=after))
     return written
 
 
@@ -81,7 +80,7 @@ def uninstall(project: Project) -> tuple[str, ...]:
         (project.root / SHARED).parent.rmdir()
     remove(project.repo)
     if known is not None:
-        project.record(GateRemoved(client=CLIENT))
+        project.record(GateRemoved(client=NAME))
     return tuple(touched)
 
 
@@ -168,7 +167,6 @@ def _write(path: Path, text: str) -> None:
 
 
 HOOK, SHELL = "hook", "shell"
-PATHS = "TDD_PATHS"
 ENTRY = Path(__file__).resolve().parents[2] / "entry.py"
 WHICH = """\
 #!/bin/sh
@@ -226,8 +224,3 @@ def changing(path: Path) -> Iterator[None]:
         raise StorageError(
             f"{path.name} cannot be changed: {error.strerror}", hint="make it writable and try again"
         ) from error
-
-
-def paths(environment: Mapping[str, str]) -> list[str]:
-    """Where the launcher says that our packages lie: no interpreter's own start-up files are asked."""
-    return [path for path in environment.get(PATHS, "").split(os.pathsep) if path]

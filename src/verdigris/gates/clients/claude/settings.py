@@ -6,26 +6,18 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import UserError
-from verdigris.core.value import value
+from verdigris.gates.clients.claude import quick
+from verdigris.gates.clients.protocol import Hook
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.storage.repository import Repository
 
-SHARED, LOCAL = ".claude/settings.json", ".claude/settings.local.json"
-PREFIX = "CLAUDE_CODE_SHELL_PREFIX"
+SHARED, LOCAL = ".claude/settings.json", quick.LOCAL
+PREFIX = quick.PREFIX
 MARK = "tdd/hook"
 """Stands in each of our commands, and tells them from the user's."""
-
-
-@value
-class Hook:
-    event: str
-    seconds: int
-    """What the client allows; the wrapper gives up a little earlier."""
-    closed: bool
-    """Whether no answer is a refusal."""
 
 
 HOOKS = (
