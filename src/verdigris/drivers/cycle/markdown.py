@@ -1,0 +1,174 @@
+"""Reads the lines of a Markdown spec: front matter, headings, fences, list items; nothing is rendered."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import yaml
+
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?[ \t]*(?:[ \t]#+[ \t]*)?$")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
+_ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\]\*?[ \t]+)?(\S.*)$")
+_BOLD_PAIR = re.compile(r"[ \t]*(?:[-*+][ \t]+)?\*\*([^*:]+?)\s*:?\*\*\s*:?\s*(.*)$")
+_PLAIN_PAIR = re.compile(r"([A-Z][\w ]{0,30}):[ \t]+(\S.*)$")
+_MARKER = "---"
+_TAB = 4
+
+
+@value
+class Heading:
+    level: int
+    text: str
+    """Without emphasis and closing `#`."""
+
+
+@value
+class TextLine:
+    number: int
+    text: str
+    """Empty inside a fence."""
+    heading: Heading | None = None
+
+    @property
+    def indent(self) -> int:
+        expanded = self.text.expandtabs(_TAB)
+        return len(expanded) - len(expanded.lstrip())
+
+
+@value
+class Item:
+    """An item of a list, with the lines that belong to it."""
+
+    first: int
+    last: int
+    text: str
+    """Without its bullet or number; continued lines joined by line ends."""
+
+
+@value
+class Page:
+    """A Markdown text, read once."""
+
+    lines: tuple[TextLine, ...]
+    """Those after the front matter."""
+    metadata: Mapping[str, object]
+    """Keys in lower case; of several front-matter blocks the first wins."""
+    blocks: tuple[int, ...] = ()
+    """The first line of each front-matter block."""
+    skipped: tuple[tuple[int, str], ...] = ()
+    """Lines that could not be read, and why."""
+
+
+def read_page(text: str) -> Page:
+    """Any text has a page. A byte order mark and CRLF are tolerated."""
+    raw = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    start, metadata, blocks, skipped = _read_front_matter(raw)
+    lines = tuple(_read_lines(raw, start))
+    pairs = dict(_read_pairs(lines))
+    return Page(lines, {**pairs, **metadata}, blocks, skipped)
+
+
+def _read_front_matter(
+    raw: Sequence[str],
+) -> tuple[int, dict[str, object], tuple[int, ...], tuple[tuple[int, str], ...]]:
+    found: dict[str, object] = {}
+    blocks: list[int] = []
+    skipped: list[tuple[int, str]] = []
+    at = 0
+    while True:
+        first = next((n for n in range(at, len(raw)) if raw[n].strip()), None)
+        if first is None or raw[first].rstrip() != _MARKER:
+            break
+        end = next((n for n in range(first + 1, len(raw)) if raw[n].rstrip() in {_MARKER, "..."}), None)
+        block = _parse_block(raw[first + 1 : end]) if end is not None else None
+        if end is None or (block is None and blocks):
+            break
+        if block is None:
+            skipped.append((first + 1, "this front matter is no YAML mapping"))
+        blocks.append(first + 1)
+        found = {**(block or {}), **found}
+        at = end + 1
+    return at, found, tuple(blocks), tuple(skipped)
+
+
+def _parse_block(lines: Sequence[str]) -> dict[str, object] | None:
+    try:
+        found = yaml.safe_load("\n".join(lines))
+    except yaml.YAMLError:
+        return None
+    if found is None:
+        return {}
+    return {str(key).casefold(): one for key, one in found.items()} if isinstance(found, dict) else None
+
+
+def _read_lines(raw: Sequence[str], start: int) -> Iterator[TextLine]:
+    fence = ""
+    for number, text in enumerate(raw[start:], start + 1):
+        found = _FENCE.match(text)
+        if fence:
+            is_end = found and found[1].startswith(fence) and not found[2].strip()
+            fence = "" if is_end else fence
+            yield TextLine(number, "")
+        elif found and not (found[1][0] == "`" and "`" in found[2]):
+            fence = found[1]
+            yield TextLine(number, "")
+        else:
+            yield TextLine(number, text, _read_heading(text))
+
+
+def _read_heading(text: str) -> Heading | None:
+    found = _HEADING.match(text)
+    return None if found is None else Heading(len(found[1]), strip_emphasis(found[2] or ""))
+
+
+def strip_emphasis(text: str) -> str:
+    """Without `*`, `_` and backticks around the whole of it."""
+    text = text.strip()
+    while len(text) > 1 and text[0] == text[-1] and text[0] in "*_`":
+        text = text[1:-1].strip()
+    return text
+
+
+def _read_pairs(lines: Sequence[TextLine]) -> Iterator[tuple[str, str]]:
+    """`**Key**: value` and `Key: value` before the first heading of level two."""
+    for line in lines:
+        if line.heading is not None and line.heading.level == 2:  # noqa: PLR2004 - an H2 ends the header
+            return
+        found = _BOLD_PAIR.match(line.text) or _PLAIN_PAIR.match(line.text)
+        if found and line.heading is None and found[2].strip():
+            yield found[1].strip().casefold(), strip_emphasis(found[2])
+
+
+def list_items(lines: Sequence[TextLine]) -> Iterator[Item]:
+    """The items at the top level of the first lists in these lines; a heading is not among them."""
+    top: int | None = None
+    open_: list[TextLine] = []
+    for line in lines:
+        found = _ITEM.match(line.text)
+        if found and (top is None or line.indent <= top):
+            if open_:
+                yield _make_item(open_)
+            top, open_ = line.indent if top is None else min(top, line.indent), [line]
+        elif open_ and (not line.text.strip() or line.indent > (top or 0) or open_[-1].text.strip()):
+            open_.append(line)
+        elif open_:
+            yield _make_item(open_)
+            open_ = []
+    if open_:
+        yield _make_item(open_)
+
+
+def _make_item(lines: Sequence[TextLine]) -> Item:
+    kept = list(lines)
+    while not kept[-1].text.strip():
+        kept.pop()
+    found = _ITEM.match(kept[0].text)
+    head = found[2] if found else kept[0].text
+    text = "\n".join((head, *(line.text.strip() for line in kept[1:])))
+    return Item(kept[0].number, kept[-1].number, text.strip())

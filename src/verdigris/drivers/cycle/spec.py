@@ -1,0 +1,230 @@
+"""Reads a spec: its status, and its scenarios with ids and hashes, from the formats that teams use.
+
+OpenSpec, spec-kit, Kiro, BMAD and ForgePlan files are read unchanged. A scenario has one of two forms: a
+heading that begins with `Scenario:`, or an item of a list below "Acceptance Scenarios" or "Acceptance
+Criteria". Whatever was not read is said, with its line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.drivers.cycle.markdown import list_items, read_page, strip_emphasis
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from verdigris.drivers.cycle.markdown import Heading, Item, Page, TextLine
+
+DRAFT, ACTIVE, SUPERSEDED, DEPRECATED, STALE = "draft", "active", "superseded", "deprecated", "stale"
+STATUSES = (DRAFT, ACTIVE, SUPERSEDED, DEPRECATED, STALE)
+UNCLEAR = "[NEEDS CLARIFICATION"
+_SCENARIO = re.compile(r"scenario(?:\s+\d+)?\s*[:\uff1a]\s*(.*)", re.IGNORECASE)
+_ACCEPTANCE = re.compile(
+    r"(?:\d+(?:\.\d+)*[.)]?\s+)?acceptance\s+(?:scenarios?|criteria)\s*:?", re.IGNORECASE
+)
+_REQUIREMENT = re.compile(r"requirement(?:\s+[\w.-]+)?\s*[:\uff1a]\s*(.*)", re.IGNORECASE)
+_LIKE_SCENARIO = re.compile(r"scenario\b(?!(?:\s+\d+)?\s*[:\uff1a]).*", re.IGNORECASE)
+_STEP = re.compile(r"\W*(given|when|then|and|but)\b", re.IGNORECASE)
+_MATRIX = re.compile(r"\|\s*scenario\s*\|", re.IGNORECASE)
+_REQUIREMENT_LEVEL = 3
+_LONGEST = 60
+_OPENSPEC, _CHANGES, _FILES = "specs", "changes", frozenset({"spec", "requirements", "story"})
+
+
+@value
+class Scenario:
+    requirement: str
+    name: str
+    line: int
+    last_line: int
+    text: str
+    """Its heading or first line, and its body, normalized."""
+    id: str = ""
+    """`<spec>#<requirement>/<scenario>`, each part a slug."""
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+@value
+class Skipped:
+    line: int
+    why: str
+
+
+@value
+class Spec:
+    path: str
+    id: str
+    title: str
+    status: str
+    """As it is written, in lower case; a missing one counts as a draft."""
+    scenarios: tuple[Scenario, ...]
+    digest: str
+    """Of the normalized file: what ForgePlan calls `spec_hash`."""
+    metadata: Mapping[str, object]
+    unclear: tuple[int, ...] = ()
+    """Lines with an open question."""
+    blocks: tuple[int, ...] = ()
+    """The first line of each front-matter block; there should be one at most."""
+    skipped: tuple[Skipped, ...] = ()
+
+
+def normalized_digest(data: bytes) -> str:
+    """SHA-256 without CR before LF, blanks at line ends, empty lines at the end, and the last line end."""
+    lines = [line.rstrip(b" \t") for line in data.replace(b"\r\n", b"\n").split(b"\n")]
+    while lines and not lines[-1]:
+        lines.pop()
+    return hashlib.sha256(b"\n".join(lines)).hexdigest()
+
+
+def read_spec(path: str, data: bytes) -> Spec:
+    """`path` is relative to the repository's root; any bytes can be read."""
+    page = read_page(data.decode("utf-8", "replace"))
+    found = sorted((*_by_headings(page), *_by_lists(page)), key=lambda one: one.line)
+    spec_id = _id_of(path, page)
+    title = next((line.heading.text for line in page.lines if line.heading), "") or spec_id
+    return Spec(
+        path,
+        spec_id,
+        str(page.metadata.get("title") or title),
+        str(page.metadata.get("status") or DRAFT).strip().casefold(),
+        tuple(_with_ids(spec_id, found)),
+        normalized_digest(data),
+        page.metadata,
+        tuple(line.number for line in page.lines if UNCLEAR.casefold() in line.text.casefold()),
+        page.blocks,
+        tuple(_skipped(page)),
+    )
+
+
+def slug(text: str, longest: int = _LONGEST) -> str:
+    """Lower case, words joined by `-`; letters of every alphabet stay."""
+    words = re.findall(r"\w+", text.casefold())
+    joined = "-".join(words)
+    if len(joined) > longest:
+        joined = joined[: longest + 1].rpartition("-")[0] or joined[:longest]
+    return joined or "unnamed"
+
+
+def _id_of(path: str, page: Page) -> str:
+    """The front matter's, else the capability or the folder that the file stands for."""
+    if page.metadata.get("id"):
+        return str(page.metadata["id"]).strip()
+    *folders, name = path.split("/")
+    stem = name.partition(".")[0]
+    if stem.casefold() not in _FILES or not folders:
+        return stem
+    if "openspec" in folders and _OPENSPEC in folders:
+        at = len(folders) - 1 - folders[::-1].index(_OPENSPEC)
+        return "/".join(folders[at + 1 :]) or stem
+    return folders[-1]
+
+
+def _by_headings(page: Page) -> Iterator[Scenario]:
+    lines = page.lines
+    for at, line in enumerate(lines):
+        found = line.heading and _SCENARIO.fullmatch(line.heading.text)
+        if not found:
+            continue
+        end = next((n for n in range(at + 1, len(lines)) if lines[n].heading), len(lines))
+        body = lines[at:end]
+        yield _scenario(_requirement_above(lines, at), found[1] or f"line {line.number}", body)
+
+
+def _by_lists(page: Page) -> Iterator[Scenario]:
+    lines = page.lines
+    for at, line in enumerate(lines):
+        if not _is_acceptance(line):
+            continue
+        end = next((n for n in range(at + 1, len(lines)) if lines[n].heading), len(lines))
+        end = next((n for n in range(at + 1, end) if _is_bold_line(lines[n])), end)
+        items = tuple(list_items(lines[at + 1 : end]))
+        requirement = _requirement_above(lines, at)
+        for group in _group_steps(items):
+            first, last = group[0], group[-1]
+            body = [one for one in lines if first.first <= one.number <= last.last]
+            yield _scenario(requirement, first.text.partition("\n")[0], body)
+
+
+def _is_acceptance(line: TextLine) -> bool:
+    if line.heading is not None:
+        return _ACCEPTANCE.fullmatch(line.heading.text) is not None
+    text = line.text.strip()
+    return text.startswith("**") and _ACCEPTANCE.fullmatch(_bare(text)) is not None
+
+
+def _is_bold_line(line: TextLine) -> bool:
+    text = line.text.strip()
+    return text.startswith("**") and text.rstrip(":").endswith("**") and "**" not in text[2:-3]
+
+
+def _bare(text: str) -> str:
+    return strip_emphasis(text.rstrip(":").strip()).rstrip(":").strip()
+
+
+def _group_steps(items: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
+    """Each item alone; items that are one step each are one scenario until a new one begins after a Then."""
+    open_: list[Item] = []
+    has_then = False
+    for item in items:
+        step = _single_step(item)
+        if step is None or (step in {"given", "when"} and has_then):
+            if open_:
+                yield tuple(open_)
+            open_, has_then = [], False
+        if step is None:
+            yield (item,)
+            continue
+        open_.append(item)
+        has_then = has_then or step == "then"
+    if open_:
+        yield tuple(open_)
+
+
+def _single_step(item: Item) -> str | None:
+    """The keyword of an item that is one step of a scenario, and not the whole of it."""
+    words = [found[1].casefold() for found in re.finditer(r"\b(given|when|then)\b", item.text, re.IGNORECASE)]
+    begins = _STEP.match(item.text)
+    return begins[1].casefold() if begins and len(set(words)) <= 1 else None
+
+
+def _requirement_above(lines: Sequence[TextLine], at: int) -> str:
+    for line in reversed(lines[:at]):
+        heading: Heading | None = line.heading
+        if heading is None or heading.level > _REQUIREMENT_LEVEL or _ACCEPTANCE.fullmatch(heading.text):
+            continue
+        found = _REQUIREMENT.fullmatch(heading.text)
+        return (found[1] if found and found[1] else heading.text).strip()
+    return ""
+
+
+def _scenario(requirement: str, name: str, body: Sequence[TextLine]) -> Scenario:
+    texts = [line.text.rstrip() for line in body]
+    while texts and not texts[-1]:
+        texts.pop()
+    last = body[len(texts) - 1].number if texts else body[0].number
+    return Scenario(requirement, strip_emphasis(name), body[0].number, last, "\n".join(texts))
+
+
+def _with_ids(spec_id: str, found: Sequence[Scenario]) -> Iterator[Scenario]:
+    taken: dict[str, int] = {}
+    for one in found:
+        base = f"{spec_id}#{slug(one.requirement) if one.requirement else 'spec'}/{slug(one.name)}"
+        taken[base] = number = taken.get(base, 0) + 1
+        made = base if number == 1 else f"{base}-{number}"
+        yield Scenario(one.requirement, one.name, one.line, one.last_line, one.text, made)
+
+
+def _skipped(page: Page) -> Iterator[Skipped]:
+    yield from (Skipped(line, why) for line, why in page.skipped)
+    for line in page.lines:
+        if _MATRIX.search(line.text):
+            yield Skipped(line.number, "a table of cases is not read as scenarios")
+        elif line.heading and _LIKE_SCENARIO.fullmatch(line.heading.text):
+            yield Skipped(line.number, "a heading `Scenario` needs a colon and a name")

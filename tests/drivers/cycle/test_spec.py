@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from verdigris.drivers.cycle.spec import Spec, normalized_digest, read_spec, slug
+
+OPENSPEC = """\
+# Sessions
+
+## Purpose
+Users stay signed in while they work.
+
+## Requirements
+
+### Requirement: Session expiry
+A session SHALL end after 30 idle minutes.
+
+#### Scenario: An idle session ends
+- **GIVEN** a session that was last used 31 minutes ago
+- **WHEN** it is used again
+- **THEN** the user is asked to sign in
+
+#### Scenario: A used session stays
+- **WHEN** a session is used within 30 minutes
+- **THEN** it stays open
+
+### Requirement: Sign out
+#### Scenario 2\uff1aEverywhere
+- **WHEN** a user signs out
+"""
+SPECKIT = """\
+# Feature Specification: Basket
+
+**Feature Branch**: `001-basket`
+**Status**: Draft
+
+## User Scenarios & Testing
+
+### User Story 1 - Add an item (Priority: P1)
+
+A shopper adds things.
+
+**Acceptance Scenarios**:
+
+1. **Given** an empty basket, **When** a book is added, **Then** it holds one book
+2. **Given** one book, **When** it is added again,
+   **Then** it holds two books
+
+### Edge Cases
+- What happens at 1,000 items?
+
+## Requirements
+- **FR-001**: System MUST count items. [NEEDS CLARIFICATION: how many?]
+"""
+KIRO = """\
+# Requirements Document
+
+### Requirement 1: Login
+
+**User Story:** As a user, I want to log in.
+
+#### Acceptance Criteria
+
+1. WHEN the password is right THE SYSTEM SHALL open the page
+2. IF the password is wrong THEN THE SYSTEM SHALL say so
+"""
+BMAD = """\
+---
+title: Story 1.2
+status: ready-for-dev
+---
+# Story 1.2: Discount
+
+## Acceptance Criteria
+
+- Given a basket of 100
+- When a coupon of 10 is used
+- Then the price is 90
+- Given an empty basket
+- When a coupon is used
+- Then it is refused
+
+| Scenario | Input / State | Expected | Error |
+|---|---|---|---|
+| zero | 0 | 0 | - |
+"""
+
+
+def read(text: str, path: str = "specs/x.md") -> Spec:
+    return read_spec(path, text.encode())
+
+
+def test_openspec_scenarios_have_ids_by_capability_requirement_and_name() -> None:
+    spec = read(OPENSPEC, "openspec/specs/auth/sessions/spec.md")
+
+    assert spec.id == "auth/sessions"
+    assert [one.id for one in spec.scenarios] == [
+        "auth/sessions#session-expiry/an-idle-session-ends",
+        "auth/sessions#session-expiry/a-used-session-stays",
+        "auth/sessions#sign-out/everywhere",
+    ]
+    assert (spec.scenarios[0].line, spec.scenarios[0].last_line) == (11, 14)
+    assert spec.status == "draft"
+
+
+def test_spec_kit_scenarios_are_items_below_a_bold_line() -> None:
+    spec = read(SPECKIT, "specs/001-basket/spec.md")
+
+    assert (spec.id, spec.status) == ("001-basket", "draft")
+    assert [one.requirement for one in spec.scenarios] == ["User Story 1 - Add an item (Priority: P1)"] * 2
+    assert "holds two books" in spec.scenarios[1].text
+    assert spec.unclear == (22,)
+
+
+def test_kiro_criteria_belong_to_their_requirement() -> None:
+    spec = read(KIRO, ".kiro/specs/login/requirements.md")
+
+    assert spec.id == "login"
+    assert [one.requirement for one in spec.scenarios] == ["Login", "Login"]
+    assert spec.scenarios[1].id.startswith("login#login/if-the-password-is-wrong")
+
+
+def test_steps_on_lines_of_their_own_are_one_scenario_until_the_next_given() -> None:
+    spec = read(BMAD)
+
+    assert [(one.line, one.last_line) for one in spec.scenarios] == [(9, 11), (12, 14)]
+    assert (spec.title, spec.status) == ("Story 1.2", "ready-for-dev")
+    assert [(one.line, one.why) for one in spec.skipped] == [
+        (16, "a table of cases is not read as scenarios")
+    ]
+
+
+def test_an_example_in_a_fence_is_no_scenario() -> None:
+    spec = read(
+        "# A\n```md\n#### Scenario: no\n```\n~~~\n```\n#### Scenario: neither\n~~~\n#### Scenario: yes\n"
+    )
+
+    assert [one.name for one in spec.scenarios] == ["yes"]
+
+
+def test_a_byte_order_mark_and_crlf_change_nothing_but_lines_stay_counted() -> None:
+    plain, odd = read(OPENSPEC), read("\ufeff" + OPENSPEC.replace("\n", "\r\n"))
+
+    assert [(one.id, one.line, one.digest) for one in odd.scenarios] == [
+        (one.id, one.line, one.digest) for one in plain.scenarios
+    ]
+
+
+def test_a_heading_of_any_level_emphasised_or_closed_is_read() -> None:
+    spec = read("## **Scenario: one** ##\ntext\n###### scenario 3 : two\n#### Scenario\n")
+
+    assert [one.name for one in spec.scenarios] == ["one", "two"]
+    assert [one.line for one in spec.skipped] == [4]
+
+
+def test_the_same_name_twice_has_two_ids() -> None:
+    spec = read("### R\n#### Scenario: a\nx\n#### Scenario: a\ny\n", "a.md")
+
+    assert [one.id for one in spec.scenarios] == ["a#r/a", "a#r/a-2"]
+
+
+def test_of_two_front_matter_blocks_the_first_wins_and_both_are_known() -> None:
+    spec = read("---\nid: SPEC-001\nstatus: Active\n---\n---\nstatus: draft\nprd: PRD-001\n---\n# T\n")
+
+    assert (spec.id, spec.status, spec.blocks) == ("SPEC-001", "active", (1, 5))
+    assert spec.metadata["prd"] == "PRD-001"
+
+
+def test_front_matter_that_is_no_yaml_is_said() -> None:
+    spec = read("---\na: [\n---\n# T\n")
+
+    assert spec.skipped[0].line == 1
+
+
+def test_a_rule_between_paragraphs_is_no_front_matter() -> None:
+    assert read("# T\n\n---\n\n#### Scenario: a\n---\n").scenarios[0].name == "a"
+
+
+def test_the_hash_ignores_what_editors_change() -> None:
+    expected = hashlib.sha256(b"# A\n\ntext").hexdigest()
+
+    assert normalized_digest(b"# A\r\n\r\ntext \t\r\n\r\n\r\n") == expected
+    assert normalized_digest(b"# A\n\ntext") == expected
+    assert normalized_digest(b"# A\n\n text") != expected
+
+
+def test_a_scenarios_hash_changes_with_its_text_only() -> None:
+    one = read("### R\n#### Scenario: a\n- THEN x\n### S\n#### Scenario: b\n- THEN y\n")
+    two = read("### R\n#### Scenario: a\n- THEN x   \n\n### S\n#### Scenario: b\n- THEN z\n")
+
+    assert one.scenarios[0].digest == two.scenarios[0].digest
+    assert one.scenarios[1].digest != two.scenarios[1].digest
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A used session stays", "a-used-session-stays"),
+        ("  **!** ", "unnamed"),
+        ("利用者がログインする", "利用者がログインする"),
+        ("word " * 30, "-".join(["word"] * 12)),
+    ],
+)
+def test_slugs(text: str, expected: str) -> None:
+    assert slug(text) == expected
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff\xfe\x00", b"---", b"---\n", b"#" * 70_000, b"- " * 5_000])
+def test_any_bytes_are_a_spec_without_scenarios(data: bytes) -> None:
+    assert read_spec("junk.md", data).scenarios == ()
