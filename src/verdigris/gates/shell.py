@@ -1,14 +1,24 @@
 """The program that a client's shell prefix names: it gets a command as one argument, and runs it confined.
 
-Run as `python -I -S shell.py ROOT PRIVATE PATHS COMMAND`; it is compiled at each start, so it is short.
+Launchers on users' disks name this module and this file, so neither moves. Run as
+`python -I -S shell.py ROOT PRIVATE PATHS COMMAND`; it is compiled at each start, so it is short.
 """
 
 from __future__ import annotations
 
 import sys
 
+TYPE_CHECKING = False  # `typing` takes long to load
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+
+def main(arguments: list[str]) -> NoReturn:
+    from verdigris.gates.agent_shell.run import main as run
+
+    run(arguments)
+
+
 if __name__ == "__main__":
     sys.path.append(__file__.rpartition("/verdigris/")[0])
-    from verdigris.gates.agent_shell.run import main
-
     main(sys.argv[1:])

@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # `typing` costs as much as all of this
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-VERSION = 3
+VERSION = 4
 NAME = "shell.card"
 LOG = "events.jsonl"
 ANCHOR, READONLY, MASKED, HOLE, DISK, APART = range(6)

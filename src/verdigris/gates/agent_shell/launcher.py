@@ -47,7 +47,7 @@ def program(repo: Repository) -> str:
         f"#!{python} -IS\n"
         "import sys\n"
         f"sys.path.append({str(PACKAGES)!a})\n"
-        "from verdigris.gates.agent_shell.run import main\n"
+        "from verdigris.gates.shell import main\n"
         f"main([{root!a}, {private!a}, {paths!a}, *sys.argv[1:]])\n"
     )
 

@@ -24,7 +24,7 @@ from verdigris.gates.agent_shell.card import (
     write,
 )
 from verdigris.gates.agent_shell.confinement import confine
-from verdigris.gates.agent_shell.launcher import own
+from verdigris.gates.agent_shell.launcher import launcher, own, write_launcher
 from verdigris.sandbox.syscalls import IDS, same, ways
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import LOCKS
@@ -62,6 +62,8 @@ def refresh(root: str, private: str) -> Card:
         log = seen(control)  # before the state is read: what is appended meanwhile makes a new card
         project.repo.lock("").parent.mkdir(exist_ok=True)
         git_folders.make_switches(project.repo)
+        if launcher(project.repo).exists():
+            write_launcher(project.repo)  # after an upgrade it may name what is no more
         writable.make_folders(os.environ, project.settings.sandbox_write)
         planned = protection(project)
         way = found_way(planned) or ""

@@ -1,0 +1,3 @@
+"""See `verdigris.kernel`."""
+
+from __future__ import annotations

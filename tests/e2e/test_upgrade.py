@@ -1,0 +1,123 @@
+"""A repository that the version before the new folders set up goes on working, and nothing has to be run."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import verdigris
+from support.gitrepo import GitRepo, make_repo
+
+BEFORE = "3e555d2"
+"""The last commit before modules stood in folders by capability."""
+HERE = Path(verdigris.__file__).parent
+TREE = HERE.parents[1]
+RUN = "from verdigris.cli.main import run; run()"
+PREFIX = "CLAUDE_CODE_SHELL_PREFIX"
+
+
+@dataclass(frozen=True)
+class Upgraded:
+    repo: GitRepo
+    packages: Path
+
+    @property
+    def control(self) -> Path:
+        return self.repo.root / ".git" / "tdd"
+
+    def environment(self, **more: str) -> dict[str, str]:
+        kept = {name: text for name, text in os.environ.items() if not name.startswith(("CLAUDE", "TDD_"))}
+        return {**kept, "HOME": str(self.repo.home), "PYTHONPATH": str(self.packages), **more}
+
+    def tdd(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return self.call([sys.executable, "-c", RUN, *words])
+
+    def call(self, argv: list[str], given: str = "", **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            argv,
+            input=given,
+            cwd=self.repo.root,
+            env=self.environment(**more),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    def hook(self, event: str, **call: object) -> dict[str, object]:
+        """As the client calls it: the line of its settings, through the shell prefix of its settings."""
+        settings = json.loads((self.repo.root / ".claude/settings.local.json").read_text())
+        line = settings["hooks"][event][0]["hooks"][0]["command"]
+        prefix = settings["env"][PREFIX]
+        payload = {"hook_event_name": event, "session_id": "s1", "cwd": str(self.repo.root), **call}
+        where = {"CLAUDE_PROJECT_DIR": str(self.repo.root), PREFIX: prefix}
+        done = self.call([prefix, line], json.dumps(payload), **where)
+        assert done.returncode == 0, done.stderr
+        answer = json.loads(done.stdout)
+        assert isinstance(answer, dict)
+        return answer
+
+
+@pytest.fixture(scope="module")
+def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Upgraded:
+    top = tmp_path_factory.mktemp("upgrade")
+    old = subprocess.run(
+        ["git", "-C", str(TREE), "archive", BEFORE, "src/verdigris"], capture_output=True, check=False
+    )
+    if old.returncode != 0:
+        pytest.skip(f"this clone does not hold {BEFORE}")
+    with tarfile.open(fileobj=io.BytesIO(old.stdout)) as archive:
+        archive.extractall(top, filter="data")
+    repo = make_repo(top / "repo")
+    made = Upgraded(repo, top / "src")
+    repo.write("calc.py", "def add(a, b):\n    return a + b\n")
+    repo.write("tests/test_add.py", "import calc\n\n\ndef test_add():\n    assert calc.add(1, 2) == 3\n")
+    repo.commit()
+    done = made.tdd("init", "--yes", "--agent", "claude")
+    assert done.returncode == 0, done.stderr
+    assert (made.packages / "verdigris" / "kernel" / "shell").is_dir()
+    shutil.rmtree(made.packages)
+    shutil.copytree(HERE, made.packages / "verdigris", ignore=shutil.ignore_patterns("__pycache__"))
+    return made
+
+
+def test_its_launcher_runs_the_first_command_and_is_written_anew(upgraded: Upgraded) -> None:
+    prefix = str(upgraded.control / "shell")
+    launcher = upgraded.control / "worktrees" / "main" / "shell"
+    assert "verdigris.kernel.shell.running" in launcher.read_text()
+    done = upgraded.call([prefix, "echo ran; exit 7"])
+    assert (done.returncode, done.stdout) == (7, "ran\n"), done.stderr
+    assert "verdigris.gates.shell" in launcher.read_text()
+    again = upgraded.call([prefix, "exit 6"])
+    assert again.returncode == 6
+
+
+def test_its_hooks_deny_and_allow_as_before(upgraded: Upgraded) -> None:
+    edit = {"file_path": str(upgraded.repo.root / "calc.py"), "content": "x = 1\n"}
+    denied = upgraded.hook("PreToolUse", tool_name="Write", tool_input=edit)
+    assert "red-first" in json.dumps(denied)
+    test = {"file_path": str(upgraded.repo.root / "tests/test_new.py"), "content": "x = 1\n"}
+    assert upgraded.hook("PreToolUse", tool_name="Write", tool_input=test) == {}
+    assert "red → green" in json.dumps(upgraded.hook("SessionStart"), ensure_ascii=False)
+
+
+def test_the_doctor_says_how_to_get_the_hooks_that_are_new(upgraded: Upgraded) -> None:
+    found = doctor(upgraded)
+    assert found["log"]["level"] == "ok"
+    assert found["claude"]["level"] == "warn", "it had no hook for the start of a subagent"
+    assert "tdd init --agent claude" in found["claude"]["fix"]
+    assert upgraded.tdd("init", "--yes", "--agent", "claude").returncode == 0
+    assert doctor(upgraded)["claude"]["level"] == "ok"
+
+
+def doctor(upgraded: Upgraded) -> dict[str, dict[str, str]]:
+    return {found["name"]: found for found in json.loads(upgraded.tdd("doctor", "--json").stdout)["findings"]}
