@@ -143,9 +143,25 @@ def test_the_committed_command_finds_the_gate_from_anywhere_in_the_clone(
             assert decision in out
 
 
+def test_a_stop_is_found_from_anywhere_and_its_answer_comes_as_it_is(world: World, tmp_path: Path) -> None:
+    install(world.project)
+    answer = r'{"decision": "block", "reason": "a\nb \\ c"}'
+    written(world.project.repo.control / "hook", f"printf %s '{answer}'")
+    linked = tmp_path / "a linked one"
+    world.repo.git("worktree", "add", "-q", "-b", "linked", str(linked))
+    (world.root / "deep/er").mkdir(parents=True)
+    for folder in (world.root, world.root / "deep/er", linked):
+        assert call(world, "Stop", "{}", CLAUDE_PROJECT_DIR=str(folder)) == (0, answer, "")
+
+
+def test_the_command_of_a_stop_is_short_since_the_model_reads_it_before_each_reason() -> None:
+    lengths = {hook.event: len(command(hook)) for hook in HOOKS}
+    assert max(lengths["Stop"], lengths["SubagentStop"]) < 250
+
+
 @pytest.mark.parametrize(
     "script",
-    ["exit 1", "exit 3", "kill -9 $$", "echo junk", "exec /nowhere/python", "exit 0"],
+    ["exit 1", "exit 2", "exit 3", "kill -9 $$", "echo junk", "exec /nowhere/python", "exit 0"],
 )
 def test_whatever_is_no_answer_blocks_a_write_and_lets_a_person_go_on(world: World, script: str) -> None:
     install(world.project)
@@ -153,7 +169,7 @@ def test_whatever_is_no_answer_blocks_a_write_and_lets_a_person_go_on(world: Wor
     for event in ("PreToolUse", "PostToolUse", "PostToolUseFailure"):
         code, out, err = call(world, event, "{}")
         assert (code, out) == (2, "")
-        assert "blocked" in err
+        assert script == "exit 2" or "blocked" in err
     for event in ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStart", "SubagentStop"):
         code, out, _ = call(world, event, "{}")
         assert code == 0

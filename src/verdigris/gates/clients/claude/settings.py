@@ -39,28 +39,36 @@ _INSTALL = (
     "Verdigris is not set up in this clone: have its command tdd on PATH (its README says how) and run "
     "tdd init --agent claude here, or take its hooks out of .claude/settings.json"
 )
+_NO_ANSWER = json.dumps({"systemMessage": "No answer of Verdigris: tdd doctor, or tdd init --agent claude"})
 
 
 def command(hook: Hook) -> str:
-    """One line of POSIX shell that finds the launcher in this clone and never lets silence pass for a yes."""
+    """One line of POSIX shell that finds the launcher in this clone."""
+    return _closed_command(hook) if hook.closed else _open_command(hook)
+
+
+def _closed_command(hook: Hook) -> str:
+    """Never lets silence pass for a yes, whatever is missing on the machine."""
+    missing = f"[ -x \"$h\" ] || {{ echo '{_INSTALL}' >&2; exit 2; }}; "
     limit = (
         "t=; for p in /usr/bin /bin /usr/local/bin /opt/homebrew/bin; do "
         f'[ -x $p/timeout ] && t="$p/timeout -k 1 {hook.seconds - 5}" && break; done; '
     )
     call = f'o=$($t "$h" claude {hook.event}); r=$?; '
-    if hook.closed:
-        missing = f"[ -x \"$h\" ] || {{ echo '{_INSTALL}' >&2; exit 2; }}; "
-        judged = (
-            'case "$r:$o" in 0:"{"*) printf %s "$o";; 2:*) exit 2;; '
-            '*) echo "Verdigris\' gate gave no answer (rc=$r): blocked. next: tdd doctor" >&2; exit 2;; esac'
-        )
-    else:
-        missing = f"[ -x \"$h\" ] || {{ echo '{json.dumps({'systemMessage': _INSTALL})}'; exit 0; }}; "
-        judged = (
-            'case "$r:$o" in 0:"{"*) printf %s "$o";; '
-            '*) echo "{\\"systemMessage\\":\\"Verdigris gave no answer (rc=$r)\\"}";; esac; exit 0'
-        )
+    judged = (
+        'case "$r:$o" in 0:"{"*) printf %s "$o";; 2:*) exit 2;; '
+        '*) echo "Verdigris\' gate gave no answer (rc=$r): blocked. next: tdd doctor" >&2; exit 2;; esac'
+    )
     return _FIND + missing + limit + call + judged
+
+
+def _open_command(hook: Hook) -> str:
+    """Short, since the client puts the whole command before the reason why the model may not stop yet."""
+    call = (
+        'o=$(cd "${CLAUDE_PROJECT_DIR:-.}" && '
+        f'"$(git rev-parse --git-common-dir)/tdd/hook" claude {hook.event}); '
+    )
+    return call + f"case $?$o in 0{{*) printf %s \"$o\";; *) echo '{_NO_ANSWER}';; esac"
 
 
 def place_of(repo: Repository, name: str) -> Path:
