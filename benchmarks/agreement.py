@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Actor
-from verdigris.execution.python_call import call
+from verdigris.execution.dispatch import run_request
 from verdigris.execution.resident import forkserver, resident
+from verdigris.runners.protocol import TestRequest
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import open_project
 
@@ -113,7 +114,7 @@ def _outcomes(report: TestReport) -> dict[str, tuple[str, ...]]:
 def _timed(project: Project) -> tuple[TestReport, float]:
     (stack,) = project.settings.stacks
     begun = time.perf_counter()
-    report = call(project, stack, (), timeout=900)
+    report = run_request(project, stack, TestRequest((), timeout=900))
     return report, time.perf_counter() - begun
 
 

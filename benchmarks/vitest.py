@@ -15,8 +15,9 @@ from pathlib import Path
 from timing import Row, against, interleaved
 
 from verdigris.core.actions import Actor
-from verdigris.execution.python_call import call
+from verdigris.execution.dispatch import run_request
 from verdigris.execution.resident import resident
+from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import open_project
 
 ROUNDS = 7
@@ -72,7 +73,7 @@ def _rows(version: str) -> list[Row]:
                     names[0]: lambda: run("npx", "vitest", "run", "test/calc.test.ts", "-t", "^adds$"),
                     names[1]: lambda: run(tdd, "test", ID, warm="0"),
                     names[2]: lambda: run(tdd, "test", ID),
-                    names[3]: lambda: call(project, stack, (ID,)),
+                    names[3]: lambda: run_request(project, stack, TestRequest((ID,))),
                 },
                 ROUNDS,
                 edit,

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 from timing import Row, against, interleaved
 
 from verdigris.core.actions import Actor
-from verdigris.execution.python_call import call
+from verdigris.execution.dispatch import run_request
 from verdigris.execution.resident import resident
+from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _command(project: Project, names: list[str], *, warm: bool) -> None:
 
 def _called(project: Project, names: list[str]) -> None:
     (stack,) = project.settings.stacks
-    report = call(project, stack, names)
+    report = run_request(project, stack, TestRequest(tuple(names)))
     if len(report.results) != len(names):
         raise RuntimeError(report.tail)
 

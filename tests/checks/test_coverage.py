@@ -7,7 +7,8 @@ import pytest
 from support.turns import CALC, SUB, SUB_ID, World
 from verdigris.checks import coverage
 from verdigris.checks.observation import difference
-from verdigris.execution.python_call import call
+from verdigris.execution.dispatch import run_request
+from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:
     from verdigris.core.report import TestReport
@@ -36,13 +37,15 @@ def test_lines_that_no_claimed_test_runs_are_told(edited: World) -> None:
 
 def test_a_run_that_was_watched_anyway_is_used(edited: World) -> None:
     project = edited.project
-    report = call(project, project.settings.stacks[0], ["tests/test_add.py::test_add"], trace=["calc.py"])
+    report = run_request(
+        project, project.settings.stacks[0], TestRequest(("tests/test_add.py::test_add",), trace=("calc.py",))
+    )
     assert asked(edited, report) == ("no claimed test was seen to run calc.py:6-12",)
 
 
 def test_nothing_is_said_of_what_nobody_watched(edited: World) -> None:
     project = edited.project
-    report = call(project, project.settings.stacks[0], [SUB_ID])
+    report = run_request(project, project.settings.stacks[0], TestRequest((SUB_ID,)))
     assert asked(edited, report) == ()
 
 

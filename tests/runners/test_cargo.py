@@ -26,7 +26,7 @@ live = [pytest.mark.slow, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)]
 
 
 def read(case: str, *names: str) -> TestReport:
-    return RUNNER.parsed(asked(*names), replayed("cargo", case))
+    return RUNNER.report(asked(*names), replayed("cargo", case))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def changed(old: str, new: str) -> TestReport:
     tests, docs = replayed("cargo", "all")
     reports = {name: text.replace(old.encode(), new.encode()) for name, text in tests.reports.items()}
     assert reports != tests.reports
-    return RUNNER.parsed(asked(), (replace(tests, reports=reports), docs))
+    return RUNNER.report(asked(), (replace(tests, reports=reports), docs))
 
 
 @pytest.mark.parametrize(
@@ -138,13 +138,13 @@ def test_nothing_passes_where_report_and_end_contradict(old: str, new: str) -> N
 
 def test_a_binary_that_ran_without_the_wrapper() -> None:
     tests, docs = replayed("cargo", "all")
-    report = RUNNER.parsed(asked(), (replace(tests, reports={}, exit_code=0), docs))
+    report = RUNNER.report(asked(), (replace(tests, reports={}, exit_code=0), docs))
     assert (report.ended, report.errors[0].kind) == (Ended.NO_START, "NoReport")
 
 
 def test_a_run_out_of_time_keeps_what_was_told() -> None:
     [tests] = replayed("cargo", "exit")
-    report = RUNNER.parsed(asked(), (replace(tests, timed_out=True, exit_code=None),))
+    report = RUNNER.report(asked(), (replace(tests, timed_out=True, exit_code=None),))
     [result] = report.results
     assert report.ended is Ended.TIMEOUT
     assert result.failure
@@ -160,9 +160,9 @@ def test_a_doc_test_keeps_its_id_when_lines_are_added_above() -> None:
 
 def test_doc_tests_are_a_call_of_their_own() -> None:
     doc, unit = "src/lib.rs::add (doc 1)", "src/lib.rs::tests::adds"
-    assert len(RUNNER.called(asked())) == 2
-    [only_doc] = RUNNER.called(asked(doc))
-    [only_unit] = RUNNER.called(asked(unit))
+    assert len(RUNNER.commands(asked())) == 2
+    [only_doc] = RUNNER.commands(asked(doc))
+    [only_unit] = RUNNER.commands(asked(unit))
     assert ("--doc" in only_doc.argv, "--tests" in only_unit.argv) == (True, True)
     assert [r.id for r in read("all", doc).results if "(doc" in r.id] == [doc]
 

@@ -24,7 +24,7 @@ WHY_NOT = why_not("go", "version")
 
 
 def read(case: str, *names: str) -> TestReport:
-    return RUNNER.parsed(asked(*names), replayed("go", case))
+    return RUNNER.report(asked(*names), replayed("go", case))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_imports_and_syntax_that_stop_a_package() -> None:
 def test_a_package_that_died_with_more_to_run_is_not_finished() -> None:
     [answer] = replayed("go", "all")
     boom = [line for line in answer.output.split(b"\n") if b"example.com/demo/boom" in line]
-    report = RUNNER.parsed(asked(), (replace(answer, output=b"\n".join(boom)),))
+    report = RUNNER.report(asked(), (replace(answer, output=b"\n".join(boom)),))
     assert report.ended is Ended.EARLY_EXIT
     assert "boom/boom_test.go::TestAfter" in report.collected
 
@@ -137,13 +137,13 @@ def test_a_package_that_died_with_more_to_run_is_not_finished() -> None:
 def test_a_run_that_was_killed(timed_out: bool, code: int | None, ended: Ended) -> None:
     [answer] = replayed("go", "all")
     cut = answer.output[: answer.output.index(b'"Action":"fail"')]
-    report = RUNNER.parsed(asked(), (replace(answer, timed_out=timed_out, exit_code=code, output=cut),))
+    report = RUNNER.report(asked(), (replace(answer, timed_out=timed_out, exit_code=code, output=cut),))
     assert report.ended is ended
 
 
 def test_one_call_for_several_packages_and_binary_arguments() -> None:
     request = replace(asked("a/x_test.go::TestA/b", "c"), extra=("-short", "-args", "-v"))
-    [called] = RUNNER.called(request)
+    [called] = RUNNER.commands(request)
     own = ("-args", "-v", "--verdigris-select", "a/x_test.go::TestA/b", "c")
     assert called.argv[-7:] == ("./a", "./c/...", *own)
     assert called.command == "go test -short ./a ./c/... -args -v"

@@ -10,7 +10,7 @@ from support.node_tools import NAMES, TWIN, Project, names_file, present, projec
 from verdigris.core.report import Ended, Status
 from verdigris.languages.node.test_ids import node_id
 from verdigris.runners.jest import Jest
-from verdigris.runners.protocol import Request
+from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,11 +76,11 @@ def check(report: TestReport) -> None:
 
 @pytest.mark.parametrize("version", ["jest-29", "jest-30"])
 def test_a_recorded_run_is_read(version: str) -> None:
-    check(Jest().parsed(*replayed("jest", version)))
+    check(Jest().report(*replayed("jest", version)))
 
 
 def test_paths_are_patterns_that_match_nothing_else() -> None:
-    (called,) = Jest().called(Request(("a/[id].test.js::s › t", "a/x.test.js::u"), "/w", "a", "/r"))
+    (called,) = Jest().commands(TestRequest(("a/[id].test.js::s › t", "a/x.test.js::u"), "/w", "a", "/r"))
     assert called.argv[:2] == ("node", "node_modules/jest/bin/jest.js")
     assert called.argv[-4:] == (
         "--testNamePattern=^(?:s (?:> )?t|u)$",

@@ -102,7 +102,7 @@ mod tests {
 def test_cargo(case: str, expected: dict[str, str]) -> None:
     text = TODO if case == "todo" else CARGO["src/lib.rs"]
     reds = judged(
-        CargoRunner().parsed(asked(), replayed("cargo", case)), of("rust", "cargo"), {"src/lib.rs": text}
+        CargoRunner().report(asked(), replayed("cargo", case)), of("rust", "cargo"), {"src/lib.rs": text}
     )
     assert {test: reds.get(test) for test in expected} == expected
 
@@ -138,7 +138,7 @@ def test_cargo(case: str, expected: dict[str, str]) -> None:
     ],
 )
 def test_go(case: str, expected: dict[str, str]) -> None:
-    reds = judged(GoRunner().parsed(asked(), replayed("go", case)), of("go", "go"))
+    reds = judged(GoRunner().report(asked(), replayed("go", case)), of("go", "go"))
     assert {test: reds.get(test) for test in expected} == expected
 
 
@@ -182,7 +182,7 @@ SNAPSHOTS = {
 )
 def test_node(runner: Vitest | Jest | NodeTest, like: str, version: str, more: dict[str, str]) -> None:
     end = {"vitest": ".test.ts", "jest": ".test.js", "node": ".test.mjs"}[like]
-    reds = judged(runner.parsed(*node_recording.replayed(like, version)), of("node", like))
+    reds = judged(runner.report(*node_recording.replayed(like, version)), of("node", like))
     files = {"import": "import", "syntax": "syntax", "throws": "collection"}
     for name, red in {**IN_ALL, **files, **more}.items():
         test = f"test/calc{end}::{name}"
@@ -191,7 +191,7 @@ def test_node(runner: Vitest | Jest | NodeTest, like: str, version: str, more: d
 
 @pytest.mark.parametrize("version", ["node-20", "node-22"])
 def test_what_node_could_not_load_is_told_in_the_first_line(version: str) -> None:
-    errors = NodeTest().parsed(*node_recording.replayed("node", version)).errors
+    errors = NodeTest().report(*node_recording.replayed("node", version)).errors
     first = {error.path: error.message.split("\n")[0] for error in errors}
     assert first["test/import.test.mjs"].startswith("Error [ERR_MODULE_NOT_FOUND]: Cannot find module")
     assert first["test/syntax.test.mjs"].startswith("SyntaxError: ")

@@ -12,7 +12,7 @@ from support.tool_projects import MAVEN, lay_out
 from support.tools import run_tool, skip_where_maven_cannot, why_not
 from verdigris.core.report import Ended, Place, Status
 from verdigris.runners.junit import PHPUNIT, RSPEC, SUREFIRE, JUnitRunner, JUnitTool
-from verdigris.runners.protocol import Answered, Called
+from verdigris.runners.protocol import RunnerAnswer, RunnerCall
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,9 +44,9 @@ def parsed(
     timed_out: bool = False,
     output: bytes = b"",
 ) -> TestReport:
-    called = Called(("tool",), "/w", "tool")
+    called = RunnerCall(("tool",), "/w", "tool")
     given = {f"{i}.xml": text for i, text in enumerate(reports)}
-    return JUnitRunner(tool).parsed(asked(*names), (Answered(called, code, timed_out, 1, output, given),))
+    return JUnitRunner(tool).report(asked(*names), (RunnerAnswer(called, code, timed_out, 1, output, given),))
 
 
 def recorded(name: str) -> bytes:
@@ -208,16 +208,16 @@ def test_what_did_not_compile() -> None:
 
 def test_templates_are_filled() -> None:
     names = (f"{JAVA}::com.x.CalcTest::wrong", f"{JAVA}::com.x.CalcTest$Inner::inside")
-    [java] = JUnitRunner(SUREFIRE).called(asked(*names))
+    [java] = JUnitRunner(SUREFIRE).commands(asked(*names))
     assert "-Dtest=com.x.CalcTest#wrong,com.x.CalcTest$Inner#inside" in java.argv
-    [ruby] = JUnitRunner(RSPEC).called(
+    [ruby] = JUnitRunner(RSPEC).commands(
         asked("spec/a_spec.rb::spec.a_spec::A (b)", "spec/a_spec.rb::spec.a_spec::c")
     )
     assert ruby.argv[4:] == (
         "/reports/junit.xml",
         *("--example-matches=^A\\ \\(b\\)$", "--example-matches=^c$", "spec/a_spec.rb"),
     )
-    [every] = JUnitRunner(PHPUNIT).called(asked())
+    [every] = JUnitRunner(PHPUNIT).commands(asked())
     assert every.argv == ("phpunit", "--log-junit", "/reports/junit.xml")
 
 

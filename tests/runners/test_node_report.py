@@ -10,7 +10,7 @@ from support.node_tools import told
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.runners.node_report import REPORT, parse
 from verdigris.runners.node_selection import batches, name_pattern
-from verdigris.runners.protocol import Answered, Called, Request
+from verdigris.runners.protocol import RunnerAnswer, RunnerCall, TestRequest
 
 FILE = "/w/p/t.test.js"
 START = {"kind": "start", "tool": "vitest", "cwd": "/w/p"}
@@ -29,15 +29,17 @@ def started(name: str) -> dict[str, Any]:
     return {"kind": "started", "file": FILE, "names": [name]}
 
 
-def answer(*messages: dict[str, Any], exit_code: int | None = 0, timed_out: bool = False) -> Answered:
+def answer(*messages: dict[str, Any], exit_code: int | None = 0, timed_out: bool = False) -> RunnerAnswer:
     lines = b"".join(json.dumps({"n": n, **message}).encode() + b"\n" for n, message in enumerate(messages))
-    called = Called(("node",), "/w", "c", {REPORT: "/r/secret.jsonl"})
-    return Answered(called, exit_code, timed_out, 5, b"said", {"secret.jsonl": lines, "other.jsonl": b"{}\n"})
+    called = RunnerCall(("node",), "/w", "c", {REPORT: "/r/secret.jsonl"})
+    return RunnerAnswer(
+        called, exit_code, timed_out, 5, b"said", {"secret.jsonl": lines, "other.jsonl": b"{}\n"}
+    )
 
 
 def read(*messages: dict[str, Any], exit_code: int | None = 0, timed_out: bool = False) -> TestReport:
     answers = (answer(*messages, exit_code=exit_code, timed_out=timed_out),)
-    return parse(Request((), "/w", "p", "/r"), answers)
+    return parse(TestRequest((), "/w", "p", "/r"), answers)
 
 
 def results(report: TestReport) -> dict[str, str]:
@@ -74,7 +76,7 @@ def test_how_a_run_ended(
 )
 def test_files_that_are_not_there_are_no_refusal_to_start(said: bytes) -> None:
     empty = replace(answer(exit_code=1), output=said)
-    report = parse(Request((), "/w", "p", "/r"), (empty,))
+    report = parse(TestRequest((), "/w", "p", "/r"), (empty,))
     assert (report.ended, report.results, report.collected) == (Ended.FINISHED, (), ())
 
 
@@ -117,8 +119,8 @@ def test_lines_that_the_reporter_did_not_write_are_strays() -> None:
     lines = good.reports["secret.jsonl"]
     forged = json.dumps({"n": 4, **ended_test("a")}).encode() + b"\n"
     for text, strays in ((lines + forged, 1), (lines + b"junk\n[]\n", 2), (b"{}\n" + lines, 5)):
-        bad = Answered(good.called, 0, False, 5, b"", {"secret.jsonl": text})
-        report = parse(Request((), "/w", "p", "/r"), (bad,))
+        bad = RunnerAnswer(good.call, 0, False, 5, b"", {"secret.jsonl": text})
+        report = parse(TestRequest((), "/w", "p", "/r"), (bad,))
         assert report.strays == strays
         assert Status.PASS not in {result.status for result in report.results}
 
@@ -176,14 +178,14 @@ def test_several_calls_are_one_report() -> None:
     second = answer(
         START, collected("a", "b"), ended_test("a", "skip"), ended_test("b", "fail"), END, exit_code=1
     )
-    report = parse(Request(("p/t.test.js::a", "p/t.test.js::b"), "/w", "p", "/r"), (first, second))
+    report = parse(TestRequest(("p/t.test.js::a", "p/t.test.js::b"), "/w", "p", "/r"), (first, second))
     assert results(report) == {"a": "skip", "b": "fail Error p:3"}
     assert (report.exit_code, report.duration_ms, report.command) == (1, 10, "c && c")
 
 
 def test_a_selection_too_long_for_one_argument_is_split() -> None:
     names = tuple(f"t.test.js::{'x' * 90} {number}" for number in range(3000))
-    made = batches(Request(names, "/w", "", "/r"))
+    made = batches(TestRequest(names, "/w", "", "/r"))
     assert all(len(batch.pattern or "") < 128 * 1024 for batch in made)
     assert sum((batch.pattern or "").count("|") + 1 for batch in made) == 3000
     assert len(made) > 1

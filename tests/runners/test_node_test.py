@@ -11,7 +11,7 @@ from support.node_tools import NAMES, Project, names_file, node_22, project, tol
 from verdigris.core.report import Ended, Status
 from verdigris.languages.node.test_ids import node_id
 from verdigris.runners.node_test import NodeTest
-from verdigris.runners.protocol import Request
+from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,14 +74,14 @@ def check(report: TestReport) -> None:
 
 @pytest.mark.parametrize("version", ["node-20", "node-22"])
 def test_a_recorded_run_is_read(version: str) -> None:
-    check(NodeTest().parsed(*replayed("node", version)))
+    check(NodeTest().report(*replayed("node", version)))
 
 
 def test_each_file_is_told_its_own_names() -> None:
-    request = Request(
+    request = TestRequest(
         ("a/x.test.js::s › t", "a/y.test.js", "a/x.test.js::u"), "/w", "a", "/r", ("--conditions=x",)
     )
-    (called,) = NodeTest().called(request)
+    (called,) = NodeTest().commands(request)
     mode, options, *files = called.argv[2:]
     assert (mode, json.loads(options), called.cwd) == ("run", ["--conditions=x"], "/w/a")
     assert [json.loads(file) for file in files] == [

@@ -5,25 +5,24 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from support.pyproject import NONCE, PyProject
+from support.pyproject import NONCE, PyProject, channel_of
 from verdigris.core.report import Ended, Status
-from verdigris.runners.python import pytest_invocation
+from verdigris.runners.protocol import TestRequest
+from verdigris.runners.python import PYTEST, PythonRunner
 
-if TYPE_CHECKING:
-    from verdigris.runners.protocol import Invocation
-
-
-def call(*selection: str, stack_root: str = ".", **options: object) -> Invocation:
-    return pytest_invocation("py", selection, worktree="/w", stack_root=stack_root, nonce="n", **options)  # type: ignore[arg-type]
+RUNNER = PythonRunner(PYTEST, "py")
 
 
-def paths(made: Invocation) -> tuple[str, ...]:
-    last_option = made.arguments.index("--continue-on-collection-errors")
-    return made.arguments[last_option + 1 :]
+def asked(*selection: str, stack_root: str = ".") -> TestRequest:
+    return TestRequest(selection, "/w", stack_root, nonce="n")
+
+
+def paths(request: TestRequest) -> tuple[str, ...]:
+    arguments = channel_of(RUNNER, request).arguments
+    return arguments[arguments.index("--continue-on-collection-errors") + 1 :]
 
 
 @pytest.fixture
@@ -40,16 +39,20 @@ def test_a_project_without_the_cache_plugin_runs_under_strict_configuration(tmp_
 
 
 def test_no_selection_leaves_the_choice_to_the_project() -> None:
-    made = call()
-    assert paths(made) == ()
+    request = asked()
+    [made] = RUNNER.commands(request)
+    channel = channel_of(RUNNER, request)
+    assert paths(request) == ()
     assert (made.cwd, made.command) == ("/w", "python -m pytest")
-    greeting = {"nonce": "n", "worktree": "/w", "select": [], "trace": [], "argv": list(made.arguments)}
-    assert json.loads(made.hello[8:]) == greeting
+    greeting = {"nonce": "n", "worktree": "/w", "select": [], "trace": [], "argv": list(channel.arguments)}
+    assert json.loads(channel.hello[8:]) == greeting
 
 
 def test_selection_names_each_file_once_from_the_stacks_root() -> None:
-    made = call("api/t/test_a.py::test_x", "api/t/test_a.py::test_y[a b]", "lib/test_b.py", stack_root="api")
-    assert paths(made) == ("t/test_a.py", "../lib/test_b.py")
+    names = ("api/t/test_a.py::test_x", "api/t/test_a.py::test_y[a b]", "lib/test_b.py")
+    request = asked(*names, stack_root="api")
+    [made] = RUNNER.commands(request)
+    assert paths(request) == ("t/test_a.py", "../lib/test_b.py")
     assert made.cwd == "/w/api"
     assert made.command == "python -m pytest t/test_a.py::test_x 't/test_a.py::test_y[a b]' ../lib/test_b.py"
 
@@ -59,7 +62,7 @@ def test_selection_names_each_file_once_from_the_stacks_root() -> None:
     [("-k.py", "./-k.py"), ("@a.py", "./@a.py"), ("d[1]/t.py", "."), ("a/d::e/t.py", "a")],
 )
 def test_names_that_pytest_would_take_for_something_else(path: str, argument: str) -> None:
-    assert paths(call(f"{path}::test_x")) == (argument,)
+    assert paths(asked(f"{path}::test_x")) == (argument,)
 
 
 def test_ids_select_exactly_the_named_test(project: PyProject) -> None:

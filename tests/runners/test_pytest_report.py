@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from verdigris.core.report import Ended, RunPhase, Status, TestReport
+from verdigris.runners.protocol import Channel, RunnerAnswer, RunnerCall
 from verdigris.runners.pytest_report import parse, read_line
 
+CALL = RunnerCall(("py",), "/w", "c", channel=Channel("V", b"", "n"))
 START = {"kind": "start", "collect_only": False}
 END = {"kind": "end", "code": 0}
 
@@ -26,7 +28,7 @@ def failure(message: str = "m") -> dict[str, Any]:
 
 def read(*messages: dict[str, Any], exit_code: int | None = 0, timed_out: bool = False) -> TestReport:
     lines = [b"n " + json.dumps(message).encode() for message in messages]
-    return parse(lines, nonce="n", command="c", exit_code=exit_code, timed_out=timed_out, duration_ms=1)
+    return parse(RunnerAnswer(CALL, exit_code, timed_out, 1, b"", lines=tuple(lines)))
 
 
 def one(*phases: dict[str, Any]) -> tuple[Status, RunPhase, str]:
@@ -116,7 +118,7 @@ def test_a_test_that_was_running_at_the_end_is_an_error() -> None:
 
 def test_lines_of_others_are_counted_and_ignored() -> None:
     lines = [b"other {}", b"n not json", b"n []", b'n {"kind": "test"}', b'n {"kind": "new"}', b"", b"n\xff"]
-    report = parse(lines, nonce="n", command="c", exit_code=0, timed_out=False, duration_ms=1)
+    report = parse(RunnerAnswer(CALL, 0, timed_out=False, duration_ms=1, output=b"", lines=tuple(lines)))
     assert (report.strays, report.results) == (6, ())
 
 

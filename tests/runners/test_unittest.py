@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.gitrepo import make_repo
-from support.pyproject import PyProject
+from support.pyproject import PyProject, channel_of
 from support.turns import World
 from verdigris.checks.liveness import judge_runs
 from verdigris.core.actions import Actor
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.languages.python.probes import Runs, plan, shuffled
-from verdigris.runners.python import PYTEST, UNITTEST, unittest_invocation
+from verdigris.runners.protocol import TestRequest
+from verdigris.runners.python import PYTEST, UNITTEST, PythonRunner
 from verdigris.setup.initialisation import initialise
 
 if TYPE_CHECKING:
@@ -126,21 +127,17 @@ def outline(report: TestReport) -> dict[str, str]:
 
 
 def test_what_is_asked_for_goes_behind_the_users_options() -> None:
-    made = unittest_invocation(
-        "py",
-        ["api/t/test_a.py::T::test_x", "api/t/test_a.py::T::test_y", "lib/test_b.py"],
-        worktree="/w",
-        stack_root="api",
-        nonce="n",
-        extra=["-b"],
-        collect_only=True,
-    )
+    names = ("api/t/test_a.py::T::test_x", "api/t/test_a.py::T::test_y", "lib/test_b.py")
+    request = TestRequest(names, "/w", "api", nonce="n", extra=("-b",), collect_only=True)
+    runner = PythonRunner(UNITTEST, "py")
+    [made] = runner.commands(request)
+    channel = channel_of(runner, request)
     assert made.argv[2:] == ("unittest",)
-    assert made.arguments == ("-b", "--collect-only", "--", "t/test_a.py", "../lib/test_b.py")
+    assert channel.arguments == ("-b", "--collect-only", "--", "t/test_a.py", "../lib/test_b.py")
     assert (
         made.command == "python -m unittest -b t/test_a.py::T::test_x t/test_a.py::T::test_y ../lib/test_b.py"
     )
-    assert json.loads(made.hello[8:])["select"][2] == "lib/test_b.py"
+    assert json.loads(channel.hello[8:])["select"][2] == "lib/test_b.py"
 
 
 def told(result: TestResult) -> object:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from support.interpreters import with_pytest
-from support.pyproject import PyProject
+from support.pyproject import PyProject, channel_of
 from verdigris.checks.liveness import Judged, judge_runs
 from verdigris.core.report import Ended
 from verdigris.languages.python.probes import Runs, RunSet, plan, shuffled
+from verdigris.runners.protocol import Channel, RunnerAnswer, RunnerCall, TestRequest
 from verdigris.runners.pytest_report import parse
-from verdigris.runners.python import pytest_invocation
+from verdigris.runners.python import PYTEST, PythonRunner
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -389,7 +390,8 @@ def test_a_variant_that_is_reported_twice_says_nothing() -> None:
     line = f"n {json.dumps(told)}".encode()
 
     def read(*lines: bytes) -> TestReport:
-        return parse(lines, nonce="n", command="c", exit_code=0, timed_out=False, duration_ms=1)
+        call = RunnerCall(("py",), "/w", "c", channel=Channel("V", b"", "n"))
+        return parse(RunnerAnswer(call, 0, timed_out=False, duration_ms=1, output=b"", lines=lines))
 
     assert read(line).variants[0].outcomes == {"t": "failed"}
     twice = read(line, line)
@@ -399,13 +401,14 @@ def test_a_variant_that_is_reported_twice_says_nothing() -> None:
 
 def test_the_greeting_holds_texts_behind_the_settings_only(tmp_path: Path) -> None:
     def parts(**options: Any) -> tuple[dict[str, Any], bytes]:
-        made = pytest_invocation("py", ["api/t.py"], worktree="/w", stack_root="api", nonce="n", **options)
-        size = int(made.hello[:8], 16)
-        return json.loads(made.hello[8 : 8 + size]), made.hello[8 + size :]
+        request = TestRequest(("api/t.py",), "/w", "api", nonce="n", **options)
+        hello = channel_of(PythonRunner(PYTEST, "py"), request).hello
+        size = int(hello[:8], 16)
+        return json.loads(hello[8 : 8 + size]), hello[8 + size :]
 
     settings, rest = parts()
     assert ({*settings}, rest) == ({"nonce", "argv", "worktree", "select", "trace"}, b"")
-    settings, rest = parts(runs=runs_of("x", "y", path="api/t.py", seconds=2.5), disposable=True)
+    settings, rest = parts(runs=runs_of("x", "y", path="api/t.py", seconds=2.5), private=())
     assert settings["runs"] == {
         "seconds": 2.5,
         "each": 60,

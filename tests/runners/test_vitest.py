@@ -11,7 +11,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.redness import judge_red
 from verdigris.core.report import Ended, Status
 from verdigris.languages.node.test_ids import node_id
-from verdigris.runners.protocol import Request
+from verdigris.runners.protocol import TestRequest
 from verdigris.runners.vitest import Vitest
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def check(report: TestReport) -> None:
 
 @pytest.mark.parametrize("version", ["vitest-2", "vitest-5"])
 def test_a_recorded_run_is_read(version: str) -> None:
-    check(Vitest().parsed(*replayed("vitest", version)))
+    check(Vitest().report(*replayed("vitest", version)))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_recorded_run_is_read(version: str) -> None:
     ],
 )
 def test_the_core_judges_reds_by_what_is_told(name: str, red: str) -> None:
-    result = Vitest().parsed(*replayed("vitest", "vitest-5")).result(f"test/calc.test.ts::{name}")
+    result = Vitest().report(*replayed("vitest", "vitest-5")).result(f"test/calc.test.ts::{name}")
     assert result is not None
     classes = {"src": PathClass.SOURCE, "test": PathClass.TEST}
     judged = judge_red(
@@ -124,7 +124,7 @@ def test_the_core_judges_reds_by_what_is_told(name: str, red: str) -> None:
 
 
 def test_what_was_not_asked_for_counts_among_the_others() -> None:
-    report = Vitest().parsed(
+    report = Vitest().report(
         *replayed("vitest", "vitest-5", "test/calc.test.ts::sums › adds", "test/only.test.ts")
     )
     assert [r.native_id for r in report.results] == [
@@ -136,10 +136,10 @@ def test_what_was_not_asked_for_counts_among_the_others() -> None:
 
 
 def test_files_and_names_are_two_calls_at_most() -> None:
-    request = Request(
+    request = TestRequest(
         ("a/x.test.ts", "a/y.test.ts::s › t", "a/y.test.ts::u", "a/x.test.ts::v"), "/w", "a", "/r"
     )
-    whole, named = Vitest().called(request)
+    whole, named = Vitest().commands(request)
     assert whole.cwd == named.cwd == "/w/a"
     assert whole.argv[:3] == ("node", "node_modules/vitest/vitest.mjs", "run")
     assert whole.argv[-1] == "/w/a/x.test.ts"
@@ -149,8 +149,8 @@ def test_files_and_names_are_two_calls_at_most() -> None:
 
 
 def test_each_call_has_a_report_of_its_own() -> None:
-    request = Request(("x.test.ts", "y.test.ts::t"), "/w", "", "/r")
-    reports = {called.env["VERDIGRIS_REPORT"] for called in Vitest().called(request)}
+    request = TestRequest(("x.test.ts", "y.test.ts::t"), "/w", "", "/r")
+    reports = {called.env["VERDIGRIS_REPORT"] for called in Vitest().commands(request)}
     assert len(reports) == 2
     assert all(report.startswith("/r/") for report in reports)
 

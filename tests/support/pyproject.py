@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from verdigris.execution.process import Command, Finished, run
-from verdigris.runners.pytest_report import parse
-from verdigris.runners.python import PYTEST, PythonTool, invocation
+from verdigris.runners.protocol import Channel, RunnerAnswer, TestRequest
+from verdigris.runners.python import PYTEST, PythonRunner, PythonTool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from verdigris.core.report import TestReport
+    from verdigris.runners.protocol import Runner
 
 NONCE = "5f0c"
 
@@ -42,39 +43,49 @@ class PyProject:
         collect_only: bool = False,
         timeout: float = 60,
         env: Mapping[str, str] | None = None,
+        disposable: bool = False,
         **variants: Any,
     ) -> tuple[Finished, TestReport]:
         cache = tempfile.TemporaryDirectory()
-        call = invocation(
-            self.tool,
-            self.python,
+        runner = PythonRunner(self.tool, self.python)
+        request = TestRequest(
             selection,
-            worktree=str(self.root),
-            stack_root=stack_root,
-            nonce=NONCE,
-            extra=extra,
-            trace=trace,
+            str(self.root),
+            stack_root,
+            cache.name,
+            extra=tuple(extra),
             collect_only=collect_only,
-            cache_dir=cache.name,
+            trace=tuple(trace),
+            nonce=NONCE,
+            private=() if disposable else None,
             **variants,
         )
+        [call] = runner.commands(request)
+        channel = channel_of(runner, request)
         bare = {n: v for n, v in os.environ.items() if not n.startswith(("PYTEST", "COV"))}
         full = {**bare, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **call.env, **(env or {})}
         full = {name: value for name, value in full.items() if value}
-        command = Command(call.argv, self.root / stack_root, full, call.channel_env, call.hello)
+        command = Command(call.argv, self.root / stack_root, full, channel.env, channel.hello)
         lines: list[bytes] = []
         with cache:
             finished = run(command, timeout=timeout, on_line=lines.append)
-        report = parse(
-            lines,
-            nonce=NONCE,
-            command=call.command,
-            exit_code=finished.exit_code,
-            timed_out=finished.timed_out,
-            duration_ms=finished.duration_ms,
-            output=finished.output,
+        answer = RunnerAnswer(
+            call,
+            finished.exit_code,
+            finished.timed_out,
+            finished.duration_ms,
+            finished.output,
+            lines=tuple(lines),
         )
+        report = runner.report(request, (answer,))
         return finished, report
 
     def test(self, *selection: str, **options: object) -> TestReport:
         return self.execute(*selection, **options)[1]  # type: ignore[arg-type]
+
+
+def channel_of(runner: Runner, request: TestRequest) -> Channel:
+    """Of the one command that a runner in the interpreter has."""
+    [call] = runner.commands(request)
+    assert call.channel is not None
+    return call.channel

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from verdigris.runners.protocol import Answered, Called, Request
+from verdigris.runners.protocol import RunnerAnswer, RunnerCall, TestRequest
 
 HERE = Path(__file__).parent.parent / "runners" / "recorded"
 
 
-def replayed(tool: str, case: str) -> tuple[Answered, ...]:
+def replayed(tool: str, case: str) -> tuple[RunnerAnswer, ...]:
     told = json.loads((HERE / tool / f"{case}.json").read_text("utf-8"))
     return tuple(
-        Answered(
-            called=Called(argv=tuple(one["argv"]), cwd="/w", command=case),
+        RunnerAnswer(
+            call=RunnerCall(argv=tuple(one["argv"]), cwd="/w", command=case),
             exit_code=one["exit_code"],
             timed_out=one["timed_out"],
             duration_ms=1,
@@ -25,5 +25,5 @@ def replayed(tool: str, case: str) -> tuple[Answered, ...]:
     )
 
 
-def asked(*names: str, stack_root: str = "", collect_only: bool = False) -> Request:
-    return Request(names, "/w", stack_root, "/reports", collect_only=collect_only)
+def asked(*names: str, stack_root: str = "", collect_only: bool = False) -> TestRequest:
+    return TestRequest(names, "/w", stack_root, "/reports", collect_only=collect_only)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.runners.protocol import Answered, Called, Request
+from verdigris.runners.protocol import RunnerAnswer, RunnerCall, TestRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def execute(
-    called: Called, report_folder: Path, *, timeout: float = 100, env: Mapping[str, str] | None = None
-) -> Answered:
+    called: RunnerCall, report_folder: Path, *, timeout: float = 100, env: Mapping[str, str] | None = None
+) -> RunnerAnswer:
     """In a process group of its own, as the kernel does it."""
     began = time.monotonic()
     process = subprocess.Popen(
@@ -42,8 +42,8 @@ def execute(
         os.killpg(process.pid, 9)
         output, _ = process.communicate()
     code: int | None = process.returncode
-    return Answered(
-        called=called,
+    return RunnerAnswer(
+        call=called,
         exit_code=None if code is None or code < 0 else code,
         timed_out=timed_out,
         duration_ms=round((time.monotonic() - began) * 1000),
@@ -69,7 +69,7 @@ def run_tool(
     env: Mapping[str, str] | None = None,
 ) -> TestReport:
     """One request, all its calls, each with an empty report folder of its own below `reports`."""
-    return runner.parsed(
+    return runner.report(
         *answered(
             runner,
             worktree,
@@ -95,10 +95,10 @@ def answered(
     collect_only: bool = False,
     timeout: float = 100,
     env: Mapping[str, str] | None = None,
-) -> tuple[Request, tuple[Answered, ...]]:
+) -> tuple[TestRequest, tuple[RunnerAnswer, ...]]:
     folder = reports / f"run-{len(list(reports.iterdir())) if reports.exists() else 0}"
     folder.mkdir(parents=True)
-    request = Request(
+    request = TestRequest(
         names=names,
         worktree=str(worktree),
         stack_root=stack_root,
@@ -106,7 +106,7 @@ def answered(
         extra=extra,
         collect_only=collect_only,
     )
-    calls = runner.called(request)
+    calls = runner.commands(request)
     return request, tuple(execute(called, folder, timeout=timeout, env=env) for called in calls)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.report import TestReport
+    from verdigris.runners.protocol import TestRequest
     from verdigris.storage.project import Project
 
 WRONG = CALC + "\n\ndef sub(a, b):\n    return 0\n"
@@ -209,13 +210,13 @@ def test_a_test_that_failed_before_is_run_once_on_each_tree(
     world.write("calc.py", CALC + SUB)
     again: list[Sequence[str]] = []
 
-    def counted(project: Project, natives: Sequence[str], **how: Any) -> TestReport:
-        again.append(natives)
-        return execute(project, natives, **how)
+    def counted(project: Project, request: TestRequest, **how: Any) -> TestReport:
+        again.append(request.names)
+        return execute(project, request, **how)
 
     monkeypatch.setattr(candidate_run, "execute", counted)
     assert world.settle().verdict.accepted
-    assert again == [["tests/test_old.py"]]
+    assert again == [("tests/test_old.py",)]
 
 
 def test_a_changed_test_is_tampered_and_kept(world: World) -> None:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from verdigris.core.languages import PYTHON
 from verdigris.core.report import merged
 from verdigris.core.value import value
-from verdigris.execution.python_call import call
+from verdigris.execution.dispatch import run_request
 from verdigris.execution.test_run import execute_suite
 from verdigris.execution.test_selection import by_stack
 from verdigris.languages.python.stub_forms import last_name
 from verdigris.languages.python.syntax import added_lines, parse
+from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def never_run(
     idle = uncovered(dict(before), after, _lines(reports))
     if not idle or project.settings.uncovered != "block":
         return tuple(f"no claimed test was seen to run {place}" for place in idle)
-    suite = execute_suite(project, trace=paths, layer=room)
+    suite = execute_suite(project, TestRequest(trace=paths), layer=room)
     idle = uncovered(dict(before), after, _lines((*reports, suite)))
     return tuple(f"{UNASKED}{place}" for place in idle)
 
@@ -69,7 +70,12 @@ def _watched(
     traced = {stack: names for stack, names in by.items() if stack.language == PYTHON}
     if not traced:
         return ()
-    return (merged(call(project, stack, names, trace=paths, layer=room) for stack, names in traced.items()),)
+    return (
+        merged(
+            run_request(project, stack, TestRequest(names, trace=tuple(paths)), layer=room)
+            for stack, names in traced.items()
+        ),
+    )
 
 
 def _lines(reports: Iterable[TestReport]) -> Mapping[str, frozenset[int]]:

@@ -19,6 +19,7 @@ from verdigris.core.value import value
 from verdigris.execution.test_run import execute
 from verdigris.languages.literals import Replaced, answers, apply, differences, replaced
 from verdigris.languages.registry import is_read
+from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -105,7 +106,7 @@ def _compared(
 
     def differing() -> dict[str, tuple[Answer, Answer]]:
         runs = [
-            execute(project, sorted(asked), layer=layer, timeout=left, sources=())
+            execute(project, TestRequest(tuple(sorted(asked)), timeout=left, sources=()), layer=layer)
             for layer in (before, after)
         ]
         return differences(*map(answers, runs)) if all(_whole(run) for run in runs) else {}

@@ -28,10 +28,11 @@ from verdigris.core.paths import FILE
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.execution.python_call import call
+from verdigris.execution.dispatch import run_request
 from verdigris.execution.test_run import time_limit
 from verdigris.execution.test_selection import stack_of
 from verdigris.languages.registry import is_read
+from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -224,14 +225,11 @@ class _Runs:
         contents = {path: (self.modes.get(path, FILE), data) for path, data in texts.items()}
         wanted = self.project.workspace.compose(tree or self.tree, contents)
         layer = replace(self.room, wanted=wanted, worktree=self.tree)
-        return call(
+        return run_request(
             self.project,
             self.stack,
-            self.names,
+            TestRequest(tuple(self.names), timeout=self.limit, sources=(), withheld=withheld),
             layer=layer,
-            timeout=self.limit,
-            sources=(),
-            withheld=withheld,
         )
 
     def _ended(self, data: bytes, size: int) -> bytes:

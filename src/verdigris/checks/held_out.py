@@ -20,12 +20,14 @@ from verdigris.core.languages import GO, NODE, PYTHON, RUST, language_of
 from verdigris.core.paths import FILE
 from verdigris.core.report import Ended, Status, merged
 from verdigris.core.value import value
-from verdigris.execution.python_call import call
+from verdigris.execution.dispatch import run_request
 from verdigris.execution.room.layers import Layer
 from verdigris.execution.room.opening import beside, possible
 from verdigris.execution.test_run import execute, time_limit
 from verdigris.execution.test_selection import stack_of
 from verdigris.execution.tree_stability import on_start_tree
+from verdigris.runners.protocol import TestRequest
+from verdigris.runners.registry import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -105,14 +107,11 @@ class _HeldRuns:
         base = self.project.workspace.graft(self.worktree, tree, edited) if edited else self.worktree
         reports = []
         for stack, parcel in self._parcels():
-            report = call(
+            report = run_request(
                 self.project,
                 stack,
-                parcel.asked,
+                TestRequest(parcel.asked, timeout=self.limit, sources=(), withheld=parcel.withheld),
                 layer=self._layer(stack, parcel, base),
-                timeout=self.limit,
-                sources=(),
-                withheld=parcel.withheld,
             )
             mine = [r for r in report.results if r.status is Status.PASS]
             self.passed[parcel] = tuple(r.native_id for r in mine)
@@ -129,7 +128,11 @@ class _HeldRuns:
         held = tuple(self.state.held_out)
         asked = with_held_out(self.project, self.state, tree, held)
         with on_start_tree(self.project, start=asked, edited=self.worktree, paths=(*held, *edited)) as layer:
-            return execute(self.project, held, layer=beside(layer, self.room), timeout=self.limit, sources=())
+            return execute(
+                self.project,
+                TestRequest(held, timeout=self.limit, sources=()),
+                layer=beside(layer, self.room),
+            )
 
     def _parcels(self) -> Iterator[tuple[Stack, Parcel]]:
         by: dict[Stack, dict[str, bytes]] = {}
@@ -212,7 +215,7 @@ def dressed(stack: Stack, texts: Mapping[str, bytes]) -> dict[str, bytes]:
             made[path] = data
             continue
         module = _MODULE.search(data) is not None
-        end = ".mjs" if module and stack.runner != "jest" else ".cjs"
+        end = ".mjs" if module and kind_of(stack.runner).loads_modules else ".cjs"
         stem = f"m{secrets.token_hex(6)}"
         name = posixpath.basename(path)
         head = _HEADS[end].format(name=json.dumps(f"./{name}" if end == ".mjs" else name))

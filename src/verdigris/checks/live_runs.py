@@ -20,8 +20,9 @@ from verdigris.checks.liveness import (
 from verdigris.core.report import suite_of
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.execution.python_call import call
+from verdigris.execution.dispatch import run_request
 from verdigris.languages.python.probes import Plan, Runs, RunSet, plan, reaching, shuffled
+from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -244,17 +245,19 @@ class LiveRuns:
             watched=self.asked.claimed,
             preload=() if self.asked.suite is None else self.asked.suite.installed,
         )
-        return call(
+        return run_request(
             self.project,
             self.stack,
-            names,
-            runs=asked,
-            trace=trace,
+            TestRequest(
+                tuple(names),
+                runs=asked,
+                trace=tuple(trace),
+                sources=(),
+                extra=tuple(extra),
+                withheld=self.asked.withheld,
+                timeout=self.seconds + self.project.settings.timeout,
+            ),
             layer=layer or self.room,
-            sources=(),
-            extra=extra,
-            withheld=self.asked.withheld,
-            timeout=self.seconds + self.project.settings.timeout,
         )
 
 

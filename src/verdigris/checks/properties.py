@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from verdigris.execution.room.opening import beside
 from verdigris.execution.test_run import execute
 from verdigris.execution.tree_stability import on_start_tree
+from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -41,7 +42,7 @@ def question_properties(
     paths = tuple(c.path for c in (*edits.source, *edits.other))
     with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
         names = [result.native_id for result in tried]
-        before = execute(project, names, layer=beside(layer, room))
+        before = execute(project, TestRequest(tuple(names)), layer=beside(layer, room))
     return judge_properties(tried, before.results, changed)
 
 

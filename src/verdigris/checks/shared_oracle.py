@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from verdigris.core.languages import PYTHON
 from verdigris.core.paths import PathClass
 from verdigris.core.value import value
-from verdigris.execution.python_call import call
+from verdigris.execution.dispatch import run_request
 from verdigris.execution.test_selection import by_stack
 from verdigris.languages.python.shared_losses import idle_assertions, judge_shared
 from verdigris.languages.python.shared_oracle import find_shared
 from verdigris.languages.python.syntax import parse
 from verdigris.languages.python.test_file import collected
+from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _idle(project: Project, tree: str, shared: Sequence[Shared], room: Layer | N
     _, sources = _sides(project, tree)
     stacks = by_stack(project.settings.stacks, [one.test for one in shared])
     reports = [
-        call(project, stack, names, trace=sorted(sources), layer=room)
+        run_request(project, stack, TestRequest(names, trace=tuple(sorted(sources))), layer=room)
         for stack, names in stacks.items()
         if stack.language == PYTHON
     ]

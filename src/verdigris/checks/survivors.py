@@ -14,6 +14,7 @@ from verdigris.core.value import value
 from verdigris.execution.test_run import execute_suite
 from verdigris.languages.python.mutation import Mutant, Mutated, mutated
 from verdigris.languages.registry import is_read
+from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def survivors(
             continue
         contents = {mutant.path: (modes[mutant.path], mutant.data)}
         layer = replace(room, wanted=project.workspace.compose(tree, contents), worktree=tree)
-        report = execute_suite(project, layer=layer, timeout=left, sources=())
+        report = execute_suite(project, TestRequest(timeout=left, sources=()), layer=layer)
         match _noticed(mutant, report, passing):
             case False:
                 (weak if mutant.weak else found).append(f"{_at(mutant)}: {mutant.what}")

@@ -18,6 +18,7 @@ from verdigris.core.redness import WHY_NOT, judge_collect_error
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.test_ids import typed
 from verdigris.core.verdict import first_line, untrusted
+from verdigris.runners.registry import kind_of
 from verdigris.storage.project import text_of
 from verdigris.views.lines import Dot, Line, block, counted, visible
 
@@ -126,10 +127,6 @@ MOST_OUTPUT = 40
 MOST_FILES = 5
 MOST_FRAMES = 5
 """Shown from each end of a traceback."""
-_TAKEN = {
-    "pytest": "it takes test_*.py and *_test.py, or what `python_files` in its configuration names",
-    "unittest": "it takes test*.py in packages; `runner: pytest` in tdd.yaml takes *_test.py too",
-}
 Source: TypeAlias = Callable[["Place"], str]
 _DOTS: dict[Status, Dot] = {Status.PASS: "green", Status.SKIP: "yellow"}
 _WORDS = {Status.PASS: "passed", Status.FAIL: "failed", Status.ERROR: "with errors", Status.SKIP: "skipped"}
@@ -157,7 +154,7 @@ def _uncollected(files: Mapping[str, tuple[str, ...]]) -> list[Line]:
     for runner, paths in files.items():
         more = f" and {len(paths) - MOST_FILES} more" if len(paths) > MOST_FILES else ""
         names = ", ".join(paths[:MOST_FILES])
-        found.append(Line(f"  {runner} collects no test of {names}{more}: {_TAKEN[runner]}", "yellow"))
+        found.append(Line(f"  {runner} collects no test of {names}{more}: {kind_of(runner).takes}", "yellow"))
     return found
 
 

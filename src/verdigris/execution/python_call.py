@@ -5,32 +5,30 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris import sandbox
 from verdigris.core.errors import HarnessError
-from verdigris.core.report import Status, TestReport
+from verdigris.core.report import Status
 from verdigris.core.value import value
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.process import Command, Finished, run
 from verdigris.execution.resident import headstart
 from verdigris.execution.room.opening import insist, notes_of, room, terms_of
 from verdigris.execution.room.room import Room
-from verdigris.runners.commands import IN_PYTHON, filled, reports
-from verdigris.runners.pytest_report import parse, read_line
-from verdigris.runners.python import BOOTSTRAP, PYTEST, UNITTEST, invocation
+from verdigris.runners.commands import filled
+from verdigris.runners.protocol import RunnerAnswer
+from verdigris.runners.pytest_report import read_line
+from verdigris.runners.python import BOOTSTRAP, PYTEST, PYTHON_TOOLS, PythonRunner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from verdigris.core.settings import Stack
+    from verdigris.core.report import TestReport
     from verdigris.execution.children import Started
-    from verdigris.execution.room.layers import Layer
-    from verdigris.languages.python.probes import Runs
-    from verdigris.runners.protocol import Invocation, Progress
-    from verdigris.runners.python import PythonTool
+    from verdigris.execution.test_call import TestCall
+    from verdigris.runners.protocol import Progress, RunnerCall
     from verdigris.sandbox.folders import Folders
     from verdigris.storage.project import Project
 
@@ -42,143 +40,63 @@ LATE = 4
 class _Job:
     """One call, but for the room it is made in."""
 
-    project: Project
-    stack: Stack
-    names: Sequence[str]
-    extra: Sequence[str]
-    trace: Sequence[str]
-    collect_only: bool
-    progress: Progress | None
-    runs: Runs | None
-    timeout: float
-    interpreter: str
-    sources: Sequence[str] | None = None
+    call: TestCall
+    runner: PythonRunner
+    argv: tuple[str, ...]
+    """What is started: the interpreter with our bootstrap, or what the configuration says instead."""
     packages: tuple[str, ...] = ()
     """Where installed modules are."""
     feedback: bool = False
-    """No verdict, on the tree as it is: a process that has loaded things before may make it."""
-
-    command: tuple[str, ...] = ()
-    """What is run instead, where the configuration says so."""
-    withheld: tuple[str, ...] = ()
 
     @property
-    def argv(self) -> tuple[str, ...]:
-        return self.command or (self.interpreter, str(BOOTSTRAP), *self.tool.argv)
-
-    @property
-    def tool(self) -> PythonTool:
-        return UNITTEST if self.stack.runner == UNITTEST.name else PYTEST
+    def project(self) -> Project:
+        return self.call.project
 
     @property
     def cwd(self) -> str:
-        return os.path.normpath(self.project.root / self.stack.root)
+        return os.path.normpath(self.project.root / self.call.stack.root)
 
-    def invoked(self, folders: Folders, *, disposable: bool) -> Invocation:
-        named = self.project.settings.room_plugins if self.tool is PYTEST else ()
+    def invoked(self, folders: Folders, *, disposable: bool) -> RunnerCall:
+        """A tree that is `disposable` is thrown away with the room."""
+        request = self.call.placed(folders.cache)
+        named = self.project.settings.room_plugins if self.runner.tool is PYTEST else ()
         plugins = (word for name in named or () for word in ("-p", name))
-        return invocation(
-            self.tool,
-            self.interpreter,
-            self.names,
-            worktree=str(self.project.root),
-            stack_root=self.stack.root,
+        request = replace(
+            request,
             nonce=os.urandom(16).hex(),
-            extra=(*plugins, *self.stack.test_command, *self.extra),
-            trace=self.trace,
-            collect_only=self.collect_only,
-            cache_dir=folders.cache,
-            runs=self.runs,
-            disposable=disposable,
-            private=(folders.home, folders.tmp, folders.cache) if disposable else (),
-            sources=self.sources,
-            learn=self.feedback or self.sources is not None,
-            withheld=self.withheld,
+            extra=(*plugins, *request.extra),
+            private=(folders.home, folders.tmp, folders.cache) if disposable else None,
+            learn=self.feedback or request.sources is not None,
             # What is traced or tried in many texts takes longer, and has limits of its own.
-            limit=None if self.trace or self.runs else self.project.settings.test_timeout,
+            limit=None if request.trace or request.runs else self.project.settings.test_timeout,
         )
+        [call] = self.runner.commands(request)
+        return call
 
 
-def call(
-    project: Project,
-    stack: Stack,
-    names: Sequence[str],
-    *,
-    extra: Sequence[str] = (),
-    trace: Sequence[str] = (),
-    collect_only: bool = False,
-    progress: Progress | None = None,
-    layer: Layer | None = None,
-    runs: Runs | None = None,
-    timeout: float | None = None,
-    bare: bool = False,
-    sources: Sequence[str] | None = None,
-    command: tuple[str, ...] = (),
-    withheld: tuple[str, ...] = (),
-) -> TestReport:
-    """In a room, on the tree of `layer` where one is given; `bare`: as the user would run it, to compare.
-
-    `sources`, for a verdict: see `invocation`. `command`: one of `Stack.test_command_for`, to be run instead.
-    `withheld`: see `Request`.
-    """
-    limit = timeout or project.settings.timeout
-    if stack.test_command_for:
-        from verdigris.execution.tools.call import by_command
-
-        again = partial(
-            call,
-            project,
-            extra=extra,
-            trace=trace,
-            collect_only=collect_only,
-            progress=progress,
-            layer=layer,
-            runs=runs,
-            timeout=timeout,
-            bare=bare,
-            sources=sources,
-            withheld=withheld,
-        )
-        return by_command(project, stack, names, again)
-    if stack.runner not in IN_PYTHON or (command and reports(command)):
-        from verdigris.execution.tools.call import Asked, call_tool
-
-        feedback = project.settings.warm and not (layer or bare or trace) and sources is None
-        asked = Asked(
-            project,
-            stack,
-            tuple(names),
-            limit,
-            layer,
-            collect_only,
-            progress,
-            bare,
-            command,
-            feedback,
-            withheld,
-        )
-        return call_tool(asked)
+def call_interpreter(call: TestCall) -> TestReport:
+    project, stack, request = call.project, call.stack, call.request
     known = project.repo.private / "interpreters.json"
     interpreter = find_interpreter(project.root / stack.root, project.root, stack.python, os.environ, known)
-    python = str(interpreter.path)
-    job = _Job(project, stack, names, extra, trace, collect_only, progress, runs, limit, python, sources)
-    job = replace(job, withheld=withheld)
-    if command:
-        job = replace(job, command=filled(command, job.argv[1:]))
-        return _bare(job) if bare else _in_a_room(job, layer)
-    if bare:
+    runner = PythonRunner(PYTHON_TOOLS[stack.runner], str(interpreter.path))
+    words = (str(BOOTSTRAP), *runner.tool.argv)
+    if request.command:
+        job = _Job(call, runner, filled(request.command, words))
+        return _bare(job) if call.bare else _in_a_room(job)
+    job = _Job(call, runner, (runner.interpreter, *words))
+    if call.bare:
         return _bare(job)
-    if project.settings.warm and interpreter.places and not (layer or runs or trace) and sources is None:
+    if call.feedback and interpreter.places and not request.runs:
         job = replace(job, packages=interpreter.places.packages, feedback=True)
-    return _early(job, layer) or _warm(job) or _in_a_room(job, layer)
+    return _early(job) or _warm(job) or _in_a_room(job)
 
 
-def _early(job: _Job, layer: Layer | None) -> TestReport | None:
+def _early(job: _Job) -> TestReport | None:
     """By the process that had a head start, unless it finds that it began with the wrong modules.
 
     Its room is mounted already, and folders in it were looked at: a layer laid under it now would not show.
     """
-    if layer is not None:
+    if job.call.layer is not None:
         return None
     early = headstart.take(terms_of(job.project), job.argv, job.cwd)
     if early is None:
@@ -206,9 +124,9 @@ def _warm(job: _Job) -> TestReport | None:
     return None if isinstance(report, str) else report
 
 
-def _in_a_room(job: _Job, layer: Layer | None) -> TestReport:
+def _in_a_room(job: _Job) -> TestReport:
     def attempt() -> TestReport | str:
-        with room(job.project, job.argv, layer=layer) as made:
+        with room(job.project, job.argv, layer=job.call.layer) as made:
             return _carried_out(job, made)
 
     return insist(job.project, attempt)
@@ -227,31 +145,45 @@ def _bare(job: _Job) -> TestReport:
 def _carried_out(job: _Job, made: Room, started: Started | None = None) -> TestReport | str:
     """The report; or why nothing of the project was run."""
     call = job.invoked(made.folders, disposable=made.confine is not None)
+    if call.channel is None:
+        raise HarnessError(f"{job.runner.tool.name} was given no channel to report on")
+    nonce = call.channel.nonce
     env = {**made.env, **call.env}
-    command = Command(job.argv, Path(call.cwd), env, call.channel_env, call.hello, made.confine)
+    command = Command(job.argv, Path(call.cwd), env, call.channel.env, call.channel.hello, made.confine)
     lines: list[bytes] = []
-    on_line = _watched(lines, call.nonce, job.progress)
-    finished = run(command, timeout=job.timeout, on_line=on_line, started=started)
+    on_line = _watched(lines, nonce, job.call.progress)
+    finished = run(command, timeout=job.call.timeout, on_line=on_line, started=started)
     why = sandbox.refusal(finished.exit_code, finished.output) if made.confine and not lines else None
     if why is not None:
         return why
     if started is not None and started.lost:
         return "nobody said how it ended"
-    declined = _told(lines, call.nonce, "declined") if started is not None else None
+    declined = _told(lines, nonce, "declined") if started is not None else None
     if job.feedback:
         resident = started is not None and started.resident
-        _learn(job, made, _told(lines, call.nonce, "installed"), declined if resident else None)
+        _learn(job, made, _told(lines, nonce, "installed"), declined if resident else None)
     if declined is not None:
         return "it had begun with modules that the project has itself"
-    if not job.command:
+    if not job.call.request.command:
         headstart.remember(job.project.repo.private, made.terms, call.argv, call.cwd)
     opened = made.opened()
     return replace(
-        _parsed(call, lines, finished),
+        job.runner.report(job.call.request, (_answer(call, finished, lines),)),
         sandbox=made.sandbox,
         wrote=made.wrote(job.project.classify),
         opened=opened,
         notes=(*notes_of(job.project, made.terms), *made.notes()),
+    )
+
+
+def _answer(call: RunnerCall, finished: Finished, lines: Sequence[bytes]) -> RunnerAnswer:
+    return RunnerAnswer(
+        call=call,
+        exit_code=finished.exit_code,
+        timed_out=finished.timed_out,
+        duration_ms=finished.duration_ms,
+        output=finished.output,
+        lines=tuple(lines),
     )
 
 
@@ -262,25 +194,13 @@ def _learn(
 
     learn_from(
         job.project,
-        job.stack,
+        job.call.stack,
         made.terms,
         job.argv,
         job.cwd,
         packages=job.packages,
         installed=installed,
         declined=declined,
-    )
-
-
-def _parsed(call: Invocation, lines: Sequence[bytes], finished: Finished) -> TestReport:
-    return parse(
-        lines,
-        nonce=call.nonce,
-        command=call.command,
-        exit_code=finished.exit_code,
-        timed_out=finished.timed_out,
-        duration_ms=finished.duration_ms,
-        output=finished.output,
     )
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import HarnessError, ToolMissing
 from verdigris.core.report import merged, suite_of
 from verdigris.core.test_ids import MARK, split_id
 from verdigris.core.verdict import Tool
+from verdigris.execution.dispatch import run_request
 from verdigris.execution.process import Command, run
-from verdigris.execution.python_call import call
 from verdigris.execution.room.opening import forget, room
 from verdigris.execution.test_selection import by_stack, stack_of
+from verdigris.runners.protocol import TestRequest
 from verdigris.sandbox import refusal
 from verdigris.storage.project import text_of
 
@@ -28,60 +29,53 @@ if TYPE_CHECKING:
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 
+_WHOLE = TestRequest()
+
 
 def execute(
     project: Project,
-    natives: Sequence[str],
+    request: TestRequest,
     *,
-    progress: Progress | None = None,
     layer: Layer | None = None,
-    timeout: float | None = None,
-    sources: Sequence[str] | None = None,
+    progress: Progress | None = None,
 ) -> TestReport:
-    """These ids and paths; whole stacks where none is named."""
-    chosen = _chosen(project, natives)
+    """The ids and paths that the request names; whole stacks where it names none."""
     reports = (
         _own(
             project,
             stack,
-            call(project, stack, names, progress=progress, layer=layer, timeout=timeout, sources=sources),
+            run_request(project, stack, replace(request, names=names), layer=layer, progress=progress),
         )
-        for stack, names in chosen.items()
+        for stack, names in _chosen(project, request.names).items()
     )
     return _named(project, merged(reports))
 
 
 def execute_suite(
     project: Project,
-    claimed: Sequence[str] = (),
+    request: TestRequest = _WHOLE,
     *,
-    trace: Sequence[str] = (),
-    progress: Progress | None = None,
     layer: Layer | None = None,
-    timeout: float | None = None,
-    sources: Sequence[str] | None = None,
+    progress: Progress | None = None,
 ) -> TestReport:
-    """What the configuration calls the suite, and the claimed tests: one call per stack where that can be."""
-    by = by_stack(project.settings.stacks, claimed)
+    """What the configuration calls the suite, and the tests that are named, the claimed ones: one call per
+    stack where that can be.
+    """
+    by = by_stack(project.settings.stacks, request.names)
+
+    def run_part(stack: Stack, names: tuple[str, ...], marks: tuple[str, ...] = ()) -> TestReport:
+        asked = replace(request, names=names, extra=marks)
+        return _own(project, stack, run_request(project, stack, asked, layer=layer, progress=progress))
+
     reports: list[TestReport] = []
     for stack in project.settings.stacks:
         mine = by.get(stack, ())
         suite = suite_of(stack)
-        asked = partial(
-            call,
-            project,
-            stack,
-            trace=trace,
-            progress=progress,
-            layer=layer,
-            timeout=timeout,
-            sources=sources,
-        )
         if suite.marks and mine:
-            reports.append(_own(project, stack, asked(mine)))
+            reports.append(run_part(stack, mine))
             mine = ()
         names = (*suite.names, *mine) if stack.suite else ()
-        reports.append(_own(project, stack, asked(names, extra=suite.marks)))
+        reports.append(run_part(stack, names, suite.marks))
     return _named(project, merged(reports))
 
 
@@ -95,7 +89,8 @@ def collect(project: Project, *, layer: Layer | None = None) -> frozenset[str]:
     """The ids that exist, without running any."""
     stacks = project.settings.stacks
     reports = (
-        _own(project, stack, call(project, stack, (), collect_only=True, layer=layer)) for stack in stacks
+        _own(project, stack, run_request(project, stack, TestRequest(collect_only=True), layer=layer))
+        for stack in stacks
     )
     return frozenset(merged(reports).collected)
 

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.report import CollectError, Ended, TestReport
 from verdigris.core.value import value
 from verdigris.runners.libtest_output import Binary, Heard, doc_listed, doc_results, hear, is_doc_id
-from verdigris.runners.protocol import Answered, Called, Request, ended_by, is_asked, relative, worst
+from verdigris.runners.protocol import (
+    RunnerAnswer,
+    RunnerCall,
+    TestRequest,
+    ended_by,
+    is_asked,
+    relative,
+    worst,
+)
 from verdigris.runners.reporter.libtest_wrapper import SETTINGS
 
 if TYPE_CHECKING:
@@ -33,7 +41,7 @@ class CargoRunner:
     python: str = "python3"
     """Our own interpreter, for the wrapper around each test binary."""
 
-    def called(self, request: Request) -> tuple[Called, ...]:
+    def commands(self, request: TestRequest) -> tuple[RunnerCall, ...]:
         """Doc tests cannot be run beside others, so they are a call of their own."""
         tests = [name for name in request.names if not is_doc_id(name)]
         docs = [name for name in request.names if is_doc_id(name) or _may_hold_docs(name)]
@@ -44,13 +52,13 @@ class CargoRunner:
             calls.append(self._docs(request, docs))
         return tuple(calls)
 
-    def built(self, request: Request) -> Called:
-        """Compiles what `called` would run as tests, and starts none of it."""
+    def built(self, request: TestRequest) -> RunnerCall:
+        """Compiles what `commands` would run as tests, and starts none of it."""
         options, _ = _split(request.extra)
         argv = (self.cargo, "test", "--tests", "--no-run", *_ALWAYS, *options)
-        return Called(argv=argv, cwd=_cwd(request), command=_typed("--no-run", options, []))
+        return RunnerCall(argv=argv, cwd=request.folder, command=_typed("--no-run", options, []))
 
-    def _tests(self, request: Request, names: list[str]) -> Called:
+    def _tests(self, request: TestRequest, names: list[str]) -> RunnerCall:
         options, own = _split(request.extra)
         wrapped = json.dumps([self.python, "-I", "-S", str(WRAPPER)])
         settings = {
@@ -67,34 +75,32 @@ class CargoRunner:
             *("--", *names),
         )
         plain = [test.partition("::")[2] or test for test in names]
-        return Called(
+        return RunnerCall(
             argv=argv,
-            cwd=_cwd(request),
+            cwd=request.folder,
             command=_typed("--tests", options, [*own, *(["--exact", *plain] if plain else [])]),
             env={SETTINGS: json.dumps(settings)},
         )
 
-    def _docs(self, request: Request, names: list[str]) -> Called:
+    def _docs(self, request: TestRequest, names: list[str]) -> RunnerCall:
         """Rustdoc splits arguments at blanks: tests are chosen by file here, and by id in the report."""
         options, own = _split(request.extra)
         files = dict.fromkeys(_within(name.partition("::")[0], request.stack_root) for name in names)
         filters = [] if any(" " in file or file == "." for file in files) else [*files]
         after = [*own, *(["--list"] if request.collect_only else []), *filters]
-        return Called(
+        return RunnerCall(
             argv=(self.cargo, "test", "--doc", *_ALWAYS, *options, "--", *after),
-            cwd=_cwd(request),
+            cwd=request.folder,
             command=_typed("--doc", options, after),
             env={"RUST_BACKTRACE": "0"},
         )
 
-    def parsed(self, request: Request, answers: tuple[Answered, ...]) -> TestReport:
-        parts = [
-            _doc_part(request, a) if "--doc" in a.called.argv else _test_part(request, a) for a in answers
-        ]
+    def report(self, request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport:
+        parts = [_doc_part(request, a) if "--doc" in a.call.argv else _test_part(request, a) for a in answers]
         ended = next((e for e in _WORST_FIRST if any(part.ended is e for part in parts)), Ended.FINISHED)
         codes = [answer.exit_code for answer in answers]
         return TestReport(
-            command=" && ".join(answer.called.command for answer in answers),
+            command=" && ".join(answer.call.command for answer in answers),
             ended=ended,
             exit_code=None if None in codes else max((c for c in codes if c is not None), default=None),
             duration_ms=sum(answer.duration_ms for answer in answers),
@@ -116,7 +122,7 @@ def _merged(results: list[TestResult]) -> tuple[TestResult, ...]:
     return tuple(worst(same) for _, same in groupby(ordered, key=lambda result: result.id))
 
 
-def _test_part(request: Request, answer: Answered) -> TestReport:
+def _test_part(request: TestRequest, answer: RunnerAnswer) -> TestReport:
     build = read_build(answer.output, request.worktree, request.stack_root)
     binaries = list(_binaries(answer.reports))
     ended = ended_by(answer, started=bool(binaries or build.errors))
@@ -133,7 +139,7 @@ def _test_part(request: Request, answer: Answered) -> TestReport:
 
 
 def _part(
-    answer: Answered,
+    answer: RunnerAnswer,
     ended: Ended,
     heard: list[Heard],
     binaries: list[Binary],
@@ -141,7 +147,7 @@ def _part(
     text: str,
 ) -> TestReport:
     return TestReport(
-        command=answer.called.command,
+        command=answer.call.command,
         ended=ended,
         exit_code=answer.exit_code,
         duration_ms=answer.duration_ms,
@@ -154,7 +160,7 @@ def _part(
     )
 
 
-def _doc_part(request: Request, answer: Answered) -> TestReport:
+def _doc_part(request: TestRequest, answer: RunnerAnswer) -> TestReport:
     text = answer.output.decode("utf-8", "replace")
     build = read_build(answer.output, request.worktree, request.stack_root)
     ended = ended_by(answer, started=bool(build.errors) or "Doc-tests" in text or _NO_LIBRARY in text)
@@ -164,7 +170,7 @@ def _doc_part(request: Request, answer: Answered) -> TestReport:
     asked = [i for i in listed if is_asked(i, i.partition("::")[0], names)]
     results, others, whole = doc_results(text, names, ended=ended, **where)
     return TestReport(
-        command=answer.called.command,
+        command=answer.call.command,
         ended=ended if whole or ended is not Ended.FINISHED else Ended.EARLY_EXIT,
         exit_code=answer.exit_code,
         duration_ms=answer.duration_ms,
@@ -210,10 +216,6 @@ def _split(extra: tuple[str, ...]) -> tuple[list[str], list[str]]:
 
 def _within(path: str, stack_root: str) -> str:
     return posixpath.relpath(f"/{path}", posixpath.join("/", stack_root))
-
-
-def _cwd(request: Request) -> str:
-    return posixpath.normpath(posixpath.join(request.worktree, request.stack_root))
 
 
 def _typed(kind: str, options: list[str], after: list[str]) -> str:

@@ -6,7 +6,6 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from verdigris.core.languages import JUNIT, PYTHON, runners_of
 from verdigris.core.paths import compile_glob
 from verdigris.core.test_ids import split_id
 
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
 
     from verdigris.core.settings import Stack
 
-IN_PYTHON = frozenset(runners_of(PYTHON)) - {JUNIT}
-"""Runners that the user's interpreter runs, with our reporter in it."""
 ARGS = "{args}"
 Words = tuple[str, ...]
 

@@ -16,9 +16,9 @@ from verdigris.runners.protocol import (
     CONTRADICTION,
     OUTPUT,
     TWICE,
-    Answered,
-    Called,
-    Request,
+    RunnerAnswer,
+    RunnerCall,
+    TestRequest,
     ended_by,
     is_asked,
     tail,
@@ -40,7 +40,7 @@ class GoRunner:
     python: str = "python3"
     """Our own interpreter, for the wrapper around each package's binary."""
 
-    def called(self, request: Request) -> tuple[Called, ...]:
+    def commands(self, request: TestRequest) -> tuple[RunnerCall, ...]:
         """One call for all packages: the wrapper selects in each, since `-run` is the same for all."""
         settings = {
             "folder": request.report_folder,
@@ -61,21 +61,21 @@ class GoRunner:
         tests = dict.fromkeys(name.partition(".go::")[2] for name in request.names)
         run = [] if "" in tests or not tests else ["-run", pattern([*tests])]
         command = shlex.join(["go", "test", *options, *run, *packages, *(["-args", *own] if own else [])])
-        cwd = posixpath.normpath(posixpath.join(request.worktree, request.stack_root))
+        cwd = request.folder
         env = {SETTINGS: json.dumps(settings), "GOPROXY": "off"}
-        return (Called(argv=argv, cwd=cwd, command=command, env=env),)
+        return (RunnerCall(argv=argv, cwd=cwd, command=command, env=env),)
 
-    def built(self, request: Request) -> Called:
+    def built(self, request: TestRequest) -> RunnerCall:
         """Compiles and vets what a call for all would run, and starts `true` instead of it."""
         options, _ = _split(request.extra)
-        return Called(
+        return RunnerCall(
             argv=(self.go, "test", "-exec", "true", *options, "-count=1", "./..."),
-            cwd=posixpath.normpath(posixpath.join(request.worktree, request.stack_root)),
+            cwd=request.folder,
             command=shlex.join(["go", "test", "-exec", "true", *options, "./..."]),
             env={"GOPROXY": "off"},
         )
 
-    def parsed(self, request: Request, answers: tuple[Answered, ...]) -> TestReport:
+    def report(self, request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport:
         [answer] = answers
         events = read_events(answer.output)
         errors = build_errors(events, request.worktree, request.stack_root)
@@ -93,7 +93,7 @@ class GoRunner:
         asked = [i for i in listed if _asked(i, request.names)]
         run = [result.id for result in results]
         return TestReport(
-            command=answer.called.command,
+            command=answer.call.command,
             ended=ended,
             exit_code=answer.exit_code,
             duration_ms=answer.duration_ms,
@@ -109,7 +109,7 @@ class _Part:
     """One package."""
 
     def __init__(
-        self, name: str, package: Package, record: Mapping[str, Any] | None, request: Request
+        self, name: str, package: Package, record: Mapping[str, Any] | None, request: TestRequest
     ) -> None:
         self.package = package
         self.record = record or {"folder": name, "tests": {}, "chosen": None}

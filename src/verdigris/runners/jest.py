@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.runners import node_report
-from verdigris.runners.node_selection import batches, escaped, full_path, stack_folder
-from verdigris.runners.protocol import Called
+from verdigris.runners.node_selection import batches, escaped, full_path
+from verdigris.runners.protocol import RunnerCall
 
 if TYPE_CHECKING:
     from verdigris.core.report import TestReport
     from verdigris.runners.node_selection import Batch
-    from verdigris.runners.protocol import Answered, Request
+    from verdigris.runners.protocol import RunnerAnswer, TestRequest
 
 BIN = "node_modules/jest/bin/jest.js"
 _REPORTER = Path(__file__).parent / "reporter" / "node" / "jest_reporter.cjs"
@@ -39,19 +39,19 @@ class Jest:
     script: str = BIN
     """What node runs, from the stack's folder."""
 
-    def called(self, request: Request) -> tuple[Called, ...]:
-        return tuple(self._called(request, batch) for batch in batches(request))
+    def commands(self, request: TestRequest) -> tuple[RunnerCall, ...]:
+        return tuple(self._call(request, batch) for batch in batches(request))
 
-    def _called(self, request: Request, batch: Batch) -> Called:
+    def _call(self, request: TestRequest, batch: Batch) -> RunnerCall:
         named = () if batch.pattern is None else (f"--testNamePattern={batch.pattern}",)
         paths = tuple(f"^{escaped(full_path(request, path))}(?:/|$)" for path in batch.paths)
         cache = f"--cacheDirectory={request.report_folder}/.cache"
-        return Called(
+        return RunnerCall(
             argv=(self.node, self.script, *request.extra, *_OPTIONS, cache, *named, "--", *paths),
-            cwd=stack_folder(request),
+            cwd=request.folder,
             command=shlex.join(["jest", *request.extra, *named, *batch.paths]),
             env={node_report.REPORT: f"{request.report_folder}/{secrets.token_hex(16)}.jsonl"},
         )
 
-    def parsed(self, request: Request, answers: tuple[Answered, ...]) -> TestReport:
+    def report(self, request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport:
         return node_report.parse(request, answers)

@@ -15,9 +15,9 @@ from verdigris.runners.protocol import (
     CONTRADICTION,
     OUTPUT,
     TWICE,
-    Answered,
-    Called,
-    Request,
+    RunnerAnswer,
+    RunnerCall,
+    TestRequest,
     is_asked,
     relative,
     tail,
@@ -80,7 +80,7 @@ class JUnitTool:
 class JUnitRunner:
     tool: JUnitTool
 
-    def called(self, request: Request) -> tuple[Called, ...]:
+    def commands(self, request: TestRequest) -> tuple[RunnerCall, ...]:
         argv = (*self._filled(request), *request.extra)
         executed = argv
         if self.tool.reports:
@@ -95,10 +95,9 @@ class JUnitRunner:
                 *self.tool.reports,
                 *argv,
             )
-        cwd = posixpath.normpath(posixpath.join(request.worktree, request.stack_root))
-        return (Called(argv=executed, cwd=cwd, command=shlex.join(argv)),)
+        return (RunnerCall(argv=executed, cwd=request.folder, command=shlex.join(argv)),)
 
-    def _filled(self, request: Request) -> Iterator[str]:
+    def _filled(self, request: TestRequest) -> Iterator[str]:
         tool = self.tool
         template = tool.command if request.names else tool.everything or _unnamed(tool.command)
         parts = [_parts(name) for name in request.names]
@@ -116,7 +115,7 @@ class JUnitRunner:
                     argument = argument.replace(f"{{{key}}}", tool.join.join(told))  # noqa: PLW2901 - filled in
                 yield argument.replace("{report}", request.report_folder)
 
-    def parsed(self, request: Request, answers: tuple[Answered, ...]) -> TestReport:
+    def report(self, request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport:
         [answer] = answers
         documents, unreadable = _documents(answer)
         cases = [case for document in documents for case in document.cases]
@@ -144,7 +143,7 @@ class JUnitRunner:
             results = [untrusted(r.id, CONTRADICTION) if r.status is Status.PASS else r for r in results]
         results = list({result.id: result for result in results}.values())
         return TestReport(
-            command=answer.called.command,
+            command=answer.call.command,
             ended=_ended(answer, started=bool(documents or errors), unreadable=bool(unreadable)),
             exit_code=answer.exit_code,
             duration_ms=answer.duration_ms,
@@ -155,7 +154,7 @@ class JUnitRunner:
             tail=tail(answers),
         )
 
-    def _unbuilt(self, answer: Answered, request: Request) -> Iterator[CollectError]:
+    def _unbuilt(self, answer: RunnerAnswer, request: TestRequest) -> Iterator[CollectError]:
         if answer.reports or not self.tool.build_error:
             return
         text = answer.output.decode("utf-8", "replace")
@@ -163,7 +162,7 @@ class JUnitRunner:
             path = relative(found["path"], request.worktree, request.stack_root)
             yield CollectError(path, "build", f"{path}:{found['line']}: {found['message']}")
 
-    def _id(self, case: Case, request: Request) -> str | None:
+    def _id(self, case: Case, request: TestRequest) -> str | None:
         classname, name = case.attributes.get("classname", ""), case.attributes.get("name", "")
         file = case.attributes.get("file", "")
         if not file:
@@ -197,7 +196,7 @@ class JUnitRunner:
         )
 
 
-def _documents(answer: Answered) -> tuple[list[Document], list[CollectError]]:
+def _documents(answer: RunnerAnswer) -> tuple[list[Document], list[CollectError]]:
     documents, unreadable = [], []
     for name in sorted(answer.reports):
         try:
@@ -216,7 +215,7 @@ def _miscounted(documents: Sequence[Document]) -> Iterator[CollectError]:
             yield CollectError("", "Miscounted", message)
 
 
-def _ended(answer: Answered, *, started: bool, unreadable: bool) -> Ended:
+def _ended(answer: RunnerAnswer, *, started: bool, unreadable: bool) -> Ended:
     if answer.timed_out:
         return Ended.TIMEOUT
     if answer.exit_code is None or unreadable:

@@ -17,7 +17,7 @@ from verdigris.runners.protocol import OUTPUT, TWICE, relative, tail, unfinished
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.runners.protocol import Answered, Request
+    from verdigris.runners.protocol import RunnerAnswer, TestRequest
 
 REPORT = "VERDIGRIS_REPORT"
 """The variable in which a reporter finds the path of its file."""
@@ -32,7 +32,7 @@ _Test = tuple[str, tuple[str, ...]]
 class _Run:
     """What the report of one call says."""
 
-    request: Request
+    request: TestRequest
     roots: tuple[str, ...]
     """The worktree, as it is called and as the tool sees it through links."""
     started: bool = False
@@ -55,7 +55,7 @@ class _Run:
         return posixpath.normpath(path)
 
 
-def parse(request: Request, answers: tuple[Answered, ...]) -> TestReport:
+def parse(request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport:
     """Of all calls of one request. What ran without being asked for counts among the others."""
     runs = [_read(request, answer) for answer in answers]
     ends = [_ended(run, answer) for run, answer in zip(runs, answers, strict=True)]
@@ -72,7 +72,7 @@ def parse(request: Request, answers: tuple[Answered, ...]) -> TestReport:
                 results[test_id] = worst([result, results[test_id]]) if test_id in results else result
     codes = [answer.exit_code for answer in answers]
     return TestReport(
-        command=" && ".join(answer.called.command for answer in answers),
+        command=" && ".join(answer.call.command for answer in answers),
         ended=max(ends, key=_WORSE.index),
         exit_code=None if None in codes else next((code for code in codes if code), 0),
         duration_ms=sum(answer.duration_ms for answer in answers),
@@ -88,9 +88,9 @@ def parse(request: Request, answers: tuple[Answered, ...]) -> TestReport:
 _WORSE = (Ended.FINISHED, Ended.EARLY_EXIT, Ended.NO_START, Ended.DIED, Ended.TIMEOUT)
 
 
-def _read(request: Request, answer: Answered) -> _Run:
+def _read(request: TestRequest, answer: RunnerAnswer) -> _Run:
     run = _Run(request, (posixpath.normpath(request.worktree),))
-    name = posixpath.relpath(answer.called.env[REPORT], request.report_folder)
+    name = posixpath.relpath(answer.call.env[REPORT], request.report_folder)
     lines = answer.reports.get(name, b"").split(b"\n")
     for number, line in enumerate(lines):
         try:
@@ -150,7 +150,7 @@ def _take_file(run: _Run, kind: str, path: str, message: Mapping[str, Any]) -> N
             raise ValueError(kind)
 
 
-def _seen_root(request: Request, cwd: str) -> tuple[str, ...]:
+def _seen_root(request: TestRequest, cwd: str) -> tuple[str, ...]:
     """The worktree's root as the tool calls it, where that differs."""
     below = posixpath.normpath(request.stack_root)
     if below == ".":
@@ -225,7 +225,7 @@ def _cut_off(run: _Run, ended: Ended) -> Iterable[_Test]:
     return () if ended is Ended.FINISHED else [test for test in run.due if test not in run.told]
 
 
-def _ended(run: _Run, answer: Answered) -> Ended:
+def _ended(run: _Run, answer: RunnerAnswer) -> Ended:
     if answer.timed_out:
         return Ended.TIMEOUT
     if answer.exit_code is None:
@@ -240,7 +240,7 @@ def _ended(run: _Run, answer: Answered) -> Ended:
     return Ended.EARLY_EXIT if answer.exit_code == 0 or lost or _open(run) else Ended.DIED
 
 
-def _errors(run: _Run, answer: Answered) -> Iterable[CollectError]:
+def _errors(run: _Run, answer: RunnerAnswer) -> Iterable[CollectError]:
     yield from run.errors
     results = [result for told in run.told.values() for result in told]
     clean = run.ended and results and not run.errors and not run.early

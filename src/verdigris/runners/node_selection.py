@@ -14,7 +14,7 @@ from verdigris.languages.node.test_ids import split_node_id
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from verdigris.runners.protocol import Request
+    from verdigris.runners.protocol import TestRequest
 
 
 NOTHING = "(?!)"
@@ -60,7 +60,7 @@ def is_chosen(asked: Mapping[str, tuple[tuple[str, ...], ...]], path: str, names
     return path in asked and (not asked[path] or names in asked[path])
 
 
-def batches(request: Request) -> tuple[Batch, ...]:
+def batches(request: TestRequest) -> tuple[Batch, ...]:
     """One where that can be: names of tests would hide the rest of the files that are asked whole."""
     asked = by_path(request.names)
     if request.collect_only:
@@ -106,11 +106,7 @@ def _units(char: str) -> str:
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
-def stack_folder(request: Request) -> str:
-    return posixpath.normpath(posixpath.join(request.worktree, request.stack_root))
-
-
-def full_path(request: Request, path: str) -> str:
+def full_path(request: TestRequest, path: str) -> str:
     return posixpath.normpath(posixpath.join(request.worktree, path))
 
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.runners import node_report
-from verdigris.runners.node_selection import by_path, full_path, stack_folder
-from verdigris.runners.protocol import Called
+from verdigris.runners.node_selection import by_path, full_path
+from verdigris.runners.protocol import RunnerCall
 
 if TYPE_CHECKING:
     from verdigris.core.report import TestReport
-    from verdigris.runners.protocol import Answered, Request
+    from verdigris.runners.protocol import RunnerAnswer, TestRequest
 
 _DRIVER = Path(__file__).parent / "reporter" / "node" / "node_driver.mjs"
 
@@ -30,20 +30,20 @@ class NodeTest:
 
     node: str = "node"
 
-    def called(self, request: Request) -> tuple[Called, ...]:
+    def commands(self, request: TestRequest) -> tuple[RunnerCall, ...]:
         asked = by_path(request.names) or {request.stack_root or ".": ()}
         files = (_file(full_path(request, path), names) for path, names in asked.items())
         mode = "collect" if request.collect_only else "run"
         return (
-            Called(
+            RunnerCall(
                 argv=(self.node, str(_DRIVER), mode, json.dumps(request.extra), *files),
-                cwd=stack_folder(request),
+                cwd=request.folder,
                 command=shlex.join(["node", "--test", *request.extra, *request.names]),
                 env={node_report.REPORT: f"{request.report_folder}/{secrets.token_hex(16)}.jsonl"},
             ),
         )
 
-    def parsed(self, request: Request, answers: tuple[Answered, ...]) -> TestReport:
+    def report(self, request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport:
         return node_report.parse(request, answers)
 
 

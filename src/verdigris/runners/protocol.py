@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from verdigris.core.report import TestReport
+    from verdigris.languages.python.probes import Runs
 
 
 class Progress(Protocol):
@@ -24,70 +25,121 @@ class Progress(Protocol):
 
 
 @value
-class Request:
-    """Which tests, where. Ids and paths are relative to the worktree; no name means all of the stack."""
+class TestRequest:
+    """Which tests of a stack are to run, and how. Who asks says what he wants; the kernel adds the place.
 
-    names: tuple[str, ...]
-    worktree: str
-    stack_root: str
-    report_folder: str
+    Ids and paths are relative to the worktree. A runner that cannot trace, or cannot try variants, leaves
+    these fields alone: its report then has no lines and no outcomes.
+    """
+
+    __test__ = False
+
+    names: tuple[str, ...] = ()
+    """Ids, files and folders; no name means all of the stack."""
+    worktree: str = ""
+    stack_root: str = ""
+    report_folder: str = ""
     """Empty, outside the tree, writable for the run alone."""
     extra: tuple[str, ...] = ()
-    """Arguments that the configuration adds to every run."""
+    """Arguments for the tool: the configuration's, and those of this run."""
     collect_only: bool = False
     withheld: tuple[str, ...] = ()
     """Test files that code of the project is not to read: emptied as soon as they are compiled."""
+    trace: tuple[str, ...] = ()
+    """Files whose executed lines are to be told."""
+    runs: Runs | None = None
+    """Instead of one run a set of them, each in a process that has loaded nothing of the project; their texts
+    are written into the tree. What is traced is traced in one more run."""
+    sources: tuple[str, ...] | None = None
+    """Not None: the run is for a verdict. The folders from which the project's modules are imported: no
+    cached bytecode of the project is used, and the report tells where modules were loaded from."""
+    command: tuple[str, ...] = ()
+    """What runs instead of the tool; see `Stack.test_command_for`."""
+    timeout: float | None = None
+    """Seconds for the whole run; None: as configured."""
+    limit: float | None = None
+    """Seconds after which a test that has not ended is stopped, and fails where it is."""
+    learn: bool = False
+    """Tell what was loaded of the environment, for a process that loads it beforehand."""
+    private: tuple[str, ...] | None = None
+    """Not None: the tree is thrown away after the run, and so is what these folders hold."""
+    nonce: str = ""
+    """Opens every line that a reporter writes on its channel."""
+
+    @property
+    def folder(self) -> str:
+        """The stack's, absolute."""
+        return posixpath.normpath(posixpath.join(self.worktree, self.stack_root))
 
 
 @value
-class Called:
+class Channel:
+    """A descriptor that the tool is given to report on, apart from what it prints."""
+
+    env: str
+    """The variable in which the process finds the descriptor."""
+    hello: bytes
+    """What the process reads from it first."""
+    nonce: str
+    arguments: tuple[str, ...] = ()
+    """The tool's own, given over the channel."""
+
+
+@value
+class RunnerCall:
     """A command for the kernel to execute; nothing of it is looked up here."""
 
     argv: tuple[str, ...]
+    """With a channel the same for every run of a stack: the process may start before the rest is known."""
     cwd: str
     command: str
     """As a person would type it."""
     env: Mapping[str, str] = field(default_factory=dict)
+    """Added to the environment of the run."""
+    channel: Channel | None = None
 
 
 @value
-class Answered:
+class RunnerAnswer:
     """What came of a command."""
 
-    called: Called
+    call: RunnerCall
     exit_code: int | None
+    """None after a signal."""
     timed_out: bool
     duration_ms: int
     output: bytes
     """Standard output and standard error, as they came."""
     reports: Mapping[str, bytes] = field(default_factory=dict)
     """What lay in the report folder afterwards, by relative name."""
+    lines: tuple[bytes, ...] = ()
+    """What came over the channel."""
 
 
 class Runner(Protocol):
-    def called(self, request: Request) -> tuple[Called, ...]:
+    """One test tool: a request becomes commands, and what came of them a report. Nothing executes here."""
+
+    def commands(self, request: TestRequest) -> tuple[RunnerCall, ...]:
         """One command where that can be; a tool with several kinds of tests may need more."""
 
-    def parsed(self, request: Request, answers: tuple[Answered, ...]) -> TestReport: ...
+    def report(self, request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport:
+        """One answer for each command, or for the first alone where a build failed before it."""
 
 
 @value
-class Invocation:
-    argv: tuple[str, ...]
-    """The same for every run of a stack, so that the process may be started before the rest is known."""
-    arguments: tuple[str, ...]
-    """The tool's own, given over the channel."""
-    cwd: str
-    channel_env: str
-    """The variable in which the process finds the descriptor of its channel."""
-    hello: bytes
-    """What the process reads from the channel first."""
-    nonce: str
-    """Opens every line that the reporter writes."""
-    command: str
-    """As a person would type it."""
+class Toolset:
+    """A runner with the tool that was found for it on this machine."""
+
+    runner: Runner
+    programs: tuple[str, ...]
+    """Absolute paths: what is started, and what is read beside it."""
+    lead: int = 1
+    """How many words of a call name the program; the others are its arguments."""
     env: Mapping[str, str] = field(default_factory=dict)
-    """Added to the environment of the run."""
+    reads: tuple[str, ...] = ()
+    """Folders of the user's that are there: nothing that a run writes into them stays."""
+    package: str = ""
+    """The script of an installed package that the program runs, absolute."""
 
 
 _TAIL = 4_000
@@ -115,7 +167,7 @@ def is_asked(test_id: str, path: str, names: Sequence[str]) -> bool:
     )
 
 
-def ended_by(answer: Answered, *, started: bool) -> Ended:
+def ended_by(answer: RunnerAnswer, *, started: bool) -> Ended:
     """Of a tool that builds first: `started` when a test binary was."""
     if answer.timed_out:
         return Ended.TIMEOUT
@@ -138,5 +190,5 @@ def worst(results: Iterable[TestResult]) -> TestResult:
     return max(results, key=lambda result: _RANK[result.status])
 
 
-def tail(answers: Iterable[Answered]) -> str:
+def tail(answers: Iterable[RunnerAnswer]) -> str:
     return b"".join(answer.output for answer in answers)[-_TAIL:].decode("utf-8", "replace")

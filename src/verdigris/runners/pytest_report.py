@@ -22,7 +22,9 @@ from verdigris.core.report import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
+
+    from verdigris.runners.protocol import RunnerAnswer
 
 _TAIL = 4_000
 _INTERRUPTED = 2
@@ -86,35 +88,27 @@ def read_line(line: bytes, nonce: str) -> Mapping[str, Any] | None:
     return message if isinstance(message, dict) else None
 
 
-def parse(
-    lines: Iterable[bytes],
-    *,
-    nonce: str,
-    command: str,
-    exit_code: int | None,
-    timed_out: bool,
-    duration_ms: int,
-    output: bytes = b"",
-) -> TestReport:
-    """`exit_code` is None after a signal."""
+def parse(answer: RunnerAnswer) -> TestReport:
+    nonce = "" if answer.call.channel is None else answer.call.channel.nonce
+    exit_code = answer.exit_code
     run = _Run()
-    for line in filter(None, lines):
+    for line in filter(None, answer.lines):
         try:
             _take(run, read_line(line, nonce) or {})
         except (AttributeError, KeyError, TypeError, ValueError):
             run.strays += 1
-    ended = _ended(run, exit_code, timed_out=timed_out)
+    ended = _ended(run, exit_code, timed_out=answer.timed_out)
     twice = run.twice()
     return TestReport(
-        command=command,
+        command=answer.call.command,
         ended=ended,
         exit_code=exit_code,
-        duration_ms=duration_ms,
+        duration_ms=answer.duration_ms,
         results=tuple(_result(i, test, ended, twice=i in twice) for i, test in run.tests.items()),
         collected=tuple(run.collected or ()),
         others=tuple(run.others),
         errors=tuple(run.errors.values()),
-        tail=output[-_TAIL:].decode("utf-8", "replace"),
+        tail=answer.output[-_TAIL:].decode("utf-8", "replace"),
         lines={path: frozenset(seen) for path, seen in run.lines.items()},
         strays=run.strays,
         variants=tuple(run.variants.values()),

@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import posixpath
 import shlex
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.runners.protocol import Invocation
+from verdigris.runners.protocol import Channel, RunnerCall
+from verdigris.runners.pytest_report import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from verdigris.languages.python.probes import Runs
+    from verdigris.core.report import TestReport
+    from verdigris.runners.protocol import RunnerAnswer, TestRequest
 
 
 BOOTSTRAP = Path(__file__).parent / "reporter" / "verdigris_bootstrap.py"
@@ -29,94 +30,68 @@ class PythonTool:
     """As `python -m` takes it."""
     argv: tuple[str, ...]
     """What tells the bootstrap to start it."""
-    arguments: Callable[[Asked], tuple[str, ...]]
+    arguments: Callable[[TestRequest], tuple[str, ...]]
 
 
 @value
-class Asked:
-    """What the arguments of one run depend on."""
+class PythonRunner:
+    """A tool in the user's interpreter: our reporter, which is loaded beside it, writes on the channel.
 
-    paths: tuple[str, ...]
-    """The files and folders of the selection, from the stack's root; the reporter picks the tests in them,
-    whatever their names hold."""
-    extra: tuple[str, ...]
-    collect_only: bool
-    cache_dir: str | None
-
-
-def invocation(
-    tool: PythonTool,
-    interpreter: str,
-    selection: Sequence[str],
-    *,
-    worktree: str,
-    stack_root: str,
-    nonce: str,
-    extra: Sequence[str] = (),
-    trace: Sequence[str] = (),
-    collect_only: bool = False,
-    cache_dir: str | None = None,
-    runs: Runs | None = None,
-    disposable: bool = False,
-    private: Sequence[str] = (),
-    sources: Sequence[str] | None = None,
-    learn: bool = False,
-    withheld: Sequence[str] = (),
-    limit: float | None = None,
-) -> Invocation:
-    """Ids and paths are relative to the worktree, `stack_root` too; no selection means all.
-
-    `cache_dir` is an empty folder for one run: pytest's own cache would let `--lf` in a
-    configuration choose what runs, and would be left in the user's tree.
-    `runs`: instead of one run a set of them, each in a process that has loaded nothing of the project; their
-    texts are written into the tree, which must be `disposable`. What is traced is traced in one more run.
-    What a run leaves behind is taken away, also in folders that are `private` to these runs.
-    `sources`, for a verdict: the folders from which the project's modules are imported. No cached bytecode of
-    the project is used then, and the report tells where modules were loaded from.
-    `learn`: the report tells what was loaded of the environment, for a process that loads it beforehand.
-    `withheld`: files of a `disposable` tree that code of the project is not to read: emptied before any of it
-    is loaded.
-    `limit`: seconds after which a test that has not ended is stopped, and fails where it is.
+    The report folder is its cache: pytest's own would let `--lf` in a configuration choose what runs, and
+    would be left in the user's tree. What a run leaves behind is taken away, also in the private folders.
     """
-    paths = _paths(selection, stack_root)
-    arguments = tool.arguments(Asked(paths, tuple(extra), collect_only, cache_dir))
+
+    tool: PythonTool
+    interpreter: str
+
+    def commands(self, request: TestRequest) -> tuple[RunnerCall, ...]:
+        selection = (_within(name, request.stack_root) for name in request.names)
+        arguments = self.tool.arguments(request)
+        channel = Channel(CHANNEL, _hello(request, arguments), request.nonce, arguments)
+        return (
+            RunnerCall(
+                argv=(self.interpreter, str(BOOTSTRAP), *self.tool.argv),
+                cwd=request.folder,
+                command=shlex.join(["python", "-m", self.tool.name, *request.extra, *selection]),
+                channel=channel,
+            ),
+        )
+
+    def report(self, request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport:  # noqa: ARG002 - the reporter picks the tests
+        [answer] = answers
+        return parse(answer)
+
+
+def _hello(request: TestRequest, arguments: tuple[str, ...]) -> bytes:
+    """What the reporter is to do; behind it the texts of the runs, which only their parent reads."""
     settings: dict[str, object] = {
-        "nonce": nonce,
+        "nonce": request.nonce,
         "argv": arguments,
-        "worktree": worktree,
-        "select": list(selection),
-        "trace": list(trace),
+        "worktree": request.worktree,
+        "select": list(request.names),
+        "trace": list(request.trace),
     }
-    if sources is not None:
-        settings |= {"fresh": True, "sources": list(sources)}
-    if limit is not None:
-        settings["limit"] = limit
-    if learn:
+    if request.sources is not None:
+        settings |= {"fresh": True, "sources": list(request.sources)}
+    if request.limit is not None:
+        settings["limit"] = request.limit
+    if request.learn:
         settings["learn"] = True
-    if withheld and disposable:
-        settings["withheld"] = list(withheld)
-    if runs is not None:
-        settings["runs"] = {
-            "seconds": runs.seconds,
-            "each": runs.each,
-            "bare": runs.bare,
-            "preload": list(runs.preload),
-            "watched": list(runs.watched or selection),
-            "disposable": disposable,
-            "private": list(private),
-        }
-    texts = b"" if runs is None else json.dumps([dict(files) for files in runs.texts]).encode("ascii")
-    return Invocation(
-        argv=(interpreter, str(BOOTSTRAP), *tool.argv),
-        arguments=arguments,
-        cwd=posixpath.normpath(posixpath.join(worktree, stack_root)),
-        channel_env=CHANNEL,
-        hello=greeting(settings) + texts,
-        nonce=nonce,
-        command=shlex.join(
-            ["python", "-m", tool.name, *extra, *(_within(entry, stack_root) for entry in selection)]
-        ),
-    )
+    if request.withheld and request.private is not None:
+        settings["withheld"] = list(request.withheld)
+    runs = request.runs
+    if runs is None:
+        return greeting(settings)
+    settings["runs"] = {
+        "seconds": runs.seconds,
+        "each": runs.each,
+        "bare": runs.bare,
+        "preload": list(runs.preload),
+        "watched": list(runs.watched or request.names),
+        "disposable": request.private is not None,
+        "private": list(request.private or ()),
+    }
+    return greeting(settings) + json.dumps([dict(files) for files in runs.texts]).encode("ascii")
 
 
 def greeting(settings: dict[str, object]) -> bytes:
@@ -125,8 +100,12 @@ def greeting(settings: dict[str, object]) -> bytes:
     return b"%08x" % len(told) + told
 
 
-def _paths(selection: Sequence[str], stack_root: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_within(split_id(entry).path, stack_root) for entry in selection))
+def _paths(request: TestRequest) -> tuple[str, ...]:
+    """The files and folders that are named, from the stack's root; the reporter picks the tests in them,
+    whatever their names hold.
+    """
+    paths = (_within(split_id(name).path, request.stack_root) for name in request.names)
+    return tuple(dict.fromkeys(paths))
 
 
 def _within(entry: str, stack_root: str) -> str:
@@ -141,11 +120,11 @@ _EVERY_RESULT = ("--maxfail=0", "--continue-on-collection-errors")
 """A verdict needs every result, whatever `-x` in the project's configuration says."""
 
 
-def _pytest_arguments(asked: Asked) -> tuple[str, ...]:
-    listed = ("--collect-only", "-q") if asked.collect_only else ()
-    cache = () if asked.cache_dir is None else ("-o", f"cache_dir={asked.cache_dir}")
-    paths = map(_findable, asked.paths)
-    return ("-p", _PLUGIN, *asked.extra, *_EVERY_RESULT, *listed, *cache, *paths)
+def _pytest_arguments(request: TestRequest) -> tuple[str, ...]:
+    listed = ("--collect-only", "-q") if request.collect_only else ()
+    cache = ("-o", f"cache_dir={request.report_folder}") if request.report_folder else ()
+    paths = map(_findable, _paths(request))
+    return ("-p", _PLUGIN, *request.extra, *_EVERY_RESULT, *listed, *cache, *paths)
 
 
 def _findable(path: str) -> str:
@@ -156,14 +135,13 @@ def _findable(path: str) -> str:
 
 
 PYTEST = PythonTool("pytest", (), _pytest_arguments)
-pytest_invocation = partial(invocation, PYTEST)
 
 
-def _unittest_arguments(asked: Asked) -> tuple[str, ...]:
+def _unittest_arguments(request: TestRequest) -> tuple[str, ...]:
     """The user's options for `python -m unittest [discover]`, and behind `--` what is ours."""
-    listed = ("--collect-only",) if asked.collect_only else ()
-    return (*asked.extra, *listed, "--", *asked.paths)
+    listed = ("--collect-only",) if request.collect_only else ()
+    return (*request.extra, *listed, "--", *_paths(request))
 
 
 UNITTEST = PythonTool("unittest", ("unittest",), _unittest_arguments)
-unittest_invocation = partial(invocation, UNITTEST)
+PYTHON_TOOLS = {tool.name: tool for tool in (PYTEST, UNITTEST)}

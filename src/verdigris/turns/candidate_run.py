@@ -17,6 +17,7 @@ from verdigris.execution.test_run import collect, execute, execute_suite, run_to
 from verdigris.execution.test_selection import baseline_ids
 from verdigris.execution.tree_stability import on_start_tree, standing, stirred
 from verdigris.languages.tests import given_up, still_written
+from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import CONFIG, texts_at
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ def _tried(
     limit = time_limit(project, state)
     sources = source_roots(project, tree)
     room = held(project, tree, {split_id(native).path for native in claimed})
-    report = execute_suite(project, claimed, progress=progress, layer=room, timeout=limit, sources=sources)
+    report = execute_suite(
+        project, TestRequest(claimed, timeout=limit, sources=sources), progress=progress, layer=room
+    )
     during = difference(project, tree, project.workspace.snapshot())
     runs = test_events(project, report, tree)
     asked = suite_names(project, claimed)
@@ -113,7 +116,9 @@ def _before(
         return Before({})
     with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
         names = _existing(project, suspects)
-        there = execute(project, names, layer=beside(layer, room), timeout=time_limit(project, state))
+        there = execute(
+            project, TestRequest(tuple(names), timeout=time_limit(project, state)), layer=beside(layer, room)
+        )
     was = {r.native_id: r.status for r in there.results if r.native_id in suspects}
     # What failed at the start is no loss: only what passed there is worth a second run here.
     doubtful = [native for native in failing if was.get(native) is Status.PASS]
@@ -151,7 +156,7 @@ def _pass_this_time(
     names = sorted(failing)
     if not names:
         return set()
-    again = execute(project, names, layer=room, timeout=time_limit(project, state))
+    again = execute(project, TestRequest(tuple(names), timeout=time_limit(project, state)), layer=room)
     return {r.native_id for r in again.results if r.status is Status.PASS and r.native_id in names}
 
 

@@ -38,6 +38,7 @@ from verdigris.execution.tree_stability import standing, stirred
 from verdigris.languages.python.assertions import kept
 from verdigris.languages.python.syntax import added_lines
 from verdigris.languages.tests import TestReader, given_up, without
+from verdigris.runners.protocol import TestRequest
 from verdigris.storage.links import links_out, refuse
 from verdigris.storage.project import texts_at
 from verdigris.storage.repository import in_progress
@@ -203,11 +204,13 @@ def _restructured(
     source = [c.path for c in edits.source]
     report = execute_suite(
         project,
-        trace=[p for p in source if p.endswith(".py")],
+        TestRequest(
+            trace=tuple(p for p in source if p.endswith(".py")),
+            timeout=time_limit(project, state),
+            sources=source_roots(project, tree),
+        ),
         progress=progress,
         layer=room,
-        timeout=time_limit(project, state),
-        sources=source_roots(project, tree),
     )
     stacks = project.settings.stacks
     tools = tuple(

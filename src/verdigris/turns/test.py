@@ -23,7 +23,8 @@ from verdigris.core.value import value
 from verdigris.execution.test_run import execute, execute_suite
 from verdigris.execution.test_selection import baseline_ids, resolve
 from verdigris.execution.tree_stability import standing, stirred
-from verdigris.runners.commands import IN_PYTHON
+from verdigris.runners.protocol import TestRequest
+from verdigris.runners.registry import is_in_interpreter
 from verdigris.storage.project import text_of
 from verdigris.turns.claim_check import following
 from verdigris.turns.operation import operation
@@ -86,10 +87,10 @@ def run_tests(
             return Tested(seen, None, state.phase, following(project, state, tree))
         before = standing(project, tree)
         if natives:
-            report = execute(project, natives, progress=progress)
+            report = execute(project, TestRequest(natives), progress=progress)
             meant = _meant(natives, report)
             if meant != natives:
-                report = execute(project, meant, progress=progress)
+                report = execute(project, TestRequest(meant), progress=progress)
             asked = meant
         else:
             report = execute_suite(project, progress=progress)
@@ -111,7 +112,7 @@ def run_tests(
 
 def _uncollected(project: Project, report: TestReport, tree: str) -> Mapping[str, tuple[str, ...]]:
     """What a person wrote as a test and nobody runs: mostly a name that the runner does not take."""
-    stacks = [stack for stack in project.settings.stacks if stack.runner in IN_PYTHON]
+    stacks = [stack for stack in project.settings.stacks if is_in_interpreter(stack.runner)]
     if report.ended is not Ended.FINISHED or not stacks:
         return {}
     paths = [entry.path for entry in project.workspace.files(tree) if entry.path.endswith(".py")]
@@ -250,7 +251,7 @@ def _resume(
     runs: tuple[TestRun, ...] = ()
     if natives:
         with on_start_tree(project, start=turn.tree, edited=tree, paths=paths) as layer:
-            report = execute(project, natives, progress=progress, layer=layer)
+            report = execute(project, TestRequest(natives), progress=progress, layer=layer)
             runs = test_events(project, report, turn.tree)
     recorded = project.record(*runs, *violations(project, report))
     seqs = {record.data["test_id"]: record.seq for record in recorded if record.type == "test_run"}

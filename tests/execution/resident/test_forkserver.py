@@ -18,9 +18,10 @@ from support.turns import CALC, CONFIG, SUB, TEST_SUB, World, make_world
 from support.warming import Warmth, ended, folders, ready, until
 from verdigris import sandbox
 from verdigris.core.report import Ended, Status
-from verdigris.execution.python_call import call
+from verdigris.execution.dispatch import run_request
 from verdigris.execution.resident import borrowed_child, headstart, resident
 from verdigris.execution.room.opening import terms_of
+from verdigris.runners.protocol import TestRequest
 from verdigris.sandbox.folders import PREFIX
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def alone(world: World) -> Iterator[World]:
 def called(world: World, *names: str, timeout: float | None = None) -> TestReport:
     project = world.project
     (stack,) = project.settings.stacks
-    return call(project, stack, names, timeout=timeout)
+    return run_request(project, stack, TestRequest(names, timeout=timeout))
 
 
 def both(world: World, warmth: Warmth, *names: str) -> TestReport:

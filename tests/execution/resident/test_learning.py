@@ -13,9 +13,10 @@ from support.turns import World, make_world
 from support.warming import Warmth, ended, folders, ready
 from verdigris import sandbox
 from verdigris.core.report import Status
-from verdigris.execution.python_call import call
+from verdigris.execution.dispatch import run_request
 from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.resident.learning import own_names
+from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,7 +120,7 @@ def called(world: World, text: str) -> TestReport:
     world.write("tests/test_it.py", text)
     project = world.project
     (stack,) = project.settings.stacks
-    return call(project, stack, ("tests/test_it.py",))
+    return run_request(project, stack, TestRequest(("tests/test_it.py",)))
 
 
 def statuses(report: TestReport) -> dict[str, str]:

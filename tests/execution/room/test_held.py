@@ -15,6 +15,7 @@ from verdigris.execution.room import opening as module
 from verdigris.execution.room.layers import Layer
 from verdigris.execution.room.opening import beside, held, possible, room
 from verdigris.execution.test_run import execute
+from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +72,7 @@ def test_who_swaps_a_frozen_test_while_it_runs_reaches_nothing(world: World, *, 
     try:
         assert watcher.stdout is not None
         watcher.stdout.readline()
-        report = execute(world.project, [SUB_ID], layer=made, sources=())
+        report = execute(world.project, TestRequest((SUB_ID,), sources=()), layer=made)
     finally:
         watcher.kill()
         watcher.communicate()

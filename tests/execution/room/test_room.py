@@ -25,9 +25,10 @@ from verdigris.core.errors import HarnessError
 from verdigris.core.events import Proving, Violation
 from verdigris.core.report import Status
 from verdigris.core.verdict import Kind
-from verdigris.execution.python_call import call
+from verdigris.execution.dispatch import run_request
 from verdigris.execution.room import opening
 from verdigris.execution.room.opening import GIT_SEEN, HOST_INSTEAD, possible
+from verdigris.runners.protocol import TestRequest
 from verdigris.sandbox.folders import PREFIX
 
 if TYPE_CHECKING:
@@ -285,7 +286,9 @@ def test_a_bare_run_has_the_users_environment_and_no_sandbox(
     )
     project = world.project
     (stack,) = project.settings.stacks
-    bare, roomy = (call(project, stack, ("tests/test_bare.py",), bare=bare) for bare in (True, False))
+    bare, roomy = (
+        run_request(project, stack, TestRequest(("tests/test_bare.py",)), bare=bare) for bare in (True, False)
+    )
     assert [r.status for r in (*bare.results, *roomy.results)] == [Status.PASS, Status.FAIL]
     assert bare.sandbox == "none"
 

@@ -16,6 +16,7 @@ from support.turns import CALC, TEST_SUB, make_world
 from verdigris.core.errors import ToolMissing
 from verdigris.core.report import Ended, Status
 from verdigris.execution.test_run import collect, execute
+from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +52,7 @@ def test_the_room_of_a_tool(tmp_path: Path) -> None:
     config = "stacks:\n  - {root: pkg, language: node, runner: node-test}\n"
     files = {"pkg/package.json": "{}", "pkg/src.js": "", "pkg/test/a.test.js": NODE_TEST_FILE}
     world = make_tool_world(tmp_path / "demo", config, files)
-    report = execute(world.project, ())
+    report = execute(world.project, TestRequest(()))
     assert statuses(report) == {
         "pkg/test/a.test.js::passes": Status.PASS,
         "pkg/test/a.test.js::fails": Status.FAIL,
@@ -68,7 +69,7 @@ def test_a_run_that_does_not_end(tmp_path: Path) -> None:
     config = "stacks:\n  - {root: ., language: node, runner: node-test}\n"
     text = 'require("node:test")("hangs", () => { for (;;); });\n'
     world = make_tool_world(tmp_path / "demo", config, {"package.json": "{}", "test/a.test.js": text})
-    report = execute(world.project, (), timeout=1.5)
+    report = execute(world.project, TestRequest((), timeout=1.5))
     assert report.ended is Ended.TIMEOUT
 
 
@@ -91,9 +92,9 @@ it("is told", () => { expect(process.env.MARK).toBe("set"); });
         tmp_path / "demo", config, {**NODE, "test/e2e/a.test.js": e2e}, installed("vitest@2")
     )
     passing = {"test/add.test.js::adds": Status.PASS, "test/e2e/a.test.js::is told": Status.PASS}
-    whole = execute(world.project, ())
+    whole = execute(world.project, TestRequest(()))
     assert statuses(whole) == passing
-    assert statuses(execute(world.project, tuple(passing))) == passing
+    assert statuses(execute(world.project, TestRequest(tuple(passing)))) == passing
     assert len(whole.results) == 2
     assert "MARK=set" in whole.command
 
@@ -108,8 +109,8 @@ def test_a_command_of_pytests(tmp_path: Path) -> None:
     files = {"tests/test_add.py": text, "tests/test_sub.py": plain}
     world = make_world(tmp_path / "demo", config, **files)
     expected = {"tests/test_add.py::test_add": Status.PASS, "tests/test_sub.py::test_sub": Status.PASS}
-    assert statuses(execute(world.project, ())) == expected
-    assert statuses(execute(world.project, ("tests/test_add.py::test_add",))) == {
+    assert statuses(execute(world.project, TestRequest(()))) == expected
+    assert statuses(execute(world.project, TestRequest(("tests/test_add.py::test_add",)))) == {
         "tests/test_add.py::test_add": Status.PASS
     }
 
@@ -122,7 +123,7 @@ def test_a_command_that_reports_by_itself(tmp_path: Path) -> None:
       tests/test_sub.py: [{python}, "-m", "pytest", {options}, "{{paths}}"]
 """
     world = make_world(tmp_path / "demo", config, **{"tests/test_sub.py": TEST_SUB, "calc.py": CALC})
-    report = execute(world.project, ())
+    report = execute(world.project, TestRequest(()))
     assert list(statuses(report).values()) == [Status.PASS, Status.FAIL]
     assert [result.native_id.split("::")[0] for result in report.results] == [
         "tests/test_add.py",
@@ -139,7 +140,7 @@ def test_maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()  # its packages are in the real home
     config = "stacks:\n  - {root: ., language: java, runner: junit, junit: {preset: surefire}}\n"
     world = make_tool_world(tmp_path / "demo", config, {**MAVEN, ".gitignore": "target\n"})
-    report = execute(world.project, ())
+    report = execute(world.project, TestRequest(()))
     if not report.results:
         skip_where_maven_cannot(world.root)
     path = "src/test/java/com/x/CalcTest.java"

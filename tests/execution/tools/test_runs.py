@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from support.turns import make_world
 from verdigris.execution.room.opening import Equipment
 from verdigris.execution.tools.runs import Place, ran, taken
-from verdigris.runners.protocol import Called
+from verdigris.runners.protocol import RunnerCall
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ def test_reports_are_regular_files_and_are_taken_away(tmp_path: Path) -> None:
 
 def test_all_that_a_tool_prints_is_kept(tmp_path: Path) -> None:
     world = make_world(tmp_path / "demo")
-    called = Called(("sh", "-c", "seq 100000; echo $ONE $TWO"), str(world.root), "seq", env={"TWO": "2"})
+    called = RunnerCall(("sh", "-c", "seq 100000; echo $ONE $TWO"), str(world.root), "seq", env={"TWO": "2"})
     place = Place(world.project, equipment=Equipment(env={"ONE": "1", "TWO": "1"}))
     lines = ran(called, place, 60).finished.output.splitlines()
     assert len(lines) == 100_001

@@ -8,7 +8,7 @@ import pytest
 
 from verdigris.core.errors import ToolMissing
 from verdigris.core.settings import JUnit, Stack
-from verdigris.execution.tools.call import toolset
+from verdigris.execution.tools.registry import find_tool
 from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.jest import Jest
 from verdigris.runners.junit import JUnitRunner
@@ -36,7 +36,7 @@ def test_node_runs_the_packages_script(tmp_path: Path, environ: dict[str, str]) 
     node = f"{environ['PATH']}/node"
     modules = f"{tmp_path}/node_modules"
     vitest, jest, plain = (
-        toolset(Stack(language="node", runner=runner), tmp_path, environ)
+        find_tool(Stack(language="node", runner=runner), tmp_path, environ)
         for runner in ("vitest", "jest", "node-test")
     )
     assert vitest.runner == Vitest(node, f"{modules}/vitest/vitest.mjs")
@@ -49,25 +49,25 @@ def test_node_runs_the_packages_script(tmp_path: Path, environ: dict[str, str]) 
 
 def test_cargo_finds_what_is_in_the_real_home(tmp_path: Path, environ: dict[str, str]) -> None:
     (tmp_path / "home" / ".rustup").mkdir()
-    found = toolset(Stack(language="rust", runner="cargo"), tmp_path, environ)
+    found = find_tool(Stack(language="rust", runner="cargo"), tmp_path, environ)
     assert isinstance(found.runner, CargoRunner)
     home = f"{tmp_path}/home"
     assert (found.env["CARGO_HOME"], found.env["RUSTUP_HOME"]) == (f"{home}/.cargo", f"{home}/.rustup")
     assert found.env["CARGO_NET_OFFLINE"] == "true"
     assert found.reads == (f"{home}/.cargo",)
-    elsewhere = toolset(Stack(language="rust", runner="cargo"), tmp_path, {**environ, "HOME": "/nowhere"})
+    elsewhere = find_tool(Stack(language="rust", runner="cargo"), tmp_path, {**environ, "HOME": "/nowhere"})
     assert elsewhere.env["RUSTUP_HOME"] == f"{home}/.rustup"
 
 
 def test_go_reads_the_modules_that_are_there(tmp_path: Path, environ: dict[str, str]) -> None:
     stack = Stack(language="go", runner="go")
-    assert toolset(stack, tmp_path, environ).reads == ()
+    assert find_tool(stack, tmp_path, environ).reads == ()
     modules = tmp_path / "home" / "go" / "pkg" / "mod"
     modules.mkdir(parents=True)
-    found = toolset(stack, tmp_path, environ)
+    found = find_tool(stack, tmp_path, environ)
     assert found.reads == (str(modules),)
     assert (found.env["GOMODCACHE"], found.env["GOPROXY"]) == (str(modules), "off")
-    named = toolset(stack, tmp_path, {**environ, "GOPATH": "/one:/two", "GOMODCACHE": str(tmp_path)})
+    named = find_tool(stack, tmp_path, {**environ, "GOPATH": "/one:/two", "GOMODCACHE": str(tmp_path)})
     assert named.reads == (str(tmp_path),)
 
 
@@ -75,10 +75,10 @@ def test_a_projects_own_wrapper_where_the_tool_is_missing(tmp_path: Path, enviro
     stack = Stack(language="java", runner="junit", junit=JUnit(preset="surefire"))
     (tmp_path / "mvnw").touch(0o755)
     (tmp_path / "home" / ".m2").mkdir()
-    usual = toolset(stack, tmp_path, environ)
+    usual = find_tool(stack, tmp_path, environ)
     assert isinstance(usual.runner, JUnitRunner)
     assert (usual.runner.tool.command[0], usual.reads) == ("mvn", (f"{tmp_path}/home/.m2",))
-    own = toolset(stack, tmp_path, {"PATH": str(tmp_path / "nothing")})
+    own = find_tool(stack, tmp_path, {"PATH": str(tmp_path / "nothing")})
     assert isinstance(own.runner, JUnitRunner)
     assert own.runner.tool.command[0] == own.runner.tool.everything[0] == "./mvnw"
 
@@ -88,5 +88,5 @@ def test_a_projects_own_wrapper_where_the_tool_is_missing(tmp_path: Path, enviro
 )
 def test_a_missing_tool(tmp_path: Path, language: str, runner: str) -> None:
     with pytest.raises(ToolMissing) as error:
-        toolset(Stack(language=language, runner=runner), tmp_path, {"PATH": str(tmp_path)})
+        find_tool(Stack(language=language, runner=runner), tmp_path, {"PATH": str(tmp_path)})
     assert error.value.hint

@@ -15,11 +15,11 @@ from support.tool_worlds import NODE_CONFIG, make_tool_world
 from support.warming import ended, folders, until
 from verdigris import sandbox
 from verdigris.core.report import Ended, Status
-from verdigris.execution.python_call import call
+from verdigris.execution.dispatch import run_request
 from verdigris.execution.resident import borrowed_child, resident
-from verdigris.execution.tools import call as calls
 from verdigris.execution.tools import warm_vitest
 from verdigris.execution.tools.warm_vitest import ran_warm
+from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +59,7 @@ class Warmth:
             self.taken.append(found is not None)
             return found
 
-        monkeypatch.setattr(calls, "ran_warm", noted)
+        monkeypatch.setattr(warm_vitest, "ran_warm", noted)
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def ready(world: World) -> None:
 def called(world: World, *names: str, timeout: float | None = None) -> TestReport:
     project = world.project
     (stack,) = project.settings.stacks
-    return call(project, stack, names, timeout=timeout)
+    return run_request(project, stack, TestRequest(names, timeout=timeout))
 
 
 def cold(world: World, *names: str) -> TestReport:

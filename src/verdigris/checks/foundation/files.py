@@ -133,20 +133,18 @@ _COMPILERS = ("cargo", "rustc", "rustdoc")
 
 def tool_files(stack: Stack, root: Path, environ: Mapping[str, str]) -> frozenset[str]:
     """None where the tool is missing; dependencies of the project itself are not among them."""
-    from verdigris.execution.tools.call import toolset
+    from verdigris.execution.tools.registry import find_tool
     from verdigris.runners.cargo import CargoRunner
     from verdigris.runners.gotest import GoRunner
-    from verdigris.runners.jest import Jest
-    from verdigris.runners.vitest import Vitest
 
     try:
-        tools = toolset(stack, root, environ)
+        tools = find_tool(stack, root, environ)
     except (ConfigError, ToolMissing):
         return frozenset()
     programs = {path for path in tools.programs[:1] if os.access(path, os.X_OK)}
+    if tools.package:
+        return frozenset(programs.union(_packages(Path(tools.package), root)))
     match tools.runner:
-        case Vitest(script=script) | Jest(script=script):
-            return frozenset(programs.union(_packages(Path(script), root)))
         case CargoRunner():
             return frozenset(programs.union(_rust(tools.env)))
         case GoRunner(go=go):

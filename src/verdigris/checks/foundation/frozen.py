@@ -15,7 +15,7 @@ from verdigris.core.errors import ConfigError, ToolMissing
 from verdigris.core.events import Settled, Suspended, Violation
 from verdigris.core.verdict import Kind, Verdict
 from verdigris.execution.interpreter import find_interpreter
-from verdigris.runners.commands import IN_PYTHON
+from verdigris.runners.registry import is_in_interpreter
 from verdigris.storage.repository import head
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _interpreters(project: Project) -> tuple[Interpreter, ...]:
     known = project.repo.private / "interpreters.json"
     found = []
     for stack in project.settings.stacks:
-        if stack.runner not in IN_PYTHON:
+        if not is_in_interpreter(stack.runner):
             continue
         home = project.root / stack.root
         try:
@@ -97,7 +97,7 @@ def _firm(project: Project, interpreters: tuple[Interpreter, ...], memory: Memor
     paths |= {str(interpreter.path) for interpreter in interpreters}
     stacks = project.settings.stacks
     paths |= frozenset().union(*(programs(stack, project.root, os.environ) for stack in stacks))
-    others = [stack for stack in stacks if stack.runner not in IN_PYTHON]
+    others = [stack for stack in stacks if not is_in_interpreter(stack.runner)]
     if others:
         from verdigris.checks.foundation.files import imported, tool_files
 

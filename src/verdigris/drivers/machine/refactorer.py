@@ -20,6 +20,7 @@ from verdigris.execution.room.opening import possible
 from verdigris.execution.test_run import collect, execute_suite
 from verdigris.languages.python.syntax import added_lines
 from verdigris.models.roles import feedback
+from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import text_of, texts_at
 from verdigris.turns import refactor
 
@@ -218,7 +219,7 @@ def _measured(project: Project, tree: str, worktree: str) -> Coverage | None:
     if not paths:
         return None
     layer = None if tree == worktree else Layer(tree, worktree)
-    report = execute_suite(project, trace=paths, layer=layer)
+    report = execute_suite(project, TestRequest(trace=tuple(paths)), layer=layer)
     texts = texts_at(project, tree, paths)
     statements = added_lines({}, texts)
     idle = sum(len(lines - report.lines.get(path, frozenset())) for path, lines in statements.items())

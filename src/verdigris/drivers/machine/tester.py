@@ -27,10 +27,11 @@ from verdigris.drivers.machine.judgement import (
     written,
 )
 from verdigris.drivers.machine.message import Verified, told_red
-from verdigris.execution.python_call import call
+from verdigris.execution.dispatch import run_request
 from verdigris.execution.test_selection import baseline_ids, by_stack
 from verdigris.languages.python.syntax import parse
 from verdigris.models.roles import feedback
+from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import texts_at
 from verdigris.turns.test import run_tests
 
@@ -288,7 +289,7 @@ def _runs_source(project: Project, red: str, sources: Mapping[str, str]) -> bool
     """Lines of functions: those of a module's top run when it is imported."""
     paths = [path for path in sources if path.endswith(".py")]
     for stack, names in by_stack(project.settings.stacks, [red]).items() if paths else ():
-        report = call(project, stack, names, trace=paths)
+        report = run_request(project, stack, TestRequest(names, trace=tuple(paths)))
         if any(_inner_lines(sources[path]) & ran for path, ran in report.lines.items() if path in sources):
             return True
     return False

@@ -7,7 +7,6 @@ import json
 import os
 import time
 from collections.abc import Mapping  # noqa: TC003 - the codec reads the annotations
-from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.records import from_json, to_json
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.settings import Stack
     from verdigris.execution.tools.runs import Place, Ran
-    from verdigris.runners.protocol import Request, Runner
+    from verdigris.runners.protocol import TestRequest
     from verdigris.storage.project import Project
 
 
@@ -35,21 +34,8 @@ class Prepared:
 
 
 class Compiler(Protocol):
-    def prepared(self, place: Place, stack: Stack, request: Request, spare: str) -> Prepared:
+    def prepared(self, place: Place, stack: Stack, request: TestRequest, spare: str) -> Prepared:
         """`spare` is an empty folder of this call's own."""
-
-
-@value
-class Toolset:
-    runner: Runner
-    programs: tuple[str, ...]
-    """Absolute paths: what is started, and what is read beside it."""
-    lead: int = 1
-    """How many words of a call name the program; the others are its arguments."""
-    env: Mapping[str, str] = field(default_factory=dict)
-    reads: tuple[str, ...] = ()
-    """Folders of the user's that are there: nothing that a run writes into them stays."""
-    compiler: Compiler | None = None
 
 
 _COARSE = 20_000_000

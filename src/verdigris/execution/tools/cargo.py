@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.execution.room.layers import Layer
 from verdigris.execution.tools import build
-from verdigris.execution.tools.build import Prepared, Toolset, emptied, kept
+from verdigris.execution.tools.build import Prepared, emptied, kept
 from verdigris.execution.tools.lookup import OURS, program
 from verdigris.execution.tools.runs import ran
 from verdigris.runners.cargo import CargoRunner
+from verdigris.runners.protocol import Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from verdigris.core.settings import Stack
     from verdigris.execution.tools.build import Built
     from verdigris.execution.tools.runs import Place
-    from verdigris.runners.protocol import Request
+    from verdigris.runners.protocol import TestRequest
     from verdigris.storage.project import Project
 
 
@@ -38,7 +39,7 @@ _PINNED = ("rust-toolchain", "rust-toolchain.toml")
 class CargoTarget:
     runner: CargoRunner
 
-    def prepared(self, place: Place, stack: Stack, request: Request, spare: str) -> Prepared:  # noqa: ARG002 - Go's
+    def prepared(self, place: Place, stack: Stack, request: TestRequest, spare: str) -> Prepared:  # noqa: ARG002 - Go's
         """What is built of the worktree's own tree stays; of another one it is thrown away."""
         project, layer = place.project, place.layer
         tree = project.workspace.snapshot() if layer is None else layer.wanted
@@ -61,7 +62,7 @@ class CargoTarget:
         build.write(record, replace(built, ended=time.time_ns(), whole=good))
         return Prepared(to_run, None if good else done, done.opened)
 
-    def _words(self, project: Project, stack: Stack, tree: str, request: Request) -> list[str]:
+    def _words(self, project: Project, stack: Stack, tree: str, request: TestRequest) -> list[str]:
         """What makes another build; `room.env` may hold flags."""
         paths = [os.path.normpath(f"{stack.root}/{name}") for name in _PINNED]
         pinned = project.workspace.read_many(tree, paths).values()
@@ -122,7 +123,7 @@ def _building(project: Project, tree: str) -> list[str]:
 RUST = "install Rust (rustup), and have `cargo` on PATH"
 
 
-def cargo(environ: Mapping[str, str]) -> Toolset:
+def find_cargo(environ: Mapping[str, str]) -> Toolset:
     """The program is mostly rustup's, which chooses a toolchain by the folder it is started in."""
     found = program("cargo", environ, RUST)
     above = str(Path(found).parents[2])
@@ -143,7 +144,6 @@ def cargo(environ: Mapping[str, str]) -> Toolset:
         (found, *OURS, *([f"{rustup}/."] if rustup else [])),
         env=env,
         reads=tuple(filter(None, [home])),
-        compiler=CargoTarget(runner),
     )
 
 

@@ -12,17 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.value import value
-from verdigris.execution.tools.build import Prepared, Toolset, kept
+from verdigris.execution.tools.build import Prepared, kept
 from verdigris.execution.tools.lookup import OURS, program
 from verdigris.execution.tools.runs import ran
 from verdigris.runners.gotest import GoRunner
+from verdigris.runners.protocol import Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from verdigris.core.settings import Stack
     from verdigris.execution.tools.runs import Place
-    from verdigris.runners.protocol import Request
+    from verdigris.runners.protocol import TestRequest
     from verdigris.storage.project import Project
 
 
@@ -36,7 +37,7 @@ _MANY = 20
 class GoCache:
     runner: GoRunner
 
-    def prepared(self, place: Place, stack: Stack, request: Request, spare: str) -> Prepared:
+    def prepared(self, place: Place, stack: Stack, request: TestRequest, spare: str) -> Prepared:
         """It goes by content, so nothing in it is ever out of date, and all worktrees share it.
 
         To compile apart costs the linking of every test binary once more, so a few changed files do not.
@@ -57,7 +58,7 @@ class GoCache:
         record.write_text(json.dumps({**known, whose: [key, tree]}), encoding="utf-8")
         return Prepared(to_run, opened=done.opened)
 
-    def _key(self, project: Project, stack: Stack, tree: str, request: Request) -> list[str]:
+    def _key(self, project: Project, stack: Stack, tree: str, request: TestRequest) -> list[str]:
         paths = [os.path.normpath(f"{folder}/{name}") for folder in {stack.root, "."} for name in _MODULES]
         texts = project.workspace.read_many(tree, sorted(set(paths))).values()
         said = [(data or b"").decode("utf-8", "replace") for data in texts]
@@ -83,7 +84,7 @@ def _read(record: Path) -> dict[str, Any]:
 GO = "install Go, and have `go` on PATH"
 
 
-def go(environ: Mapping[str, str]) -> Toolset:
+def find_go(environ: Mapping[str, str]) -> Toolset:
     """Modules are read where the user's `go` put them; what is missing there is not fetched."""
     found = program("go", environ, GO)
     path = environ.get("GOPATH") or str(Path(environ.get("HOME", "/")) / "go")
@@ -100,7 +101,6 @@ def go(environ: Mapping[str, str]) -> Toolset:
             **({"GOMODCACHE": modules} if there else {}),
         },
         reads=(modules,) if there else (),
-        compiler=GoCache(runner),
     )
 
 

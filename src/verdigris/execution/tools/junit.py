@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ConfigError
 from verdigris.core.settings import JUnit
-from verdigris.execution.tools.build import Toolset
 from verdigris.execution.tools.lookup import program
 from verdigris.runners.junit import PRESETS, JUnitRunner, JUnitTool
+from verdigris.runners.protocol import Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +46,7 @@ _OF_JUNIT = (".m2", ".gradle", ".ivy2", ".sbt", ".cache/coursier", ".composer", 
 """Below the user's home: what such tools read, and insist on writing to."""
 
 
-def junit(stack: Stack, home: Path, environ: Mapping[str, str]) -> Toolset:
+def find_junit(stack: Stack, home: Path, environ: Mapping[str, str]) -> Toolset:
     tool = junit_tool(stack.junit)
     name = tool.command[0]
     own = _LOCAL.get(name)

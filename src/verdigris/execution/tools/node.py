@@ -1,41 +1,51 @@
-"""Finds Node and the test package that the project installed."""
+"""Node's runners: the program on PATH, and the package that the project installed."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.execution.tools.build import Toolset
 from verdigris.execution.tools.lookup import REPORTER, package_file, program
+from verdigris.runners.protocol import Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
+    from verdigris.core.settings import Stack
     from verdigris.runners.protocol import Runner
 
 NODE = "install Node.js, and have `node` on PATH"
 
 
-def node(runner: str, home: Path, root: Path, environ: Mapping[str, str]) -> Toolset:
+def find_node_test(environ: Mapping[str, str]) -> Toolset:
+    from verdigris.runners.node_test import NodeTest
+
     found = program("node", environ, NODE)
-    if runner == "node-test":
-        from verdigris.runners.node_test import NodeTest
+    return Toolset(NodeTest(found), (found, REPORTER))
 
-        return Toolset(NodeTest(found), (found, REPORTER))
-    made, script, depth = _packaged(runner, found, home, root)
+
+def find_vitest(stack: Stack, root: Path, environ: Mapping[str, str]) -> Toolset:
+    from verdigris.runners.vitest import BIN, Vitest
+
+    found = program("node", environ, NODE)
+    script = package_file("vitest", BIN, _home(stack, root), root)
+    return _packaged(Vitest(found, str(script)), found, script, 1)
+
+
+def find_jest(stack: Stack, root: Path, environ: Mapping[str, str]) -> Toolset:
+    from verdigris.runners.jest import BIN, Jest
+
+    found = program("node", environ, NODE)
+    script = package_file("jest", BIN, _home(stack, root), root)
+    return _packaged(Jest(found, str(script)), found, script, 2)
+
+
+def _home(stack: Stack, root: Path) -> Path:
+    return Path(os.path.normpath(root / stack.root))
+
+
+def _packaged(runner: Runner, node: str, script: Path, depth: int) -> Toolset:
+    """`depth`: how far above the script the packages are."""
     packages = os.path.realpath(script.parents[depth])
-    return Toolset(made, (found, REPORTER, f"{packages}/."), lead=2)
-
-
-def _packaged(runner: str, found: str, home: Path, root: Path) -> tuple[Runner, Path, int]:
-    """The runner, its script, and how far above that the packages are."""
-    if runner == "vitest":
-        from verdigris.runners import vitest
-
-        script = package_file(runner, vitest.BIN, home, root)
-        return vitest.Vitest(found, str(script)), script, 1
-    from verdigris.runners import jest
-
-    script = package_file(runner, jest.BIN, home, root)
-    return jest.Jest(found, str(script)), script, 2
+    return Toolset(runner, (node, REPORTER, f"{packages}/."), lead=2, package=str(script))

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from verdigris import sandbox
-from verdigris.core.languages import JUNIT, NODE
 from verdigris.core.value import value
 from verdigris.execution.process import MOST_CHANNEL, Command, run
 from verdigris.execution.room.opening import Equipment, insist, notes_of, room, terms_of
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from verdigris.core.settings import Stack
     from verdigris.execution.process import Finished
     from verdigris.execution.room.layers import Layer
-    from verdigris.runners.protocol import Called
+    from verdigris.runners.protocol import RunnerCall
     from verdigris.storage.project import Project
 
 
@@ -59,17 +58,17 @@ class Place:
         return replace(self, equipment=replace(self.equipment, shadowed=more))
 
 
-def ran(called: Called, place: Place, timeout: float) -> Ran:
+def ran(call: RunnerCall, place: Place, timeout: float) -> Ran:
     if place.bare:
-        return _bare(called, place, timeout)
-    return insist(place.project, partial(_in_a_room, called, place, timeout))
+        return _bare(call, place, timeout)
+    return insist(place.project, partial(_in_a_room, call, place, timeout))
 
 
-def _in_a_room(called: Called, place: Place, timeout: float) -> Ran | str:
+def _in_a_room(call: RunnerCall, place: Place, timeout: float) -> Ran | str:
     """Or why nothing of the project was run."""
-    with room(place.project, called.argv, layer=place.layer, equip=place.equipment.of) as made:
+    with room(place.project, call.argv, layer=place.layer, equip=place.equipment.of) as made:
         made.env |= place.equipment.env
-        finished = _finished(called, made, timeout)
+        finished = _finished(call, made, timeout)
         why = sandbox.refusal(finished.exit_code, finished.output) if made.confine else None
         if why is not None:
             return why
@@ -79,17 +78,17 @@ def _in_a_room(called: Called, place: Place, timeout: float) -> Ran | str:
         return Ran(finished, made.sandbox, wrote, notes, opened)
 
 
-def _bare(called: Called, place: Place, timeout: float) -> Ran:
-    made = Room(terms_of(place.project).unconfined(), called.argv)
+def _bare(call: RunnerCall, place: Place, timeout: float) -> Ran:
+    made = Room(terms_of(place.project).unconfined(), call.argv)
     with closing(made):
         made.env = dict(os.environ)
-        return Ran(_finished(called, made, timeout))
+        return Ran(_finished(call, made, timeout))
 
 
-def _finished(called: Called, made: Room, timeout: float) -> Finished:
+def _finished(call: RunnerCall, made: Room, timeout: float) -> Finished:
     """All that it prints is kept: for some tools that is the report."""
-    env = {**made.env, **called.env}
-    command = Command(called.argv, Path(called.cwd), env, confine=made.confine)
+    env = {**made.env, **call.env}
+    command = Command(call.argv, Path(call.cwd), env, confine=made.confine)
     return run(command, timeout=timeout, kept=MOST_CHANNEL // 2)
 
 
@@ -116,14 +115,13 @@ _INSTALLED = frozenset({".bin", ".pnpm", ".store", ".package-lock.json", ".modul
 _OUTPUT = ("target", "build", ".gradle", ".phpunit.cache", ".phpunit.result.cache")
 
 
-def hidden(stack: Stack, root: Path) -> tuple[str, ...]:
+def output_folders(stack: Stack, _: Path) -> Iterator[str]:
     """Paths from the root, whether they are there or not."""
-    if stack.runner == JUNIT:
-        return tuple(_below(stack, name) for name in _OUTPUT)
-    return tuple(_node_caches(stack, root)) if stack.language == NODE else ()
+    return (_below(stack, name) for name in _OUTPUT)
 
 
-def _node_caches(stack: Stack, root: Path) -> Iterator[str]:
+def node_caches(stack: Stack, root: Path) -> Iterator[str]:
+    """Paths from the root."""
     for folder in dict.fromkeys((_below(stack, "node_modules"), "node_modules")):
         try:
             names = os.listdir(root / folder)  # noqa: PTH208 - only names are wanted

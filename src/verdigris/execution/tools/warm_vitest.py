@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from verdigris.execution.room.room import Room, Terms
     from verdigris.execution.tools.runs import Place
-    from verdigris.runners.protocol import Called
+    from verdigris.runners.protocol import RunnerCall
     from verdigris.runners.reporter.verdigris_reporter.line import Line
 
 _REPORTER = Path(sys.modules["verdigris.runners"].__path__[0]) / "reporter"
@@ -54,7 +54,7 @@ class Unclear(Exception):
     """The resident did not say what came of the run."""
 
 
-def ran_warm(called: Called, place: Place, timeout: float) -> Ran | None:
+def ran_warm(call: RunnerCall, place: Place, timeout: float) -> Ran | None:
     """None: it has not been run, or not so that it counts; run it cold, which is always right."""
     terms = terms_of(place.project)
     if (
@@ -64,15 +64,15 @@ def ran_warm(called: Called, place: Place, timeout: float) -> Ran | None:
         or not borrowed_child.possible(terms.way)
     ):
         return None
-    folder = _folder(place, called)
-    key = _key(terms, called)
+    folder = _folder(place, call)
+    key = _key(terms, call)
     found = _connected(folder, key)
     if found is None:
-        resident.ensure(_resident(folder, key, terms, called))
+        resident.ensure(_resident(folder, key, terms, call))
         return None
     line, user = found
     try:
-        return _ran(called, place, line, user, timeout)
+        return _ran(call, place, line, user, timeout)
     except (OSError, Broken, Unclear):
         return None
     finally:
@@ -97,19 +97,19 @@ def _connected(folder: str, key: str) -> tuple[Line, int] | None:
         time.sleep(_CLEARING / 50)
 
 
-def _ran(called: Called, place: Place, line: Line, user: int, timeout: float) -> Ran:
+def _ran(call: RunnerCall, place: Place, line: Line, user: int, timeout: float) -> Ran:
     line.send({"hello": True})
     shared = str(_answer(line, _PATIENCE)["tmp"])
     equipment = replace(place.equipment, writable=(*place.equipment.writable, shared))
-    with room(place.project, called.argv, equip=equipment.of) as made:
+    with room(place.project, call.argv, equip=equipment.of) as made:
         made.env |= place.equipment.env
         begun = time.monotonic()
-        report = Path(shared, Path(called.env[REPORT]).name)
+        report = Path(shared, Path(call.env[REPORT]).name)
         try:
-            _ask(called, line, made, user, str(report))
+            _ask(call, line, made, user, str(report))
             end = _end(line, timeout)
             if report.is_file():
-                Path(called.env[REPORT]).write_bytes(report.read_bytes())
+                Path(call.env[REPORT]).write_bytes(report.read_bytes())
             elif end:
                 raise Unclear
         finally:
@@ -128,14 +128,14 @@ def _ran(called: Called, place: Place, line: Line, user: int, timeout: float) ->
         return Ran(finished, made.sandbox, wrote, notes, opened)
 
 
-def _ask(called: Called, line: Line, made: Room, user: int, report: str) -> None:
+def _ask(call: RunnerCall, line: Line, made: Room, user: int, report: str) -> None:
     if not isinstance(made.confine, Confining):
         raise Unclear
-    opened = borrowed_child.opened(made.confine, called.cwd, user)
+    opened = borrowed_child.opened(made.confine, call.cwd, user)
     own = {name: text for name, text in made.env.items() if made.folders.own in text}
-    env = {name: text for name, text in {**made.env, **called.env, REPORT: report}.items() if name not in own}
-    worker = {"kept": borrowed_child.rights(made.terms.way or ""), "cwd": called.cwd, "env": own}
-    run = {"argv": called.argv[2:], "cwd": called.cwd, "env": env, "worker": worker, "doors": list(opened)}
+    env = {name: text for name, text in {**made.env, **call.env, REPORT: report}.items() if name not in own}
+    worker = {"kept": borrowed_child.rights(made.terms.way or ""), "cwd": call.cwd, "env": own}
+    run = {"argv": call.argv[2:], "cwd": call.cwd, "env": env, "worker": worker, "doors": list(opened)}
     try:
         line.send({"run": run}, tuple(opened.values()))
     finally:
@@ -167,37 +167,37 @@ def _answer(line: Line, seconds: float) -> dict[str, Any]:
     return answer[0]
 
 
-def _resident(folder: str, key: str, terms: Terms, called: Called) -> resident.Resident:
-    node, script = called.argv[:2]
+def _resident(folder: str, key: str, terms: Terms, call: RunnerCall) -> resident.Resident:
+    node, script = call.argv[:2]
     entry = str(Path(script).parent / _ENTRY)
     argv = (sys.executable, "-I", "-S", "-c", _START, str(_REPORTER))
-    packages = list(map(os.path.realpath, _packages(called.cwd, terms.root)))
+    packages = list(map(os.path.realpath, _packages(call.cwd, terms.root)))
     greeting = {"argv": [node, str(_RESIDENT), entry]}
-    return resident.Resident(folder, key, terms.words(), argv, called.cwd, greeting=greeting, live=packages)
+    return resident.Resident(folder, key, terms.words(), argv, call.cwd, greeting=greeting, live=packages)
 
 
-def _folder(place: Place, called: Called) -> str:
-    name = f"vitest-{zlib.crc32(os.fsencode(called.cwd)):08x}"
+def _folder(place: Place, call: RunnerCall) -> str:
+    name = f"vitest-{zlib.crc32(os.fsencode(call.cwd)):08x}"
     return resident.folder_of(str(place.project.repo.private), name)
 
 
-def _key(terms: Terms, called: Called) -> str:
+def _key(terms: Terms, call: RunnerCall) -> str:
     env = surroundings(os.environ, terms.given, home="", tmp="")
     variables = (f"{name}={text}" for name, text in sorted(env.items()) if name not in _EACH_RUNS)
-    stamps = (f"{path} {_stamp(path)}" for path in _watched(called, terms.root))
-    words = (*terms.words(), *called.argv[:2], called.cwd, *variables, "", *stamps)
+    stamps = (f"{path} {_stamp(path)}" for path in _watched(call, terms.root))
+    words = (*terms.words(), *call.argv[:2], call.cwd, *variables, "", *stamps)
     return sha256(os.fsencode("\0".join(words))).hexdigest()
 
 
-def _watched(called: Called, root: str) -> Iterator[str]:
-    for program in called.argv[:2]:
+def _watched(call: RunnerCall, root: str) -> Iterator[str]:
+    for program in call.argv[:2]:
         yield from (program, os.path.realpath(program))
     for ours in (_REPORTER / "verdigris_reporter", _RESIDENT.parent):
         yield from map(str, sorted(ours.iterdir()))
-    for folder in _upwards(called.cwd, root):
+    for folder in _upwards(call.cwd, root):
         names = sorted(os.listdir(folder))  # noqa: PTH208 - text
         yield from (f"{folder}/{n}" for n in names if any(fnmatchcase(n, glob) for glob in _WATCHED))
-    for packages in _packages(called.cwd, root):
+    for packages in _packages(call.cwd, root):
         yield packages
         yield from (f"{packages}/{name}" for name in _INSTALLED)
 

@@ -10,7 +10,7 @@ from verdigris.core.errors import VerdigrisError
 from verdigris.core.value import value
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.process import Command, run
-from verdigris.runners.commands import IN_PYTHON
+from verdigris.runners.registry import is_in_interpreter
 from verdigris.sandbox.query import apart, environment_of
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def installed(project: Project) -> frozenset[str] | None:
         return None
     found: set[str] = set()
     for stack in project.settings.stacks:
-        if stack.runner not in IN_PYTHON:
+        if not is_in_interpreter(stack.runner):
             continue
         home = project.root / stack.root
         try:

@@ -11,8 +11,9 @@ from verdigris.core.errors import VerdigrisError
 from verdigris.core.needs import needs, written
 from verdigris.core.report import Ended, differences, merged, only, suite_of
 from verdigris.core.verdict import first_line
-from verdigris.execution.python_call import call
+from verdigris.execution.dispatch import run_request
 from verdigris.execution.test_run import execute
+from verdigris.runners.protocol import TestRequest
 from verdigris.setup.doctor.findings import Finding, failed, installed
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def check_room(project: Project, progress: Progress | None = None) -> Finding:
 def _suite(project: Project, progress: Progress | None, *, bare: bool) -> TestReport:
     stacks = ((stack, suite_of(stack)) for stack in project.settings.stacks)
     return merged(
-        call(project, stack, suite.names, extra=suite.marks, progress=progress, bare=bare)
+        run_request(project, stack, TestRequest(suite.names, extra=suite.marks), progress=progress, bare=bare)
         for stack, suite in stacks
     )
 
@@ -53,7 +54,7 @@ def _steadied(project: Project, outside: TestReport, inside: TestReport) -> Test
     names = tuple(result.native_id for result in inside.results if result.id in doubted)
     if not 0 < len(names) <= MOST:
         return inside
-    again = {result.native_id: result for result in execute(project, names).results}
+    again = {result.native_id: result for result in execute(project, TestRequest(names)).results}
     return replace(inside, results=tuple(again.get(result.native_id, result) for result in inside.results))
 
 

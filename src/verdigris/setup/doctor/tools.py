@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import VerdigrisError
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.process import Command, run
-from verdigris.execution.tools.call import toolset
 from verdigris.execution.tools.lookup import installing
+from verdigris.execution.tools.registry import find_tool
 from verdigris.languages.node.detection import fits, version
-from verdigris.runners.commands import IN_PYTHON
-from verdigris.runners.jest import Jest
-from verdigris.runners.vitest import Vitest
+from verdigris.runners.registry import is_in_interpreter, kind_of
 from verdigris.sandbox.query import apart, environment_of
 from verdigris.setup.doctor.findings import Finding, failed
 from verdigris.storage.git import program
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.core.settings import Stack
-    from verdigris.execution.tools.build import Toolset
+    from verdigris.runners.protocol import Toolset
 
 
 OLDEST_GIT = (2, 34)
@@ -55,7 +53,7 @@ def check_git(here: Path) -> Finding:
 
 
 def check_stack(root: Path, stack: Stack, cache: Path | None) -> Iterator[Finding]:
-    if stack.runner not in IN_PYTHON:
+    if not is_in_interpreter(stack.runner):
         yield from check_tool(root, stack)
         return
     name = "interpreter" if stack.root in {".", ""} else f"interpreter of {stack.root}"
@@ -80,7 +78,7 @@ def check_stack(root: Path, stack: Stack, cache: Path | None) -> Iterator[Findin
         yield failed(name, f"{shown}: too old", "use Python 3.8 or newer: `python:` of the stack in tdd.yaml")
     else:
         yield Finding(name, "ok", shown)
-    if stack.runner == "pytest":
+    if kind_of(stack.runner).is_package:
         yield _pytest(name.replace("interpreter", "pytest"), str(found.path), pytest)
 
 
@@ -112,18 +110,16 @@ def check_tool(root: Path, stack: Stack) -> Iterator[Finding]:
     """One finding for the program, and one for the package that it runs."""
     where = "" if stack.root in {".", ""} else f" of {stack.root}"
     try:
-        tools = toolset(stack, root, os.environ)
+        tools = find_tool(stack, root, os.environ)
         name = Path(tools.programs[0]).name
         answer = _tool_answer(root, stack, tools)
     except VerdigrisError as error:
         yield failed(f"{stack.runner}{where}", error.message, error.hint)
         return
     yield _judged(f"{name}{where}", name, tools.programs[0], answer)
-    match tools.runner:
-        case Vitest(script=script) | Jest(script=script):
-            yield _package(
-                f"{stack.runner}{where}", stack.runner, Path(script), answer, root / stack.root, root
-            )
+    if tools.package:
+        script = Path(tools.package)
+        yield _package(f"{stack.runner}{where}", stack.runner, script, answer, root / stack.root, root)
 
 
 def _tool_answer(root: Path, stack: Stack, tools: Toolset) -> str:

@@ -8,9 +8,10 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ConfigError
-from verdigris.core.languages import JUNIT, PYTHON, RUNNERS, SUFFIXES, runners_of
+from verdigris.core.languages import PYTHON, SUFFIXES, runners_of
 from verdigris.core.paths import compile_glob
 from verdigris.core.settings import JUnit, Stack
+from verdigris.runners.registry import is_known, kind_of, runs
 from verdigris.storage.config.file import wrong
 
 if TYPE_CHECKING:
@@ -55,10 +56,10 @@ def _runner(keys: StackKeys, at: str, places: Places) -> str:
     fitting = runners_of(keys.language)
     if keys.runner is None:
         return fitting[0]
-    if keys.runner not in RUNNERS:
+    if not is_known(keys.runner):
         what = f"{keys.runner!r} is not supported by this version"
         raise wrong(places, f"{at}.runner", what, f"use {', '.join(fitting)}")
-    if keys.runner not in fitting:
+    if not runs(keys.runner, keys.language):
         what = f"{keys.runner} does not run {keys.language}"
         raise wrong(places, f"{at}.runner", what, f"use {', '.join(fitting)}, or correct `language`")
     return keys.runner
@@ -75,7 +76,8 @@ def _suite(keys: StackKeys, places: Places, at: str) -> Iterator[str]:
     """`-m` and its mark are one entry, also where they are written as two."""
     waiting = iter(keys.suite)
     for index, entry in enumerate(waiting):
-        if entry.startswith("-m") and (runner := keys.runner or runners_of(keys.language)[0]) != "pytest":
+        runner = keys.runner or runners_of(keys.language)[0]
+        if entry.startswith("-m") and not kind_of(runner).has_marks:
             what = f"{runner} knows no marks"
             raise wrong(places, f"{at}[{index}]", what, "name ids, files or folders")
         mark = next(waiting, None) if entry == "-m" else ""
@@ -118,7 +120,7 @@ def check_glob(glob: str, places: Places, at: str) -> None:
 
 
 def _junit(keys: StackKeys, at: str, places: Places) -> JUnit | None:
-    is_junit = _runner(keys, at, places) == JUNIT
+    is_junit = kind_of(_runner(keys, at, places)).has_templates
     if keys.junit is None:
         if is_junit:
             raise _unsaid(at, places)

@@ -6,9 +6,10 @@ import re
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from verdigris.core.languages import GO, JUNIT, NODE, PYTHON, RUST
+from verdigris.core.languages import GO, NODE, PYTHON, RUST
 from verdigris.core.settings import JUnit, MachineSettings, Settings, Stack
 from verdigris.core.value import value as value_class
+from verdigris.runners.registry import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -122,7 +123,7 @@ def _stack_lines(stack: Stack, *, examples: bool) -> Iterator[str]:
 def _stack_keys(stack: Stack) -> Iterator[tuple[str, Value, Value, str]]:
     usual = _EXAMPLES.get(stack.language, _Examples())
     python = ".venv/bin/python" if stack.language == PYTHON else None
-    junit = _Raw("{preset: surefire}") if stack.runner == JUNIT else None
+    junit = _Raw("{preset: surefire}") if kind_of(stack.runner).has_templates else None
     yield "python", stack.python, python, "the interpreter; found when not given"
     yield "junit", _junit(stack.junit), junit, "the tool that writes JUnit XML"
     yield "test", stack.test, ("checks/**",), "tests, helpers and data besides the usual ones"
