@@ -18,6 +18,7 @@ from verdigris.runners.protocol import (
     TestRequest,
     ended_by,
     is_asked,
+    read_record,
     relative,
     worst,
 )
@@ -186,9 +187,11 @@ def _binaries(reports: Mapping[str, bytes]) -> Iterator[Binary]:
     for name in sorted(reports):
         if not name.endswith(".head"):
             continue
-        head: dict[str, Any] = json.loads(reports[name])
+        head = read_record(reports[name])
+        if not head:
+            continue
         stem = name.removesuffix(".head")
-        end = json.loads(reports.get(f"{stem}.end", b"{}"))
+        end = read_record(reports.get(f"{stem}.end", b"{}"))
         yield Binary(
             ids=head["ids"],
             chosen=tuple(head["chosen"]),

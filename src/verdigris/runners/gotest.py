@@ -21,6 +21,7 @@ from verdigris.runners.protocol import (
     TestRequest,
     ended_by,
     is_asked,
+    read_record,
     tail,
     unfinished,
     untrusted,
@@ -194,8 +195,8 @@ def _asked(test_id: str, names: tuple[str, ...]) -> bool:
 
 def _records(reports: Mapping[str, bytes]) -> Iterator[Mapping[str, Any]]:
     for name in sorted(reports):
-        if name.endswith(".go"):
-            yield json.loads(reports[name])
+        if name.endswith(".go") and (record := read_record(reports[name])):
+            yield record
 
 
 def _shown(events: Events) -> str:

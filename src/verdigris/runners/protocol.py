@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 from dataclasses import field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from verdigris.core.report import Ended, Failure, RunPhase, Status, TestResult
 from verdigris.core.value import value
@@ -165,6 +166,15 @@ def is_asked(test_id: str, path: str, names: Sequence[str]) -> bool:
     return not names or any(
         name in {test_id, path, ".", ""} or path.startswith(name.rstrip("/") + "/") for name in names
     )
+
+
+def read_record(data: bytes) -> Mapping[str, Any]:
+    """What a wrapper wrote about one test binary; nothing where it was stopped while it wrote."""
+    try:
+        record = json.loads(data)
+    except ValueError:
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def ended_by(answer: RunnerAnswer, *, started: bool) -> Ended:
