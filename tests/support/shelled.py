@@ -126,13 +126,13 @@ def case(name: str) -> tuple[bool, str]:
 
 
 @contextmanager
-def shelled(*, plain_user: bool, **files: str) -> Iterator[Shelled]:
+def shelled(*, plain_user: bool, config: str = "", **files: str) -> Iterator[Shelled]:
     folder = Path(tempfile.mkdtemp(prefix="tdd-shell.")).resolve()
     try:
         folder.chmod(0o755)
         for name in ("home", "bin", "a"):
             (folder / name).mkdir()
-        made = Shelled(folder, make_world(folder / "a" / "repo", **{**FILES, **files}), plain_user)
+        made = Shelled(folder, make_world(folder / "a" / "repo", config, **{**FILES, **files}), plain_user)
         shim = folder / "bin" / "tdd"
         shim.write_text(TDD.format(python=made.python, code=OUTSIDE, paths="\n".join(import_paths())))
         shim.chmod(0o755)

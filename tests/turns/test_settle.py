@@ -315,6 +315,17 @@ def test_an_edit_outside_the_targets_joins_as_implied(world: World) -> None:
     assert [e.edit_target for e in implied] == ["minus.py"]
 
 
+def test_what_a_formatter_did_outside_strict_targets_is_neither_refused_nor_joined(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo", "claims: strict\n", **{"ugly.py": "def f( a ):\n  return  a\n"})
+    world.green()
+    world.write("calc.py", CALC + SUB)
+    world.write("ugly.py", "def f(a):\n    return a  # as it was\n")
+    assert world.settle().verdict.kind is Kind.ACCEPTED
+    (claim,) = world.events(EditClaim)
+    assert isinstance(claim, EditClaim)
+    assert claim.edit_target == "calc.py"
+
+
 def test_an_edit_outside_the_targets_is_refused_where_claims_are_strict(tmp_path: Path) -> None:
     world = make_world(tmp_path / "repo", "claims: strict\n")
     world.green()

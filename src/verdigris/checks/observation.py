@@ -70,6 +70,16 @@ def unclaimed(project: Project, ground: str, tree: str, *, limit: int | None = N
     return find_edits(project, source, tree, limit=limit).found
 
 
+def is_layout(project: Project, change: Change) -> bool:
+    """Whether a formatter may have done it."""
+    from verdigris.languages.registry import is_same_tree
+
+    if change.old is None or change.new is None:
+        return False
+    before, after = project.workspace.blobs((change.old, change.new))
+    return before is not None and after is not None and is_same_tree(change.path, before, after)
+
+
 def look(project: Project, state: WorktreeState) -> WorktreeState:
     """Take in what HEAD did since the last command: a plain commit changes nothing, a move brings ground."""
     now = head(project.repo)

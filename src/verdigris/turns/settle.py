@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from verdigris.checks.evidence import about_the_run
 from verdigris.checks.file_use import objections_of
 from verdigris.checks.foundation import undermined
-from verdigris.checks.observation import difference
+from verdigris.checks.observation import difference, is_layout
 from verdigris.checks.source_tests import home_of
 from verdigris.core.actions import Allow, Deny, Do, FileWrite, Write
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import Repair, Settled, Violation
 from verdigris.core.paths import PathClass
-from verdigris.core.policy import apart, decide
+from verdigris.core.policy import apart, decide, owners
 from verdigris.core.turn_events import (
     accepted_events,
     joining_events,
@@ -73,7 +73,12 @@ def settle(project: Project, progress: Progress | None = None) -> Settlement | D
 def _joined(project: Project, state: WorktreeState) -> Deny | None:
     """Edited source that no target covers joins the open claims, or is refused where claims are strict."""
     edits = difference(project, _turn(state).tree, project.workspace.snapshot())
-    files = tuple(FileWrite(c.path, PathClass.SOURCE, None, None) for c in edits.source)
+    claims = state.claims.values()
+    files = tuple(
+        FileWrite(change.path, PathClass.SOURCE, None, None)
+        for change in edits.source
+        if owners(claims, change.path) or not is_layout(project, change)
+    )
     match decide(state, Write(files), project.settings):
         case Deny() as no:
             return no

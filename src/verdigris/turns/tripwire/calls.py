@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.checks.observation import difference, look
+from verdigris.checks.observation import difference, is_layout, look
 from verdigris.checks.source_tests import home_of
 from verdigris.checks.unproven_commits import COMMITTED, describe, find_unproven, remedy
 from verdigris.core.actions import Actor, Deny, Target
@@ -19,7 +19,6 @@ from verdigris.core.reds import implied_claim
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import some, typed
 from verdigris.core.turn_events import joining_events
-from verdigris.languages.registry import is_same_tree
 from verdigris.storage import stat_cache
 from verdigris.storage.intents import recover
 from verdigris.storage.open_calls import alive as is_alive
@@ -36,7 +35,6 @@ from verdigris.turns.tripwire.watch import Memory, is_touched, recall, remember,
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from verdigris.core.paths import Change
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
 
@@ -209,12 +207,12 @@ def _joined(project: Project, done: Tripped) -> Tripped:
     if state.phase is not Phase.GREEN or state.turn is None or state.turn.suspended:
         return done
     tree = project.workspace.snapshot()
-    edits = [
-        change
-        for change in difference(project, state.turn.tree, tree).source
-        if not owners(state.claims.values(), change.path)
-    ]
-    paths = tuple(change.path for change in edits if not _is_layout(project, change))
+    source = difference(project, state.turn.tree, tree).source
+    paths = tuple(
+        change.path
+        for change in source
+        if not owners(state.claims.values(), change.path) and not is_layout(project, change)
+    )
     if not paths:
         return done
     if project.settings.claims != "strict":
@@ -228,14 +226,6 @@ def _joined(project: Project, done: Tripped) -> Tripped:
     )
     text = words.put_back_text(paths, PathClass.SOURCE, denial)
     return replace(done, put_back=done.put_back + paths, text="\n".join(filter(None, (done.text, text))))
-
-
-def _is_layout(project: Project, change: Change) -> bool:
-    """Whether a formatter may have done it."""
-    if change.old is None or change.new is None:
-        return False
-    before, after = project.workspace.blobs((change.old, change.new))
-    return before is not None and after is not None and is_same_tree(change.path, before, after)
 
 
 def _with_head(
