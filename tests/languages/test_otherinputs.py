@@ -4,7 +4,8 @@ import ast
 from random import Random
 
 from verdigris.core.report import Status
-from verdigris.languages.literals import Answer, apply, differences, other_value, replaced
+from verdigris.languages.literals import Answer, apply, differences, other_value
+from verdigris.languages.python.other_inputs import replaced
 
 TEST = '''\
 import calc

@@ -17,7 +17,8 @@ from verdigris.core.report import Ended
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.execution.test_run import execute
-from verdigris.languages.literals import Replaced, answers, apply, differences, replaced
+from verdigris.languages.literals import Replaced, answers, apply, differences
+from verdigris.languages.python.other_inputs import replaced
 from verdigris.languages.registry import is_read
 from verdigris.runners.protocol import TestRequest
 

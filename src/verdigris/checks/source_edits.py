@@ -17,8 +17,8 @@ from verdigris.core.actions import Unclaimed
 from verdigris.core.languages import GO, NODE, PYTHON, language_of
 from verdigris.core.paths import PathClass, import_roots
 from verdigris.core.value import value
-from verdigris.languages.python.stub_origins import Imported, Origins, imports
-from verdigris.languages.python.stubs import StubFinding
+from verdigris.languages.findings import Imported, StubFinding
+from verdigris.languages.python.stub_origins import Origins, imports
 from verdigris.languages.python.syntax import parse
 from verdigris.languages.registry import beyond_stubs, is_read, is_same_tree
 

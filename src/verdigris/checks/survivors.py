@@ -12,7 +12,8 @@ from verdigris.core.languages import GO, PYTHON, RUST, language_of
 from verdigris.core.report import Ended, Status
 from verdigris.core.value import value
 from verdigris.execution.test_run import execute_suite
-from verdigris.languages.python.mutation import Mutant, Mutated, mutated
+from verdigris.languages.findings import Mutant, Mutated
+from verdigris.languages.python.mutation import mutated
 from verdigris.languages.registry import is_read
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import texts_at

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestReport
     from verdigris.core.state import Claim
     from verdigris.execution.room.layers import Layer
-    from verdigris.languages.python.concerns import Concern
+    from verdigris.languages.findings import Concern
     from verdigris.storage.project import Project
 
 _DATA = (".json", ".csv", ".tsv", ".txt", ".yaml", ".yml", ".toml", ".ini", ".sql")

@@ -8,7 +8,7 @@ from verdigris.checks.source_tests import test_texts
 from verdigris.core.paths import PathClass
 from verdigris.core.value import value
 from verdigris.languages.grammar.weakening import plain_weakenings
-from verdigris.languages.python.weakening import Weakening, weakenings
+from verdigris.languages.python.weakening import weakenings
 from verdigris.languages.python.weakening.suite import imported
 from verdigris.languages.registry import is_read
 from verdigris.languages.runner_keys import holds_tests
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from verdigris.core.state import WorktreeState
+    from verdigris.languages.findings import Weakening
     from verdigris.storage.project import Project
 
 GONE = frozenset({"removed", "uncollected", "skipped", "deselected", "unreadable"})

@@ -3,17 +3,65 @@
 from __future__ import annotations
 
 from dataclasses import field
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.python.test_file import Assertion, Name, TestFile
-from verdigris.languages.python.test_file import Mark as Skip
-from verdigris.languages.python.weakening.strength import Change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from verdigris.languages.python.weakening.losses import Mark
+
+@value
+class Name:
+    text: str
+    local: bool
+
+
+@value
+class Assertion:
+    line: int
+    what: str
+    """As a person reads it."""
+    scope: str
+    """The function it stands in, as `Class::name`."""
+    shape: str
+    """Structure, operators and literals, with what guards it; a place for each name."""
+    names: tuple[Name, ...]
+
+
+@value
+class Skip:
+    line: int
+    what: str
+
+
+@value
+class TestFile:
+    __test__ = False
+
+    assertions: tuple[Assertion, ...] = ()
+    tests: tuple[tuple[str, int], ...] = ()
+    """`Class::name` and line of all that a runner would collect by name."""
+    skips: tuple[Skip, ...] = ()
+
+
+@value
+class Mark:
+    kind: str
+    line: int
+    what: str
+    scope: str
+    """The test, class or function that it stands in or on; empty for the whole file."""
+
+
+class Change(StrEnum):
+    SAME = "same"
+    STRONGER = "stronger"
+    WEAKER = "weaker"
+    CHANGED = "changed"
+    UNRELATED = "unrelated"
+
 
 ROW = "row"
 """The kind, and the words, of a row of a table."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -10,9 +9,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from verdigris.core.report import Status
 from verdigris.core.value import value
 from verdigris.core.verdict import first_line
-from verdigris.languages.python.stub_forms import Function, is_docstring, last_name
-from verdigris.languages.python.syntax import parse
-from verdigris.languages.python.test_file import collected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, MutableSequence, Sequence
@@ -111,53 +107,10 @@ class Answer:
     what: str = ""
 
 
-def replaced(text: str, lot: Lot) -> tuple[Replaced, ...]:
-    """One literal of every test of a Python file, drawn by lot."""
-    try:
-        tree = parse(text)
-    except SyntaxError:
-        return ()
-    names = {name.rpartition("::")[2] for name, _ in collected(tree)}
-    data = text.encode("utf-8", "surrogateescape")
-    starts = [0, *(match.end() for match in re.finditer(rb"\n", data))]
-    found = []
-    for node in ast.walk(tree):
-        if isinstance(node, Function) and node.name in names:
-            inputs = [one for one in _inputs(node) if one.end_lineno is not None]
-            if inputs:
-                one = lot.choice(inputs)
-                start = starts[one.lineno - 1] + one.col_offset
-                end = starts[(one.end_lineno or 1) - 1] + (one.end_col_offset or 0)
-                was = data[start:end].decode("utf-8", "surrogateescape")
-                found.append(Replaced(one.lineno, start, end, was, repr(other_value(one.value, lot))))
-    return tuple(found)
-
-
 def apply(data: bytes, changes: tuple[Replaced, ...]) -> bytes:
     for one in sorted(changes, key=lambda change: change.start, reverse=True):
         data = data[: one.start] + one.now.encode("utf-8", "surrogateescape") + data[one.end :]
     return data
-
-
-def _inputs(test: Function) -> Iterator[ast.Constant]:
-    """What a test gives to the code: arguments of calls, and the rows of its table."""
-    stack: list[tuple[ast.AST, bool]] = [(one, False) for one in test.body if not is_docstring(one)]
-    for decorator in test.decorator_list:
-        if isinstance(decorator, ast.Call) and last_name(decorator.func) == "parametrize":
-            stack += ((row, True) for row in decorator.args[1:2])
-    while stack:
-        node, given = stack.pop()
-        match node:
-            case ast.Constant(value=bool() | None):
-                continue
-            case ast.Constant(value=int() | float() | str()) if given:
-                yield node
-            case ast.JoinedStr() | ast.keyword(arg="match"):
-                continue
-            case ast.Call(func=func, args=args, keywords=keywords):
-                stack += [(func, given), *((one, True) for one in (*args, *keywords))]
-            case _:
-                stack += ((child, given) for child in ast.iter_child_nodes(node))
 
 
 def other_value(found: object, lot: Lot) -> object:

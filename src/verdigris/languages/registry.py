@@ -10,12 +10,12 @@ from verdigris.core.languages import PYTHON, RUST, language_of
 from verdigris.core.paths import PathClass
 from verdigris.languages import conventions as others
 from verdigris.languages.assertions import Reading
+from verdigris.languages.findings import StubFinding
 from verdigris.languages.go import conventions as go
 from verdigris.languages.grammar.trees import grammar_of, tree_of
 from verdigris.languages.node import conventions as node
 from verdigris.languages.python import conventions as python
 from verdigris.languages.python.missing_names import stub_of_edit
-from verdigris.languages.python.stubs import StubFinding
 from verdigris.languages.python.stubs import only_stubs as only_python_stubs
 from verdigris.languages.python.syntax import same_python_tree
 from verdigris.languages.runner_keys import is_mixed, same_oracle_part

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from verdigris.core.languages import PYTHON, language_of
 from verdigris.core.test_ids import makes, split_id
 from verdigris.core.value import value
+from verdigris.languages.assertions import TestFile
 from verdigris.languages.grammar.weakening import is_given_up
 from verdigris.languages.python.syntax import parse
-from verdigris.languages.python.test_file import TestFile, collected
+from verdigris.languages.python.test_file import collected
 from verdigris.languages.python.test_file import read as read_python
 from verdigris.languages.registry import is_read
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from textwrap import dedent
+from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.languages.python.mutation import Mutant, mutated
+from verdigris.languages.python.mutation import mutated
+
+if TYPE_CHECKING:
+    from verdigris.languages.findings import Mutant
 
 
 def refusing(before: str, after: str) -> list[str]:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdigris.languages.python.stubs import StubFinding, only_stubs
+from verdigris.languages.findings import StubFinding
+from verdigris.languages.python.stubs import only_stubs
 
 OLD = '''\
 """A calculator."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verdigris.languages.findings import StubFinding
 from verdigris.languages.grammar.stubs import Item, Seen, faulty, head_form, inside, unmarked, within
 from verdigris.languages.grammar.trees import COMMENTS, first, line_of, part, parts, said, shape, walk
-from verdigris.languages.python.stubs import StubFinding
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -7,6 +7,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from verdigris.core import languages
+from verdigris.languages.findings import Concern
 from verdigris.languages.grammar.trees import (
     COMMENTS,
     Unparsed,
@@ -19,7 +20,6 @@ from verdigris.languages.grammar.trees import (
     said,
     short,
 )
-from verdigris.languages.python.concerns import Concern
 from verdigris.languages.python.concerns.literals import telling
 from verdigris.languages.rust import test_regions
 

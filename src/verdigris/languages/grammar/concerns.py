@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from verdigris.core import languages
 from verdigris.core.value import value
+from verdigris.languages.findings import Concern
 from verdigris.languages.grammar.answers import NODES, pieced_words
 from verdigris.languages.grammar.trees import Unparsed, grammar_of, line_of, on_one_line, parsed, short, walk
-from verdigris.languages.python.concerns import Concern
 from verdigris.languages.rust import test_regions
 
 if TYPE_CHECKING:

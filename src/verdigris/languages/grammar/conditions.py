@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
+from verdigris.languages.assertions import Name
 from verdigris.languages.grammar.trees import COMMENTS, part, parts, said
-from verdigris.languages.python.test_file import Name
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import GO, NODE
+from verdigris.languages.findings import Imported
 from verdigris.languages.grammar.trees import line_of, part, parts, said, tree_of, walk
-from verdigris.languages.python.stub_origins import Imported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

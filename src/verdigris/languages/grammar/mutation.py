@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from verdigris.core import languages
 from verdigris.core.value import value
+from verdigris.languages.assertions import Assertion, Name
+from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.grammar.conditions import condition_form, shape_of, ways_of
 from verdigris.languages.grammar.opposites import Edit, apply_edits
 from verdigris.languages.grammar.trees import (
@@ -26,8 +28,6 @@ from verdigris.languages.grammar.trees import (
 )
 from verdigris.languages.literals import Literal, compare_literals
 from verdigris.languages.python.assertions import matched
-from verdigris.languages.python.mutation import Mutant, Mutated
-from verdigris.languages.python.test_file import Assertion, Name
 from verdigris.languages.rust import test_regions
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.value import value
+from verdigris.languages.findings import StubFinding
 from verdigris.languages.grammar.trees import (
     COMMENTS,
     last_line,
@@ -18,7 +19,6 @@ from verdigris.languages.grammar.trees import (
     walk,
 )
 from verdigris.languages.python.stub_origins import MARK
-from verdigris.languages.python.stubs import StubFinding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -11,6 +11,7 @@ from verdigris.languages.assertions import (
     HELPER,
     ROW,
     Check,
+    Mark,
     PlainFact,
     Reading,
     TestSeen,
@@ -28,7 +29,6 @@ from verdigris.languages.grammar.trees import (
     said,
     walk,
 )
-from verdigris.languages.python.weakening.losses import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import file_end
 from verdigris.languages.assertions import HELPER, ROW
+from verdigris.languages.findings import Weakening
 from verdigris.languages.python.assertions import matched
-from verdigris.languages.python.weakening import Weakening, between, told
+from verdigris.languages.python.weakening import between, told
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from verdigris.languages.assertions import PlainFact, Reading, TestSeen
-    from verdigris.languages.python.weakening.losses import Key, Mark
+    from verdigris.languages.assertions import Mark, PlainFact, Reading, TestSeen
+    from verdigris.languages.python.weakening.losses import Key
 
 SEPARATORS = (" › ", "::", "/")
 """Between the names of a test and of what it stands in."""

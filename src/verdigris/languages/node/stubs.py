@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verdigris.languages.findings import StubFinding
 from verdigris.languages.grammar.stubs import (
     Item,
     Seen,
@@ -16,7 +17,6 @@ from verdigris.languages.grammar.stubs import (
 )
 from verdigris.languages.grammar.trees import first, line_of, on_one_line, part, parts, said, shape, walk
 from verdigris.languages.node.checks import enum_fault, function_fault, value_fault
-from verdigris.languages.python.stubs import StubFinding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.value import value
 from verdigris.core.verdict import Finding
-from verdigris.languages.python.test_file import Assertion, TestFile, read
+from verdigris.languages.python.test_file import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from verdigris.languages.assertions import Assertion, TestFile
 
 
 @value

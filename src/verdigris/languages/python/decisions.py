@@ -12,10 +12,10 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
+from verdigris.languages.assertions import Assertion, Name
 from verdigris.languages.python.assertions import matched
 from verdigris.languages.python.conditions import canonical, pushed
 from verdigris.languages.python.stub_forms import Function, is_docstring, last_name
-from verdigris.languages.python.test_file import Assertion, Name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

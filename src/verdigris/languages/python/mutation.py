@@ -10,6 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
+from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.literals import Literal, compare_literals
 from verdigris.languages.python.decisions import is_decision, known, sites_of
 from verdigris.languages.python.stub_forms import Function, constant, is_docstring, last_name
@@ -24,26 +25,6 @@ _BOUNDARY = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
 _TELLING = ("log", "warn", "print", "debug", "info", "error", "exception", "critical")
 _DECLARING = frozenset({"TypeVar", "ParamSpec", "NewType", "cast", "dataclass", "namedtuple", "NamedTuple"})
 _WIDTH = 50
-
-
-@value
-class Mutant:
-    path: str
-    line: int
-    what: str
-    """What it says of the tests if all of them pass with it."""
-    data: bytes
-    """The file with the change in it."""
-    weak: bool = False
-    """It may well be no change of behaviour: a person is told, and the refactor is not refused."""
-
-
-@value
-class Mutated:
-    """`untried`: what would have to be changed and cannot be."""
-
-    mutants: tuple[Mutant, ...] = ()
-    untried: tuple[str, ...] = ()
 
 
 @value

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK
 from verdigris.core.value import value
+from verdigris.languages.findings import Imported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,17 +20,6 @@ if TYPE_CHECKING:
 _BUILT_IN = frozenset({"property", "staticmethod", "classmethod"})
 _HARMLESS = frozenset({"abc", "contextlib", "dataclasses", "enum", "functools", "typing", "warnings"})
 """Modules of the standard library whose decorators only wrap or mark what they are put on."""
-
-
-@value
-class Imported:
-    """One module that a statement leads to."""
-
-    line: int
-    module: str
-    """Dotted; relative ones begin with their dots."""
-    name: str = ""
-    """What is taken from it."""
 
 
 @value

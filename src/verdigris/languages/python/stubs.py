@@ -10,6 +10,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
+from verdigris.languages.findings import StubFinding
 from verdigris.languages.python.stub_forms import (
     Function,
     class_header_fault,
@@ -30,12 +31,6 @@ from verdigris.languages.python.syntax import foreign_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-
-@value
-class StubFinding:
-    line: int
-    why: str
 
 
 @value

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.value import value
+from verdigris.languages.assertions import Assertion, Name, Skip, TestFile
 from verdigris.languages.python.stub_forms import Function, last_name
 from verdigris.languages.python.syntax import parse
 
@@ -19,34 +20,6 @@ _CONTEXTS = frozenset({"raises", "warns", "deprecated_call", "suppress"})
 LEAVES = ast.Return | ast.Raise | ast.Continue | ast.Break
 BLOCKS = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.With | ast.AsyncWith | ast.Match
 _IGNORED = frozenset({"ctx", "kind", "type_comment", "msg", "type_ignores"})
-
-
-@value
-class Name:
-    text: str
-    local: bool
-
-
-@value
-class Assertion:
-    line: int
-    what: str
-    """As a person reads it."""
-    scope: str
-    """The function it stands in, as `Class::name`."""
-    shape: str
-    """Structure, operators and literals, with what guards it; a place for each name."""
-    names: tuple[Name, ...]
-
-
-@value
-class TestFile:
-    __test__ = False
-
-    assertions: tuple[Assertion, ...] = ()
-    tests: tuple[tuple[str, int], ...] = ()
-    """`Class::name` and line of all that a runner would collect by name."""
-    skips: tuple[Mark, ...] = ()
 
 
 @value
@@ -271,12 +244,6 @@ _SKIPS = frozenset(
 _SKIP_OWNERS = frozenset({"pytest", "mark", "unittest", "self", "cls", "case"})
 
 
-@value
-class Mark:
-    line: int
-    what: str
-
-
 def skip_owners(tree: ast.Module) -> frozenset[str]:
     """Names whose `skip` is a test tool's."""
     return _SKIP_OWNERS | {
@@ -284,7 +251,7 @@ def skip_owners(tree: ast.Module) -> frozenset[str]:
     }
 
 
-def skips(tree: ast.AST, owners: frozenset[str]) -> Iterator[Mark]:
+def skips(tree: ast.AST, owners: frozenset[str]) -> Iterator[Skip]:
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_skip(node.func, owners)]
     called = {id(call.func) for call in calls}
     bare = [
@@ -293,10 +260,10 @@ def skips(tree: ast.AST, owners: frozenset[str]) -> Iterator[Mark]:
         if isinstance(n, ast.Name | ast.Attribute) and _is_skip(n, owners) and id(n) not in called
     ]
     for node in [*calls, *bare]:
-        yield Mark(node.lineno, ast.unparse(node))
+        yield Skip(node.lineno, ast.unparse(node))
     for alias in _aliases(tree, _SKIPS):
         if alias.asname not in {None, alias.name}:
-            yield Mark(alias.lineno, ast.unparse(alias))
+            yield Skip(alias.lineno, ast.unparse(alias))
 
 
 def _aliases(tree: ast.AST, names: Collection[str]) -> Iterator[ast.alias]:

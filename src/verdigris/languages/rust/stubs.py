@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verdigris.languages.findings import StubFinding
 from verdigris.languages.grammar.stubs import (
     Item,
     Seen,
@@ -15,7 +16,6 @@ from verdigris.languages.grammar.stubs import (
     within,
 )
 from verdigris.languages.grammar.trees import first, line_of, part, parts, said, shape, walk
-from verdigris.languages.python.stubs import StubFinding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,8 @@ import textwrap
 
 import pytest
 
-from verdigris.languages.python.concerns import Concern, concerns
+from verdigris.languages.findings import Concern
+from verdigris.languages.python.concerns import concerns
 
 TESTS = {
     "tests/test_slug.py": textwrap.dedent("""

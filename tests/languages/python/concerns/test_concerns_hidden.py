@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import base64
+from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.languages.python.concerns import Concern, concerns
+from verdigris.languages.python.concerns import concerns
+
+if TYPE_CHECKING:
+    from verdigris.languages.findings import Concern
 
 TESTS = {
     "tests/test_slug.py": (

@@ -4,7 +4,8 @@ import textwrap
 
 import pytest
 
-from verdigris.languages.python.weakening import Weakening, weakenings
+from verdigris.languages.findings import Weakening
+from verdigris.languages.python.weakening import weakenings
 
 PATH = "tests/test_calc.py"
 OLD = """\

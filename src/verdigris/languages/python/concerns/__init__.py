@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
+from verdigris.languages.findings import Concern
 from verdigris.languages.python.concerns import answers, runner, state
 from verdigris.languages.python.concerns import literals as concerns_literals
 from verdigris.languages.python.concerns import literals as concerns_tests
@@ -43,19 +43,6 @@ _RUNNERS = runner.FRAMEWORK | {
 }
 _ANYWHERE = frozenset({"conftest", "sitecustomize", "usercustomize"})
 _ROOTS = frozenset({"", "src", "lib", "python"})
-
-
-@value
-class Concern:
-    kind: str
-    path: str
-    line: int
-    what: str
-    blocks: bool
-    """No honest change has it: the verdict cannot be `accepted`."""
-    literal: str = ""
-    constant: bool = False
-    """Of expected literals: see `Hit`."""
 
 
 def concerns(

@@ -6,14 +6,14 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.test_ids import annotated, split_id
-from verdigris.core.value import value
+from verdigris.languages.findings import Weakening
 from verdigris.languages.python.weakening.losses import Loss, State, losses
 from verdigris.languages.python.weakening.suite import inherited_losses, pairs, parsed, states
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from verdigris.languages.python.weakening.losses import Mark
+    from verdigris.languages.assertions import Mark
 
 
 class Marked(State, Protocol):
@@ -24,17 +24,6 @@ class Marked(State, Protocol):
     def within(self, name: str, scope: str) -> bool:
         """Whether a test is the scope, or stands in it; all stand in the empty one."""
         ...
-
-
-@value
-class Weakening:
-    kind: str
-    """`removed`, `uncollected`, `skipped`, `deselected`, `hook`, `dropped`, `guarded`, `weaker`, `cases`,
-    `changed`, `data` or `unreadable`."""
-    path: str
-    line: int
-    before: str
-    after: str
 
 
 def weakenings(

@@ -8,19 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
+from verdigris.languages.assertions import Assertion, Change, Name
 from verdigris.languages.python.stub_forms import Function, last_name
-from verdigris.languages.python.test_file import (
-    BLOCKS,
-    LEAVES,
-    Assertion,
-    Name,
-    branches,
-    context,
-    is_assert_call,
-    visible,
-)
+from verdigris.languages.python.test_file import BLOCKS, LEAVES, branches, context, is_assert_call, visible
 from verdigris.languages.python.weakening.names import Names, arguments, bound, renamed
-from verdigris.languages.python.weakening.strength import Change, compare, conjuncts, normal, raising
+from verdigris.languages.python.weakening.strength import compare, conjuncts, normal, raising
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from verdigris.core.value import value
+from verdigris.languages.assertions import Change, Mark
 from verdigris.languages.python.stub_forms import Function, last_name
 from verdigris.languages.python.test_file import skip_owners, skips
-from verdigris.languages.python.weakening.strength import Change
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -230,15 +230,6 @@ _RUNNING = (
     ),
     *("pytest_fixture_setup", "pytest_configure", "pytest_generate_tests"),
 )
-
-
-@value
-class Mark:
-    kind: str
-    line: int
-    what: str
-    scope: str
-    """The test, class or function that it stands in or on; empty for the whole file."""
 
 
 def marks(tree: ast.Module) -> Iterator[Mark]:

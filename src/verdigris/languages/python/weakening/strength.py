@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import builtins
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
+from verdigris.languages.assertions import Change
 from verdigris.languages.python.stub_forms import last_name
 
 if TYPE_CHECKING:
@@ -27,14 +27,6 @@ _MOCKS = {
 _ANYTHING = frozenset({"ANY", "mock.ANY", "unittest.mock.ANY"})
 _TOOLS = frozenset({"approx", "pytest.approx", "pytest", "re", "math", "operator"})
 _LOOSE = frozenset({"", ".", ".*", ".+", "(?s).*", "^", "$"})
-
-
-class Change(StrEnum):
-    SAME = "same"
-    STRONGER = "stronger"
-    WEAKER = "weaker"
-    CHANGED = "changed"
-    UNRELATED = "unrelated"
 
 
 @value

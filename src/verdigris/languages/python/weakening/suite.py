@@ -21,9 +21,9 @@ from verdigris.languages.python.weakening.names import File, Suite, file_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
+    from verdigris.languages.assertions import Mark
     from verdigris.languages.python.test_code import Code
     from verdigris.languages.python.weakening.facts import Fact
-    from verdigris.languages.python.weakening.losses import Mark
 
 
 _COLLECTED = re.compile(r"(?:.*/)?(?:test_[^/]*|[^/]*_test)\.py")
