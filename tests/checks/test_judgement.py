@@ -18,8 +18,7 @@ from verdigris.core.report import (
     TestReport,
     TestResult,
 )
-from verdigris.languages.grammar.opposites import Change
-from verdigris.languages.grammar.probes import Probe, Try
+from verdigris.languages.probes import Change, Probe, Try
 
 pytestmark = pytest.mark.quick
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.node_tools import present
-from verdigris.checks.held_out import dressed, parcels
+from verdigris.checks.held_out import parcels
 from verdigris.core.settings import Stack
+from verdigris.languages.registry import language_named
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +49,7 @@ def test_go_is_asked_for_by_package_and_rust_at_once() -> None:
 )
 def test_a_file_is_empty_before_the_source_is_loaded(name: str, head: str, tmp_path: Path) -> None:
     texts = {name: f'{head}\nconsole.log(seen, this === undefined, "the answer");\n'.encode()}
-    for path, data in dressed(NODE, texts).items():
+    for path, data in language_named(NODE.language).dress(texts, loads_modules=True).items():
         (tmp_path / path).write_bytes(data)
     file = f"{tmp_path}/{name}"
     reading = f'fs.readFileSync({file!r}, "utf8").length'
@@ -67,6 +68,6 @@ def test_a_file_is_empty_before_the_source_is_loaded(name: str, head: str, tmp_p
 
 def test_lines_stay_where_they_are() -> None:
     text = b'"use strict";\nconst a = require("../a");\n'
-    made = dressed(NODE, {"test/a.test.js": text})
+    made = language_named(NODE.language).dress({"test/a.test.js": text}, loads_modules=True)
     assert made["test/a.test.js"].count(b"\n") == 2
     assert made["test/a.test.js"].startswith(b'"use strict";require(')

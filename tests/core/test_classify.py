@@ -11,17 +11,18 @@ from verdigris.core.errors import ConfigError
 from verdigris.core.paths import Classes, Detected, PathClass, Where, classify
 from verdigris.core.settings import Settings, Stack
 from verdigris.languages.classes import compile_classes
+from verdigris.languages.registry import usual
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SWITCH, TEST, SPEC, SOURCE, OTHER = PathClass
-SRC = compile_classes(Settings(), {(".", "python"): Detected(source=("src",))})
-FLAT = compile_classes(Settings(), {(".", "python"): Detected(flat=True)})
+SRC = compile_classes(Settings(), {(".", "python"): Detected(source=("src",))}, usual)
+FLAT = compile_classes(Settings(), {(".", "python"): Detected(flat=True)}, usual)
 
 
 def classes(settings: Settings, detected: Mapping[Where, Detected] | None = None) -> Classes:
-    return compile_classes(settings, detected or {})
+    return compile_classes(settings, detected or {}, usual)
 
 
 @pytest.mark.parametrize("layout", [SRC, FLAT])

@@ -18,7 +18,7 @@ from verdigris.core.settings import Settings
 from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.turn_events import accepted_events, claim_events, laying_aside, settled_event, struck_out
 from verdigris.core.verdict import Before, Kind, TrialFacts, judge
-from verdigris.languages.registry import with_facts
+from verdigris.languages.runner_keys import with_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from verdigris.core.redness import WHY_NOT
 from verdigris.core.report import Status
 from verdigris.core.settings import Settings
 from verdigris.core.state import Claim, OpenTestBug, Phase, Red, Refactor, Turn, WorktreeState
-from verdigris.languages.registry import with_facts
+from verdigris.languages.runner_keys import with_facts
 
 STRICT = Settings(claims="strict")
 SRC, TST, SPEC, OTHER, SWITCH = (

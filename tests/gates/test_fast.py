@@ -17,7 +17,7 @@ from verdigris.core.events import RefactorBegun, Suspended, SwitchedOff
 from verdigris.core.policy import decide
 from verdigris.gates import calls
 from verdigris.gates.quick import quick
-from verdigris.languages.registry import with_facts
+from verdigris.languages.runner_keys import with_facts
 from verdigris.storage import card
 from verdigris.storage.log import light
 from verdigris.storage.paths import class_of

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.languages.tests import given_up, stands, without
+from verdigris.languages.python.written_tests import stands
+from verdigris.languages.tests import given_up, without
 
 TEXT = """\
 import calc

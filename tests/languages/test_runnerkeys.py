@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verdigris.core.languages import manifest_names
 from verdigris.core.paths import PathClass
-from verdigris.languages.runner_keys import MIXED, is_mixed, runner_keys
+from verdigris.languages.runner_keys import is_mixed, runner_keys
 
 PYPROJECT = b"""
 [project]
@@ -21,7 +22,7 @@ GO_MOD = "module m\n\ngo 1.22\ntoolchain go1.22.1\nrequire (\n\tgithub.com/a/b v
 POM = "<project><version>1</version><properties><encoding>x</encoding></properties>"
 
 
-@pytest.mark.parametrize("name", sorted(MIXED))
+@pytest.mark.parametrize("name", sorted(manifest_names()))
 def test_no_file_is_as_good_as_one_without_runner_keys(name: str) -> None:
     assert runner_keys(name, b"") == b""
 
@@ -110,7 +111,7 @@ def test_undecodable_ini_counts_whole() -> None:
     assert runner_keys("setup.cfg", b"\xff[x]") == b"\xff[x]"
 
 
-@given(st.binary(), st.sampled_from(sorted(MIXED)))
+@given(st.binary(), st.sampled_from(sorted(manifest_names())))
 def test_never_raises(data: bytes, name: str) -> None:
     assert isinstance(runner_keys(name, data), bytes)
 
@@ -192,7 +193,7 @@ def test_what_source_needs_does_not_count(name: str, one: str, two: str) -> None
     assert runner_keys(name, one.encode()) == runner_keys(name, two.encode()) != b""
 
 
-@pytest.mark.parametrize("name", sorted(MIXED - {"setup.cfg", "tox.ini", "go.mod", "go.work"}))
+@pytest.mark.parametrize("name", sorted(manifest_names() - {"setup.cfg", "tox.ini", "go.mod", "go.work"}))
 def test_broken_syntax_of_any_kind_counts_whole(name: str) -> None:
     assert runner_keys(name, b"{<[ =") == b"{<[ ="
 

@@ -5,12 +5,13 @@ import pytest
 from verdigris.core.paths import Classes, PathClass, classify
 from verdigris.core.settings import Settings, Stack
 from verdigris.languages.classes import compile_classes
+from verdigris.languages.registry import usual
 
 SWITCH, TEST, SPEC, SOURCE, OTHER = PathClass
 
 
 def of(language: str, runner: str = "junit", root: str = ".") -> Classes:
-    return compile_classes(Settings(stacks=(Stack(root=root, language=language, runner=runner),)), {})
+    return compile_classes(Settings(stacks=(Stack(root=root, language=language, runner=runner),)), {}, usual)
 
 
 VITEST, JEST, NODE = of("node", "vitest"), of("node", "jest"), of("node", "node-test")
@@ -196,6 +197,7 @@ TWO = compile_classes(
         )
     ),
     {},
+    usual,
 )
 
 

@@ -16,6 +16,7 @@ from verdigris.core.paths import Classes, PathClass, classify
 from verdigris.core.redness import WHY_NOT, judge_collect_error, judge_red
 from verdigris.core.settings import Settings, Stack
 from verdigris.languages.classes import compile_classes
+from verdigris.languages.registry import usual
 from verdigris.languages.rust.test_regions import is_test_line
 from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.gotest import GoRunner
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def of(language: str, runner: str = "junit") -> Classes:
-    return compile_classes(Settings(stacks=(Stack(language=language, runner=runner),)), {})
+    return compile_classes(Settings(stacks=(Stack(language=language, runner=runner),)), {}, usual)
 
 
 def judged(report: TestReport, classes: Classes, tests_in: dict[str, str] | None = None) -> dict[str, str]:

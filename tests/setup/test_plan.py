@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.errors import NotARepository, UserError
-from verdigris.setup.scaffold import LANGUAGES, Scaffold, plan_scaffold
+from verdigris.setup.scaffold import Scaffold, plan_scaffold, scaffolded
 from verdigris.storage.config import decode
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def test_what_is_there_stays(folder: Path, kata: Path) -> None:
 
 
 def test_a_scaffold_that_was_interrupted_is_known_again(folder: Path, kata: Path) -> None:
-    for lang in LANGUAGES:
+    for lang in scaffolded():
         place = folder / lang
         place.mkdir()
         whole = planned(place, lang, kata)

@@ -11,9 +11,10 @@ from verdigris.core.errors import UserError
 from verdigris.core.paths import Detected, PathClass
 from verdigris.core.settings import Settings
 from verdigris.languages.classes import compile_classes
+from verdigris.languages.registry import usual
 from verdigris.storage.paths import Canonical, Disk, Identity, canonical, class_of
 
-CLASSES = compile_classes(Settings(), {(".", "python"): Detected(source=("src",))})
+CLASSES = compile_classes(Settings(), {(".", "python"): Detected(source=("src",))}, usual)
 TEST = "tests/test_calc.py"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from verdigris.core.languages import PYTHON
 from verdigris.core.report import merged
 from verdigris.core.value import value
 from verdigris.execution.dispatch import run_request
@@ -13,6 +12,7 @@ from verdigris.execution.test_run import execute_suite
 from verdigris.execution.test_selection import by_stack
 from verdigris.languages.python.stub_forms import last_name
 from verdigris.languages.python.syntax import added_lines, parse
+from verdigris.languages.registry import language_named
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import texts_at
 
@@ -67,7 +67,7 @@ def _watched(
     project: Project, claimed: Sequence[str], paths: Sequence[str], room: Layer | None
 ) -> tuple[TestReport, ...]:
     by = by_stack(project.settings.stacks, claimed)
-    traced = {stack: names for stack, names in by.items() if stack.language == PYTHON}
+    traced = {stack: names for stack, names in by.items() if language_named(stack.language).traces}
     if not traced:
         return ()
     return (

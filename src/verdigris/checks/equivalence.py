@@ -11,15 +11,13 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from verdigris.core.languages import PYTHON, language_of
 from verdigris.core.paths import PathClass
 from verdigris.core.report import Ended
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.execution.test_run import execute
 from verdigris.languages.literals import Replaced, answers, apply, differences
-from verdigris.languages.python.other_inputs import replaced
-from verdigris.languages.registry import is_read
+from verdigris.languages.registry import language_for, reader_of
 from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:
@@ -57,7 +55,8 @@ def behaviour_changes(
     trees = _Trees(project.workspace.graft(tree, start, changed), tree, room)
     ends = time.monotonic() + SECONDS
     for _ in range(WAVES):
-        asked = {path: made for path, data in texts.items() if (made := _replaced(path, data, lot))}
+        drawn = {path: reader_of(path).other_inputs(path, data, lot) for path, data in texts.items()}
+        asked = {path: made for path, made in drawn.items() if made}
         left = ends - time.monotonic()
         if not asked or left <= 0:
             break
@@ -72,7 +71,7 @@ def _tests(
     """The files of tests that are the same on both trees, by lot where they are many."""
     touched = {*edits.oracle, *(c.path for c in edits.source)}
     files = {split_id(result.native_id).path for result in ran.results} - touched
-    read = [p for p in sorted(files) if language_of(p) == PYTHON or is_read(p)]
+    read = [p for p in sorted(files) if _has_reader(p)]
     tests = [path for path in read if project.classify(path) is PathClass.TEST]
     most = max(1, len(tests) * _SAMPLE_MS // max(ran.duration_ms, _SAMPLE_MS))
     chosen = lot.sample(tests, min(most, len(tests)))
@@ -80,12 +79,9 @@ def _tests(
     return {path: data for path, data in texts.items() if data is not None}
 
 
-def _replaced(path: str, data: bytes, lot: random.Random) -> tuple[Replaced, ...]:
-    if language_of(path) == PYTHON:
-        return replaced(data.decode("utf-8", "surrogateescape"), lot)
-    from verdigris.languages.grammar.literals import replaced_by_grammar
-
-    return replaced_by_grammar(path, data, lot)
+def _has_reader(path: str) -> bool:
+    language = language_for(path)
+    return language is not None and (language.traces or language.has_grammar(path))
 
 
 def _compared(

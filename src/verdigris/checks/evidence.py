@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from verdigris.checks.file_use import recorded_reads
 from verdigris.checks.source_tests import on_disk, only_for_tests, test_text
 from verdigris.core.events import Event, RedsEnded, SuiteRun, TestRun, Violation
-from verdigris.core.languages import RUST, language_of
 from verdigris.core.paths import PathClass
 from verdigris.core.redness import judge_red
 from verdigris.core.reds import ended_reds
 from verdigris.core.report import Ended, Place, Status, TestReport, TestResult, suite_of
 from verdigris.core.test_ids import split_id
 from verdigris.core.verdict import first_line
+from verdigris.languages.registry import by_language, reader_of
 from verdigris.languages.runner_keys import holds_tests
 from verdigris.storage.project import text_of
 
@@ -139,9 +139,9 @@ def _class_at(project: Project, place: Place) -> PathClass:
     data = on_disk(project)(place.path) if holds_tests(place.path, cls) else None
     if data is None:
         return cls
-    from verdigris.languages.rust.test_regions import is_test_line
-
-    tests = is_test_line(data, place.line) or only_for_tests(place.path, on_disk(project))
+    regions = reader_of(place.path).test_regions()
+    in_region = regions is not None and regions.is_test_line(data, place.line)
+    tests = in_region or only_for_tests(place.path, on_disk(project))
     return PathClass.TEST if tests else cls
 
 
@@ -200,19 +200,15 @@ def with_subjects(project: Project, results: tuple[TestResult, ...]) -> tuple[Te
 
 def _gave_up(result: TestResult) -> bool:
     failure = result.failure
-    if failure is None or failure.assertion or language_of(split_id(result.native_id).path) != RUST:
-        return False
-    from verdigris.languages.rust.answers import KINDS
-
-    return failure.kind in KINDS
+    return failure is not None and reader_of(split_id(result.native_id).path).gave_up(failure)
 
 
 def _told(project: Project, result: TestResult, known: Mapping[str, str]) -> TestResult:
-    from verdigris.languages.rust.answers import unwrapped
-
     failure, native = result.failure, split_id(result.native_id)
     text = text_of(project, native.path)
-    found = unwrapped(failure, text, native.function, known) if failure and text else None
+    found = (
+        reader_of(native.path).subject_of(failure, text, native.function, known) if failure and text else None
+    )
     if failure is None or found is None:
         return result
     subject, line = found
@@ -222,11 +218,12 @@ def _told(project: Project, result: TestResult, known: Mapping[str, str]) -> Tes
 
 def _functions(project: Project) -> dict[str, str]:
     """Of the project's source, without the tests in it."""
-    from verdigris.languages.rust.answers import defined
-    from verdigris.languages.rust.test_regions import without_tests
-
     tree = project.workspace.snapshot()
-    paths = [entry.path for entry in project.workspace.files(tree) if language_of(entry.path) == RUST]
-    source = [path for path in paths if project.classify(path) is PathClass.SOURCE]
-    data = project.workspace.read_many(tree, source)
-    return defined({p: without_tests(d or b"").decode("utf-8", "surrogateescape") for p, d in data.items()})
+    paths = (entry.path for entry in project.workspace.files(tree))
+    source = by_language(path for path in paths if project.classify(path) is PathClass.SOURCE)
+    found: dict[str, str] = {}
+    for language, mine in source.items():
+        if language.facts.tests_in_source:
+            data = project.workspace.read_many(tree, mine)
+            found |= language.defined_functions({path: text or b"" for path, text in data.items()})
+    return found

@@ -6,10 +6,10 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from verdigris.core.languages import facts_of_manifest
 from verdigris.core.paths import FEW, Classes, PathClass, compile_glob, is_transient
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.languages.runner_keys import MIXED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -109,7 +109,7 @@ def read_by_tests(uses: Sequence[FileUse], classes: Classes, cls: Callable[[str]
         for path in read
         if cls(path) is PathClass.OTHER
         and path not in written
-        and path.rpartition("/")[2] not in MIXED
+        and facts_of_manifest(path.rpartition("/")[2]) is None
         and not is_transient(path, classes)
     ]
 
@@ -122,7 +122,7 @@ def mentioned(
         path
         for path in opened
         if cls(path) is PathClass.OTHER
-        and path.rpartition("/")[2] not in MIXED
+        and facts_of_manifest(path.rpartition("/")[2]) is None
         and not is_transient(path, classes)
     ]
     if not candidates:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from verdigris.core.report import TestReport, TestResult
-    from verdigris.languages.grammar.probes import Probe, Try
+    from verdigris.languages.probes import Probe, Try
 
 _FORGED = frozenset({"Contradiction", "ReportedTwice"})
 _EARLY = frozenset({Ended.EARLY_EXIT, Ended.DIED})

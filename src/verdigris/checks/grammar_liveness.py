@@ -23,7 +23,7 @@ from verdigris.checks.grammar_judgement import (
     was_not_built,
 )
 from verdigris.checks.liveness import Liveness
-from verdigris.core.languages import GO, NODE, language_of
+from verdigris.core.languages import language_of
 from verdigris.core.paths import FILE
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
@@ -31,7 +31,7 @@ from verdigris.core.value import value
 from verdigris.execution.dispatch import run_request
 from verdigris.execution.test_run import time_limit
 from verdigris.execution.test_selection import stack_of
-from verdigris.languages.registry import is_read
+from verdigris.languages.registry import has_grammar, language_named
 from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:
@@ -41,15 +41,9 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
     from verdigris.execution.room.layers import Layer
-    from verdigris.languages.grammar.probes import Probe, Try
+    from verdigris.languages.probes import Probe, Try
     from verdigris.storage.project import Project
 
-_MOST = {NODE: 6}
-_MOST_COMPILED = 3
-"""Changed texts at most; what is compiled takes longer."""
-_LEAST = {NODE: 3}
-_LEAST_COMPILED = 2
-"""Changed texts where no test has more assertions than that, as far as so many can be drawn."""
 _SAMPLE, _FILES, _SPARE_MS = 8, 3, 1_000
 """Unclaimed tests that are tried at most, in how many files, and how long these may take at least."""
 _ALWAYS = 2
@@ -77,22 +71,23 @@ def oppose(
     for native in (*claimed, *others):
         path = split_id(native).path
         names.setdefault(path, []).append(native[len(path) + 2 :])
-    paths = [path for path in names if is_read(path)]
+    language = language_named(stack.language)
+    paths = [path for path in names if has_grammar(path)]
     if room is None or not paths:
         return Liveness((), ())
-    from verdigris.languages.grammar.probes import draw_members, probes, readings
+    from verdigris.languages.probes import draw_members
 
     dice = dice or secrets.SystemRandom()
     found = project.workspace.read_many(tree, paths) if held is None else held.texts
     texts = {path: data for path in paths if (data := found.get(path)) is not None}
-    most = _MOST.get(stack.language, _MOST_COMPILED)
-    known = probes(readings(texts), names, dice, most)
+    most, least = language.tried_texts
+    known = language.probes(texts, names, dice, most)
     reached = {f"{probe.path}::{name}" for probe in known for name in probe.names}
     others = [native for native in others if native in reached]
     needed = {split_id(native).path for native in (*claimed, *others)}
     texts = {path: data for path, data in texts.items() if path in needed}
     known = tuple(probe for probe in known if probe.path in needed)
-    members = draw_members(known, dice, most, _LEAST.get(stack.language, _LEAST_COMPILED))
+    members = draw_members(known, dice, most, least)
     mine, more = (tuple(n for n in ids if split_id(n).path in texts) for ids in (claimed, others))
     asked = Asked(mine, more)
     if not members:
@@ -117,18 +112,16 @@ def affected_tests(
     for result in suite.results:
         path = split_id(result.native_id).path
         took[path] = took.get(path, 0) + result.duration_ms
-        if result.status is Status.PASS and result.native_id not in claimed and is_read(path):
+        if result.status is Status.PASS and result.native_id not in claimed and has_grammar(path):
             passing.setdefault(path, []).append(result.native_id)
     goals = [path for path in changed if language_of(path) == stack.language]
     if not goals or not passing:
         return ()
-    from verdigris.languages.grammar.imports import reaching
-
     files = [entry.path for entry in project.workspace.files(tree)]
     read = partial(project.workspace.read_many, tree)
     mine = {split_id(native).path for native in claimed}
     stacked = [p for p in passing if stack_of(project.settings.stacks, p) == stack]
-    reached = sorted(reaching(stack.language, stacked, goals, files, read))
+    reached = sorted(language_named(stack.language).reaching(stacked, goals, files, read))
     dice = secrets.SystemRandom()
     dice.shuffle(reached)
     left = max(_SPARE_MS, sum(took.get(path, 0) for path in mine))
@@ -170,12 +163,12 @@ class _Runs:
             entry.path: entry.mode for entry in project.workspace.files(tree) if entry.path in texts
         }
         self.room = room
-        self.names = sorted({_asked(stack, path) for path in texts})
+        self.names = sorted({language_named(stack.language).run_target(path) for path in texts})
         self.limit = time_limit(project, project.state())
         self.margin = dice.randrange(12, 40)
 
     def judged(self, asked: Asked, known: Sequence[Probe], members: Sequence[tuple[Try, ...]]) -> Liveness:
-        from verdigris.languages.grammar.probes import changed_texts, opposites
+        from verdigris.languages.probes import changed_texts, opposites
 
         versions = [(member, changed_texts(self.texts, member)) for member in ((), *members)]
         size = {path: max(len(version[path]) for _, version in versions) for path in self.texts}
@@ -203,7 +196,7 @@ class _Runs:
 
     def _passed_before(self, asked: Asked, done: Sequence[Member], size: Mapping[str, int]) -> list[str]:
         """Of the unclaimed tests that pass a changed text those that pass it without the change."""
-        from verdigris.languages.grammar.probes import changed_texts
+        from verdigris.languages.probes import changed_texts
 
         found: dict[str, None] = {}
         for member in done if self.before is not None else ():
@@ -235,8 +228,3 @@ class _Runs:
     def _ended(self, data: bytes, size: int) -> bytes:
         letters = "".join(self.dice.choice("0123456789abcdef") for _ in range(size - len(data) + self.margin))
         return data + f"\n// {letters}\n".encode()
-
-
-def _asked(stack: Stack, path: str) -> str:
-    """As when the suite is run: code could tell by the arguments that single tests were named."""
-    return path.rpartition("/")[0] or "." if stack.language == GO else path

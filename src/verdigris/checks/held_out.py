@@ -5,10 +5,6 @@ Their report goes no further.
 
 from __future__ import annotations
 
-import json
-import posixpath
-import re
-import secrets
 from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,16 +12,16 @@ from typing import TYPE_CHECKING
 from verdigris.checks.grammar_liveness import Held, oppose
 from verdigris.checks.live_runs import Asked, LiveRuns
 from verdigris.checks.verdict_checks import python_tests
-from verdigris.core.languages import GO, NODE, PYTHON, RUST, language_of
+from verdigris.core.languages import language_of
 from verdigris.core.paths import FILE
 from verdigris.core.report import Ended, Status, merged
-from verdigris.core.value import value
 from verdigris.execution.dispatch import run_request
 from verdigris.execution.room.layers import Layer
 from verdigris.execution.room.opening import beside, possible
 from verdigris.execution.test_run import execute, time_limit
 from verdigris.execution.test_selection import stack_of
 from verdigris.execution.tree_stability import on_start_tree
+from verdigris.languages.registry import language_named
 from verdigris.runners.protocol import TestRequest
 from verdigris.runners.registry import kind_of
 
@@ -35,6 +31,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
     from verdigris.core.state import WorktreeState
+    from verdigris.languages.findings import Parcel
     from verdigris.storage.project import Project
 
 
@@ -84,14 +81,16 @@ class _HeldRuns:
         if not self.project.settings.liveness or self.room is None:
             return True
         return not any(
-            self._python_hollow(stack, parcel) if stack.language == PYTHON else self._hollow(stack, parcel)
+            self._python_hollow(stack, parcel)
+            if language_named(stack.language).traces
+            else self._hollow(stack, parcel)
             for stack, parcel in self._parcels()
             if self.passed.get(parcel)
         )
 
     def _hollow(self, stack: Stack, parcel: Parcel) -> tuple[str, ...]:
         texts = {path: self.texts[path] for path in parcel.files}
-        held = Held(texts, partial(dressed, stack), parcel.withheld)
+        held = Held(texts, partial(_dress, stack), parcel.withheld)
         natives = self.passed[parcel]
         return oppose(self.project, stack, self.worktree, natives, self.room, held=held).hollow
 
@@ -119,7 +118,7 @@ class _HeldRuns:
         return merged(reports) if reports else self._in_place(tree, edited)
 
     def _layer(self, stack: Stack, parcel: Parcel, base: str) -> Layer:
-        texts = dressed(stack, {path: self.texts[path] for path in parcel.files})
+        texts = _dress(stack, {path: self.texts[path] for path in parcel.files})
         contents = {path: (self._mode(path), data) for path, data in texts.items()}
         laid = Layer(self.project.workspace.compose(base, contents), self.worktree)
         return beside(laid, self.room) or laid
@@ -148,106 +147,16 @@ class _HeldRuns:
         return self.state.held_out.get(path, FILE).partition(" ")[0]
 
 
-_MODULE = re.compile(rb"^[ \t]*(?:import|export)\b(?!\s*\()", re.MULTILINE)
-_STRICT = re.compile(rb"""\s*(?:"use strict"|'use strict');?""")
-_EMPTYING = """\
-const stem = {stem};
-const empty = (path) => fs.truncateSync(path, 0);
-const search = (folder) => {{
-  let found = [];
-  try {{ found = fs.readdirSync(folder, {{ withFileTypes: true }}); }} catch {{}}
-  for (const one of found) {{
-    const path = folder + "/" + one.name;
-    try {{
-      if (one.isDirectory()) search(path);
-      else if (one.isFile() && fs.readFileSync(path, "latin1").includes(stem)) empty(path);
-    }} catch {{}}
-  }}
-}};
-empty(here);
-search(os.tmpdir());
-"""
-_HEADS = {
-    ".mjs": (
-        'import fs from "node:fs";\nimport os from "node:os";\nimport {{ fileURLToPath }} from "node:url";\n'
-        "const here = fileURLToPath(new URL({name}, import.meta.url));\n"
-    ),
-    ".cjs": 'const fs = require("fs"), os = require("os");\nconst here = __dirname + "/" + {name};\n',
-}
-
-
-@value
-class Parcel:
-    """Held-out files that are in the tree at the same time."""
-
-    asked: tuple[str, ...]
-    """Those that the runner is asked for."""
-    files: tuple[str, ...]
-    withheld: tuple[str, ...] = ()
-    """Those that whoever runs them empties."""
-
-
 def parcels(stack: Stack, held: Mapping[str, bytes]) -> list[Parcel]:
     """`held`: by path; what is no code of the stack's language is data that the tests may need."""
     code = [path for path in held if language_of(path) == stack.language]
-    data = tuple(path for path in held if path not in code)
-    match stack.language:
-        case lang if lang == GO:
-            folders = dict.fromkeys(map(posixpath.dirname, code))
-            asked = [tuple(path for path in code if posixpath.dirname(path) == one) for one in folders]
-            return [Parcel(paths, (*code, *data), tuple(code)) for paths in asked]
-        case lang if lang == NODE:
-            leads = {path: _imported(path, held) for path in code}
-            roots = [path for path in code if not any(path in leads[o] for o in code if o != path)]
-            return [Parcel((root,), (*_closure(root, leads), *data)) for root in roots or code]
-        case lang if lang in {RUST, PYTHON}:
-            return [Parcel(tuple(code), (*code, *data), tuple(code))] if code else []
-    return [Parcel(tuple(held), tuple(held))]
+    data = [path for path in held if path not in code]
+    return language_named(stack.language).parcels(code, data, held)
 
 
-def dressed(stack: Stack, texts: Mapping[str, bytes]) -> dict[str, bytes]:
-    """As they are laid into the tree, with what they need to empty themselves."""
-    if stack.language != NODE:
-        return dict(texts)
-    made: dict[str, bytes] = {}
-    for path, data in texts.items():
-        if language_of(path) != NODE:
-            made[path] = data
-            continue
-        module = _MODULE.search(data) is not None
-        end = ".mjs" if module and kind_of(stack.runner).loads_modules else ".cjs"
-        stem = f"m{secrets.token_hex(6)}"
-        name = posixpath.basename(path)
-        head = _HEADS[end].format(name=json.dumps(f"./{name}" if end == ".mjs" else name))
-        made[posixpath.join(posixpath.dirname(path), stem + end)] = (
-            head + _EMPTYING.format(stem=json.dumps(stem))
-        ).encode()
-        first = f'import "./{stem}{end}";' if module else f'require("./{stem}{end}");'
-        strict = _STRICT.match(data)
-        at = strict.end() if strict else 0
-        made[path] = data[:at] + first.encode() + data[at:]
-    return made
-
-
-def _imported(path: str, held: Mapping[str, bytes]) -> list[str]:
-    """Other held-out files that this one names, with or without their ending."""
-    folder, data = posixpath.dirname(path), held[path]
-    return [
-        other
-        for other in held
-        if other != path
-        for name in [posixpath.relpath(other, folder or ".")]
-        if re.search(
-            rb"[\"'`]\.?/?" + re.escape(re.sub(r"\.\w+\Z", "", name)).encode() + rb"(?:\.\w+)?[\"'`]", data
-        )
-    ]
-
-
-def _closure(root: str, leads: Mapping[str, Sequence[str]]) -> list[str]:
-    seen = [root]
-    for path in seen:
-        seen += [one for one in leads.get(path, ()) if one not in seen]
-    return seen
+def _dress(stack: Stack, texts: Mapping[str, bytes]) -> dict[str, bytes]:
+    language, runner = language_named(stack.language), kind_of(stack.runner)
+    return language.dress(texts, loads_modules=runner.loads_modules)
 
 
 def with_held_out(project: Project, state: WorktreeState, tree: str, paths: Sequence[str]) -> str:

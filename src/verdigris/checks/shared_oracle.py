@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from verdigris.core.languages import PYTHON
 from verdigris.core.paths import PathClass
 from verdigris.core.value import value
 from verdigris.execution.dispatch import run_request
@@ -15,6 +14,7 @@ from verdigris.languages.python.shared_losses import idle_assertions, judge_shar
 from verdigris.languages.python.shared_oracle import find_shared
 from verdigris.languages.python.syntax import parse
 from verdigris.languages.python.test_file import collected
+from verdigris.languages.registry import language_named
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import texts_at
 
@@ -99,7 +99,7 @@ def _idle(project: Project, tree: str, shared: Sequence[Shared], room: Layer | N
     reports = [
         run_request(project, stack, TestRequest(names, trace=tuple(sorted(sources))), layer=room)
         for stack, names in stacks.items()
-        if stack.language == PYTHON
+        if language_named(stack.language).traces
     ]
     ran: dict[str, frozenset[int]] = {}
     for report in reports:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
+from verdigris.languages.registry import reader_of
 from verdigris.languages.runner_keys import holds_tests, is_mixed, same_oracle_part
-from verdigris.languages.rust import test_regions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,12 +33,13 @@ def on_disk(project: Project) -> Read:
 
 
 def only_for_tests(path: str, read: Read, deep: int = _DEEP) -> bool:
-    """Whether the file holds a module that another declares under `#[cfg(test)]`."""
-    for parent in test_regions.above(path) if deep else ():
+    """Whether the file holds a module that another declares for tests alone."""
+    regions = reader_of(path).test_regions()
+    for parent in regions.above(path) if regions is not None and deep else ():
         data = read(parent)
-        if data is None or test_regions.module_of(path).encode() not in data:
+        if regions is None or data is None or regions.module_of(path).encode() not in data:
             continue
-        if test_regions.module_of(path) in test_regions.modules_for_tests(data):
+        if regions.module_of(path) in regions.modules_for_tests(data):
             return True
         if only_for_tests(parent, read, deep - 1):
             return True
@@ -47,7 +48,8 @@ def only_for_tests(path: str, read: Read, deep: int = _DEEP) -> bool:
 
 def test_text(path: str, data: bytes, read: Read) -> bytes:
     """In its own lines; nothing where there is none."""
-    return data if only_for_tests(path, read) else test_regions.only_tests(data)
+    regions = reader_of(path).test_regions()
+    return data if regions is None or only_for_tests(path, read) else regions.only_tests(data)
 
 
 def test_texts(project: Project, tree: str, paths: Iterable[str]) -> dict[str, str]:
@@ -75,7 +77,10 @@ def parts_differ(project: Project, change: Change, old: str, new: str) -> tuple[
         return True, False
     if same_oracle_part(change.path, before, after):
         return False, True
-    one, two = (test_regions.source_part(data or b"") for data in (before, after))
+    regions = reader_of(change.path).test_regions()
+    if regions is None:
+        return True, True
+    one, two = (regions.source_part(data or b"") for data in (before, after))
     return True, before is None or after is None or one != two
 
 
@@ -88,13 +93,14 @@ def home_of(project: Project, home: str, tree: str, paths: Iterable[str], *, sou
     for entry in project.workspace.files(tree):
         if entry.path not in paths or not holds_tests(entry.path, project.classify(entry.path)):
             continue
+        regions = reader_of(entry.path).test_regions()
         frozen, now = (project.workspace.read(at, entry.path) for at in (home, tree))
-        if now is None or (source and frozen is None):
+        if regions is None or now is None or (source and frozen is None):
             continue
         if frozen is None:
-            mended: bytes | None = test_regions.without_tests(now)
+            mended: bytes | None = regions.without_tests(now)
         else:
-            mended = test_regions.with_tests_of(*((now, frozen) if source else (frozen, now)))
+            mended = regions.with_tests_of(*((now, frozen) if source else (frozen, now)))
         if mended:
             contents[entry.path] = (entry.mode, mended)
     return project.workspace.compose(home, contents)

@@ -8,18 +8,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.checks.verdict_checks import NO_SANDBOX
-from verdigris.core.languages import GO, PYTHON, RUST, language_of
+from verdigris.core.languages import is_loaded_singly
 from verdigris.core.report import Ended, Status
 from verdigris.core.value import value
 from verdigris.execution.test_run import execute_suite
 from verdigris.languages.findings import Mutant, Mutated
-from verdigris.languages.python.mutation import mutated
-from verdigris.languages.registry import is_read
+from verdigris.languages.registry import by_language
 from verdigris.runners.protocol import TestRequest
-from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
     from verdigris.checks.observation import Difference
     from verdigris.core.report import TestReport
@@ -74,25 +72,21 @@ def survivors(
 
 def _made(project: Project, start: str, tree: str, edits: Difference) -> Mutated:
     paths = [c.path for c in edits.source]
-    python = [path for path in paths if language_of(path) == PYTHON]
-    made = mutated(texts_at(project, start, python), texts_at(project, tree, python))
-    read = [path for path in paths if is_read(path)]
-    if not read:
-        return made
-    from verdigris.languages.grammar.mutation import grammar_mutated
-
-    more = grammar_mutated(*(project.workspace.read_many(at, read) for at in (start, tree)))
-    unread = tuple(_unread(path for path in paths if path not in {*python, *read}))
-    return Mutated((*made.mutants, *more.mutants), (*made.untried, *more.untried, *unread))
-
-
-def _unread(paths: Iterator[str]) -> Iterator[str]:
-    return (f"{path}: nothing here reads it" for path in paths if language_of(path) is not None)
+    found: list[Mutant] = []
+    untried: list[str] = []
+    unread: list[str] = []
+    for language, mine in by_language(paths).items():
+        read = [path for path in mine if language.traces or language.has_grammar(path)]
+        unread += (f"{path}: nothing here reads it" for path in mine if path not in read)
+        made = language.mutants(*(project.workspace.read_many(at, read) for at in (start, tree)))
+        found += made.mutants
+        untried += made.untried
+    return Mutated(tuple(found), (*untried, *unread))
 
 
 def _noticed(mutant: Mutant, report: TestReport, passing: Collection[str]) -> bool | None:
     """None where it was never run."""
-    if language_of(mutant.path) in {RUST, GO} and not report.results:
+    if not is_loaded_singly(mutant.path) and not report.results:
         return None
     if report.ended is not Ended.FINISHED:
         return True

@@ -11,7 +11,7 @@ from verdigris.checks.coverage import never_run, unmeasured, watchable
 from verdigris.checks.grammar_liveness import affected_tests, oppose
 from verdigris.checks.live_runs import Asked, LiveRuns
 from verdigris.checks.liveness import Liveness
-from verdigris.core.languages import PYTHON, language_of
+from verdigris.core.languages import DEFAULT_LANGUAGE
 from verdigris.core.paths import PathClass
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
@@ -19,9 +19,9 @@ from verdigris.core.value import value
 from verdigris.execution.room.opening import beside, possible
 from verdigris.execution.test_selection import by_stack
 from verdigris.execution.tree_stability import on_start_tree
+from verdigris.languages.findings import SourceChange
 from verdigris.languages.python.affected_tests import affected
-from verdigris.languages.python.concerns import concerns
-from verdigris.languages.registry import is_read
+from verdigris.languages.registry import by_language, has_grammar, language_for, language_named, reader_of
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from verdigris.core.state import Claim
     from verdigris.execution.room.layers import Layer
     from verdigris.languages.findings import Concern
+    from verdigris.languages.protocol import Language
     from verdigris.storage.project import Project
 
 _DATA = (".json", ".csv", ".tsv", ".txt", ".yaml", ".yml", ".toml", ".ini", ".sql")
@@ -67,7 +68,7 @@ def scrutinise(
     `shared`: texts of source in which assertions of theirs stand.
     """
     tests = python_tests(project, tree)
-    blocking, noted = _static(project, start, tree, edits, tests)
+    blocking, noted = _static(project, start, tree, edits)
     alive = Liveness((), ())
     watched: tuple[TestReport, ...] = ()
     if project.settings.liveness:
@@ -109,7 +110,7 @@ def _affected(
         return ()
     known = frozenset(map(_function, claimed))
     took = {r.native_id: r.duration_ms for r in suite.results if r.status is Status.PASS}
-    passed = [i for i in took if _function(i) not in known and language_of(split_id(i).path) == PYTHON]
+    passed = [i for i in took if _function(i) not in known and _traces(split_id(i).path)]
     before, after = (texts_at(project, at, paths) for at in (start, tree))
     mine = sum(ms for i, ms in took.items() if _function(i) in known)
     left = max(_LEAST_MS, mine)
@@ -123,19 +124,17 @@ def _affected(
 
 
 def _static(
-    project: Project, start: str, tree: str, edits: Difference, tests: dict[str, str]
+    project: Project, start: str, tree: str, edits: Difference
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    paths = [c.path for c in edits.source if c.path.endswith((".py", ".pyi"))]
-    before, after = (texts_at(project, at, paths) for at in (start, tree))
+    changed = by_language(c.path for c in edits.source)
     data = [c.path for c in (*edits.source, *edits.other) if not c.deleted and c.path.endswith(_DATA)]
-    found = concerns(
-        {p: before.get(p) for p in paths},
-        {p: after.get(p) for p in paths},
-        tests,
-        pyproject=texts_at(project, start, ["pyproject.toml"]).get("pyproject.toml", ""),
-        data=texts_at(project, tree, data),
-    )
-    found += _by_grammar(project, start, tree, edits)
+    first = language_named(DEFAULT_LANGUAGE)
+    found: list[Concern] = []
+    # The default language looks at changed data too, whatever the source is written in.
+    for language in dict.fromkeys((first, *changed)):
+        own = texts_at(project, tree, data) if language is first else {}
+        change = _change(project, start, tree, language, changed.get(language, ()))
+        found += language.concerns(replace(change, data=own))
     told = [(f"{c.path}:{c.line}: {c.kind}: {c.what}", c.blocks) for c in found]
     strict = project.settings.concerns == "block"
     return (
@@ -144,18 +143,32 @@ def _static(
     )
 
 
-def _by_grammar(project: Project, start: str, tree: str, edits: Difference) -> tuple[Concern, ...]:
-    paths = [c.path for c in edits.source if is_read(c.path) and not c.deleted]
-    if not paths:
-        return ()
-    from verdigris.languages.grammar.answers import copied_answers
-    from verdigris.languages.grammar.concerns import grammar_concerns
+def _change(
+    project: Project, start: str, tree: str, language: Language, paths: Sequence[str]
+) -> SourceChange:
+    read = [path for path in paths if language.traces or language.has_grammar(path)]
+    before, after = (project.workspace.read_many(at, read) for at in (start, tree))
+    return SourceChange(
+        before,
+        {path: after.get(path) for path in read},
+        _test_texts(project, tree, language),
+        texts_at(project, start, language.facts.manifests),
+    )
 
-    before, after = (project.workspace.read_many(at, paths) for at in (start, tree))
-    files = (entry.path for entry in project.workspace.files(tree) if is_read(entry.path))
-    tests = [path for path in files if project.classify(path) is PathClass.TEST]
-    read = ((p, data) for p, data in project.workspace.read_many(tree, tests).items() if data is not None)
-    return (*grammar_concerns(before, after), *copied_answers(before, after, read))
+
+def _test_texts(project: Project, tree: str, language: Language) -> dict[str, bytes]:
+    """Its own; where a grammar reads them, those of all such languages, since one may test the other."""
+    files = (entry.path for entry in project.workspace.files(tree))
+    own = (lambda path: language_for(path) is language) if language.traces else has_grammar
+    mine = [path for path in files if own(path) and reader_of(path).reads_tests(path)]
+    tests = [path for path in mine if project.classify(path) is PathClass.TEST]
+    found = project.workspace.read_many(tree, tests)
+    return {path: data for path, data in found.items() if data is not None}
+
+
+def _traces(path: str) -> bool:
+    language = language_for(path)
+    return language is not None and language.traces
 
 
 def python_tests(project: Project, tree: str) -> dict[str, str]:
@@ -183,11 +196,11 @@ def _tried(
     graft = project.workspace.graft(tree, start, paths) if paths else tree
     for stack in project.settings.stacks:
         mine, more = tuple(claimed.get(stack, ())), tuple(others.get(stack, ()))
-        if stack.language != PYTHON and room is not None and asked.suite is not None:
+        if not language_named(stack.language).traces and room is not None and asked.suite is not None:
             more = affected_tests(project, stack, tree, changed, mine, asked.suite)
         if not mine and not more:
             continue
-        if stack.language != PYTHON:
+        if not language_named(stack.language).traces:
             alive = oppose(project, stack, tree, mine, room, more, before=graft)
             found.append(alive if room is not None or not mine else replace(alive, unreached=(NO_SANDBOX,)))
         elif not possible(project).ok:

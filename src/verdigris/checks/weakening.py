@@ -10,7 +10,7 @@ from verdigris.core.value import value
 from verdigris.languages.grammar.weakening import plain_weakenings
 from verdigris.languages.python.weakening import weakenings
 from verdigris.languages.python.weakening.suite import imported
-from verdigris.languages.registry import is_read
+from verdigris.languages.registry import has_grammar
 from verdigris.languages.runner_keys import holds_tests
 from verdigris.languages.tests import read_tests
 from verdigris.storage.project import texts_at
@@ -53,7 +53,7 @@ def _weakenings(project: Project, old: str, new: str, revised: Sequence[str]) ->
     changed = [c.path for c in project.workspace.changes(old, new) if old != new]
     tests = [path for path in changed if project.classify(path) is PathClass.TEST]
     among_source = [path for path in changed if holds_tests(path, project.classify(path))]
-    read = [*filter(is_read, tests), *among_source]
+    read = [*filter(has_grammar, tests), *among_source]
     found = _told_by_grammar(project, old, new, read, revised) if read else ()
     tests = [path for path in tests if path not in read]
     if not tests:

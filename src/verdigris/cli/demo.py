@@ -12,6 +12,7 @@ import click
 
 from verdigris.cli import log
 from verdigris.cli.output import show
+from verdigris.core.languages import DEFAULT_LANGUAGE, READ_LANGUAGES
 from verdigris.views.lines import Line
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from verdigris.drivers.machine.events import Happening
     from verdigris.views.demo import Row, Tone
 
-LANGUAGES = ("python", "node", "rust", "go")
+LANGUAGES = READ_LANGUAGES
 _COLOURS: dict[Tone, str] = {
     "title": "1",
     "wish": "1",
@@ -51,7 +52,9 @@ _FAREWELL = "now yours: `tdd init` in a repository of your own; `tdd help tutori
 
 
 @click.command("demo")
-@click.option("--lang", type=click.Choice(LANGUAGES), default="python", help="The language of the play.")
+@click.option(
+    "--lang", type=click.Choice(LANGUAGES), default=DEFAULT_LANGUAGE, help="The language of the play."
+)
 def command(lang: str) -> int:
     """Watch a scripted agent in a temporary repository: each answer is the kernel's own.
 
@@ -67,7 +70,7 @@ def command(lang: str) -> int:
     found = project.log.verify()
     show([Line(""), *log.verification_lines(found), Line(f"  its repository: {project.root}")])
     accepted = any(record.type == "accepted" for record in project.log.records(reverse=True))
-    done = found.whole and accepted and (lang != "python" or _machine(screen))
+    done = found.whole and accepted and (lang != DEFAULT_LANGUAGE or _machine(screen))
     show([Line(""), Line(_FAREWELL)])
     return 0 if done else 1
 

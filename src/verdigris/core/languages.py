@@ -1,87 +1,231 @@
-"""The registry of languages: file suffixes, test tools, and the facts that the law needs."""
+"""The languages that are known: plain facts of each, such as its endings and the test tools that run it.
+
+What takes reading stands in `verdigris.languages`, one folder a language. A language of a third party brings
+its facts with it, and the registry adds them here by `register`.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import field
+from typing import TYPE_CHECKING
 
-PYTHON, NODE, RUST, GO = "python", "node", "rust", "go"
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 STUB_MARK = "STUB:TDD"
 """What marks a declaration that does no work, in every language."""
-
-SUFFIXES = {
-    PYTHON: (".py", ".pyi", ".pyx"),
-    NODE: (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"),
-    RUST: (".rs",),
-    GO: (".go",),
-    "java": (".java",),
-    "kotlin": (".kt", ".kts"),
-    "scala": (".scala",),
-    "groovy": (".groovy",),
-    "php": (".php",),
-    "ruby": (".rb",),
-    "csharp": (".cs",),
-    "swift": (".swift",),
-    "elixir": (".ex", ".exs"),
-}
-"""JavaScript and TypeScript are `node`: one tool chain runs both."""
-
-JVM = ("java", "kotlin", "scala", "groovy")
-"""One build runs them all, so a stack of one may hold files of the others."""
 JUNIT = "junit"
-_RUNNERS = {
-    PYTHON: ("pytest", "unittest"),
-    NODE: ("vitest", "jest", "node-test"),
-    RUST: ("cargo",),
-    GO: ("go",),
-}
-_CASES = {PYTHON: "[", GO: "/"}
-LOADED_SINGLY = frozenset({PYTHON, NODE, None})
-"""Elsewhere one file that does not compile keeps every test of its package from being found."""
-_READ = frozenset({PYTHON, NODE, RUST, GO})
-_COMPILED = frozenset({*JVM, "csharp", "swift"})
-_BY_SUFFIX = {suffix: language for language, suffixes in SUFFIXES.items() for suffix in suffixes}
+DEFAULT_LANGUAGE = "python"
+"""Of a stack that names none; a file without a known ending, such as a script, is read as one of it."""
+
+
+@value
+class Facts:
+    name: str
+    suffixes: tuple[str, ...]
+    runners: tuple[str, ...] = ()
+    """Test tools, the usual one first; a tool that writes JUnit XML may test any language besides."""
+    aliases: tuple[str, ...] = ()
+    """What else a person may call it."""
+    grammars: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Of each ending that tree-sitter reads: the package of the grammar, and the function that gives it."""
+    has_stubs: bool = False
+    """Stubs can be told from code, and written."""
+    compiled: bool = False
+    """A test does not load before all that it names is declared."""
+    loads_singly: bool = False
+    """Elsewhere one file that does not compile keeps every test of its package from being found."""
+    case_mark: str | None = None
+    """What begins a case in a test's id."""
+    family: tuple[str, ...] = ()
+    """Languages that one build runs together: a stack of one may hold files of the others."""
+    manifests: tuple[str, ...] = ()
+    """Names of files of which a part configures the test runner, while the rest is anybody's."""
+    tests_in_source: bool = False
+    """Tests may stand among the source of a file."""
+    error_codes: str = ""
+    """How its compiler names errors, as a regex."""
+    import_codes: frozenset[str] = frozenset()
+    """Of these the ones that say that an import, a path or a module leads nowhere."""
+
+
+_TYPESCRIPT = ("tree_sitter_typescript", "language_typescript")
+_TSX = ("tree_sitter_typescript", "language_tsx")
+_JVM = ("java", "kotlin", "scala", "groovy")
+_BUILT_IN = (
+    Facts(
+        "python",
+        (".py", ".pyi", ".pyx"),
+        ("pytest", "unittest"),
+        ("py",),
+        has_stubs=True,
+        loads_singly=True,
+        case_mark="[",
+        manifests=("pyproject.toml", "setup.cfg", "tox.ini"),
+    ),
+    # JavaScript and TypeScript are one language here: one tool chain runs both.
+    Facts(
+        "node",
+        (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"),
+        ("vitest", "jest", "node-test"),
+        ("js", "javascript", "ts", "typescript", "nodejs"),
+        # The grammar of TSX reads all of JavaScript, types that are written in comments included.
+        {
+            **dict.fromkeys((".ts", ".mts", ".cts"), _TYPESCRIPT),
+            **dict.fromkeys((".tsx", ".js", ".jsx", ".mjs", ".cjs"), _TSX),
+        },
+        has_stubs=True,
+        loads_singly=True,
+        manifests=(
+            "package.json",
+            *("tsconfig.json", "tsconfig.base.json", "tsconfig.test.json", "tsconfig.spec.json"),
+            "jsconfig.json",
+        ),
+    ),
+    Facts(
+        "rust",
+        (".rs",),
+        ("cargo",),
+        ("rs",),
+        {".rs": ("tree_sitter_rust", "language")},
+        has_stubs=True,
+        manifests=("Cargo.toml",),
+        tests_in_source=True,
+        error_codes=r"E\d{4}|error",
+        import_codes=frozenset({"E0432", "E0433", "E0463", "E0583"}),
+    ),
+    Facts(
+        "go",
+        (".go",),
+        ("go",),
+        ("golang",),
+        {".go": ("tree_sitter_go", "language")},
+        has_stubs=True,
+        case_mark="/",
+        manifests=("go.mod", "go.work"),
+    ),
+    Facts("java", (".java",), compiled=True, family=_JVM, manifests=("pom.xml",)),
+    Facts("kotlin", (".kt", ".kts"), compiled=True, family=_JVM),
+    Facts("scala", (".scala",), compiled=True, family=_JVM),
+    Facts("groovy", (".groovy",), compiled=True, family=_JVM),
+    Facts("php", (".php",), manifests=("composer.json",)),
+    Facts("ruby", (".rb",), aliases=("rb",)),
+    Facts("csharp", (".cs",), aliases=("c#",), compiled=True),
+    Facts("swift", (".swift",), compiled=True),
+    Facts("elixir", (".ex", ".exs")),
+)
+FACTS = {facts.name: facts for facts in _BUILT_IN}
+_BY_SUFFIX = {suffix: facts for facts in _BUILT_IN for suffix in facts.suffixes}
+_BY_MANIFEST = {name: facts for facts in _BUILT_IN for name in facts.manifests}
+READ_LANGUAGES = tuple(facts.name for facts in _BUILT_IN if facts.has_stubs)
+"""Those that have a folder of their own in `verdigris.languages`."""
+_UNKNOWN = Facts("", (), loads_singly=True)
 _SUFFIX = re.compile(r"\.\w+(?=::)")
 
 
-def language_of(path: str) -> str | None:
+def register(facts: Facts) -> None:
+    """A language of a third party; what is known already stays as it is."""
+    if facts.name not in FACTS:
+        FACTS[facts.name] = facts
+        for suffix in facts.suffixes:
+            _BY_SUFFIX.setdefault(suffix, facts)
+        for name in facts.manifests:
+            _BY_MANIFEST.setdefault(name, facts)
+
+
+def facts_of(path: str) -> Facts | None:
+    """Of the language that a file's ending tells."""
     _, dot, end = path.rpartition("/")[2].rpartition(".")
     return _BY_SUFFIX.get(dot + end)
 
 
+def facts_named(name: str) -> Facts | None:
+    return FACTS.get(name)
+
+
+def language_of(path: str) -> str | None:
+    found = facts_of(path)
+    return None if found is None else found.name
+
+
+def known_languages() -> tuple[str, ...]:
+    return tuple(FACTS)
+
+
+def known_suffixes() -> tuple[str, ...]:
+    """Of code, in any language."""
+    return tuple(_BY_SUFFIX)
+
+
 def case_mark(path: str) -> str | None:
-    """What begins a case in a test's id; in a file of no known language, what does in Python."""
-    return _CASES.get(language_of(path) or PYTHON)
+    """What begins a case in a test's id; in a file of no known language, what does in the default one."""
+    return (facts_of(path) or FACTS[DEFAULT_LANGUAGE]).case_mark
 
 
 def is_loaded_singly(path: str) -> bool:
-    return language_of(path) in LOADED_SINGLY
+    return (facts_of(path) or _UNKNOWN).loads_singly
 
 
 def declaring(path: str) -> str:
     """How a test of this source comes by the names without which it does not load."""
-    language = language_of(path)
-    if language in _READ:
+    facts = facts_of(path) or _UNKNOWN
+    if facts.has_stubs:
         return f"`tdd stub ID` declares what it needs to load, with bodies that fail, marked {STUB_MARK}"
-    if language in _COMPILED:
+    if facts.compiled:
         return (
-            f"no grammar tells stubs in {language} from code, so what it needs to compile is a person's to "
+            f"no grammar tells stubs in {facts.name} from code, so what it needs to compile is a person's to "
             "declare: `tdd off --why WHY`, then `tdd on`"
         )
     return ""
 
 
+def family_of(language: str) -> tuple[str, ...]:
+    """The languages whose files a stack of this one holds."""
+    facts = FACTS.get(language, _UNKNOWN)
+    return facts.family or (language,)
+
+
 def suffixes_of(language: str) -> tuple[str, ...]:
     """Of the files that a stack of this language holds."""
-    family = JVM if language in JVM else (language,)
-    return tuple(suffix for one in family for suffix in SUFFIXES.get(one, ()))
+    return tuple(suffix for one in family_of(language) for suffix in FACTS.get(one, _UNKNOWN).suffixes)
 
 
 def runners_of(language: str) -> tuple[str, ...]:
-    """The usual one first; a tool that writes JUnit XML may test any language."""
-    return (*_RUNNERS.get(language, ()), JUNIT)
+    """The usual one first."""
+    return (*FACTS.get(language, _UNKNOWN).runners, JUNIT)
 
 
-RUNNERS = tuple(dict.fromkeys(runner for language in SUFFIXES for runner in runners_of(language)))
+def known_runners() -> tuple[str, ...]:
+    return tuple(dict.fromkeys(runner for language in FACTS for runner in runners_of(language)))
+
+
+def manifest_names() -> frozenset[str]:
+    return frozenset(_BY_MANIFEST)
+
+
+def facts_of_manifest(name: str) -> Facts | None:
+    """Of the language whose tools read a file of this name."""
+    return _BY_MANIFEST.get(name)
+
+
+def has_tests_in_source(path: str) -> bool:
+    """Whether tests may stand among the source of a file with this ending."""
+    return (facts_of(path) or _UNKNOWN).tests_in_source
+
+
+def suffixes_with_tests() -> tuple[str, ...]:
+    """Endings of source that may hold tests."""
+    return tuple(suffix for facts in FACTS.values() if facts.tests_in_source for suffix in facts.suffixes)
+
+
+def compiler_of(path: str, kind: str) -> Facts | None:
+    """The language whose compiler names an error so; of a file of no known language, any that does."""
+    own = language_of(path)
+    fitting = (facts for facts in FACTS.values() if facts.error_codes and own in {None, facts.name})
+    return next((facts for facts in fitting if re.fullmatch(facts.error_codes, kind)), None)
 
 
 def file_end(test_id: str) -> int:

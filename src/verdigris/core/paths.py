@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ConfigError
-from verdigris.core.languages import SUFFIXES
+from verdigris.core.languages import known_suffixes
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def classify(path: str, classes: Classes, *, fold_case: bool = False) -> PathCla
 
 def class_of_folder(folder: str, keep: Callable[[str], PathClass]) -> PathClass:
     """The most protected class that a file of some language would have in it."""
-    names = [folder, f"{folder}/x", *(f"{folder}/x{end}" for ends in SUFFIXES.values() for end in ends)]
+    names = [folder, f"{folder}/x", *(f"{folder}/x{end}" for end in known_suffixes())]
     return min(map(keep, names), key=_ORDER.index)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.core.languages import RUST, language_of
+from verdigris.core.languages import compiler_of
 from verdigris.core.paths import PathClass
 from verdigris.core.report import CollectError, Failure, Place, RunPhase, Status, TestResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from verdigris.core.settings import RedRule
 
@@ -128,9 +128,6 @@ _REPORT = frozenset(
 _LACKING = frozenset({"AttributeError", "TypeError", "panic", "Err"})
 """With a subject alone: in Rust it is the source whose answer the test could not unwrap."""
 _BY_PHASE = {RunPhase.COLLECT: "collection", RunPhase.SETUP: "fixture", RunPhase.TEARDOWN: "teardown"}
-_RUSTC = r"E\d{4}|error"
-_RUST_IMPORT = frozenset({"E0432", "E0433", "E0463", "E0583"})
-"""An import, a path or a crate that leads nowhere, and a module without a file."""
 _NOT_PARSED = (
     r"(?:\S+:\d+: )?(?:expected |unexpected closing|mismatched closing|this file contains an un|unknown start"
     r"|unterminated|unclosed|'.+' expected|illegal start of|reached end of file)"
@@ -185,8 +182,8 @@ def _judge_stopped(frames: Sequence[PathClass], rule: RedRule) -> str:
 
 def judge_collect_error(error: CollectError) -> str:
     kind = _last(error.kind)
-    if re.fullmatch(_RUSTC, kind) and language_of(error.path) in {RUST, None}:
-        return _judge_rust_error(error)
+    if (compiler := compiler_of(error.path, kind)) is not None:
+        return _judge_coded_error(error, compiler.import_codes)
     if kind in _SYNTAX or (kind in _BUILD and re.match(_NOT_PARSED, error.message)):
         return "syntax"
     if kind in _IMPORT or (kind in _BUILD and re.search(_NO_PACKAGE, error.message)):
@@ -202,8 +199,8 @@ def judge_collect_error(error: CollectError) -> str:
     return "unhandled" if re.match(_UNHANDLED, error.kind) else "collection"
 
 
-def _judge_rust_error(error: CollectError) -> str:
-    if error.kind in _RUST_IMPORT:
+def _judge_coded_error(error: CollectError, of_imports: Collection[str]) -> str:
+    if error.kind in of_imports:
         return "import"
     return "syntax" if error.kind == "error" and re.match(_NOT_PARSED, error.message) else "build"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
+from verdigris.core.languages import DEFAULT_LANGUAGE
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class JUnit:
 class Stack:
     root: str = "."
     """Folder of the stack, relative to the worktree's root."""
-    language: str = "python"
+    language: str = DEFAULT_LANGUAGE
     runner: str = "pytest"
     python: str | None = None
     """The user's interpreter; found when not given."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from verdigris.core.languages import RUST, suffixes_of
+from verdigris.core.languages import has_tests_in_source, suffixes_of
 from verdigris.core.paths import PathClass
 from verdigris.core.report import merged
 from verdigris.execution.test_call import TestCall
@@ -72,4 +72,4 @@ def _test_files(project: Project, stack: Stack) -> tuple[str, ...]:
     ends = suffixes_of(stack.language)
     entries = project.workspace.files(project.workspace.snapshot())
     paths = (entry.path for entry in entries if entry.path.endswith(ends))
-    return tuple(p for p in paths if stack.language == RUST or project.classify(p) is PathClass.TEST)
+    return tuple(p for p in paths if has_tests_in_source(p) or project.classify(p) is PathClass.TEST)

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UnknownTest, UserError
-from verdigris.core.languages import RUST, SUFFIXES, language_of, suffixes_of
+from verdigris.core.languages import has_tests_in_source, language_of, suffixes_of
 from verdigris.core.paths import PathClass
 from verdigris.core.report import Status
 from verdigris.core.test_ids import MARK, named_tests, nearest, split_id
@@ -88,19 +88,19 @@ def _from_slug(project: Project, word: str) -> str | None:
 
 
 def _marked(project: Project) -> dict[str, str]:
-    """The files in which annotations stand; tests of Rust stand in source files too."""
-    paths = (*_test_files(project), *_files(project, PathClass.SOURCE, (RUST,)))
+    """The files in which annotations stand; some languages have tests in source files too."""
+    paths = (*_test_files(project), *filter(has_tests_in_source, _files(project, PathClass.SOURCE)))
     texts = {path: text_of(project, path) for path in paths}
     return {path: text for path, text in texts.items() if text is not None and MARK in text}
 
 
 def _test_files(project: Project) -> Iterator[str]:
-    yield from _files(project, PathClass.TEST, tuple(SUFFIXES))
+    yield from _files(project, PathClass.TEST)
 
 
-def _files(project: Project, cls: PathClass, languages: tuple[str, ...]) -> Iterator[str]:
+def _files(project: Project, cls: PathClass) -> Iterator[str]:
     for entry in project.workspace.files(project.workspace.snapshot()):
-        if language_of(entry.path) in languages and project.classify(entry.path) is cls:
+        if language_of(entry.path) is not None and project.classify(entry.path) is cls:
             yield entry.path
 
 

@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import suffixes_of
 from verdigris.core.paths import Classes, Detected, PathClass, compile_glob, where
-from verdigris.languages.conventions import SWITCHES, TRANSIENT
-from verdigris.languages.registry import usual
+from verdigris.languages.conventions import SWITCHES, transient
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from verdigris.core.paths import Where
     from verdigris.core.settings import Settings, Stack
     from verdigris.languages.conventions import Usual
 
 
-def compile_classes(settings: Settings, detected: Mapping[Where, Detected]) -> Classes:
-    transient = [TRANSIENT]
+def compile_classes(
+    settings: Settings, detected: Mapping[Where, Detected], usual: Callable[[Stack], Usual]
+) -> Classes:
+    """`usual`: the conventions of a stack's language."""
+    unprotected = [transient()]
     tests = [usual(stack).runner for stack in settings.stacks]
     tests += map(compile_glob, settings.oracle_include)
     source = []
@@ -29,13 +31,15 @@ def compile_classes(settings: Settings, detected: Mapping[Where, Detected]) -> C
             _prefix(stack.root),
             usual(stack),
         )
-        transient += [prefix + regex for regex in (*map(compile_glob, found.environments), places.transient)]
-        transient += [prefix + compile_glob(glob) for glob in (*stack.generated, *found.generated)]
+        unprotected += [
+            prefix + regex for regex in (*map(compile_glob, found.environments), places.transient)
+        ]
+        unprotected += [prefix + compile_glob(glob) for glob in (*stack.generated, *found.generated)]
         tests += [prefix + regex for regex in (places.tests, *map(compile_glob, (*stack.test, *found.tests)))]
         source += [_not_inner(stack, settings) + prefix + regex for regex in _source(stack, found, places)]
     rules = (
         (PathClass.SWITCH, SWITCHES),
-        (PathClass.OTHER, _any(transient)),
+        (PathClass.OTHER, _any(unprotected)),
         (PathClass.TEST, _any(tests)),
         (PathClass.SPEC, _any(map(compile_glob, settings.spec))),
         (PathClass.SOURCE, _any(source)),

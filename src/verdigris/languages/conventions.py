@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from verdigris.core.languages import JVM, SUFFIXES
+from verdigris.core.languages import known_suffixes
 from verdigris.core.paths import CACHES
 from verdigris.core.value import value
 
@@ -68,56 +68,11 @@ SWITCHES = at_root(r"tdd\.yaml", r"\.git") + "|" + anywhere(*_HOOK_SETTINGS)
 client starts outside of any sandbox.
 Clients read their settings from the folder they are started in, so those count at any depth."""
 
-_CODE = "|".join(re.escape(suffix) for suffixes in SUFFIXES.values() for suffix in suffixes)
-TRANSIENT = rf"(?!.*(?:{_CODE})\Z)" + anywhere(*map(re.escape, CACHES))
-"""What tools write beside the tests while they run: never a file that a language could import."""
 
-
-_ASIDE = any_of(r"\.", SIDE)
-_JVM = Usual(
-    tests=any_of(
-        r"(?:.*/)?src/(?:test|it|[^/]*[Tt]est[^/]*)/.*\Z",
-        outside("src/main", r"(?:.*/)?[^/]*(?:Tests?|TestCase|IT|Spec)\.(?:java|kts?|scala|groovy)\Z"),
-    ),
-    runner=anywhere(
-        r"(?:build|settings)\.gradle(?:\.kts)?",
-        r"gradle\.properties",
-        r"gradle/wrapper",
-        r"gradlew(?:\.bat)?",
-        r"mvnw(?:\.cmd)?",
-        r"\.mvn",
-        r"junit-platform\.properties",
-        r"testng[^/]*\.xml",
-    ),
-    transient=outside("src", anywhere("target", "build", "out", r"\.gradle")),
-    not_source=_ASIDE,
-)
-_PHP = Usual(
-    tests=any_of(anywhere("[Tt]ests?"), r"(?:.*/)?[^/]*(?:Test|Cest)\.php\Z"),
-    runner=anywhere(r"phpunit[^/]*\.xml[^/]*", r"behat\.ya?ml", r"codeception\.yml"),
-    transient=at_root("vendor", r"\.phpunit\.[^/]*"),
-    not_source=_ASIDE,
-)
-_RUBY = Usual(
-    tests=any_of(at_root("spec", "test", "features"), r"(?:.*/)?[^/]*_(?:spec|test)\.rb\Z"),
-    runner=anywhere(r"\.rspec[^/]*", r"\.simplecov", r"cucumber\.yml"),
-    transient=at_root("vendor", "coverage", "tmp", "log"),
-    not_source=any_of(_ASIDE, "bin/"),
-)
-_ANY = Usual(
-    tests=any_of(
-        anywhere("[Tt]ests?", "spec", r"[^/]*\.(?:Unit|Integration)?Tests?"),
-        r"(?:.*/)?[^/]*(?:Tests?|Spec|_tests?|_spec)\.\w+\Z",
-    ),
-    runner=anywhere(r"[^/]*\.runsettings", r"xunit\.runner\.json"),
-    transient=outside("src|[Ss]ources", anywhere("bin", "obj", "deps", r"_build", r"\.build")),
-    not_source=_ASIDE,
-)
-_BY_LANGUAGE = {**dict.fromkeys(JVM, _JVM), "php": _PHP, "ruby": _RUBY}
-
-
-def places(language: str) -> Usual:
-    return _BY_LANGUAGE.get(language, _ANY)
+def transient() -> str:
+    """What tools write beside the tests while they run: never a file that a language could import."""
+    code = "|".join(map(re.escape, known_suffixes()))
+    return rf"(?!.*(?:{code})\Z)" + anywhere(*map(re.escape, CACHES))
 
 
 def canonical(found: Mapping[str, Any]) -> bytes:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import field
+from typing import TYPE_CHECKING
+
 from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @value
@@ -64,3 +70,48 @@ class Mutated:
 
     mutants: tuple[Mutant, ...] = ()
     untried: tuple[str, ...] = ()
+
+
+@value
+class IdMark:
+    """A comment `@tdd-id: slug` and the test below it."""
+
+    slug: str
+    line: int
+    """Of the comment."""
+    test: object
+    """As its language calls it: a name, or a declaration of the language's own."""
+
+
+@value
+class WrittenTest:
+    name: str
+    """As a test id has it, without its file."""
+    first: int
+    last: int
+    """Lines, with decorators."""
+
+
+@value
+class Parcel:
+    """Held-out files that are in the tree at the same time."""
+
+    asked: tuple[str, ...]
+    """Those that the runner is asked for."""
+    files: tuple[str, ...]
+    withheld: tuple[str, ...] = ()
+    """Those that whoever runs them empties."""
+
+
+@value
+class SourceChange:
+    """Source before and after, with what a judgement of it needs to know."""
+
+    before: Mapping[str, bytes | None]
+    after: Mapping[str, bytes | None]
+    tests: Mapping[str, bytes]
+    """All test files of the language."""
+    manifests: Mapping[str, str] = field(default_factory=dict)
+    """By name, at the root, before the change."""
+    data: Mapping[str, str] = field(default_factory=dict)
+    """Files that are no code and changed with it."""

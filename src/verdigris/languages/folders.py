@@ -9,6 +9,8 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from verdigris.core.errors import ConfigError
+from verdigris.core.paths import compile_glob
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
@@ -125,3 +127,43 @@ def text_in(root: Path, *names: str) -> str:
         except OSError:
             continue
     return "\n".join(texts)
+
+
+PACKAGES_DEPTH = 3
+"""Folders deep: where the packages of a workspace lie."""
+
+
+def literal_glob(name: str) -> str:
+    """A glob that matches just this name."""
+    return re.sub(r"([*?\[])", r"[\1]", name)
+
+
+def is_usable_glob(glob: str) -> bool:
+    try:
+        compile_glob(glob)
+    except ConfigError:
+        return False
+    return True
+
+
+_SIGNS = ("pyvenv.cfg", "conda-meta")
+
+
+def is_environment(folder: str) -> bool:
+    """Whether an interpreter's environment is there, with all that makes one."""
+    if not any(os.path.lexists(f"{folder}/{sign}") for sign in _SIGNS):
+        return False
+    if not os.path.lexists(f"{folder}/bin/python"):
+        return False
+    try:
+        versions = os.listdir(f"{folder}/lib")  # noqa: PTH208 - only names are wanted
+    except OSError:
+        return False
+    return any(os.path.isdir(f"{folder}/lib/{name}/site-packages") for name in versions)  # noqa: PTH112
+
+
+def first_known(candidates: Iterable[str], files: Collection[str]) -> Iterator[str]:
+    """The first that is one of the files, if any is."""
+    found = next((name for name in candidates if name in files), None)
+    if found is not None:
+        yield found

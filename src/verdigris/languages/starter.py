@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 import unicodedata
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from verdigris.core.value import value
 
@@ -154,3 +154,22 @@ class Script:
     cheat: Cheat | None = None
     """What follows the acceptance, where the play has a second act."""
     needs: Program | None = None
+
+
+class Scaffolder(Protocol):
+    """How a new project of a language begins."""
+
+    TAKEN: frozenset[str]
+    """Names that a project must not have."""
+
+    def form(self, name: str, title: str, /) -> Form: ...
+
+    def equipment(self, root: Path, find_python: FindPython, /) -> Equipment: ...
+
+
+@value
+class Starter:
+    script: Callable[[], Script]
+    """What `tdd demo` plays."""
+    scaffolder: Scaffolder | None = None
+    """What `tdd init` scaffolds; None where there is no scaffold."""

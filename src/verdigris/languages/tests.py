@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
-from verdigris.core.languages import PYTHON, language_of
-from verdigris.core.test_ids import makes, split_id
+from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.languages.assertions import TestFile
 from verdigris.languages.grammar.weakening import is_given_up
-from verdigris.languages.python.syntax import parse
-from verdigris.languages.python.test_file import collected
-from verdigris.languages.python.test_file import read as read_python
-from verdigris.languages.registry import is_read
+from verdigris.languages.registry import UNREAD, has_grammar, language_for, read_all, reader_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from verdigris.languages.assertions import Reading
-    from verdigris.languages.python.stub_forms import Function
+    from verdigris.languages.findings import WrittenTest
 
 
 def read_tests(texts: Mapping[str, str]) -> dict[str, Reading]:
-    """Of files that `is_read`."""
-    from verdigris.languages.registry import read_all
-
+    """Of files that have a grammar."""
     return read_all({path: text.encode("utf-8", "surrogateescape") for path, text in texts.items()})
 
 
@@ -34,17 +27,18 @@ def still_written(texts: Mapping[str, str], unseen: Iterable[str], seen: Collect
 
     Where one text makes several, the others speak for it: a row of its table may be another now.
     """
-    readings = read_tests({path: text for path, text in texts.items() if is_read(path)})
+    readings = read_tests({path: text for path, text in texts.items() if has_grammar(path)})
     found = []
     for native in unseen:
         path = split_id(native).path
         if path not in readings:
-            if stands(texts.get(path, ""), split_id(native).function):
+            if reader_of(path).stands(texts.get(path, ""), split_id(native).function):
                 found.append(native)
             continue
+        language = reader_of(path)
         others = [_name(each) for each in seen if split_id(each).path == path]
-        makers = [t for t in readings[path].tests if makes(language_of(path), t.name, _name(native))]
-        told = (makes(language_of(path), test.name, other) for test in makers for other in others)
+        makers = [test for test in readings[path].tests if language.makes(test.name, _name(native))]
+        told = (language.makes(test.name, other) for test in makers for other in others)
         if makers and not any(told):
             found.append(native)
     return found
@@ -65,29 +59,17 @@ class TestReader:
     """Tests that were given up with a reason."""
 
     def reads(self, path: str) -> bool:
-        return path.endswith(".py") or is_read(path)
+        return reader_of(path).reads_tests(path)
 
     def read(self, path: str, text: str) -> TestFile:
-        if not is_read(path):
-            return read_python(text)
-        reading = read_tests({path: text})[path]
-        if not reading.whole:
-            raise SyntaxError(path)
-        file = reading.as_test_file()
+        file = reader_of(path).read_test_file(path, text)
+        if not has_grammar(path):
+            return file
         return TestFile(
             tuple(a for a in file.assertions if not is_given_up(path, a.scope, self.revised)),
             tuple(t for t in file.tests if not is_given_up(path, t[0], self.revised)),
             file.skips,
         )
-
-
-@value
-class WrittenTest:
-    name: str
-    """As a test id has it, without its file."""
-    first: int
-    last: int
-    """Lines, with decorators."""
 
 
 def find_test_at(path: str, text: str, line: int, known: Collection[str]) -> WrittenTest | None:
@@ -106,19 +88,9 @@ def text_of_test(path: str, text: str, name: str) -> str | None:
 
 def is_written(path: str, text: str, native: str) -> bool:
     """Whether the text holds the test of that id; of a text that does not parse nobody can tell otherwise."""
-    if not _parses(path, text):
+    if not (language_for(path) or UNREAD).parses(path, text):
         return True
     return any(is_made_by(path, test.name, native) for test in written_tests(path, text, (native,)))
-
-
-def _parses(path: str, text: str) -> bool:
-    if language_of(path) != PYTHON:
-        return not is_read(path) or read_tests({path: text})[path].whole
-    try:
-        parse(text)
-    except SyntaxError:
-        return False
-    return True
 
 
 def is_made_by(path: str, name: str, native: str) -> bool:
@@ -126,46 +98,15 @@ def is_made_by(path: str, name: str, native: str) -> bool:
     where = split_id(native)
     if where.path != path:
         return False
-    if is_read(path):
-        return makes(language_of(path), name, native[len(path) + 2 :])
+    if has_grammar(path):
+        return reader_of(path).makes(name, native[len(path) + 2 :])
     return name in {where.function, native[len(path) + 2 :]}
 
 
 def written_tests(path: str, text: str, known: Iterable[str]) -> Iterator[WrittenTest]:
     names = {split_id(native).function for native in known if split_id(native).path == path}
-    if language_of(path) == PYTHON:
-        yield from _in_python(text, names)
-    elif is_read(path):
-        reading = read_tests({path: text})[path]
-        yield from (WrittenTest(test.name, test.line, test.last) for test in reading.tests)
-    else:
-        end = len(text.splitlines()) or 1
-        yield from (WrittenTest(name, 1, end) for name in sorted(names))
-
-
-def _in_python(text: str, known: Collection[str]) -> Iterator[WrittenTest]:
-    """Also those that only a project's own settings make tests, where a run has reported them."""
-    try:
-        tree = parse(text)
-    except SyntaxError:
-        return
-    names = {*(name for name, _ in collected(tree)), *known}
-    stack: list[tuple[ast.stmt, str]] = [(node, "") for node in tree.body]
-    while stack:
-        node, scope = stack.pop()
-        match node:
-            case ast.ClassDef(name=name, body=body):
-                stack += ((child, f"{scope}{name}::") for child in body)
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                if f"{scope}{node.name}" in names:
-                    yield _spanned(f"{scope}{node.name}", node)
-            case ast.If(body=body, orelse=rest) | ast.Try(body=body, orelse=rest):
-                stack += ((child, scope) for child in (*body, *rest))
-
-
-def _spanned(name: str, node: Function) -> WrittenTest:
-    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-    return WrittenTest(name, first, node.end_lineno or node.lineno)
+    language = language_for(path) or UNREAD
+    return language.written_tests(path, text, names)
 
 
 def given_up(name: str, revised: Collection[str]) -> bool:
@@ -182,40 +123,5 @@ def without(texts: Mapping[str, str], revised: Collection[str]) -> dict[str, str
     for one in revised:
         where = split_id(one)
         if where.function and where.path in left:
-            left[where.path] = _cut(left[where.path], where.function)
+            left[where.path] = reader_of(where.path).without_test(left[where.path], where.function)
     return left
-
-
-def stands(text: str, function: str) -> bool:
-    """Whether a test of this qualified name is still written in its file."""
-    try:
-        module = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return False
-    return any(True for _ in _spans(module.body, function.split("::")))
-
-
-def _cut(text: str, name: str) -> str:
-    try:
-        module = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return text
-    lines = text.splitlines(keepends=True)
-    for first, last in sorted(_spans(module.body, name.split("::")), reverse=True):
-        indent = lines[first - 1][: len(lines[first - 1]) - len(lines[first - 1].lstrip())]
-        lines[first - 1 : last] = [f"{indent}pass\n"]
-    return "".join(lines)
-
-
-def _spans(body: list[ast.stmt], names: list[str]) -> Iterator[tuple[int, int]]:
-    for node in body:
-        if (
-            not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-            or node.name != names[0]
-        ):
-            continue
-        if len(names) > 1 and isinstance(node, ast.ClassDef):
-            yield from _spans(node.body, names[1:])
-        elif len(names) == 1:
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            yield first, node.end_lineno or node.lineno

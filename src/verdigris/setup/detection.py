@@ -6,11 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UserError
-from verdigris.core.languages import GO, JUNIT, JVM, NODE, PYTHON, RUST, SUFFIXES
+from verdigris.core.languages import JUNIT, family_of, known_languages
 from verdigris.core.settings import JUnit, Stack
-from verdigris.languages.folders import Found, folders, holding, holds_suffix, outermost, text_in
-from verdigris.languages.node import detection as node_detecting
-from verdigris.languages.python import detection as python_detecting
+from verdigris.languages.folders import Found, folders, holding, outermost, text_in
+from verdigris.languages.registry import all_languages, language_named, load_third_parties, readers
 from verdigris.runners.junit import PHPUNIT, RSPEC, SUREFIRE
 
 if TYPE_CHECKING:
@@ -20,70 +19,48 @@ if TYPE_CHECKING:
     from verdigris.languages.folders import Folder
 
 
-_ALSO = {
-    **dict.fromkeys(("js", "javascript", "ts", "typescript", "nodejs"), NODE),
-    "py": PYTHON,
-    "rs": RUST,
-    "golang": GO,
-    "rb": "ruby",
-    "c#": "csharp",
-}
-_BARE = {PYTHON: "pytest", NODE: "node-test", RUST: "cargo", GO: "go"}
-"""What tests a language where nothing is there yet; node's own tool needs no package."""
-
-
 def detect(root: Path, lang: str | None = None) -> Found:
     """The stacks, outermost first; with `lang` those of that language alone."""
     known = folders(root)
-    others = (
-        node_detecting.found(root, known),
-        rust(known),
-        go(known),
-        found(root, known),
-    )
-    elsewhere = tuple(stack for found in others for stack in found.stacks)
-    only_python = lang is not None and language_named(lang) == PYTHON
-    seen = (python_detecting.found(root, known, alone=only_python or not elsewhere), *others)
-    stacks = sorted((s for found in seen for s in found.stacks), key=lambda s: (s.root != ".", s.root))
-    if lang is not None:
-        return Found(_of_language(stacks, language_named(lang)))
-    notes = tuple(note for found in seen for note in found.notes)
-    return Found(tuple(stacks), notes) if stacks or notes else node_detecting.bare(root, known)
+    load_third_parties()
+    wanted = None if lang is None else name_of_language(lang)
+    default, *rest = readers()
+    others = [*(language.detect(root, known, alone=False) for language in rest), found(root, known)]
+    elsewhere = any(one.stacks for one in others if one is not None)
+    first = default.detect(root, known, alone=wanted == default.name or not elsewhere)
+    seen = [one for one in (first, *others) if one is not None]
+    stacks = sorted((s for one in seen for s in one.stacks), key=lambda s: (s.root != ".", s.root))
+    if wanted is not None:
+        return Found(_of_language(stacks, wanted))
+    notes = tuple(note for one in seen for note in one.notes)
+    if stacks or notes:
+        return Found(tuple(stacks), notes)
+    bare = (language.detect_bare(root, known) for language in readers())
+    return next((one for one in bare if one is not None), Found())
 
 
-def language_named(lang: str) -> str:
-    """As a person may call it."""
-    name = _ALSO.get(lang.lower(), lang.lower())
-    if name not in SUFFIXES:
-        raise UserError(f"{lang} is no language that is known here.", hint=f"use {', '.join(SUFFIXES)}")
+def name_of_language(lang: str) -> str:
+    """Of a language as a person may call it."""
+    load_third_parties()
+    word = lang.lower()
+    name = next((one.name for one in all_languages() if word in (one.name, *one.facts.aliases)), None)
+    if name is None:
+        hint = f"use {', '.join(known_languages())}"
+        raise UserError(f"{lang} is no language that is known here.", hint=hint)
     return name
 
 
 def _of_language(stacks: list[Stack], language: str) -> tuple[Stack, ...]:
-    family = JVM if language in JVM else (language,)
+    family = family_of(language)
     found = tuple(stack for stack in stacks if stack.language in family)
-    if not found and language in _BARE:
-        return (Stack(language=language, runner=_BARE[language]),)
+    if not found and (runner := language_named(language).bare_runner) is not None:
+        return (Stack(language=language, runner=runner),)
     if not found:
         raise UserError(
             f"no test tool of {language} is found here.",
             hint="write tdd.yaml with `runner: junit` (`tdd help configuration`), then `tdd init` again",
         )
     return found
-
-
-def rust(known: Sequence[Folder]) -> Found:
-    """A workspace is one stack at its root: cargo builds and tests it as one."""
-    places = outermost(holding(known, ["Cargo.toml"]))
-    return Found(tuple(Stack(root=place, language=RUST, runner="cargo") for place in places))
-
-
-def go(known: Sequence[Folder]) -> Found:
-    """Each module is its own: `./...` ends where another module begins, in a workspace (`go.work`) too."""
-    modules = holding(known, ["go.mod"])
-    outer = outermost(modules)
-    places = [m for m in modules if m in outer or holds_suffix(known, m, ("_test.go",))]
-    return Found(tuple(Stack(root=place, language=GO, runner="go") for place in places))
 
 
 _DOCS = "a stack with `runner: junit` can run it: `tdd help configuration`, `stacks[].junit`"

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.errors import StorageError, UserError
 from verdigris.core.events import Event, Ground, SwitchedOff, SwitchedOn, Unconfigured
-from verdigris.core.languages import RUST, language_of
 from verdigris.core.paths import Classes, PathClass
 from verdigris.core.records import from_json
 from verdigris.core.settings import Settings, Stack
 from verdigris.core.state import Phase
 from verdigris.core.value import value
 from verdigris.execution.resident.resident import stop
+from verdigris.languages.registry import language_for
 from verdigris.setup.detection import detect
 from verdigris.storage.config import load, render
 from verdigris.storage.intents import recover
@@ -140,14 +140,14 @@ def has_tests(project: Project) -> bool:
 
 
 def _may_test(project: Project, path: str) -> bool:
-    language = language_of(path)
+    language = language_for(path)
     if language is None or path.endswith(_NO_TESTS):
         return False
     match project.classify(path):
         case PathClass.TEST:
             return True
-        case PathClass.SOURCE if language == RUST:
-            return b"#[test]" in (project.root / path).read_bytes()
+        case PathClass.SOURCE if language.facts.tests_in_source:
+            return language.holds_test((project.root / path).read_bytes())
         case _:
             return False
 

@@ -6,18 +6,17 @@ import os
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from verdigris.core.errors import NotARepository, ToolMissing, UserError
-from verdigris.core.languages import NODE, PYTHON, RUST
+from verdigris.core.errors import HarnessError, NotARepository, ToolMissing, UserError
+from verdigris.core.languages import DEFAULT_LANGUAGE
 from verdigris.core.settings import Settings, Stack
 from verdigris.core.value import value
 from verdigris.execution.interpreter import find_interpreter
-from verdigris.languages.node import starter as node_scaffold
-from verdigris.languages.python import starter as python_scaffold
-from verdigris.languages.rust import starter as rust_scaffold
+from verdigris.languages.folders import folders
+from verdigris.languages.registry import language_named, readers
 from verdigris.languages.starter import FoundPython, project_name, says_nothing, title_of
-from verdigris.setup.detection import detect, language_named
+from verdigris.setup.detection import detect, name_of_language
 from verdigris.storage.config import load, load_machine, render
 from verdigris.storage.project import CONFIG
 from verdigris.storage.repository import find_repository, read_plain
@@ -25,23 +24,10 @@ from verdigris.storage.repository import find_repository, read_plain
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from verdigris.languages.starter import Equipment, FindPython, Form
+    from verdigris.languages.starter import Form, Scaffolder
 
 
-LANGUAGES = (PYTHON, RUST, NODE)
 IGNORE = ".gitignore"
-
-
-class _Language(Protocol):
-    TAKEN: frozenset[str]
-    """Names that a project must not have."""
-
-    def form(self, name: str, title: str, /) -> Form: ...
-
-    def equipment(self, root: Path, find_python: FindPython, /) -> Equipment: ...
-
-
-_MODULES: Mapping[str, _Language] = {PYTHON: python_scaffold, RUST: rust_scaffold, NODE: node_scaffold}
 
 
 @value
@@ -82,7 +68,7 @@ class Scaffold:
 def plan_scaffold(cwd: Path, lang: str | None, kata: str | None) -> Scaffold | None:
     """None where nothing is to be scaffolded: no kata, and no empty folder whose language is said."""
     cwd = cwd.resolve()
-    if kata is None and (lang is None or not _is_new(cwd, language_named(lang))):
+    if kata is None and (lang is None or not _is_new(cwd, name_of_language(lang))):
         return None
     root, has_repository = _root(cwd)
     found = read_kata(kata, cwd, root) if kata is not None else placeholder()
@@ -112,7 +98,7 @@ def plan_scaffold(cwd: Path, lang: str | None, kata: str | None) -> Scaffold | N
 def _is_new(folder: Path, language: str) -> bool:
     """Empty but for a repository in which nothing is yet, or left by a scaffold that was interrupted."""
     there = {entry.name for entry in folder.iterdir()}
-    if language not in _MODULES or CONFIG in there:
+    if _scaffolder(language) is None or CONFIG in there:
         return False
     return there <= {".git"} or _begun(folder, language, placeholder()) is not None
 
@@ -135,7 +121,7 @@ def _root(cwd: Path) -> tuple[Path, bool]:
 
 def _choose(root: Path, lang: str | None, kata: Kata) -> _Chosen:
     """The scaffold, where there is no project that it would get in the way of; and the stacks."""
-    language = language_named(lang) if lang else None
+    language = name_of_language(lang) if lang else None
     known = detect(root)
     there = tuple(stack for stack in known.stacks if language in {None, stack.language})
     if begun := _begun(root, language, kata):
@@ -143,14 +129,14 @@ def _choose(root: Path, lang: str | None, kata: Kata) -> _Chosen:
         return _chosen(root, begun, kata, others)
     if there:
         return _Chosen(None, there, notes=tuple(f"left out: {note}" for note in known.notes))
-    if known.notes and language in {None, NODE}:
+    if known.notes and (language is None or _notes(root, language)):
         raise UserError("; ".join(known.notes) + ".", hint="then `tdd init --kata PATH` adds the rest")
     if language is None:
-        note = f"no language is named or found, so it is {PYTHON} (`--lang NAME`)"
-        return replace(_chosen(root, PYTHON, kata), notes=(note,))
-    if language not in _MODULES:
+        note = f"no language is named or found, so it is {DEFAULT_LANGUAGE} (`--lang NAME`)"
+        return replace(_chosen(root, DEFAULT_LANGUAGE, kata), notes=(note,))
+    if _scaffolder(language) is None:
         raise UserError(
-            f"there is no scaffold for {language}; there is one for {', '.join(LANGUAGES)}.",
+            f"there is no scaffold for {language}; there is one for {', '.join(scaffolded())}.",
             hint="make the project with the tools of the language, then `tdd init --kata PATH` adds the rest",
         )
     return _chosen(root, language, kata)
@@ -167,23 +153,48 @@ def find_python(root: Path) -> FoundPython | None:
 
 def _begun(root: Path, language: str | None, kata: Kata) -> str | None:
     """The language whose manifest is there just as the scaffold writes it."""
-    for each in LANGUAGES if language is None else {language} & _MODULES.keys():
-        form = _form_of(root, each, kata)
-        if _is(root / form.manifest, form.files[form.manifest]):
-            return each
+    for each in scaffolded():
+        if language in {None, each}:
+            form = _form_of(root, each, kata)
+            if _is(root / form.manifest, form.files[form.manifest]):
+                return each
     return None
 
 
+def scaffolded() -> tuple[str, ...]:
+    """The languages that a project can be begun in."""
+    return tuple(one.name for one in readers() if _scaffolder(one.name) is not None)
+
+
+def _scaffolder(language: str) -> Scaffolder | None:
+    starter = language_named(language).starter()
+    return None if starter is None else starter.scaffolder
+
+
+def _notes(root: Path, language: str) -> tuple[str, ...]:
+    """What its own detection says of the folder."""
+    reader, known = language_named(language), folders(root)
+    found = (reader.detect(root, known, alone=True), reader.detect_bare(root, known))
+    return tuple(note for one in found if one is not None for note in one.notes)
+
+
 def _chosen(root: Path, language: str, kata: Kata, others: tuple[Stack, ...] = ()) -> _Chosen:
-    equipment = _MODULES[language].equipment(root, partial(find_python, root))
+    equipment = _known_scaffolder(language).equipment(root, partial(find_python, root))
     return _Chosen(_form_of(root, language, kata), (equipment.stack, *others), equipment.before)
 
 
 def _form_of(root: Path, language: str, kata: Kata) -> Form:
-    module = _MODULES[language]
+    scaffolder = _known_scaffolder(language)
     title = " ".join(title_of(kata.text).split())
-    name = project_name(title, root.name, taken=module.TAKEN)
-    return module.form(name, title or name)
+    name = project_name(title, root.name, taken=scaffolder.TAKEN)
+    return scaffolder.form(name, title or name)
+
+
+def _known_scaffolder(language: str) -> Scaffolder:
+    found = _scaffolder(language)
+    if found is None:
+        raise HarnessError(f"there is no scaffold for {language}")
+    return found
 
 
 def _wanted(form: Form | None, kata: Kata) -> dict[str, str]:

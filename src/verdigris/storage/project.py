@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import NotConfigured, StorageError
 from verdigris.core.events import Configured, Event, encode
 from verdigris.core.fold import StateFolding
+from verdigris.core.languages import facts_named
 from verdigris.core.paths import Classes, classify, with_frozen
 from verdigris.core.records import from_json, to_json
 from verdigris.core.settings import Settings
@@ -108,16 +109,21 @@ def open_project(start: Path, actor: Actor) -> Project:
     if configuration is None or _may_reconfigure(repo, configuration, here):
         configuration = _reconfigured(repo, log, actor, state.configuration)
     settings = from_json(Settings, configuration.settings)
+    if any(facts_named(stack.language) is None for stack in settings.stacks):
+        from verdigris.languages.registry import know
+
+        know(settings)
     return Project(repo, log, actor, settings, Classes.from_json(configuration.classes))
 
 
 def configured_event(root: Path) -> Configured:
     from verdigris.languages.classes import compile_classes
+    from verdigris.languages.registry import usual
     from verdigris.storage.config import load
     from verdigris.storage.config.layout import layouts
 
     loaded = load(root)
-    classes = compile_classes(loaded.settings, layouts(root, loaded.settings))
+    classes = compile_classes(loaded.settings, layouts(root, loaded.settings), usual)
     return Configured(tdd_yaml=loaded.digest, settings=to_json(loaded.settings), classes=classes.to_json())
 
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import ConfigError, ToolMissing, UserError
-from verdigris.core.languages import GO, NODE, PYTHON, RUST, language_of
+from verdigris.core.languages import language_of
 from verdigris.core.paths import PathClass
 from verdigris.core.redness import judge_collect_error
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.test_selection import resolve
-from verdigris.languages.registry import is_read
+from verdigris.languages.registry import language_for
 from verdigris.turns.write import write
 
 if TYPE_CHECKING:
@@ -55,27 +55,11 @@ def write_stubs(project: Project, word: str, *, cwd: Path) -> Stubbed | Deny:
 
 def missing_stubs(project: Project, path: str) -> tuple[Stub, ...]:
     """What a test file needs to load, by its text alone; nothing is run and nothing is written."""
-    files = ProjectFiles.of(project)
+    language = language_for(path)
+    if language is None:
+        return ()
     try:
-        match language_of(path):
-            case language if language == PYTHON:
-                from verdigris.languages.python.stub_places import stubs_of
-
-                return stubs_of(path, files)
-            case language if language == NODE and is_read(path):
-                from verdigris.languages.node import stub_places as node
-
-                return node.stubs_of(path, files)
-            case language if language == GO:
-                from verdigris.languages.go import stub_places as go
-
-                return go.stubs_of(path, files)
-            case language if language == RUST:
-                from verdigris.languages.rust import stub_places as rust
-
-                return rust.stubs_of(path, files)
-            case _:
-                return ()
+        return language.missing_stubs(path, ProjectFiles.of(project))
     except (SyntaxError, RecursionError):
         return ()
 

@@ -16,8 +16,8 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.turn_events import laying_aside
 from verdigris.core.value import value
 from verdigris.execution.test_selection import baseline_ids
+from verdigris.languages.registry import reader_of
 from verdigris.languages.runner_keys import holds_tests
-from verdigris.languages.rust.test_regions import is_test_line
 from verdigris.languages.tests import find_test_at, is_made_by, text_of_test, written_tests
 from verdigris.storage.paths import canonical
 from verdigris.storage.project import text_of, texts_at
@@ -132,7 +132,10 @@ def _is_test(project: Project, path: str, line: int) -> bool:
     if not holds_tests(path, cls):
         return cls is PathClass.TEST
     read = on_disk(project)
-    return only_for_tests(path, read) or is_test_line(read(path) or b"", line)
+    regions = reader_of(path).test_regions()
+    if regions is None:
+        return False
+    return only_for_tests(path, read) or regions.is_test_line(read(path) or b"", line)
 
 
 def closed_bugs(project: Project, state: WorktreeState, valid: Sequence[str], tree: str) -> tuple[Event, ...]:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.languages.grammar.answers import copied_answers
+from verdigris.languages.findings import SourceChange
+from verdigris.languages.registry import reader_of
 
 TESTS = {
     "a.test.js": 'test("x", () => { assert.equal(cents("12.30"), 1230); });\n',
@@ -12,8 +13,8 @@ TESTS = {
 
 
 def told(path: str, test: str, before: str, after: str) -> list[str]:
-    tests = [(test, TESTS[test].encode())]
-    return [c.what for c in copied_answers({path: before.encode()}, {path: after.encode()}, tests)]
+    change = SourceChange({path: before.encode()}, {path: after.encode()}, {test: TESTS[test].encode()})
+    return [c.what for c in reader_of(path).concerns(change)]
 
 
 @pytest.mark.parametrize(
@@ -61,5 +62,5 @@ def test_what_source_knew_before_or_only_says_is_not_told() -> None:
 def test_tests_among_rusts_source_ask_too() -> None:
     tests = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn x() { assert_eq!(super::f(1), 4711); }\n}\n"
     after = f"pub fn f(n: i32) -> i32 {{ 4711 }}\n{tests}".encode()
-    (found,) = copied_answers({"a.rs": tests.encode()}, {"a.rs": after}, [])
+    (found,) = reader_of("a.rs").concerns(SourceChange({"a.rs": tests.encode()}, {"a.rs": after}, {}))
     assert (found.line, found.blocks) == (1, False)

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.languages.grammar.concerns import grammar_concerns
+from verdigris.languages.findings import SourceChange
+from verdigris.languages.registry import reader_of
 
 
 def found(path: str, after: str, before: str = "") -> set[tuple[str, bool]]:
-    told = grammar_concerns({path: before.encode()}, {path: after.encode()})
+    told = reader_of(path).concerns(SourceChange({path: before.encode()}, {path: after.encode()}, {}))
     return {(one.kind, one.blocks) for one in told}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.languages.grammar.mutation import grammar_mutated
+from verdigris.languages.registry import reader_of
 
 NODE, GO, RUST = "a.js", "a.go", "a.rs"
 
@@ -12,7 +12,7 @@ NODE, GO, RUST = "a.js", "a.go", "a.rs"
 def changed(path: str, before: str, after: str, *, weak: bool = False) -> list[str]:
     """Without those that a test notices by running the code at all."""
     head = "package a\n\n" if path == GO else ""
-    made = grammar_mutated({path: f"{head}{before}".encode()}, {path: f"{head}{after}".encode()})
+    made = reader_of(path).mutants({path: f"{head}{before}".encode()}, {path: f"{head}{after}".encode()})
     return [m.what for m in made.mutants if m.weak is weak and "no test runs it" not in m.what]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.languages.grammar.imports import reaching
+from verdigris.languages.registry import language_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ def found(language: str, files: Mapping[str, str], changed: str) -> set[str]:
         return {path: files[path].encode() for path in paths}
 
     tests = [path for path in files if "test." in path]
-    return set(reaching(language, tests, [changed], files, read))
+    return set(language_named(language).reaching(tests, [changed], files, read))
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.languages.grammar.mutation import grammar_mutated
 from verdigris.languages.grammar.trees import Unparsed, parsed
+from verdigris.languages.registry import reader_of
 
 
 def told(path: str, before: str, after: str) -> list[str]:
-    made = grammar_mutated({path: before.encode()}, {path: after.encode()})
+    made = reader_of(path).mutants({path: before.encode()}, {path: after.encode()})
     for mutant in made.mutants:
         assert mutant.data != after.encode()
         assert not isinstance(parsed(path, mutant.data), Unparsed), mutant.data.decode()

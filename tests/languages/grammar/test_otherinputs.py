@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
-from verdigris.languages.grammar.literals import replaced_by_grammar
 from verdigris.languages.grammar.trees import Unparsed, parsed
 from verdigris.languages.literals import apply
+from verdigris.languages.registry import reader_of
 
 NODE = 'test("adds", () => {\n  const n = 4;\n  assert.equal(add(1, "x"), n);\n});\n'
 RUST = "#[test]\nfn adds() {\n    let n = 4;\n    assert_eq!(add(1, 2), n);\n}\n"
@@ -27,7 +27,7 @@ GO = (
 def test_one_argument_of_each_test_is_another(path: str, text: str, inputs: set[str]) -> None:
     seen = set()
     for seed in range(30):
-        made = replaced_by_grammar(path, text.encode(), Random(seed))
+        made = reader_of(path).other_inputs(path, text.encode(), Random(seed))
         (one,) = made
         seen.add(one.was)
         changed = apply(text.encode(), made)

@@ -8,7 +8,8 @@ from random import Random
 
 import pytest
 
-from verdigris.languages.grammar.probes import Probe, changed_texts, draw_members, probes, readings
+from verdigris.languages.probes import Probe, changed_texts, draw_members
+from verdigris.languages.registry import reader_of
 
 NODE = "import {{ it, test }} from 'x';\nit('a', async () => {{\n  {}\n}});\n"
 RUST = "#[test]\nfn a() {{\n    {}\n}}\n"
@@ -17,7 +18,7 @@ FORMS = {"a.test.ts": (NODE, "a"), "tests/a.rs": (RUST, "a"), "a_test.go": (GO, 
 
 
 def found(path: str, text: str, *names: str, seed: int = 0) -> tuple[Probe, ...]:
-    return probes(readings({path: text.encode()}), {path: names}, Random(seed), 6)
+    return reader_of(path).probes({path: text.encode()}, {path: names}, Random(seed), 6)
 
 
 def tried(path: str, body: str, seed: int = 0) -> list[str]:

@@ -9,6 +9,7 @@ from support.growing import grow
 from verdigris.core.paths import Detected, PathClass, classify
 from verdigris.core.settings import Settings, Stack
 from verdigris.languages.classes import compile_classes
+from verdigris.languages.registry import usual
 from verdigris.storage.config.layout import layout, layouts
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def test_a_package_named_as_testpath_stays_source(tmp_path: Path) -> None:
 def test_a_folder_called_test_counts_where_it_holds_tests(tmp_path: Path) -> None:
     grow(tmp_path, "src/a/test/test_x.py", "src/a/test/helper.py", "src/b/test/client.py")
     settings = Settings()
-    classes = compile_classes(settings, layouts(tmp_path, settings))
+    classes = compile_classes(settings, layouts(tmp_path, settings), usual)
     assert classify("src/a/test/helper.py", classes) is PathClass.TEST
     assert classify("src/b/test/client.py", classes) is PathClass.SOURCE
 
@@ -131,7 +132,7 @@ def test_a_name_that_looks_like_a_glob_is_taken_literally(tmp_path: Path) -> Non
     environment(tmp_path, "env[1]")
     grow(tmp_path, "a[b]*/test/test_x.py")
     settings = Settings()
-    classes = compile_classes(settings, layouts(tmp_path, settings))
+    classes = compile_classes(settings, layouts(tmp_path, settings), usual)
     assert classify("a[b]*/test/helper.py", classes) is PathClass.TEST
     assert classify("env[1]/x.py", classes) is PathClass.OTHER
 
@@ -160,7 +161,7 @@ def test_files_that_a_node_tool_is_told_to_load_are_tests(
     grow(tmp_path, *files)
     (tmp_path / package / name).write_text(text)
     settings = Settings(stacks=(Stack(language="node", runner="vitest"),))
-    classes = compile_classes(settings, layouts(tmp_path, settings))
+    classes = compile_classes(settings, layouts(tmp_path, settings), usual)
     assert [classify(path, classes) for path in files] == [
         PathClass.TEST,
         PathClass.TEST,
@@ -185,7 +186,7 @@ def test_source_that_git_ignores_by_name_is_what_a_build_writes(tmp_path: Path) 
     repo.write(".gitignore", ignored)
     found = layouts(repo.root, Settings(stacks=(Stack(),)))
     assert found[(".", "python")].generated == ("**/_version.py", "src/pkg/built.py")
-    classes = compile_classes(Settings(stacks=(Stack(),)), found)
+    classes = compile_classes(Settings(stacks=(Stack(),)), found, usual)
     named = {"src/pkg/_version.py", "src/pkg/built.py"}
     for path in (*named, "src/pkg/kept.py", "src/lib/x.py", "src/other.py", "src/built.py"):
         assert (classify(path, classes) is PathClass.OTHER) == (path in named), path

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ConfigError, ToolMissing
-from verdigris.core.languages import NODE, language_of
 from verdigris.core.paths import PathClass
 from verdigris.languages.folders import walk_tree
+from verdigris.languages.registry import language_for, language_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -201,7 +201,11 @@ def package_code(top: str) -> Iterator[str]:
 
 def arrivals(project: Project, since: int) -> frozenset[str]:
     """Code in a Node stack's packages that came or changed since: whatever source imports, it finds there."""
-    homes = {project.root / stack.root for stack in project.settings.stacks if stack.language == NODE}
+    homes = {
+        project.root / stack.root
+        for stack in project.settings.stacks
+        if language_named(stack.language).packages_folder
+    }
     folders = {f"{home}/{_MODULES}" for folder in homes for home in (folder, project.root)}
     return frozenset(path for folder in folders for path in _newer_code(folder, since))
 
@@ -237,7 +241,7 @@ _MANIFEST = "package.json"
 
 def imported(project: Project, known: dict[str, Any]) -> frozenset[str]:
     """Files by path. `known`: packages that a test file imports, by its blob; what is new is added."""
-    if not any(stack.language == NODE for stack in project.settings.stacks):
+    if not any(language_named(stack.language).packages_folder for stack in project.settings.stacks):
         return frozenset()
     tree = project.workspace.snapshot()
     entries = project.workspace.files(tree)
@@ -262,7 +266,10 @@ def imported(project: Project, known: dict[str, Any]) -> frozenset[str]:
 
 
 def _is_test(project: Project, entry: Entry) -> bool:
-    return language_of(entry.path) == NODE and project.classify(entry.path) is PathClass.TEST
+    language = language_for(entry.path)
+    if language is None or not language.packages_folder:
+        return False
+    return project.classify(entry.path) is PathClass.TEST
 
 
 def _needed(data: bytes | None) -> Iterator[str]:

@@ -9,15 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Actor
-from verdigris.core.errors import ToolMissing
+from verdigris.core.errors import HarnessError, ToolMissing
 from verdigris.core.verdict import Kind, first_line
 from verdigris.drivers.demo.agent import Agent
 from verdigris.drivers.demo.scenes import Act, Moral
 from verdigris.execution.tools.lookup import program
-from verdigris.languages.go import starter
-from verdigris.languages.node import starter as node_demo
-from verdigris.languages.python import starter as python_demo
-from verdigris.languages.rust import starter as rust_demo
+from verdigris.languages.registry import language_named
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.git import asked
 from verdigris.storage.project import open_project
@@ -30,19 +27,15 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 
-_SCRIPTS = {
-    "python": python_demo.script,
-    "node": node_demo.script,
-    "rust": rust_demo.script,
-    "go": starter.script,
-}
-LANGUAGES = tuple(_SCRIPTS)
 _HOLLOW = "Verdigris made the test wrong, and it still passed: it proves nothing."
 
 
 def script_of(language: str) -> Script:
     """Where its tool is missing or does not start, a ToolMissing says what to do."""
-    script = _SCRIPTS[language]()
+    starter = language_named(language).starter()
+    if starter is None:
+        raise HarnessError(f"there is no play in {language}")
+    script = starter.script()
     if script.needs is not None:
         require(script.needs)
     return script

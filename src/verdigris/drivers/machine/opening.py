@@ -12,7 +12,6 @@ from verdigris.core.actions import Actor, Deny
 from verdigris.core.errors import UserError, VerdigrisError
 from verdigris.core.events import HeldOut
 from verdigris.core.fold import ACCEPTED
-from verdigris.core.languages import NODE, PYTHON
 from verdigris.core.settings import HUMAN, ROLES
 from verdigris.core.state import Phase
 from verdigris.drivers.machine import worktree
@@ -20,6 +19,7 @@ from verdigris.drivers.machine.budget import Meter
 from verdigris.drivers.machine.events import Delayed, scrubbed
 from verdigris.drivers.machine.records import FOLDER, Keeper
 from verdigris.execution.interpreter import find_interpreter
+from verdigris.languages.registry import language_named
 from verdigris.languages.starter import says_nothing
 from verdigris.models.casting import Casting
 from verdigris.models.providers import endpoint_of
@@ -81,8 +81,8 @@ class Machine:
         """For a run of the tests: what the suite took before, and what one more test may take."""
         baseline = self.project.state().baseline
         took = 3 * baseline.duration_ms // 1000 if baseline is not None else 0
-        languages = {stack.language for stack in self.project.settings.stacks}
-        building = 0 if languages <= {PYTHON, NODE} else _BUILDING
+        languages = [language_named(stack.language) for stack in self.project.settings.stacks]
+        building = 0 if all(one.facts.loads_singly for one in languages) else _BUILDING
         return min(self.project.settings.timeout, took + building + self.settings.test_seconds)
 
     def kata(self) -> str:
@@ -221,7 +221,7 @@ def _follow(project: Project, branch: str) -> None:
 
 def _at_home(stack: Stack, home: Project) -> Stack:
     """The user's environment stays where it is: its scripts and its `.pth` files name that place."""
-    if stack.language != PYTHON:
+    if not language_named(stack.language).has_interpreter:
         return stack
     root = home.root / stack.root
     if stack.python is not None:
@@ -236,7 +236,7 @@ def _at_home(stack: Stack, home: Project) -> Stack:
 
 def _importable(project: Project) -> tuple[str, ...]:
     """An editable install of the user's checkout must not answer for the private one."""
-    if not any(stack.language == PYTHON for stack in project.settings.stacks):
+    if not any(language_named(stack.language).has_interpreter for stack in project.settings.stacks):
         return ()
     found = source_roots(project, project.workspace.snapshot())
     folders = dict.fromkeys(os.path.normpath(project.root / root) for root in ("src", *found, "."))

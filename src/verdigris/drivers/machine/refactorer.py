@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.coverage import uncovered
 from verdigris.core.actions import Deny
-from verdigris.core.languages import PYTHON, RUST, language_of
+from verdigris.core.languages import has_tests_in_source
 from verdigris.core.paths import PathClass
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
@@ -19,6 +19,7 @@ from verdigris.execution.room.layers import Layer
 from verdigris.execution.room.opening import possible
 from verdigris.execution.test_run import collect, execute_suite
 from verdigris.languages.python.syntax import added_lines
+from verdigris.languages.registry import language_named
 from verdigris.models.roles import feedback
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import text_of, texts_at
@@ -104,7 +105,7 @@ def _other_tests(project: Project, start: str) -> Bad | None:
     """A refactor has the tests that it found, under the names that it found."""
     changed = [change.path for change in project.workspace.changes(start, project.workspace.snapshot())]
     refactor_ = project.state().refactor
-    touched = [p for p in changed if project.classify(p) is PathClass.TEST or language_of(p) == RUST]
+    touched = [p for p in changed if project.classify(p) is PathClass.TEST or has_tests_in_source(p)]
     if not touched or refactor_ is None:
         return None
     before = frozenset(json.loads(project.workspace.blob_bytes(refactor_.record) or b"{}"))
@@ -168,7 +169,7 @@ class Coverage:
 
 def unmeasured(project: Project) -> str | None:
     """Why the guard says nothing here."""
-    others = sorted({s.language for s in project.settings.stacks} - {PYTHON})
+    others = sorted({s.language for s in project.settings.stacks if not language_named(s.language).traces})
     if others:
         what = f"which lines the tests run is not measured for {', '.join(others)}"
         return f"{what}: the coverage guard says nothing there"

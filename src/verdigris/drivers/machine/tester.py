@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import unclaimed
 from verdigris.checks.weakening import lost
-from verdigris.core.languages import PYTHON, language_of
+from verdigris.core.languages import known_suffixes, language_of
 from verdigris.core.paths import PathClass
 from verdigris.core.report import Ended, Status
 from verdigris.core.test_ids import split_id
@@ -30,6 +30,7 @@ from verdigris.drivers.machine.message import Verified, told_red
 from verdigris.execution.dispatch import run_request
 from verdigris.execution.test_selection import baseline_ids, by_stack
 from verdigris.languages.python.syntax import parse
+from verdigris.languages.registry import UNREAD, language_for
 from verdigris.models.roles import feedback
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import texts_at
@@ -243,7 +244,7 @@ def asks_source(project: Project, start: str, tree: str, red: str) -> bool:
     before, after = texts_at(project, start, [path]), texts_at(project, tree, [path])
     if names_source(path, before.get(path, ""), after.get(path, ""), sources):
         return True
-    return language_of(path) == PYTHON and _runs_source(project, red, sources)
+    return _traces(path) and _runs_source(project, red, sources)
 
 
 def names_source(path: str, before: str, after: str, sources: Mapping[str, str]) -> bool:
@@ -252,31 +253,23 @@ def names_source(path: str, before: str, after: str, sources: Mapping[str, str])
     words = {word for word in _WORD.findall(new) if not word.lower().startswith("test")} - _GRAMMAR
     stems = {part for name in sources for part in re.split(r"[/.]", name)} - {
         "src",
-        "py",
-        "ts",
-        "js",
-        "rs",
-        "go",
+        *(suffix[1:] for suffix in known_suffixes()),
     }
     known = {word for text in sources.values() for word in _WORD.findall(text)}
-    if language_of(path) != PYTHON:
+    if not _traces(path):
         known |= {word for line in _DECLARED.findall(before) for word in _WORD.findall(line)}
     return not words.isdisjoint((known | stems) - _GRAMMAR)
 
 
 def _new_lines(path: str, before: str, after: str) -> list[str]:
-    """In Python their expressions alone, so that neither comments nor imports count."""
-    lines = after.splitlines()
-    numbers = _added(before.splitlines(), lines)
-    if language_of(path) != PYTHON:
-        return [lines[number - 1] for number in numbers]
-    try:
-        tree = parse(after)
-    except SyntaxError:
-        return []
-    return [
-        ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.expr) and node.lineno in numbers
-    ]
+    """What they say, without comments and imports where those can be told."""
+    language = language_for(path) or UNREAD
+    return language.new_words(after, _added(before.splitlines(), after.splitlines()))
+
+
+def _traces(path: str) -> bool:
+    language = language_for(path)
+    return language is not None and language.traces
 
 
 def _added(before: list[str], after: list[str]) -> list[int]:

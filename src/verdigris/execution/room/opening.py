@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from verdigris import sandbox
 from verdigris.core.errors import HarnessError
-from verdigris.core.languages import language_of
+from verdigris.core.languages import facts_of_manifest, language_of, manifest_names
 from verdigris.core.paths import PathClass
 from verdigris.core.value import value
 from verdigris.execution.room.layers import Layer, furnish
 from verdigris.execution.room.room import LEAN, Room, Terms
-from verdigris.languages.runner_keys import MIXED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -126,7 +125,7 @@ def _note(project: Project) -> str:
 FILES = 200
 LARGE = 1 << 20
 """What is more than this is left where it lies, and compared before and after: each file costs time."""
-_RUNNER = MIXED | {"conftest.py", "pytest.ini", ".pytest.ini", "__init__.py"}
+_RUNNER = manifest_names() | {"conftest.py", "pytest.ini", ".pytest.ini", "__init__.py"}
 
 
 def held(project: Project, tree: str, claimed: Iterable[str] = ()) -> Layer | None:
@@ -151,7 +150,10 @@ def beside(layer: Layer | None, held: Layer | None) -> Layer | None:
 
 
 def _decides(project: Project, path: str) -> bool:
-    return project.classify(path) in {PathClass.TEST, PathClass.SPEC} or path.rpartition("/")[2] in MIXED
+    return (
+        project.classify(path) in {PathClass.TEST, PathClass.SPEC}
+        or facts_of_manifest(path.rpartition("/")[2]) is not None
+    )
 
 
 def _rank(path: str, first: frozenset[str]) -> tuple[bool, bool, bool]:

@@ -8,9 +8,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ConfigError, NotARepository, StorageError
+from verdigris.core.languages import manifest_names, suffixes_with_tests
 from verdigris.core.paths import compile_glob
 from verdigris.core.records import SCHEMA
-from verdigris.languages.runner_keys import MIXED, MIXED_SOURCE
 from verdigris.storage import card
 from verdigris.storage.log import light
 from verdigris.storage.repository import head
@@ -74,8 +74,8 @@ def _fields(project: Project, state: WorktreeState) -> dict[str, Any]:
         "suspended": state.turn is not None and state.turn.suspended,
         "targets": _covered(target for claim in state.claims.values() for target in claim.targets),
         "rules": [(cls.value, _rule(regex)) for cls, regex in project.classes.rules],
-        "mixed": sorted(MIXED),
-        "mixed_source": MIXED_SOURCE,
+        "mixed": sorted(manifest_names()),
+        "mixed_source": suffixes_with_tests(),
         "held_out": sorted(state.held_out),
         "config": None if frozen or state.configuration is None else state.configuration.tdd_yaml,
     }

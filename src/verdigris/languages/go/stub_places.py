@@ -6,8 +6,8 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
+from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.languages.go.missing_names import asked, declared, imports, package_of
-from verdigris.languages.python.stub_origins import MARK
 from verdigris.languages.stubs import UNTOLD, Stub, Wanted
 
 if TYPE_CHECKING:

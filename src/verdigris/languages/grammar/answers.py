@@ -6,13 +6,11 @@ import re
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from verdigris.core import languages
 from verdigris.languages.findings import Concern
 from verdigris.languages.grammar.trees import (
     COMMENTS,
     Unparsed,
     first,
-    grammar_of,
     line_of,
     parsed,
     part,
@@ -21,14 +19,13 @@ from verdigris.languages.grammar.trees import (
     short,
 )
 from verdigris.languages.python.concerns.literals import telling
-from verdigris.languages.rust import test_regions
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from tree_sitter import Node
 
@@ -59,17 +56,19 @@ _PRINTABLE = range(32, 127)
 
 
 def copied_answers(
-    before: Mapping[str, bytes | None], after: Mapping[str, bytes | None], tests: Iterable[tuple[str, bytes]]
+    strip: Callable[[bytes], bytes],
+    before: Mapping[str, bytes | None],
+    after: Mapping[str, bytes | None],
+    tests: Iterable[tuple[str, bytes]],
 ) -> Iterator[Concern]:
-    """Source by path, and the files of tests; those of Rust may be source as well."""
+    """Source by path, and the files of tests; `strip`: takes out the tests that stand among the source."""
     texts = {path: data for path, data in after.items() if data is not None}
-    inside = ((path, data) for path, data in texts.items() if grammar_of(path) == languages.RUST)
     asked = {value for path, data in tests for _, value in _values(path, data)}
-    asked |= {value for path, data in inside for _, value in _values(path, data, only_tests=True)}
+    asked |= {value for path, data in texts.items() for _, value in _values_in_tests(path, data, strip(data))}
     for path, data in texts.items():
-        old = {value for _, value in _values(path, _bare(path, before.get(path) or b""))}
+        old = {value for _, value in _values(path, strip(before.get(path) or b""))}
         found: dict[Value, int] = {}
-        for node, value in _standing(path, _bare(path, data)):
+        for node, value in _standing(path, strip(data)):
             if value in asked and value not in old:
                 found.setdefault(value, line_of(node))
         if found:
@@ -77,10 +76,6 @@ def copied_answers(
             more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
             what = f"{told}{more}: copied from the tests, and returned, looked up or compared"
             yield Concern("expected-literals", path, min(found.values()), what, blocks=False)
-
-
-def _bare(path: str, data: bytes) -> bytes:
-    return test_regions.without_tests(data) if grammar_of(path) == languages.RUST else data
 
 
 def _standing(path: str, data: bytes) -> Iterator[tuple[Node, Value]]:
@@ -94,14 +89,18 @@ def _standing(path: str, data: bytes) -> Iterator[tuple[Node, Value]]:
             yield node, value
 
 
-def _values(path: str, data: bytes, *, only_tests: bool = False) -> Iterator[tuple[Node, Value]]:
+def _values_in_tests(path: str, data: bytes, bare: bytes) -> Iterator[tuple[Node, Value]]:
+    """`bare`: the same text with blanks where its tests are."""
+    for node, value in _values(path, data) if bare != data else ():
+        if bare[node.start_byte : node.end_byte] != data[node.start_byte : node.end_byte]:
+            yield node, value
+
+
+def _values(path: str, data: bytes) -> Iterator[tuple[Node, Value]]:
     root = parsed(path, data)
     if isinstance(root, Unparsed):
         return
-    bare = test_regions.without_tests(data) if only_tests else b""
     for node in _nodes(root):
-        if only_tests and bare[node.start_byte : node.end_byte] == data[node.start_byte : node.end_byte]:
-            continue
         if (value := _value(node)) is not None:
             yield node, value
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.languages.grammar.trees import COMMENTS, line_of, part, said, tree_of
 from verdigris.languages.literals import Replaced, other_value
-from verdigris.languages.registry import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from verdigris.languages.assertions import TestSeen
     from verdigris.languages.literals import Lot
 
 
@@ -232,14 +232,14 @@ _TELLING = re.compile(
 _BODIES = frozenset({"statement_block", "block"})
 
 
-def replaced_by_grammar(path: str, data: bytes, lot: Lot) -> tuple[Replaced, ...]:
+def replaced_by_grammar(path: str, data: bytes, tests: Iterable[TestSeen], lot: Lot) -> tuple[Replaced, ...]:
     """One literal of every test, drawn by lot."""
     root, fault = tree_of(path, data)
     if fault is not None:
         return ()
     inputs = list(_inputs(root))
     found: dict[int, Replaced] = {}
-    for test in read(path, data).tests:
+    for test in tests:
         mine = [node for node in inputs if test.line <= line_of(node) <= test.last]
         if mine and (one := _other(lot.choice(mine), lot)) is not None:
             found[one.start] = one

@@ -9,15 +9,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from verdigris.core import languages
 from verdigris.core.value import value
 from verdigris.languages.assertions import Assertion, Name
 from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.grammar.conditions import condition_form, shape_of, ways_of
-from verdigris.languages.grammar.opposites import Edit, apply_edits
 from verdigris.languages.grammar.trees import (
     COMMENTS,
-    grammar_of,
     line_of,
     part,
     parts,
@@ -27,19 +24,14 @@ from verdigris.languages.grammar.trees import (
     walk,
 )
 from verdigris.languages.literals import Literal, compare_literals
+from verdigris.languages.probes import Edit, apply_edits
 from verdigris.languages.python.assertions import matched
-from verdigris.languages.rust import test_regions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from tree_sitter import Node
 
-_FAILURE = {
-    languages.NODE: 'if (true) throw new Error("not run by any test");',
-    languages.RUST: 'if true { panic!("not run by any test") }',
-    languages.GO: 'if true { panic("not run by any test") };',
-}
 _FUNCTIONS = frozenset(
     {
         *("function_declaration", "generator_function_declaration", "method_definition", "function_item"),
@@ -81,11 +73,25 @@ class _Site:
     """What follows if a condition holds, and if not, in the form that is compared."""
 
 
-def grammar_mutated(before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
-    """Of files that a grammar reads; tests that stand among the source are no part of it."""
-    olds = {path: _root(path, data) for path, data in before.items() if data is not None}
+@value
+class Failing:
+    """How a language is made to fail at a place."""
+
+    statement: str
+    expression: str = ""
+    """For the body of a function that is an expression; empty where there is none."""
+
+
+def grammar_mutated(
+    fails: Failing,
+    strip: Callable[[bytes], bytes],
+    before: Mapping[str, bytes | None],
+    after: Mapping[str, bytes | None],
+) -> Mutated:
+    """Of files that a grammar reads; `strip`: takes out the tests that stand among the source."""
+    olds = {path: _root(path, strip(data)) for path, data in before.items() if data is not None}
     texts = {path: data for path, data in after.items() if data is not None}
-    roots = {path: _root(path, data) for path, data in texts.items()}
+    roots = {path: _root(path, strip(data)) for path, data in texts.items()}
     then = [site for path, root in olds.items() for site in _sites(path, root)]
     now = [site for path, root in roots.items() for site in _sites(path, root)]
     pairs = {
@@ -98,9 +104,8 @@ def grammar_mutated(before: Mapping[str, bytes | None], after: Mapping[str, byte
     mutants: list[Mutant] = []
     for at, site in enumerate(now):
         if at not in known:
-            language = grammar_of(site.path) or ""
             made = partial(_mutant, site.path, texts[site.path], line_of(site.node))
-            mutants += (made(edits, what) for edits, what in _changes(language, site))
+            mutants += (made(edits, what) for edits, what in _changes(fails, site))
             if site.kind in _ASKING:
                 # `<` that became `<=` is other behaviour; a boundary that is only written anew is not.
                 weak = _loose(site) not in gone
@@ -151,9 +156,7 @@ def _mutant(
 
 
 def _root(path: str, data: bytes) -> Node:
-    # Their lines and columns stay, so that a place in it is one in the file.
-    bare = test_regions.without_tests(data) if grammar_of(path) == languages.RUST else data
-    return tree_of(path, bare)[0]
+    return tree_of(path, data)[0]
 
 
 def _sites(path: str, root: Node) -> Iterator[_Site]:
@@ -216,15 +219,15 @@ def _condition(node: Node) -> Node | None:
     return found
 
 
-def _changes(language: str, site: _Site) -> Iterator[tuple[tuple[Edit, ...], str]]:
+def _changes(fails: Failing, site: _Site) -> Iterator[tuple[tuple[Edit, ...], str]]:
     node = site.node
     match site.kind:
         case "function":
             name = said(part(node, "name")) or said(part(node.parent, "name")) or "a function"
-            if (edits := _failing(language, part(node, "body"))) is not None:
+            if (edits := _failing(fails, part(node, "body"))) is not None:
                 yield edits, f"`{name}` is new or changed, and no test runs it"
         case "arm":
-            if (edits := _failing_arm(language, node)) is not None:
+            if (edits := _failing_arm(fails, node)) is not None:
                 yield edits, f"`{short(said(node), 40)}` is new or changed, and no test runs it"
         case "value":
             left = said(part(node, "left"))
@@ -260,28 +263,27 @@ def _boundaries(node: Node) -> Iterator[tuple[tuple[Edit, ...], str]]:
             yield (moved,), f"`{short(said(one))}` → `{moved.text}`: no test notices"
 
 
-def _failing(language: str, body: Node | None) -> tuple[Edit, ...] | None:
+def _failing(fails: Failing, body: Node | None) -> tuple[Edit, ...] | None:
     if body is None:
         return None
     if body.type in {"statement_block", "block"}:
-        return (Edit(body.start_byte + 1, body.start_byte + 1, f" {_FAILURE[language]} "),)
-    if language != languages.NODE:
+        return (Edit(body.start_byte + 1, body.start_byte + 1, f" {fails.statement} "),)
+    if not fails.expression:
         return None
-    thrown = f"(() => {{ {_FAILURE[language]} }})()"
-    return (Edit(body.start_byte, body.end_byte, thrown),)
+    return (Edit(body.start_byte, body.end_byte, fails.expression),)
 
 
-def _failing_arm(language: str, node: Node) -> tuple[Edit, ...] | None:
+def _failing_arm(fails: Failing, node: Node) -> tuple[Edit, ...] | None:
     if node.type == "catch_clause":
-        return _failing(language, part(node, "body"))
+        return _failing(fails, part(node, "body"))
     if node.type == "match_arm":
         found = part(node, "value")
         if found is None:
             return None
-        start = Edit(found.start_byte, found.start_byte, f"{{ {_FAILURE[language]} ")
+        start = Edit(found.start_byte, found.start_byte, f"{{ {fails.statement} ")
         return start, Edit(found.end_byte, found.end_byte, " }")
     colon = next((child for child in node.children if child.type == ":"), None)
-    return None if colon is None else (Edit(colon.end_byte, colon.end_byte, f" {_FAILURE[language]} "),)
+    return None if colon is None else (Edit(colon.end_byte, colon.end_byte, f" {fails.statement} "),)
 
 
 def _literals(root: Node) -> Iterator[Node]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
+from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.core.value import value
 from verdigris.languages.findings import StubFinding
 from verdigris.languages.grammar.trees import (
@@ -18,7 +19,6 @@ from verdigris.languages.grammar.trees import (
     tree_of,
     walk,
 )
-from verdigris.languages.python.stub_origins import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -5,22 +5,22 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.core import languages
-from verdigris.languages.grammar.trees import first, part, parts, said, walk
+from verdigris.languages.grammar.trees import part, parts, said, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tree_sitter import Node
 
+    from verdigris.languages.grammar.expectations import Expectations
+
 _CALLS = frozenset({"call_expression", "new_expression", "arguments", "argument_list", "macro_invocation"})
 _COMPUTED = frozenset({"binary_expression", "subscript_expression", "index_expression", "member_expression"})
-_FUNCTIONS = frozenset({"function_item", "function_declaration", "arrow_function", "function_expression"})
+FUNCTIONS = frozenset({"function_item", "function_declaration", "arrow_function", "function_expression"})
 _OWNERS = frozenset({"t", "tb", "b", "f", "tt"})
-_EACH = frozenset({"each", "for", "forEach"})
 
 
-def rows_of(language: str, named: Node, assertion: Node, compared: Sequence[Node]) -> list[Node]:
+def rows_of(forms: Expectations, named: Node, assertion: Node, compared: Sequence[Node]) -> list[Node]:
     """The literals behind a name, to be changed together: none where some row has none, or where the name is
     used for more than this assertion, since honest code may then agree with whatever stands there.
     """
@@ -30,7 +30,7 @@ def rows_of(language: str, named: Node, assertion: Node, compared: Sequence[Node
     if owner and re.search(rf"(?<![\w.]){re.escape(owner)}\b(?!\.)", text):
         return []
     for scope in _around(named):
-        found = _rows(language, scope, named)
+        found = _rows(forms, scope, named)
         if found is not None:
             return [] if _is_used_elsewhere(scope, named, assertion) else found
     return []
@@ -53,21 +53,15 @@ def literals_within(node: Node) -> list[Node]:
     return [literal for child in parts(node) for literal in literals_within(child)]
 
 
-def _rows(language: str, scope: Node, named: Node) -> list[Node] | None:
+def _rows(forms: Expectations, scope: Node, named: Node) -> list[Node] | None:
     """What the name means if it is this scope that binds it; None if it does not."""
-    if scope.type in _FUNCTIONS and (found := _arguments(language, scope, said(named))) is not None:
+    if scope.type in FUNCTIONS and (found := _arguments(forms, scope, said(named))) is not None:
         return found
-    match language:
-        case languages.GO:
-            found = _go_column(scope, named)
-        case languages.RUST:
-            found = _rust_column(scope, said(named))
-        case _:
-            found = _node_column(scope, named)
+    found = forms.column(scope, named)
     return found if found is not None else _constant(scope, named)
 
 
-def _last_of_each(cells: Sequence[Node | None]) -> list[Node]:
+def last_of_each(cells: Sequence[Node | None]) -> list[Node]:
     literals = [[] if cell is None else literals_within(cell) for cell in cells]
     return [one[-1] for one in literals] if all(literals) else []
 
@@ -151,7 +145,7 @@ def _declared(scope: Node, name: str) -> Node | None:
     return None
 
 
-def _arguments(language: str, function: Node, name: str) -> list[Node] | None:
+def _arguments(forms: Expectations, function: Node, name: str) -> list[Node] | None:
     """What all calls of a helper give for one of its parameters."""
     listed = parts(part(function, "parameters"))
     names = [said(name) for parameter in listed for name in _parameter(parameter)]
@@ -159,7 +153,7 @@ def _arguments(language: str, function: Node, name: str) -> list[Node] | None:
         return None
     holder = function if function.type in {"function_item", "function_declaration"} else function.parent
     called = said(part(holder, "name"))
-    if not called or (language == languages.NODE and holder is not None and holder.type == "arguments"):
+    if not called or (forms.is_callback(holder)):
         return None
     root = [function, *_around(function)][-1]
     uses = [n for n in walk(root) if n.type == "identifier" and said(n) == called]
@@ -168,7 +162,7 @@ def _arguments(language: str, function: Node, name: str) -> list[Node] | None:
         return []
     given = [parts(part(call, "arguments")) for call in calls]
     at = names.index(name)
-    return _last_of_each([words[at] if at < len(words) else None for words in given])
+    return last_of_each([words[at] if at < len(words) else None for words in given])
 
 
 def _parameter(node: Node) -> list[Node]:
@@ -180,7 +174,7 @@ def _parameter(node: Node) -> list[Node]:
 # -- tables --------------------------------------------------------------------------------------------------
 
 
-def _table(scope: Node, over: Node | None) -> Node | None:
+def table_of(scope: Node, over: Node | None) -> Node | None:
     """The literal that is gone through: in place, or declared around it."""
     while over is not None and over.type in {
         "reference_expression",
@@ -192,107 +186,3 @@ def _table(scope: Node, over: Node | None) -> Node | None:
         return over
     found = (_declared(around, said(over)) for around in _around(scope))
     return next((one for one in found if one is not None), None)
-
-
-def _go_column(loop: Node, named: Node) -> list[Node] | None:
-    clause = first(parts(loop), "range_clause") if loop.type == "for_statement" else None
-    field, variable = said(part(named, "field")), said(part(named, "operand"))
-    if clause is None or not field or variable not in [said(one) for one in parts(part(clause, "left"))]:
-        return None
-    table = _table(loop, part(clause, "right"))
-    if table is None or table.type != "composite_literal":
-        return []
-    return _last_of_each([_go_cell(row, field, table) for row in parts(part(table, "body"))])
-
-
-def _go_cell(row: Node, field: str, table: Node) -> Node | None:
-    value = first(parts(row), "literal_value") or (row if row.type == "literal_value" else None)
-    if row.type == "keyed_element":
-        value = next((n for n in walk(parts(row)[-1]) if n.type == "literal_value"), None)
-    cells = parts(value)
-    if cells and cells[0].type == "keyed_element":
-        return next((parts(cell)[-1] for cell in cells if said(parts(cell)[0]) == field), None)
-    kind = next((n for n in walk(part(table, "type") or table) if n.type == "field_declaration_list"), None)
-    names = [said(n) for one in parts(kind) for n in one.children_by_field_name("name")]
-    return cells[names.index(field)] if field in names and len(cells) == len(names) else None
-
-
-def _rust_column(loop: Node, name: str) -> list[Node] | None:
-    """`for (a, b) in [(1, 2), …]`."""
-    pattern = part(loop, "pattern") if loop.type == "for_expression" else None
-    names = [said(one) for one in parts(pattern)]
-    if name not in names:
-        return None
-    table = _table(loop, part(loop, "value"))
-    if table is None or table.type != "array_expression":
-        return []
-    rows = [parts(row) for row in parts(table)]
-    at = names.index(name)
-    return _last_of_each([row[at] if len(row) == len(names) else None for row in rows])
-
-
-def _node_column(scope: Node, named: Node) -> list[Node] | None:
-    """`for (const [n, want] of table)`, `test.each(table)(…, (n, want) => …)`, `table.forEach(row => …)`."""
-    if scope.type == "for_in_statement":
-        patterns, over = [part(scope, "left")], part(scope, "right")
-    elif scope.type in _FUNCTIONS and (call := _call_of(scope)) is not None:
-        given = parts(part(scope, "parameters")) or [one for one in [part(scope, "parameter")] if one]
-        patterns = [part(one, "pattern") or one for one in given]
-        function = part(call, "function")
-        inner = (
-            part(function, "function")
-            if function is not None and function.type == "call_expression"
-            else function
-        )
-        word = said(part(inner, "property"))
-        if word not in _EACH:
-            return None
-        over = (
-            part(function, "object")
-            if word == "forEach"
-            else first(parts(part(function, "arguments")), "array", "identifier")
-        )
-        patterns = patterns[:1] if word == "forEach" else patterns
-    else:
-        return None
-    steps = _steps(patterns, named)
-    if steps is None:
-        return None
-    table = _table(scope, over)
-    if table is None or table.type != "array":
-        return []
-    spread = len(patterns) > 1
-    return _last_of_each([_cell(row, steps, spread=spread) for row in parts(table)])
-
-
-def _call_of(function: Node) -> Node | None:
-    above = function.parent.parent if function.parent is not None else None
-    return above if above is not None and above.type == "call_expression" else None
-
-
-def _steps(patterns: Sequence[Node | None], named: Node) -> int | str | None:
-    """The place or the key in a row that the name is bound to."""
-    name, owner = said(named), said(part(named, "object"))
-    if len(patterns) > 1:
-        return next((at for at, pattern in enumerate(patterns) if said(pattern) == name), None)
-    pattern = patterns[0] if patterns else None
-    if pattern is None:
-        return None
-    if owner and said(pattern) == owner:
-        return said(part(named, "property"))
-    for at, one in enumerate(parts(pattern)):
-        if pattern.type == "array_pattern" and said(one) == name:
-            return at
-        if pattern.type == "object_pattern" and said(part(one, "value") or one) == name:
-            return said(part(one, "key") or one)
-    return None
-
-
-def _cell(row: Node, step: int | str, *, spread: bool) -> Node | None:
-    while row.type in {"as_expression", "satisfies_expression", "parenthesized_expression"}:
-        row = parts(row)[0]
-    if isinstance(step, int) and row.type == "array":
-        return parts(row)[step] if step < len(parts(row)) else None
-    if row.type != "object" or spread:
-        return None
-    return next((part(one, "value") for one in parts(row) if said(part(one, "key")) == step), None)

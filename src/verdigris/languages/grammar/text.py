@@ -1,28 +1,18 @@
-"""Finds functions and comments in Rust and Go by their text alone."""
+"""Functions and comments of a file, read from its tokens alone, and the ids that comments give to tests."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.core.languages import RUST
+from verdigris.core.test_ids import REACH
 from verdigris.core.value import value
-from verdigris.languages.rust import test_regions
+from verdigris.languages.findings import IdMark
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
-_GO = re.compile(
-    r"""
-      (?P<space>\s+)
-    | (?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))
-    | (?P<text>`[^`]*`?|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])+')
-    | (?P<word>[^\W\d]\w*)
-    | (?P<sign>.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_WIDE = re.compile(r"[^\x00-\x7f]")
+_COMMENT = re.compile(r"//\s*@tdd-id:\s*([A-Za-z0-9][\w.-]*)\s*$")
 
 
 @value
@@ -34,7 +24,7 @@ class Function:
 
 
 @value
-class _Token:
+class Token:
     kind: str
     text: str
     line: int
@@ -42,75 +32,30 @@ class _Token:
     """Nothing stands before it on its line."""
 
 
-def functions(language: str, text: str) -> tuple[Function, ...]:
-    """In the order of the text; none where it cannot be read."""
-    tokens = [token for token in _tokens(language, text) if token.kind in {"word", "sign"}]
-    return tuple(_rust(tokens) if language == RUST else _go(tokens))
-
-
-def line_comments(language: str, text: str) -> Iterator[tuple[int, str]]:
-    """`//` comments on lines of their own, with their lines."""
-    for token in _tokens(language, text):
-        if token.is_first and token.text.startswith("//"):
-            yield token.line, token.text
-
-
-def _rust(tokens: list[_Token]) -> Iterator[Function]:
-    modules: list[tuple[int, str]] = []
-    depth = 0
-    begins: int | None = None
-    for index, token in enumerate(tokens):
-        after = [each.text for each in tokens[index + 1 : index + 3]]
-        match token.text:
-            case "#" if begins is None:
-                begins = token.line
-            case "fn" if after and tokens[index + 1].kind == "word":
-                names = (*(name for _, name in modules), after[0])
-                yield Function(begins or token.line, "::".join(names))
-                begins = None
-            case "mod" if after[1:] == ["{"]:
-                modules.append((depth, after[0]))
-            case "{":
-                depth += 1
-            case "}":
-                depth -= 1
-                if modules and modules[-1][0] == depth:
-                    modules.pop()
-        if token.text in {"{", "}", ";"}:
-            begins = None
-
-
-def _go(tokens: list[_Token]) -> Iterator[Function]:
-    depth = 0
-    for index, token in enumerate(tokens):
-        if token.text == "func" and not depth and index + 1 < len(tokens):
-            name = tokens[index + 1]
-            yield Function(token.line, name.text if name.kind == "word" else "")
-        depth += (token.text in {"{", "("}) - (token.text in {"}", ")"})
-
-
-def _tokens(language: str, text: str) -> list[_Token]:
-    found: list[_Token] = []
+def tokens_of(text: str, spans: Iterable[tuple[str, int, int]]) -> list[Token]:
+    """`spans`: kind, start and end of each."""
+    found: list[Token] = []
     at, line = 0, 1
-    for kind, start, end in _rust_spans(text) if language == RUST else _go_spans(text):
+    for kind, start, end in spans:
         gap = text.count("\n", at, start)
         line += gap
-        found.append(_Token(kind, text[start:end], line, is_first=bool(gap) or not found))
+        found.append(Token(kind, text[start:end], line, is_first=bool(gap) or not found))
         line += text.count("\n", start, end)
         at = end
     return found
 
 
-def _go_spans(text: str) -> Iterator[tuple[str, int, int]]:
-    for found in _GO.finditer(text):
-        if found.lastgroup != "space":
-            yield str(found.lastgroup), found.start(), found.end()
+def words_and_signs(tokens: Iterable[Token]) -> list[Token]:
+    return [token for token in tokens if token.kind in {"word", "sign"}]
 
 
-def _rust_spans(text: str) -> Iterator[tuple[str, int, int]]:
-    # One byte a character: the reading is of bytes, and its places are to be the text's.
-    data = _WIDE.sub("_", text).encode()
-    try:
-        yield from [(token.kind, token.start, token.end) for token in test_regions.tokens(data)]
-    except test_regions.Unreadable:
-        return
+def marks_above(functions: Iterable[Function], tokens: Iterable[Token]) -> tuple[IdMark, ...]:
+    """`// @tdd-id: slug` on a line of its own belongs to the next function, if that is within reach."""
+    defined = [*functions]
+    found = []
+    for token in tokens:
+        mark = _COMMENT.match(token.text) if token.is_first else None
+        owner = next((each for each in defined if each.line > token.line), None)
+        if mark and owner is not None and owner.name and owner.line - token.line <= REACH:
+            found.append(IdMark(mark[1], token.line, owner.name))
+    return tuple(found)

@@ -7,7 +7,8 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from verdigris.core.languages import GO, NODE, RUST
+from verdigris.core.errors import HarnessError
+from verdigris.core.languages import facts_of
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
@@ -15,19 +16,6 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node, Parser
 
-_GRAMMARS = {
-    ".rs": (RUST, "tree_sitter_rust", "language"),
-    ".go": (GO, "tree_sitter_go", "language"),
-    ".ts": (NODE, "tree_sitter_typescript", "language_typescript"),
-    ".mts": (NODE, "tree_sitter_typescript", "language_typescript"),
-    ".cts": (NODE, "tree_sitter_typescript", "language_typescript"),
-    ".tsx": (NODE, "tree_sitter_typescript", "language_tsx"),
-    # The grammar of TSX reads all of JavaScript, types that are written in comments included.
-    ".js": (NODE, "tree_sitter_typescript", "language_tsx"),
-    ".jsx": (NODE, "tree_sitter_typescript", "language_tsx"),
-    ".mjs": (NODE, "tree_sitter_typescript", "language_tsx"),
-    ".cjs": (NODE, "tree_sitter_typescript", "language_tsx"),
-}
 _QUOTED = frozenset({"string"})
 """JavaScript's: a formatter chooses between `'` and `"`."""
 _DIRECTIVE = re.compile(
@@ -44,8 +32,8 @@ class Unparsed:
 
 def grammar_of(path: str) -> str | None:
     """The language, where there is a grammar for the file."""
-    found = _GRAMMARS.get(_ending(path))
-    return None if found is None else found[0]
+    facts = facts_of(path)
+    return facts.name if facts is not None and _ending(path) in facts.grammars else None
 
 
 def parsed(path: str, data: bytes) -> Node | Unparsed:
@@ -56,7 +44,10 @@ def parsed(path: str, data: bytes) -> Node | Unparsed:
 
 def tree_of(path: str, data: bytes) -> tuple[Node, Unparsed | None]:
     """The root, and where the grammar lost its way: there are languages' corners that it does not know."""
-    root = _parser(*_GRAMMARS[_ending(path)][1:]).parse(data).root_node
+    facts = facts_of(path)
+    if facts is None:
+        raise HarnessError(f"no grammar reads {path}")
+    root = _parser(*facts.grammars[_ending(path)]).parse(data).root_node
     # A separator that a grammar wants and the language does not is an error that shows in no node.
     return root, _fault(root) if root.has_error else None
 
@@ -146,14 +137,15 @@ def _is_layout(node: Node) -> bool:
     return node.type in {",", ";"} and (following is None or following.type in {")", "]", "}"})
 
 
-def same_tree(path: str, before: bytes, after: bytes) -> bool:
+def same_tree(path: str, before: bytes, after: bytes, is_code: Callable[[Node], bool] | None = None) -> bool:
     """Whether two texts differ by comments and layout alone; `path` must have a grammar.
 
     What formatters put in or take out is layout: commas before a closing bracket, semicolons at the end of a
     statement, the kind of quotes around a string. False where either text does not parse.
+    `is_code`: whether a text with this root has comments that are code.
     """
     (old, fault), (new, found) = tree_of(path, before), tree_of(path, after)
-    if fault is not None or found is not None or _directives(path, old) != _directives(path, new):
+    if fault is not None or found is not None or _directives(old, is_code) != _directives(new, is_code):
         return False
     try:
         return shape(old) == shape(new)
@@ -161,9 +153,9 @@ def same_tree(path: str, before: bytes, after: bytes) -> bool:
         return False
 
 
-def _directives(path: str, root: Node) -> list[str]:
+def _directives(root: Node, is_code: Callable[[Node], bool] | None) -> list[str]:
     """Comments that a tool carries out: build tags, pragmas, code for cgo, examples that are tests."""
     comments = [said(node) for node in walk(root) if node.type in COMMENTS]
-    if grammar_of(path) == GO and any(said(n) == '"C"' for n in walk(root)):
+    if is_code is not None and is_code(root):
         return comments
     return [comment for comment in comments if _DIRECTIVE.search(comment)]

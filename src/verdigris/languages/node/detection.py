@@ -7,7 +7,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from verdigris.core.languages import NODE, SUFFIXES
+from verdigris.core.languages import FACTS
 from verdigris.core.settings import Stack
 from verdigris.core.value import value
 from verdigris.languages.folders import Found, holding, holds_suffix, is_below, text_in, walk
@@ -62,7 +62,7 @@ def found(root: Path, known: Sequence[Folder]) -> Found:
         if covered:
             continue
         if runner is not None and not _only_delegates(root, place):
-            stacks[place] = Stack(root=place, language=NODE, runner=runner)
+            stacks[place] = Stack(root=place, language="node", runner=runner)
         elif not any(p.place in stacks for p in outer) and (note := _note(root, known, place)):
             notes.append(note)
     return Found(tuple(stacks.values()), () if stacks else tuple(notes))
@@ -141,7 +141,7 @@ def _all_test_files(home: Path) -> Iterator[str]:
             continue
         in_tests = bool({"test", "tests", "__tests__"} & set(at.split("/")))
         for name in sorted(files):
-            if _MAY_TEST.fullmatch(name) or (in_tests and name.endswith(SUFFIXES[NODE])):
+            if _MAY_TEST.fullmatch(name) or (in_tests and name.endswith(FACTS["node"].suffixes)):
                 yield f"{at}/{name}"
 
 
@@ -152,7 +152,7 @@ def bare(root: Path, known: Sequence[Folder]) -> Found:
 
 def _note(root: Path, known: Sequence[Folder], place: str) -> str:
     """Nothing for a package without code: beside other stacks it may be there for a linter alone."""
-    return _unknown(root, place) if holds_suffix(known, place, SUFFIXES[NODE]) else ""
+    return _unknown(root, place) if holds_suffix(known, place, FACTS["node"].suffixes) else ""
 
 
 def _unknown(root: Path, place: str) -> str:

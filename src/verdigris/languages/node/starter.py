@@ -6,7 +6,6 @@ import json
 import shutil
 from typing import TYPE_CHECKING
 
-from verdigris.core.languages import NODE
 from verdigris.core.settings import Stack
 from verdigris.languages.starter import Equipment, Form, Program, Script
 
@@ -81,7 +80,7 @@ def form(name: str, title: str) -> Form:
 
 def equipment(root: Path, _find_python: FindPython) -> Equipment:
     stack = Stack(
-        language=NODE,
+        language="node",
         runner="vitest",
         check=f"{_BIN}/tsc",
         format=f"{_BIN}/prettier --write --log-level warn",

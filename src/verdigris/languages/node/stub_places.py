@@ -6,9 +6,9 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
+from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.languages.grammar.trees import grammar_of
 from verdigris.languages.node.missing_names import DEFAULT, asked, exported
-from verdigris.languages.python.stub_origins import MARK
 from verdigris.languages.stubs import Stub, Wanted
 
 if TYPE_CHECKING:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from verdigris.core.errors import HarnessError
 from verdigris.core.languages import file_end
 from verdigris.core.test_ids import REACH
 from verdigris.core.value import value
+from verdigris.languages.findings import IdMark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from verdigris.core.report import TestResult
 
 
 SEPARATOR = " › "
@@ -23,14 +27,6 @@ class NodeId:
     path: str
     names: tuple[str, ...]
     """Of the describes, outermost first, and of the test; empty for a whole file or folder."""
-
-
-@value
-class Annotated:
-    slug: str
-    line: int
-    """Of the comment."""
-    test: Declaration
 
 
 def node_id(path: str, names: Sequence[str]) -> str:
@@ -54,7 +50,7 @@ def _unescaped(found: re.Match[str]) -> str:
     return found[1][: len(found[1]) // 2] + "›"
 
 
-def annotated(text: str) -> tuple[Annotated, ...]:
+def annotated(text: str) -> tuple[IdMark, ...]:
     """`// @tdd-id: slug` on its own line belongs to the next declaration, if that is a test within reach."""
     if "@tdd-id" not in text:
         return ()
@@ -64,7 +60,7 @@ def annotated(text: str) -> tuple[Annotated, ...]:
         mark = _MARK.match(comment)
         owner = next((d for d in declared if d.line > line), None)
         if mark and owner is not None and owner.is_test and owner.line - line <= REACH:
-            found.append(Annotated(mark[1], line, owner))
+            found.append(IdMark(mark[1], line, owner))
     return tuple(found)
 
 
@@ -293,3 +289,38 @@ def _hole_end(text: str, at: int) -> int:
             before = piece if kind in {"sign", "word"} else kind
         at = end
     return at
+
+
+_FILLED_IN = r"%%|%[a-zA-Z#$]|\$\{[^}]*\}|\$#|\$[\w.]+"
+"""What the rows of a table, or the values of variables, take the place of in a name."""
+_QUOTED = r"(^| › )`(.*?)`(?= › |$)"
+
+
+def fills(written: str, reported: str) -> bool:
+    """Whether the name of a table, or one with variables in it, becomes the reported one."""
+    fixed = re.split(_FILLED_IN, re.sub(_QUOTED, r"\1\2", written))
+    return len(fixed) > 1 and re.fullmatch(".*".join(map(re.escape, fixed)), reported, re.DOTALL) is not None
+
+
+def case_of(mark: IdMark, result: TestResult) -> str | None:
+    test = _declaration(mark)
+    return case(test, split_node_id(result.native_id).names, result.line)
+
+
+def native_id(path: str, mark: IdMark, case: str) -> str:
+    """The file where only a run can tell."""
+    test = _declaration(mark)
+    if test.names is None or (test.is_each and not case):
+        return path
+    return node_id(path, (*test.names[:-1], case[1:-1]) if test.is_each else test.names)
+
+
+def written_id(path: str, mark: IdMark) -> str | None:
+    names = _declaration(mark).names
+    return None if names is None else node_id(path, names)
+
+
+def _declaration(mark: IdMark) -> Declaration:
+    if not isinstance(mark.test, Declaration):
+        raise HarnessError(f"the mark {mark.slug} was not read by this language")
+    return mark.test

@@ -1,3 +1,218 @@
-"""Python: its tests, stubs, assertions, concerns and conventions, read with `ast`."""
+"""Python, as pytest and unittest test it: our reporter runs inside its interpreter."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.languages import FACTS
+from verdigris.languages.protocol import Examples, Language
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from verdigris.core.paths import Detected
+    from verdigris.languages.assertions import TestFile
+    from verdigris.languages.conventions import Usual
+    from verdigris.languages.findings import (
+        Concern,
+        IdMark,
+        Imported,
+        Mutated,
+        Parcel,
+        SourceChange,
+        StubFinding,
+        WrittenTest,
+    )
+    from verdigris.languages.folders import Folder, Found
+    from verdigris.languages.literals import Lot, Replaced
+    from verdigris.languages.protocol import Importable
+    from verdigris.languages.starter import Starter
+    from verdigris.languages.stubs import Files, Stub
+
+_MODULES = (".py", ".pyi")
+
+
+class PythonLanguage(Language):
+    traces = True
+    has_interpreter = True
+    bare_runner = "pytest"
+    examples = Examples(
+        ("**/*_pb2.py",),
+        ("tests/unit",),
+        ("-p", "no:randomly"),
+        "ruff check .",
+        "ruff format",
+        interpreter=".venv/bin/python",
+        selection="ids, paths or -m MARK",
+    )
+    role_words = """\
+PYTHON. Tests are functions `test_…` in files `test_….py`, with plain `assert`, unless the project does it \
+otherwise. Importing a name that does not exist is an error and no red, so stub it in the module where it \
+shall live:
+def add(numbers: str) -> int:  # STUB:TDD
+    return -1
+Use type annotations where the project does. The standard library and what is installed already are all \
+there is."""
+
+    def conventions(self, runner: str) -> Usual:  # noqa: ARG002 - pytest collects unittest's cases too
+        from verdigris.languages.python.conventions import PLACES
+
+        return PLACES
+
+    def runner_keys(self, name: str, text: str) -> bytes:
+        from verdigris.languages.python.conventions import pyproject, sections
+
+        return pyproject(text) if name == "pyproject.toml" else sections(text)
+
+    def layout(self, home: Path) -> Detected:
+        from verdigris.languages.python.layout import layout
+
+        return layout(home)
+
+    def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> Found:
+        from verdigris.languages.python.detection import found
+
+        return found(root, known, alone=alone)
+
+    def starter(self) -> Starter:
+        from verdigris.languages.python import starter
+        from verdigris.languages.starter import Starter
+
+        return Starter(starter.script, starter)
+
+    def marks(self, text: str) -> tuple[IdMark, ...]:
+        from verdigris.core.test_ids import annotated
+        from verdigris.languages.findings import IdMark
+
+        return tuple(IdMark(each.slug, each.line, name) for name, each in annotated(text).items())
+
+    # -- stubs -----------------------------------------------------------------------------------------------
+
+    def beyond_stubs(self, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
+        from verdigris.languages.python.stubs import only_stubs
+
+        if before is not None and self.same_tree(path, before, after):
+            return None
+        return only_stubs(None if before is None else _text(before), _text(after))
+
+    def same_tree(self, path: str, before: bytes, after: bytes) -> bool:  # noqa: ARG002 - whatever its name is
+        from verdigris.languages.python.syntax import same_python_tree
+
+        return same_python_tree(_text(before), _text(after))
+
+    def stub_of_edit(self, before: bytes, after: bytes) -> str:
+        from verdigris.languages.python.missing_names import stub_of_edit
+
+        return stub_of_edit(before, after)
+
+    def missing_stubs(self, path: str, files: Files) -> tuple[Stub, ...]:
+        from verdigris.languages.python.stub_places import stubs_of
+
+        return stubs_of(path, files)
+
+    def imports(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - whatever its name is
+        from verdigris.languages.python.imports import imported
+
+        return imported(_text(data))
+
+    def decorators(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - whatever its name is
+        from verdigris.languages.python.imports import decorators
+
+        return decorators(_text(data))
+
+    def import_targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:
+        from verdigris.languages.python.imports import import_targets
+
+        return import_targets(path, one, files)
+
+    def is_importable(self, path: str) -> bool:
+        from verdigris.languages.python.imports import MODULES
+
+        return path.endswith(MODULES)
+
+    def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:
+        from verdigris.languages.python.imports import imported_files
+
+        return imported_files(path, text, files)
+
+    # -- reading of tests ------------------------------------------------------------------------------------
+
+    def reads_tests(self, path: str) -> bool:
+        return path.endswith(".py")
+
+    def read_test_file(self, path: str, text: str) -> TestFile:  # noqa: ARG002 - whatever its name is
+        from verdigris.languages.python.test_file import read
+
+        return read(text)
+
+    def stands(self, text: str, function: str) -> bool:
+        from verdigris.languages.python.written_tests import stands
+
+        return stands(text, function)
+
+    def without_test(self, text: str, function: str) -> str:
+        from verdigris.languages.python.written_tests import cut_test
+
+        return cut_test(text, function)
+
+    def written_tests(self, path: str, text: str, known: Collection[str]) -> Iterator[WrittenTest]:  # noqa: ARG002
+        from verdigris.languages.python.written_tests import written_tests
+
+        return written_tests(text, known)
+
+    def parses(self, path: str, text: str) -> bool:  # noqa: ARG002 - whatever its name is
+        from verdigris.languages.python.syntax import parse
+
+        try:
+            parse(text)
+        except SyntaxError:
+            return False
+        return True
+
+    def new_words(self, text: str, lines: Collection[int]) -> list[str]:
+        """Expressions alone, so that neither comments nor imports count."""
+        from verdigris.languages.python.written_tests import expressions
+
+        return expressions(text, lines)
+
+    # -- what a verdict asks ---------------------------------------------------------------------------------
+
+    def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
+        from verdigris.languages.python.mutation import mutated
+
+        return mutated(_texts(before), _texts(after))
+
+    def other_inputs(self, path: str, data: bytes, lot: Lot) -> tuple[Replaced, ...]:  # noqa: ARG002
+        from verdigris.languages.python.other_inputs import replaced
+
+        return replaced(_text(data), lot)
+
+    def concerns(self, change: SourceChange) -> tuple[Concern, ...]:
+        from verdigris.languages.python.concerns import concerns
+
+        paths = [path for path in change.after if path.endswith(_MODULES)]
+        before, after = _texts(change.before), _texts(change.after)
+        return concerns(
+            {path: before.get(path) for path in paths},
+            {path: after.get(path) for path in paths},
+            _texts(change.tests),
+            pyproject=change.manifests.get("pyproject.toml", ""),
+            data=change.data,
+        )
+
+    def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:  # noqa: ARG002
+        from verdigris.languages.findings import Parcel
+
+        return [Parcel(tuple(code), (*code, *data), tuple(code))] if code else []
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _texts(files: Mapping[str, bytes] | Mapping[str, bytes | None]) -> dict[str, str]:
+    return {path: _text(data) for path, data in files.items() if data is not None}
+
+
+LANGUAGE = PythonLanguage(FACTS["python"])

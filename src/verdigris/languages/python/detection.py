@@ -14,6 +14,7 @@ from verdigris.core.settings import Settings, Stack
 from verdigris.core.value import value
 from verdigris.languages.classes import compile_classes
 from verdigris.languages.folders import Found, holding, holds_suffix, outermost, text_in, walk
+from verdigris.languages.python.conventions import PLACES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,7 +36,7 @@ _TEST = re.compile(r"(?:test_.*|.*_test|tests?)\.py")
 _DISCOVERED = re.compile(r"test.*\.py")
 """Names that unittest's own discovery takes."""
 _MANY = 200
-FLAT = compile_classes(Settings(), {(".", "python"): Detected(flat=True)})
+FLAT = compile_classes(Settings(), {(".", "python"): Detected(flat=True)}, lambda _: PLACES)
 
 
 def found(root: Path, known: Sequence[Folder], *, alone: bool) -> Found:

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.languages import PYTHON
 from verdigris.core.settings import Stack
 from verdigris.languages.starter import Cheat, Equipment, Form, PlainTool, Script, module_name
 
@@ -68,12 +67,12 @@ def form(name: str, _title: str) -> Form:
 def equipment(root: Path, find_python: FindPython) -> Equipment:
     found = find_python()
     if found is None:
-        return Equipment(Stack(language=PYTHON), (_INSTALL,))
+        return Equipment(Stack(language="python"), (_INSTALL,))
     before = () if _has_pytest(found) else (_INSTALL,)
     ruff = _ruff(root, found)
     if ruff is None:
-        return Equipment(Stack(language=PYTHON), before)
-    return Equipment(Stack(language=PYTHON, check=f"{ruff} check .", format=f"{ruff} format"), before)
+        return Equipment(Stack(language="python"), before)
+    return Equipment(Stack(language="python", check=f"{ruff} check .", format=f"{ruff} format"), before)
 
 
 def _has_pytest(found: FoundPython) -> bool:

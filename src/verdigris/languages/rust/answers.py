@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.core.languages import RUST
-from verdigris.languages.grammar.text import functions
+from verdigris.languages.rust.text import functions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +42,7 @@ def unwrapped(failure: Failure, text: str, test: str, known: Mapping[str, str]) 
 
 def _span(text: str, test: str, end: int) -> tuple[int, int]:
     """Its lines, from its name to what follows it; (1, 0) where it is not found."""
-    found = functions(RUST, text)
+    found = functions(text)
     for index, function in enumerate(found):
         if f"::{test}".endswith(f"::{function.name}"):
             return function.line, found[index + 1].line - 1 if index + 1 < len(found) else end

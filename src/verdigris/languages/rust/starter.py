@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
-from verdigris.core.languages import RUST
 from verdigris.core.settings import Stack
 from verdigris.languages.starter import Equipment, Form, Program, Script, module_name
 
@@ -75,7 +74,7 @@ def form(name: str, title: str) -> Form:
 
 
 def equipment(_root: Path, _find_python: FindPython) -> Equipment:
-    stack = Stack(language=RUST, runner="cargo", check=_CHECK, format=f"rustfmt --edition {_EDITION}")
+    stack = Stack(language="rust", runner="cargo", check=_CHECK, format=f"rustfmt --edition {_EDITION}")
     return Equipment(stack, () if shutil.which("cargo") else (_MISSING,))
 
 

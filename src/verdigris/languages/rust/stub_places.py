@@ -6,8 +6,8 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
+from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.languages.grammar.trees import part
-from verdigris.languages.python.stub_origins import MARK
 from verdigris.languages.rust.missing_names import asked, declared
 from verdigris.languages.stubs import UNTOLD, Stub, Wanted
 

@@ -6,10 +6,10 @@ import re
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from verdigris.core.languages import PYTHON, RUST, language_of
+from verdigris.core.languages import has_tests_in_source
 from verdigris.core.paths import PathClass
 from verdigris.core.value import value
-from verdigris.languages.python.stubs import only_stubs
+from verdigris.languages.registry import language_for
 from verdigris.models.roles.answer import COMMIT_TYPES, Answer, Edit, Refused, Role, Say
 from verdigris.models.roles.context import secret
 
@@ -83,17 +83,23 @@ def rule_fault(edit: Edit, role: Role, material: Material, tree: Tree) -> str | 
 
 
 def may_hold_tests(path: str, material: Material) -> bool:
-    """Rust has tests inside its source files."""
-    return material.classify(path) is PathClass.TEST or language_of(path) == RUST
+    """Some languages have tests inside their source files."""
+    return material.classify(path) is PathClass.TEST or has_tests_in_source(path)
 
 
 def _tester_in_source(edit: Edit, tree: Tree) -> str | None:
     if edit.action != "upsert":
         return f"it is source, and the tester does not {edit.action} any"
     path = plain(edit.path)
-    if language_of(path) != PYTHON or not path.endswith(".py"):
+    language = language_for(path)
+    # Where tests stand in files of their own, and a grammar reads them, the gate alone tells stubs from code.
+    if language is None or not language.traces or not language.reads_tests(path):
         return None
-    fault = only_stubs(tree.get(path), edit.content or "")
+    before = tree.get(path)
+    after = (edit.content or "").encode("utf-8", "surrogateescape")
+    fault = language.beyond_stubs(
+        path, None if before is None else before.encode("utf-8", "surrogateescape"), after
+    )
     if fault is None:
         return None
     return (

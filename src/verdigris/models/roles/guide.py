@@ -5,7 +5,7 @@ One text for a whole run, for all roles and all questions, so that a provider ca
 
 from __future__ import annotations
 
-from verdigris.core.languages import GO, NODE, PYTHON, RUST
+from verdigris.languages.registry import language_named
 
 _GAME = """\
 You take part in test-driven development that a machine conducts. Three roles take turns on one project: \
@@ -58,45 +58,6 @@ _ANY = """\
 ANY ROLE may stop instead of editing: test-is-wrong when a test is wrong, kata-is-wrong when the kata \
 contradicts itself or cannot be done, each with a `reason` a person can act on."""
 
-_LANGUAGES = {
-    PYTHON: """\
-PYTHON. Tests are functions `test_…` in files `test_….py`, with plain `assert`, unless the project does it \
-otherwise. Importing a name that does not exist is an error and no red, so stub it in the module where it \
-shall live:
-def add(numbers: str) -> int:  # STUB:TDD
-    return -1
-Use type annotations where the project does. The standard library and what is installed already are all \
-there is.""",
-    RUST: """\
-RUST. Tests stand in `tests/*.rs` or in a `#[cfg(test)] mod tests` of the source file; the part of a file \
-inside it is test, the rest source. A test that does not compile is no red, so stub what it needs, with a \
-body that compiles:
-pub fn score(_rolls: &[u32]) -> u32 {
-    0 // STUB:TDD
-}
-A constant that makes the assertion fail is better than `todo!()`. Clippy's warnings are errors. Add no \
-dependency.""",
-    NODE: """\
-JAVASCRIPT AND TYPESCRIPT. Follow the project: its module system, its file names for tests (`*.test.ts` or \
-the like), its test library. In TypeScript everything has to type-check, so stub what a test needs and \
-export it:
-export function add(numbers: string): number {
-  return -1; // STUB:TDD
-}
-A constant that makes the assertion fail is better than a `throw`. Add no dependency.""",
-    GO: """\
-GO. Tests are functions `TestXxx(t *testing.T)` in `*_test.go` beside the source. A test that does not \
-compile is no red, so stub what it needs:
-func Add(numbers string) int {
-	return -1 // STUB:TDD
-}
-Add no dependency.""",
-}
-_OTHER = """\
-LANGUAGE. Follow the ways of the project: its layout, its test library, its names. A test that does not \
-load or compile is no red, so stub what it needs: a declaration marked STUB:TDD in a comment, whose body \
-raises or returns a constant. Add no dependency."""
-
 _ANSWER = """\
 YOUR ANSWER is one JSON object and nothing around it:
 {"verdict": "edit", "reason": "", "rationale": "why this change now", "read": [], "type": "test", \
@@ -114,7 +75,7 @@ edit."""
 
 
 def guide(language: str, runner: str = "", tools: tuple[str, ...] = ()) -> str:
-    ways = _LANGUAGES.get(language, _OTHER)
+    ways = language_named(language).role_words
     run_by = f"\nThe tests are run by {runner}." if runner else ""
     run_by += "".join(f"\n{tool}" for tool in tools)
     return "\n\n".join((_GAME, _TESTER, _IMPLEMENTOR, _REFACTORER, _ANY, ways + run_by, _ANSWER)) + "\n"

@@ -8,9 +8,10 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ConfigError
-from verdigris.core.languages import PYTHON, SUFFIXES, runners_of
+from verdigris.core.languages import facts_named, known_languages, runners_of
 from verdigris.core.paths import compile_glob
 from verdigris.core.settings import JUnit, Stack
+from verdigris.languages.registry import language_named
 from verdigris.runners.registry import is_known, kind_of, runs
 from verdigris.storage.config.file import wrong
 
@@ -46,9 +47,10 @@ def stack(keys: StackKeys, at: str, places: Places) -> Stack:
 
 
 def _language(keys: StackKeys, at: str, places: Places) -> str:
-    if keys.language not in SUFFIXES:
+    language_named(keys.language)
+    if facts_named(keys.language) is None:
         what = f"{keys.language!r} is not supported by this version"
-        raise wrong(places, f"{at}.language", what, f"use {', '.join(SUFFIXES)}")
+        raise wrong(places, f"{at}.language", what, f"use {', '.join(known_languages())}")
     return keys.language
 
 
@@ -66,7 +68,7 @@ def _runner(keys: StackKeys, at: str, places: Places) -> str:
 
 
 def _python(keys: StackKeys, at: str, places: Places) -> str | None:
-    if keys.python is not None and keys.language != PYTHON:
+    if keys.python is not None and not language_named(keys.language).has_interpreter:
         what = f"no interpreter runs a stack of {keys.language}"
         raise wrong(places, f"{at}.python", what, "remove it, or correct `language`")
     return keys.python

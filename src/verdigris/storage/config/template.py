@@ -6,9 +6,8 @@ import re
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from verdigris.core.languages import GO, NODE, PYTHON, RUST
 from verdigris.core.settings import JUnit, MachineSettings, Settings, Stack
-from verdigris.core.value import value as value_class
+from verdigris.languages.registry import language_named
 from verdigris.runners.registry import kind_of
 
 if TYPE_CHECKING:
@@ -88,29 +87,6 @@ def render(settings: Settings, kata: str = MachineSettings().kata) -> str:
     return "\n".join([_HEAD, *lines, "", *_top_lines(settings), "", *machine_lines(named), ""])
 
 
-@value_class
-class _Examples:
-    """What stands in comments, in the words of a language."""
-
-    generated: tuple[str, ...] = ("**/generated/**",)
-    suite: tuple[str, ...] = ("tests/unit",)
-    test_command: tuple[str, ...] = ()
-    check: str = "make lint"
-    format: str = "make format"
-
-
-_EXAMPLES = {
-    PYTHON: _Examples(
-        ("**/*_pb2.py",), ("tests/unit",), ("-p", "no:randomly"), "ruff check .", "ruff format"
-    ),
-    NODE: _Examples(("src/generated/**",), ("src", "test"), ("--silent",), "eslint .", "prettier --write"),
-    RUST: _Examples(
-        ("src/schema.rs",), ("tests/api.rs",), ("--features", "full"), "cargo clippy --offline", "rustfmt"
-    ),
-    GO: _Examples(("**/*.pb.go",), ("internal",), ("-race",), "go vet ./...", "gofmt -w"),
-}
-
-
 def _stack_lines(stack: Stack, *, examples: bool) -> Iterator[str]:
     yield f"  - root: {_yaml(stack.root)}"
     yield f"    language: {_yaml(stack.language)}"
@@ -121,16 +97,14 @@ def _stack_lines(stack: Stack, *, examples: bool) -> Iterator[str]:
 
 
 def _stack_keys(stack: Stack) -> Iterator[tuple[str, Value, Value, str]]:
-    usual = _EXAMPLES.get(stack.language, _Examples())
-    python = ".venv/bin/python" if stack.language == PYTHON else None
+    usual = language_named(stack.language).examples
     junit = _Raw("{preset: surefire}") if kind_of(stack.runner).has_templates else None
-    yield "python", stack.python, python, "the interpreter; found when not given"
+    yield "python", stack.python, usual.interpreter, "the interpreter; found when not given"
     yield "junit", _junit(stack.junit), junit, "the tool that writes JUnit XML"
     yield "test", stack.test, ("checks/**",), "tests, helpers and data besides the usual ones"
     yield "source", stack.source, ("src",), "source roots or globs; found when not given"
     yield "generated", stack.generated, usual.generated, "files that nobody protects"
-    names = "ids, paths or -m MARK" if stack.language == PYTHON else "ids or paths"
-    yield "suite", stack.suite, usual.suite, f"{names} that acceptance runs; all when not given"
+    yield "suite", stack.suite, usual.suite, f"{usual.selection} that acceptance runs; all when not given"
     yield "test_command", stack.test_command, usual.test_command, "more arguments for the runner"
     for_some = dict(stack.test_command_for)
     example = _flow({"e2e/**": "make e2e REPORTS={report}"})

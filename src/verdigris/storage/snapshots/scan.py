@@ -7,7 +7,7 @@ from there belongs to the foundation. Of a cache all is left out that no languag
 """
 
 # Plain calls, and names stay `str`:
-# ruff: noqa: PTH112, PTH113, PTH208
+# ruff: noqa: PTH113
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from verdigris.core.paths import (
     class_of_folder,
 )
 from verdigris.core.value import value
+from verdigris.languages.folders import is_environment
 from verdigris.storage.git import Git, finish, null_ended, null_split, succeeded
 
 if TYPE_CHECKING:
@@ -46,20 +47,6 @@ _MANIFESTS = (
     "noxfile.py",
     "package.json",
 )
-_SIGNS = ("pyvenv.cfg", "conda-meta")
-
-
-def is_environment(folder: str) -> bool:
-    """Whether an interpreter's environment is there, with all that makes one."""
-    if not any(os.path.lexists(f"{folder}/{sign}") for sign in _SIGNS):
-        return False
-    if not os.path.lexists(f"{folder}/bin/python"):
-        return False
-    try:
-        versions = os.listdir(f"{folder}/lib")
-    except OSError:
-        return False
-    return any(os.path.isdir(f"{folder}/lib/{name}/site-packages") for name in versions)
 
 
 class Installed:

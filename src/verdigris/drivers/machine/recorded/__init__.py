@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verdigris.core.languages import DEFAULT_LANGUAGE
 from verdigris.core.settings import REPLAY, ROLES
 from verdigris.drivers.machine.opening import open_machine
 from verdigris.drivers.machine.run import Run
@@ -40,7 +41,7 @@ def prepare(root: Path, actor: Actor, more: str = "", *, model: str = f"{REPLAY}
     python = f"{{root: ., language: python, runner: pytest, python: {json.dumps(sys.executable)}}}"
     roles = "".join(f"  {role}: {{model: {json.dumps(model)}}}\n" for role in ROLES)
     (root / CONFIG).write_text(f"stacks:\n  - {python}\nroles:\n{roles}{more}", "utf-8")
-    scaffold = plan_scaffold(root, "python", str(KATA))
+    scaffold = plan_scaffold(root, DEFAULT_LANGUAGE, str(KATA))
     if scaffold is not None:
         make(scaffold, actor)
 

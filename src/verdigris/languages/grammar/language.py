@@ -1,0 +1,154 @@
+"""`GrammarLanguage`: what is alike in all languages that tree-sitter reads; each brings its own tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from verdigris.languages.protocol import Language
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from random import Random
+
+    from tree_sitter import Node
+
+    from verdigris.languages.assertions import Reading, TestFile
+    from verdigris.languages.findings import (
+        Concern,
+        Imported,
+        Mutated,
+        SourceChange,
+        StubFinding,
+        WrittenTest,
+    )
+    from verdigris.languages.grammar.concerns import Rule
+    from verdigris.languages.grammar.expectations import Expectations
+    from verdigris.languages.grammar.mutation import Failing
+    from verdigris.languages.grammar.stubs import Forms
+    from verdigris.languages.grammar.suite import Suite
+    from verdigris.languages.grammar.trees import Unparsed
+    from verdigris.languages.literals import Lot, Replaced
+    from verdigris.languages.probes import Probe
+
+
+class GrammarLanguage(Language):
+    # -- what each brings ------------------------------------------------------------------------------------
+
+    def suite(self, path: str) -> Suite:
+        """What reads the tests of a file."""
+        raise NotImplementedError
+
+    def stub_forms(self) -> Forms:
+        """What declarations look like."""
+        raise NotImplementedError
+
+    def expectations(self) -> Expectations:
+        """What assertions look like."""
+        raise NotImplementedError
+
+    def concern_rules(self) -> Sequence[Rule]:
+        return ()
+
+    def failing(self) -> Failing:
+        """How code is made to fail at a place."""
+        raise NotImplementedError
+
+    def has_code_in_comments(self, root: Node) -> bool:  # noqa: ARG002 - a default
+        """Whether a text with this root has comments that are compiled."""
+        return False
+
+    # -- what is made of it ----------------------------------------------------------------------------------
+
+    def has_grammar(self, path: str) -> bool:
+        return "." + path.rpartition("/")[2].rpartition(".")[2] in self.facts.grammars
+
+    def beyond_stubs(self, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
+        if not self.has_grammar(path):
+            return super().beyond_stubs(path, before, after)
+        from verdigris.languages.grammar.stubs import only_stubs
+
+        before, after = None if before is None else self.without_tests(before), self.without_tests(after)
+        if before is not None and self.same_tree(path, before, after):
+            return None
+        return only_stubs(self.stub_forms(), path, before, after)
+
+    def same_tree(self, path: str, before: bytes, after: bytes) -> bool:
+        from verdigris.languages.grammar.trees import same_tree
+
+        return self.has_grammar(path) and same_tree(path, before, after, self.has_code_in_comments)
+
+    def imports(self, path: str, data: bytes) -> tuple[Imported, ...]:
+        from verdigris.languages.grammar.imports import imported
+
+        return imported(path, data) if self.has_grammar(path) else ()
+
+    def read_tests(self, files: Mapping[str, bytes]) -> dict[str, Reading]:
+        from verdigris.languages.grammar.trees import tree_of
+
+        trees = {path: tree_of(path, data) for path, data in files.items()}
+        suites = {path: self.suite(path) for path in trees}
+        for path, suite in suites.items():
+            suite.collect(trees[path][0])
+        shared = {name: node for suite in suites.values() for name, node in suite.functions.items()}
+        for suite in suites.values():
+            suite.shared = shared
+        return {path: _read(suites[path], *trees[path]) for path in files}
+
+    def read_test_file(self, path: str, text: str) -> TestFile:
+        reading = self._reading(path, text)
+        if not reading.whole:
+            raise SyntaxError(path)
+        return reading.as_test_file()
+
+    def written_tests(self, path: str, text: str, known: Collection[str]) -> Iterator[WrittenTest]:
+        if not self.has_grammar(path):
+            return super().written_tests(path, text, known)
+        from verdigris.languages.findings import WrittenTest
+
+        return (WrittenTest(test.name, test.line, test.last) for test in self._reading(path, text).tests)
+
+    def parses(self, path: str, text: str) -> bool:
+        return not self.has_grammar(path) or self._reading(path, text).whole
+
+    def _reading(self, path: str, text: str) -> Reading:
+        return self.read_tests({path: text.encode("utf-8", "surrogateescape")})[path]
+
+    def probes(
+        self, texts: Mapping[str, bytes], names: Mapping[str, Sequence[str]], dice: Random, count: int
+    ) -> tuple[Probe, ...]:
+        from verdigris.languages.grammar.probes import Draw, probes, readings
+
+        return probes(readings(self.suite, texts), names, Draw(self, self.expectations(), dice, count))
+
+    def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
+        from verdigris.languages.grammar.mutation import grammar_mutated
+
+        return grammar_mutated(self.failing(), self.without_tests, before, after)
+
+    def other_inputs(self, path: str, data: bytes, lot: Lot) -> tuple[Replaced, ...]:
+        from verdigris.languages.grammar.literals import replaced_by_grammar
+
+        return replaced_by_grammar(path, data, self.read_tests({path: data})[path].tests, lot)
+
+    def concerns(self, change: SourceChange) -> tuple[Concern, ...]:
+        from verdigris.languages.grammar.answers import copied_answers
+        from verdigris.languages.grammar.concerns import grammar_concerns
+
+        strip = self.without_tests
+        before, after = (
+            {path: data for path, data in texts.items() if data is not None and self.has_grammar(path)}
+            for texts in (change.before, change.after)
+        )
+        bare = ({path: strip(data) for path, data in texts.items()} for texts in (before, after))
+        copied = copied_answers(strip, before, after, change.tests.items())
+        return (*grammar_concerns(self.concern_rules(), *bare), *copied)
+
+
+def _read(suite: Suite, root: Node, fault: Unparsed | None) -> Reading:
+    from verdigris.languages.assertions import Reading
+
+    try:
+        return replace(suite.read(root), whole=fault is None)
+    except RecursionError:
+        return Reading(whole=False)

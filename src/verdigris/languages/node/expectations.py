@@ -1,0 +1,163 @@
+"""What assertions of JavaScript and TypeScript expect: matchers, and functions of `assert`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar
+
+from verdigris.languages.grammar.expectations import Expectations
+from verdigris.languages.grammar.opposites import negate, other_word
+from verdigris.languages.grammar.tables import FUNCTIONS, last_of_each, table_of
+from verdigris.languages.grammar.trees import first, part, parts, said, walk
+from verdigris.languages.probes import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from random import Random
+
+    from tree_sitter import Node
+
+_ANOTHER = (
+    "(v=>typeof v==='number'?(v+1>v?v+1:v-1>-Infinity&&v/2!==v?v/2:7):"
+    "typeof v==='bigint'?v+1n:typeof v==='boolean'?!v:"
+    "typeof v==='string'?(new Set(v).size>1?v.slice(1)+v[0]:v+(v[0]??'0')):"
+    "Array.isArray(v)?(v.length?v.slice(1):[0]):v&&typeof v==='object'?{...v,KEY:1}:'KEY')("
+)
+_MATCHERS = frozenset(
+    {
+        *("toBe", "toEqual", "toStrictEqual", "toHaveLength", "toMatchInlineSnapshot", "lengthOf"),
+        *("toMatchObject", "equal", "strictEqual", "deepEqual", "deepStrictEqual", "eql"),
+    }
+)
+_EACH = frozenset({"each", "for", "forEach"})
+
+
+class NodeExpectations(Expectations):
+    opposite_words: ClassVar = {
+        **{one: f"not{one[0].upper()}{one[1:]}" for one in ("equal", "strictEqual", "deepEqual")},
+        "deepStrictEqual": "notDeepStrictEqual",
+        "throws": "doesNotThrow",
+        "rejects": "doesNotReject",
+        "match": "doesNotMatch",
+    }
+    member = re.compile(r"[A-Z]\w*(?:\.\w+)*\.[A-Z]\w*\Z")
+    has_inner_calls = True
+
+    def sides(self, node: Node) -> Iterator[Sequence[Node]]:
+        function, given = part(node, "function"), parts(part(node, "arguments"))
+        if said(part(function, "property")) not in _MATCHERS or not given or negation(function) is not None:
+            return
+        asserts = said(part(function, "object")).split(".")[0].split("(")[0] != "expect"
+        yield from ([one] for one in ([given[1], given[0]] if asserts and len(given) > 1 else given[:1]))
+
+    def column(self, scope: Node, named: Node) -> list[Node] | None:
+        """Of `for (const [n, want] of table)`, `test.each(table)(…, (n, want) => …)`, `table.forEach(…)`."""
+        if scope.type == "for_in_statement":
+            patterns, over = [part(scope, "left")], part(scope, "right")
+        elif scope.type in FUNCTIONS and (call := _call_of(scope)) is not None:
+            given = parts(part(scope, "parameters")) or [one for one in [part(scope, "parameter")] if one]
+            patterns = [part(one, "pattern") or one for one in given]
+            function = part(call, "function")
+            inner = (
+                part(function, "function")
+                if function is not None and function.type == "call_expression"
+                else function
+            )
+            word = said(part(inner, "property"))
+            if word not in _EACH:
+                return None
+            over = (
+                part(function, "object")
+                if word == "forEach"
+                else first(parts(part(function, "arguments")), "array", "identifier")
+            )
+            patterns = patterns[:1] if word == "forEach" else patterns
+        else:
+            return None
+        steps = _steps(patterns, named)
+        if steps is None:
+            return None
+        table = table_of(scope, over)
+        if table is None or table.type != "array":
+            return []
+        spread = len(patterns) > 1
+        return last_of_each([_cell(row, steps, spread=spread) for row in parts(table)])
+
+    def is_callback(self, holder: Node | None) -> bool:
+        return holder is not None and holder.type == "arguments"
+
+    def items(self, side: Sequence[Node]) -> list[Node]:
+        return parts(side[-1]) if side[-1].type == "array" else []
+
+    def nearby(self, node: Node) -> Node | None:
+        function, given = part(node, "function"), parts(part(node, "arguments"))
+        word = said(part(function, "property")).removesuffix("f")
+        if word != "toBeCloseTo" or not given or negation(function) is not None:
+            return None
+        digits = said(given[1]) if len(given) > 1 else "2"
+        return given[0] if given[0].type == "number" and digits.isdigit() else None
+
+    def negated(self, node: Node) -> tuple[Edit, ...] | None:
+        function = part(node, "function") if node.type == "call_expression" else node
+        if function is None:
+            return None
+        if (inner := negation(function)) is not None:
+            before = part(inner, "object") or inner
+            return (Edit(before.end_byte, inner.end_byte, ""),)
+        if any(said(part(n, "function")).split(".")[0] == "expect" for n in walk(function)):
+            word = part(function, "property")
+            return None if word is None else (Edit(word.start_byte, word.start_byte, "not."),)
+        given = parts(part(node, "arguments"))
+        if said(function) in {"assert", "assert.ok"} and given:
+            return negate(given[0])
+        return other_word(self.opposite_words, part(function, "property"))
+
+    def spoilt(self, node: Node, dice: Random) -> tuple[Edit, ...] | None:
+        """Where types do not matter, any value can be made another one of its kind when it comes to it."""
+        key = "".join(dice.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(5))
+        return (
+            Edit(node.start_byte, node.start_byte, _ANOTHER.replace("KEY", key)),
+            Edit(node.end_byte, node.end_byte, ")"),
+        )
+
+
+def negation(chain: Node | None) -> Node | None:
+    """The `….not` in what leads to a matcher."""
+    while chain is not None and chain.type in {"member_expression", "call_expression"}:
+        if said(part(chain, "property")) == "not":
+            return chain
+        chain = part(chain, "object") or part(chain, "function")
+    return None
+
+
+def _call_of(function: Node) -> Node | None:
+    above = function.parent.parent if function.parent is not None else None
+    return above if above is not None and above.type == "call_expression" else None
+
+
+def _steps(patterns: Sequence[Node | None], named: Node) -> int | str | None:
+    """The place or the key in a row that the name is bound to."""
+    name, owner = said(named), said(part(named, "object"))
+    if len(patterns) > 1:
+        return next((at for at, pattern in enumerate(patterns) if said(pattern) == name), None)
+    pattern = patterns[0] if patterns else None
+    if pattern is None:
+        return None
+    if owner and said(pattern) == owner:
+        return said(part(named, "property"))
+    for at, one in enumerate(parts(pattern)):
+        if pattern.type == "array_pattern" and said(one) == name:
+            return at
+        if pattern.type == "object_pattern" and said(part(one, "value") or one) == name:
+            return said(part(one, "key") or one)
+    return None
+
+
+def _cell(row: Node, step: int | str, *, spread: bool) -> Node | None:
+    while row.type in {"as_expression", "satisfies_expression", "parenthesized_expression"}:
+        row = parts(row)[0]
+    if isinstance(step, int) and row.type == "array":
+        return parts(row)[step] if step < len(parts(row)) else None
+    if row.type != "object" or spread:
+        return None
+    return next((part(one, "value") for one in parts(row) if said(part(one, "key")) == step), None)

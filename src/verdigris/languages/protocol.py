@@ -1,0 +1,338 @@
+"""`Language`: all that Verdigris asks of a programming language. A new one is a folder with a subclass.
+
+Every method has a default, which is what holds for a language that nothing here reads. A method imports what
+it needs when it is called, so that a command loads only the languages, and the parts of them, that it meets.
+"""
+
+# A default has the arguments of what takes its place:
+# ruff: noqa: ARG002
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.paths import Detected
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+    from random import Random
+    from typing import Protocol
+
+    from verdigris.core.languages import Facts
+    from verdigris.core.report import Failure, TestResult
+    from verdigris.languages.assertions import Reading, TestFile
+    from verdigris.languages.conventions import Usual
+    from verdigris.languages.findings import (
+        Concern,
+        IdMark,
+        Imported,
+        Mutated,
+        Parcel,
+        SourceChange,
+        StubFinding,
+        WrittenTest,
+    )
+    from verdigris.languages.folders import Folder, Found
+    from verdigris.languages.literals import Lot, Replaced
+    from verdigris.languages.probes import Probe
+    from verdigris.languages.starter import Starter
+    from verdigris.languages.stubs import Files, Stub
+
+    ReadMany = Callable[[Sequence[str]], Mapping[str, bytes | None]]
+
+    class TestRegions(Protocol):
+        """Which part of a text of source is tests; see `languages.rust.test_regions`."""
+
+        def has_tests(self, data: bytes) -> bool: ...
+        def oracle_part(self, data: bytes) -> bytes: ...
+        def source_part(self, data: bytes) -> bytes: ...
+        def only_tests(self, data: bytes) -> bytes: ...
+        def without_tests(self, data: bytes) -> bytes: ...
+        def with_tests_of(self, frozen: bytes, data: bytes) -> bytes | None: ...
+        def modules_for_tests(self, data: bytes) -> frozenset[str]: ...
+        def is_test_line(self, data: bytes, line: int) -> bool: ...
+        def above(self, path: str) -> tuple[str, ...]: ...
+        def module_of(self, path: str) -> str: ...
+
+    class Importable(Protocol):
+        """The files that an import may lead to."""
+
+        @property
+        def paths(self) -> Collection[str]: ...
+
+        @property
+        def roots(self) -> Sequence[str]:
+            """Folders that names are looked up in."""
+
+        @property
+        def stems(self) -> Mapping[str, Sequence[str]]:
+            """By path up to the first dot of its name."""
+
+
+@value
+class Examples:
+    """What stands in comments of a new tdd.yaml, in the words of a language."""
+
+    generated: tuple[str, ...] = ("**/generated/**",)
+    suite: tuple[str, ...] = ("tests/unit",)
+    test_command: tuple[str, ...] = ()
+    check: str = "make lint"
+    format: str = "make format"
+    interpreter: str | None = None
+    """Where an environment keeps it; None where no interpreter is configured."""
+    selection: str = "ids or paths"
+    """What may be named in `suite`."""
+
+
+ROLE_WORDS = """\
+LANGUAGE. Follow the ways of the project: its layout, its test library, its names. A test that does not \
+load or compile is no red, so stub what it needs: a declaration marked STUB:TDD in a comment, whose body \
+raises or returns a constant. Add no dependency."""
+
+
+class Language:
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+
+    @property
+    def name(self) -> str:
+        return self.facts.name
+
+    # -- what it is ------------------------------------------------------------------------------------------
+
+    traces: bool = False
+    """Our reporter runs inside its interpreter: lines can be traced, and values changed while tests run."""
+    has_interpreter: bool = False
+    """A stack may name the interpreter that runs it."""
+    packages_folder: str = ""
+    """Where a package manager installs inside the project, and tools keep caches."""
+    tried_texts: tuple[int, int] = (3, 2)
+    """Changed texts of a test that are tried at most, and at least; what is compiled takes longer."""
+    examples: Examples = Examples()
+    role_words: str = ROLE_WORDS
+    """What a model is told about tests and stubs in this language."""
+
+    # -- the project -----------------------------------------------------------------------------------------
+
+    def conventions(self, runner: str) -> Usual:
+        """The usual places of a stack that this runner tests."""
+        from verdigris.languages.others import places
+
+        return places(self.name)
+
+    def runner_keys(self, name: str, text: str) -> bytes:
+        """Of a manifest: canonical bytes of what the runner reads; ValueError where it cannot be parsed."""
+        from verdigris.languages.others import runner_keys
+
+        return runner_keys(name, text)
+
+    def layout(self, home: Path) -> Detected:
+        """Where a stack keeps its source and its tests, as far as names alone do not tell."""
+        return Detected(flat=True)
+
+    def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> Found | None:
+        """The stacks in these folders; `alone`: no other language was found."""
+        return None
+
+    def detect_bare(self, root: Path, known: Sequence[Folder]) -> Found | None:
+        """What can be said where nobody found anything."""
+        return None
+
+    bare_runner: str | None = None
+    """What tests it where nothing is there yet."""
+
+    def starter(self) -> Starter | None:
+        """What `tdd init` scaffolds, and what `tdd demo` plays."""
+        return None
+
+    # -- tests among the source ------------------------------------------------------------------------------
+
+    def test_regions(self) -> TestRegions | None:
+        """What tells tests from the source that they stand in; None where they have files of their own."""
+        return None
+
+    def holds_test(self, data: bytes) -> bool:
+        """Whether a test that runs stands in a text of source."""
+        return False
+
+    def without_tests(self, data: bytes) -> bytes:
+        """In its own lines and columns."""
+        return data
+
+    def gave_up(self, failure: Failure) -> bool:
+        """Whether a test ended because it could not go on with an answer that it got."""
+        return False
+
+    def defined_functions(self, sources: Mapping[str, bytes]) -> dict[str, str]:
+        """By name, the file of source that defines a function."""
+        return {}
+
+    def subject_of(
+        self, failure: Failure, text: str, function: str, known: Mapping[str, str]
+    ) -> tuple[str, int] | None:
+        """The source whose answer it was, and the line of the test; `known`: as from `defined_functions`."""
+        return None
+
+    # -- ids of tests ----------------------------------------------------------------------------------------
+
+    def marks(self, text: str) -> tuple[IdMark, ...]:
+        """Comments that give tests their ids, in the order of the text."""
+        return ()
+
+    def case_of(self, mark: IdMark, path: str, result: TestResult) -> str | None:
+        """What an id has after its slug; None where the mark belongs to another test."""
+        from verdigris.core.test_ids import split_id
+
+        native = split_id(result.native_id)
+        return native.case if native.function == mark.test else None
+
+    def native_id(self, path: str, mark: IdMark, case: str) -> str:
+        """Of a marked test, or its file where only a run can tell."""
+        return f"{path}::{mark.test}{case}"
+
+    def written_id(self, path: str, mark: IdMark) -> str | None:
+        """As the text alone tells it: of a table without cases; None where it is computed."""
+        return self.native_id(path, mark, "")
+
+    def makes(self, written: str, reported: str) -> bool:
+        """Whether a test that is written so is reported so; names without their file."""
+        return written == reported
+
+    def encloses(self, written: str, reported: str) -> bool:
+        """Whether the reported test holds the written one, and fails with it."""
+        return False
+
+    # -- stubs -----------------------------------------------------------------------------------------------
+
+    def beyond_stubs(self, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
+        """Where a change of source is more than stubs, and why."""
+        from verdigris.languages.findings import StubFinding
+
+        if before is not None and self.same_tree(path, before, after):
+            return None
+        ending = path.rpartition(".")[2]
+        return StubFinding(1, f"no grammar reads {ending} files here, so it counts as an edit")
+
+    def same_tree(self, path: str, before: bytes, after: bytes) -> bool:
+        """Whether comments and layout are all that differs; False where nobody can tell."""
+        return False
+
+    def stub_of_edit(self, before: bytes, after: bytes) -> str:
+        """The stub that would have done instead of an edit; empty where none is known."""
+        return ""
+
+    def missing_stubs(self, path: str, files: Files) -> tuple[Stub, ...]:
+        """What a test file needs to load, by its text alone; may raise SyntaxError or RecursionError."""
+        return ()
+
+    def imports(self, path: str, data: bytes) -> tuple[Imported, ...]:
+        return ()
+
+    def decorators(self, path: str, data: bytes) -> tuple[Imported, ...]:
+        """The modules that decorators come from."""
+        return ()
+
+    def import_targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:
+        """The files of the project that an import runs."""
+        return iter(())
+
+    def is_importable(self, path: str) -> bool:
+        """Whether an import of this language may lead to such a file."""
+        return True
+
+    # -- reading of tests ------------------------------------------------------------------------------------
+
+    def has_grammar(self, path: str) -> bool:
+        """Whether a grammar reads the file: its tests become `Reading`s, and its texts can be changed."""
+        return False
+
+    def read_tests(self, files: Mapping[str, bytes]) -> dict[str, Reading]:
+        """Of files that `has_grammar`; each may call the others' functions."""
+        return {}
+
+    def reads_tests(self, path: str) -> bool:
+        """Whether `read_test_file` can tell the assertions of the file."""
+        return self.has_grammar(path)
+
+    def read_test_file(self, path: str, text: str) -> TestFile:
+        """Assertions, tests and skips; SyntaxError where it does not parse."""
+        from verdigris.languages.assertions import TestFile
+
+        return TestFile()
+
+    def stands(self, text: str, function: str) -> bool:
+        """Whether a test of this qualified name is written there, where no grammar tells."""
+        return False
+
+    def without_test(self, text: str, function: str) -> str:
+        """The text without a test, or without a class of tests, where that can be told."""
+        return text
+
+    def written_tests(self, path: str, text: str, known: Collection[str]) -> Iterator[WrittenTest]:
+        """`known`: names that runs reported; in a file that nothing here reads they are all there is."""
+        from verdigris.languages.findings import WrittenTest
+
+        end = len(text.splitlines()) or 1
+        return (WrittenTest(name, 1, end) for name in sorted(known))
+
+    def parses(self, path: str, text: str) -> bool:
+        """True where nobody can tell."""
+        return True
+
+    def new_words(self, text: str, lines: Collection[int]) -> list[str]:
+        """What the given lines say, without comments and imports where those can be told."""
+        found = text.splitlines()
+        return [found[number - 1] for number in lines]
+
+    # -- what a verdict asks ---------------------------------------------------------------------------------
+
+    def probes(
+        self, texts: Mapping[str, bytes], names: Mapping[str, Sequence[str]], dice: Random, count: int
+    ) -> tuple[Probe, ...]:
+        """Assertions with ways to change them so that honest code fails; `names`: tests by their file."""
+        return ()
+
+    def run_target(self, path: str) -> str:
+        """What the runner is asked for to run a test file as it is run with the suite."""
+        return path
+
+    def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
+        """Small changes of what a refactor changed."""
+        from verdigris.languages.findings import Mutated
+
+        return Mutated()
+
+    def other_inputs(self, path: str, data: bytes, lot: Lot) -> tuple[Replaced, ...]:
+        """One literal that each test gives to the code, as another one."""
+        return ()
+
+    def concerns(self, change: SourceChange) -> tuple[Concern, ...]:
+        """What a change of source adds that honest code rarely, or never, has."""
+        return ()
+
+    def reaching(
+        self, tests: Iterable[str], changed: Iterable[str], files: Iterable[str], read: ReadMany
+    ) -> frozenset[str]:
+        """Of these test files those that may reach what changed; `files`: all of the tree."""
+        return frozenset(tests)
+
+    def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:
+        """The project's files that a text imports, in its order."""
+        return iter(())
+
+    # -- held-out tests --------------------------------------------------------------------------------------
+
+    def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:
+        """Which held-out files are laid into the tree together; `data`: those that are no code of it."""
+        from verdigris.languages.findings import Parcel
+
+        return [Parcel(tuple(held), tuple(held))]
+
+    def dress(self, texts: Mapping[str, bytes], *, loads_modules: bool) -> dict[str, bytes]:
+        """Held-out texts as they are laid into the tree, with what they need to empty themselves.
+
+        `loads_modules`: the runner may load an ES module, whatever the form of a test.
+        """
+        return dict(texts)
