@@ -10,6 +10,7 @@ import pytest
 
 from support.pyproject import NONCE, PyProject, channel_of
 from verdigris.core.report import Ended, Status
+from verdigris.execution import process
 from verdigris.runners.protocol import TestRequest
 from verdigris.runners.python import PYTEST, PythonRunner
 
@@ -255,3 +256,21 @@ def test_facts_of_a_failure(project: PyProject) -> None:
     assert second.failure.kind == "Unprintable"
     assert third.failure is not None
     assert len(third.failure.message) < 5_000
+
+
+def test_more_ids_than_fit_into_one_line_of_the_channel(
+    project: PyProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A suite of 60,000 tests has ids of several megabytes."""
+    monkeypatch.setattr(process, "LONGEST_LINE", 100_000)
+    project.write(
+        "test_a.py",
+        """
+        import pytest
+
+        @pytest.mark.parametrize("n", ["x" * 80 + str(n) for n in range(1200)])
+        def test_n(n): pass
+        """,
+    )
+    report = project.test(collect_only=True)
+    assert (report.ended, len(report.collected), report.strays) == (Ended.FINISHED, 1200, 0), report.tail

@@ -217,11 +217,15 @@ def _watched(lines: list[bytes], nonce: str, progress: Progress | None) -> Calla
     if progress is None:
         return lines.append
 
+    total = 0
+
     def on_line(line: bytes) -> None:
+        nonlocal total
         lines.append(line)
         match read_line(line, nonce):
             case {"kind": "collected", "ids": ids}:
-                progress.collected(len(ids))
+                total += len(ids)
+                progress.collected(total)
             case {"kind": "test", "id": str(test_id), "phase": "teardown" | "setup", "outcome": "failed"}:
                 progress.finished(test_id, Status.ERROR)
             case {"kind": "test", "id": str(test_id), "phase": "call", "outcome": outcome}:

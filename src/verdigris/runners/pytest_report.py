@@ -127,7 +127,7 @@ def _take(run: _Run, message: Mapping[str, Any]) -> None:
         case "end":
             run.end = message["code"]
         case "collected":
-            run.collected = list(message["ids"])
+            run.collected = [*(run.collected or ()), *message["ids"]]
         case "others":
             run.others += message["ids"]
         case "file":

@@ -9,6 +9,8 @@ from typing import Any
 ANYBODY = 0
 SIZE = 8
 """Hexadecimal digits in which a greeting tells the length of its first part, the settings."""
+PORTION = 500
+"""Ids in one message."""
 
 
 class Channel:
@@ -53,6 +55,11 @@ class Channel:
     @property
     def is_open(self) -> bool:
         return self._fd >= 0
+
+    def send_ids(self, kind: str, ids: list[str]) -> None:
+        """In portions: who reads cuts a line that is longer than a few megabytes."""
+        for first in range(0, len(ids) or 1, PORTION):
+            self.send(kind, ids=ids[first : first + PORTION])
 
     def send(self, kind: str, **fields: Any) -> None:
         if not self.owns():

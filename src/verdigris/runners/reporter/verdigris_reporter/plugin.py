@@ -112,11 +112,11 @@ class Reporter:
         if others:
             self.config.hook.pytest_deselected(items=others)
             items[:] = kept
-            CHANNEL.send("others", ids=[self.names.item(item) for item in others])
+            CHANNEL.send_ids("others", [self.names.item(item) for item in others])
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.ids = {item.nodeid: self.names.item(item) for item in session.items}
-        CHANNEL.send("collected", ids=[self.names.item(item) for item in session.items])
+        CHANNEL.send_ids("collected", [self.names.item(item) for item in session.items])
         compare_environment(_ENVIRON)
 
     @pytest.hookimpl(optionalhook=True)
@@ -128,7 +128,7 @@ class Reporter:
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
         if not self.told:
             self.told = True
-            CHANNEL.send("collected", ids=[self.names.nodeid(nodeid) for nodeid in ids])
+            CHANNEL.send_ids("collected", [self.names.nodeid(nodeid) for nodeid in ids])
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, None]:

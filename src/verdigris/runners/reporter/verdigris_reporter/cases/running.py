@@ -48,8 +48,8 @@ def _run(options: Any, settings: dict[str, Any], names: Names) -> int:
     loading = Loading(names, naming, Selection(settings.get("select") or []), CHANNEL.send)
     loading.load(Finder(options).find(options.paths), options.wanted, options.pattern)
     if loading.others:
-        CHANNEL.send("others", ids=loading.others)
-    CHANNEL.send("collected", ids=list(ids(loading.suite, loading.cases)))
+        CHANNEL.send_ids("others", loading.others)
+    CHANNEL.send_ids("collected", list(ids(loading.suite, loading.cases)))
     compare_environment(before)
     if options.collect_only:
         return PASSED
