@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.paths import PathClass
+from verdigris.drivers.machine import roles
+from verdigris.drivers.machine.roles import TEAM, TESTER
 from verdigris.models.protocol import Ask, Reply
-from verdigris.models.roles.answer import Role
 from verdigris.models.roles.context import Material
 from verdigris.models.roles.conversation import begin, edit, say
 from verdigris.models.roles.prompt import Task
@@ -104,10 +105,10 @@ def after(material: Material, subject: str, texts: dict[str, str]) -> Material:
 def run(steps: int = 20, *, budget: int = 24_000, retry_every: int = 4) -> list[Ask]:
     """Every question of a run in which each role commits, and now and then needs a second attempt."""
     material, asks = start(budget), list[Ask]()
-    role, cases, lines = Role.TESTER, 0, 0
+    role, cases, lines = TESTER, 0, 0
     for step in range(1, steps + 1):
         match role:
-            case Role.TESTER:
+            case roles.TESTER:
                 cases += 1
                 texts = {TEST: test_text(cases)} | ({SOURCE: source_text(0)} if cases == 1 else {})
             case _:
@@ -119,5 +120,5 @@ def run(steps: int = 20, *, budget: int = 24_000, retry_every: int = 4) -> list[
             talk, _ = edit(model, say(talk, FAILED))
         asks += model.asks
         material = after(material, f"{role.commit_types[0]}: the case number {cases}", texts)
-        role = role.following
+        role = TEAM.after(role)
     return asks

@@ -5,23 +5,23 @@ import json
 from verdigris.core.report import Status
 from verdigris.core.state import PassedStep, Red
 from verdigris.drivers.machine import events as w
+from verdigris.drivers.machine.roles import IMPLEMENTOR, TESTER
 from verdigris.drivers.machine.survey import MachineSurvey
-from verdigris.models.roles.answer import Role
 from verdigris.views import machine, machine_live
 from verdigris.views import machine as machinestatus
 from verdigris.views.machine_live import Glance
 
 RUN: list[w.Happening] = [
     w.RunBegan(4, 5, resumed=True, worktree="/w", branch="main", models=(("tester", "m"),)),
-    w.StepBegan(4, Role.TESTER, "m", 5),
-    w.Attempted(4, Role.TESTER, 1),
+    w.StepBegan(4, TESTER.name, "m", 5),
+    w.Attempted(4, TESTER.name, 1),
     w.Delayed("over its limit; try 2 in 3 s"),
-    w.Asked(4, Role.TESTER, 100, 60, 10, 0.9, 110),
-    w.Refused(4, Role.TESTER, 1, "no test fails"),
-    w.Attempted(4, Role.TESTER, 2),
+    w.Asked(4, TESTER.name, 100, 60, 10, 0.9, 110),
+    w.Refused(4, TESTER.name, 1, "no test fails"),
+    w.Attempted(4, TESTER.name, 2),
     w.StepEnded(
         4,
-        Role.TESTER,
+        TESTER.name,
         "committed",
         "",
         "0123456789abcdef",
@@ -34,10 +34,10 @@ RUN: list[w.Happening] = [
         60,
         10,
     ),
-    w.StepBegan(5, Role.IMPLEMENTOR, "m", 5),
-    w.Refused(5, Role.IMPLEMENTOR, 1, "still-red: it is"),
-    w.StepEnded(5, Role.IMPLEMENTOR, "sent-back", "The implementor failed 1 times:\n1. still-red: it is"),
-    w.StepEnded(6, Role.TESTER, "blocked", "still-red: it is"),
+    w.StepBegan(5, IMPLEMENTOR.name, "m", 5),
+    w.Refused(5, IMPLEMENTOR.name, 1, "still-red: it is"),
+    w.StepEnded(5, IMPLEMENTOR.name, "sent-back", "The implementor failed 1 times:\n1. still-red: it is"),
+    w.StepEnded(6, TESTER.name, "blocked", "still-red: it is"),
     w.RunEnded(
         *("blocked", "still-red: it is", 2, ("0123456789abcdef",), 110, 60, 40, 0.9, "read"),
         points=("2 (two)",),

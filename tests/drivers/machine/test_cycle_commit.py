@@ -9,8 +9,8 @@ from verdigris.drivers.machine import history
 from verdigris.drivers.machine.cycle_commit import cycle_message
 from verdigris.drivers.machine.events import unwatched
 from verdigris.drivers.machine.opening import open_machine
+from verdigris.drivers.machine.roles import REFACTORER, TESTER
 from verdigris.drivers.machine.run import where
-from verdigris.models.roles.answer import Role
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,13 +63,13 @@ def test_the_users_branch_gets_one_green_commit_a_cycle_and_a_run_goes_on_from_i
     assert kata.repo.head() == kata.repo.git("rev-parse", "tdd-machine/main")
     made = history.made(kata.root)
     assert [(each.step, each.role, each.squashed) for each in made] == [
-        (6, Role.REFACTORER, True),
-        (3, Role.REFACTORER, True),
+        (6, REFACTORER, True),
+        (3, REFACTORER, True),
     ]
     trailers = kata.repo.run("interpret-trailers", "--parse", stdin=kata.repo.run("log", "-1", "--format=%B"))
     assert trailers.decode().count("TDD-Role: ") == 3
     assert b"TDD-Red: " in trailers
     with open_machine(kata.root, unwatched) as machine:
-        assert (where(machine).step, where(machine).role) == (7, Role.TESTER)
+        assert (where(machine).step, where(machine).role) == (7, TESTER)
     assert kata.project.log.verify().whole
     assert kata.run(2).outcome == "steps-made"

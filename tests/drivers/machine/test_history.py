@@ -7,7 +7,7 @@ import pytest
 from support.gitrepo import make_repo
 from verdigris.core.paths import PathClass
 from verdigris.drivers.machine.history import Made, Record, commits, made, record
-from verdigris.models.roles.answer import Role
+from verdigris.drivers.machine.roles import TESTER
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from support.gitrepo import GitRepo
 
-TESTER = "test: one\n\nTDD-Step: 7\nTDD-Role: tester\nTDD-Test: t.py::a b\nTDD-Test: t.py::c\n"
+MESSAGE = "test: one\n\nTDD-Step: 7\nTDD-Role: tester\nTDD-Test: t.py::a b\nTDD-Test: t.py::c\n"
 
 
 @pytest.fixture
@@ -32,15 +32,15 @@ def source(_: str) -> PathClass:
 
 
 def test_the_machines_commits_are_known_by_their_trailers(repo: GitRepo) -> None:
-    first = repo.commit(TESTER)
+    first = repo.commit(MESSAGE)
     repo.commit("docs: mentions\n\nTDD-Step: 9 was fine.\n\nnot a trailer")
-    assert made(repo.root) == (Made(first, 7, Role.TESTER, ("t.py::a b", "t.py::c"), "test: one"),)
+    assert made(repo.root) == (Made(first, 7, TESTER, ("t.py::a b", "t.py::c"), "test: one"),)
 
 
 def test_a_merge_brings_the_machines_commits_of_the_other_side(repo: GitRepo) -> None:
     repo.git("switch", "--quiet", "--create", "other")
-    first = repo.commit(TESTER)
-    second = repo.commit(TESTER.replace("7", "8").replace("tester", "implementor"))
+    first = repo.commit(MESSAGE)
+    second = repo.commit(MESSAGE.replace("7", "8").replace("tester", "implementor"))
     repo.git("switch", "--quiet", "main")
     repo.commit("docs: meanwhile")
     repo.git("merge", "--quiet", "--no-edit", "other")
@@ -53,7 +53,7 @@ def test_the_files_are_heads_and_the_history_begins_with_the_machines_first_comm
     told = record(place, commits(repo.root), source)
     assert told == Record({"a.py": "a = 1\n", "image.png": None}, {}, ())
     repo.write("b.py", "b = 1\n")
-    repo.commit(TESTER)
+    repo.commit(MESSAGE)
     repo.write("b.py", "b = 2\n")
     repo.git("rm", "--quiet", "a.py")
     repo.commit("by a person again")
@@ -63,6 +63,6 @@ def test_the_files_are_heads_and_the_history_begins_with_the_machines_first_comm
 
 
 def test_points_and_concerns_are_read_from_the_trailers(repo: GitRepo) -> None:
-    repo.commit(f"{TESTER}TDD-Point: 2\nTDD-Point: 3\nTDD-Concern: a.py:1: a table\n")
+    repo.commit(f"{MESSAGE}TDD-Point: 2\nTDD-Point: 3\nTDD-Concern: a.py:1: a table\n")
     found = made(repo.root)[0]
     assert (found.points, found.concerns, found.squashed) == ((2, 3), ("a.py:1: a table",), False)

@@ -7,7 +7,7 @@ import pytest
 from verdigris.core.report import Status
 from verdigris.core.state import Red
 from verdigris.drivers.machine.message import Proposal, Verified, message, styled, told_red
-from verdigris.models.roles.answer import Role
+from verdigris.drivers.machine.roles import IMPLEMENTOR, TESTER
 
 PROPOSAL = Proposal(
     "test",
@@ -27,7 +27,7 @@ VERIFIED = Verified(
 
 
 def made() -> str:
-    return message(Role.TESTER, 1, PROPOSAL, VERIFIED)
+    return message(TESTER, 1, PROPOSAL, VERIFIED)
 
 
 def test_it_says_why_and_what_in_each_file_and_nothing_that_every_commit_says() -> None:
@@ -41,7 +41,7 @@ def test_it_says_why_and_what_in_each_file_and_nothing_that_every_commit_says() 
 
 def test_a_test_that_came_back_says_why_it_was_revised() -> None:
     because = "The implementor failed 2 times:\n1. still red\n2. still red"
-    text = message(Role.TESTER, 3, Proposal("test", "smaller", "One case.", because=because), VERIFIED)
+    text = message(TESTER, 3, Proposal("test", "smaller", "One case.", because=because), VERIFIED)
     assert "\n\nOne case.\n\nRevised because The implementor failed 2 times: 1. still red" in text
 
 
@@ -79,7 +79,7 @@ def test_git_reads_the_trailers() -> None:
 
 def test_lines_fit_and_the_subject_is_cut() -> None:
     long = Proposal("feat", "x" * 100, "word " * 60)
-    text = message(Role.IMPLEMENTOR, 2, long, VERIFIED)
+    text = message(IMPLEMENTOR, 2, long, VERIFIED)
     assert len(text.splitlines()[0]) == 72
     assert all(len(line) <= 76 for line in text.split("\nTDD-Role")[0].splitlines())
 

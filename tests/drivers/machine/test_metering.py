@@ -4,8 +4,8 @@ import pytest
 
 from verdigris.drivers.machine.budget import BudgetUsedUp, Meter
 from verdigris.drivers.machine.events import Asked, Happening, Noted
+from verdigris.drivers.machine.roles import TESTER
 from verdigris.models.protocol import Ask, Message, Reply, Usage
-from verdigris.models.roles.answer import Role
 
 
 class Counting:
@@ -27,7 +27,7 @@ def ask(words: int) -> Ask:
 def test_each_call_is_counted_and_the_budget_is_looked_at_before_the_next() -> None:
     seen: list[Happening] = []
     meter = Meter(150, seen.append)
-    model = meter.metered(Counting(100), 1, Role.TESTER)
+    model = meter.metered(Counting(100), 1, TESTER)
     model.ask(ask(90))
     model.ask(ask(95))
     with pytest.raises(BudgetUsedUp, match="150 tokens is used up"):
@@ -38,7 +38,7 @@ def test_each_call_is_counted_and_the_budget_is_looked_at_before_the_next() -> N
 
 def test_a_server_that_seems_to_cut_long_prompts_is_told_of_once() -> None:
     seen: list[Happening] = []
-    model = Meter(0, seen.append).metered(Counting(2048), 1, Role.TESTER)
+    model = Meter(0, seen.append).metered(Counting(2048), 1, TESTER)
     for words in (3_000, 9_000, 9_000):
         model.ask(ask(words))
     assert [type(happening) for happening in seen] == [Asked, Noted, Asked, Asked]

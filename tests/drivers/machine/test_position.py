@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from verdigris.core.state import PassedStep
 from verdigris.drivers.machine.history import NOTHING_TO_DO, SENT_BACK, Made, Position, position
-from verdigris.models.roles.answer import Role
+from verdigris.drivers.machine.roles import IMPLEMENTOR, REFACTORER, TESTER
 
-TEST, IMPL, RE = Role.TESTER, Role.IMPLEMENTOR, Role.REFACTORER
+if TYPE_CHECKING:
+    from verdigris.models.roles.role import Role
+
+TEST, IMPL, RE = TESTER, IMPLEMENTOR, REFACTORER
 
 
 def passed(step: int, role: Role, outcome: str, after: str, why: str = "why") -> PassedStep:
-    return PassedStep(step, role, outcome, why, after)
+    return PassedStep(step, role.name, outcome, why, after)
 
 
 def test_an_untouched_project_begins_with_the_tester() -> None:

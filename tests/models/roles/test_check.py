@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from support.kata_run import SOURCE, TEST, classify, start
 from verdigris.core.paths import PathClass
-from verdigris.models.roles.answer import Answer, Edit, Refused, Role, Say
+from verdigris.drivers.machine.roles import IMPLEMENTOR, REFACTORER, TESTER
+from verdigris.models.roles.answer import Answer, Edit, Refused, Say
 from verdigris.models.roles.check import MOST_CHARACTERS, EditPlan, Stop, check
+
+if TYPE_CHECKING:
+    from verdigris.models.roles.role import Role
 
 TREE = {
     "pyproject.toml": "[project]\n",
@@ -32,11 +36,11 @@ def answer(*edits: Edit, **about: Any) -> Answer:
     return Answer(**{"verdict": Say.EDIT, "rationale": "why", "subject": "do it", "edits": edits, **about})
 
 
-def checked(given: Answer, role: Role = Role.IMPLEMENTOR, known: frozenset[str] = KNOWN) -> Any:
+def checked(given: Answer, role: Role = IMPLEMENTOR, known: frozenset[str] = KNOWN) -> Any:
     return check(given, role, MATERIAL, known)
 
 
-def reason(given: Answer, role: Role = Role.IMPLEMENTOR) -> str:
+def reason(given: Answer, role: Role = IMPLEMENTOR) -> str:
     refused = checked(given, role)
     assert isinstance(refused, Refused), refused
     return "\n".join(refused.reasons)
@@ -53,7 +57,7 @@ def test_a_good_answer_becomes_what_the_kernel_writes() -> None:
         )
     )
     assert plan == EditPlan(
-        Role.IMPLEMENTOR,
+        IMPLEMENTOR,
         "fix",
         "Add the sum",
         "why",
@@ -81,7 +85,7 @@ def test_an_edit_that_changes_nothing_is_left_out_beside_others() -> None:
 
 def test_a_type_that_is_not_the_roles_is_replaced_by_its_own() -> None:
     assert checked(answer(upsert(), type="test")).type == "feat"
-    assert checked(answer(upsert(TEST)), Role.TESTER).type == "test"
+    assert checked(answer(upsert(TEST)), TESTER).type == "test"
 
 
 def test_a_long_subject_is_shortened() -> None:
@@ -168,11 +172,11 @@ def test_all_reasons_are_given_at_once() -> None:
 @pytest.mark.parametrize(
     ("role", "say"),
     [
-        (Role.TESTER, Say.KATA_DONE),
-        (Role.TESTER, Say.KATA_IS_WRONG),
-        (Role.TESTER, Say.TEST_IS_WRONG),
-        (Role.IMPLEMENTOR, Say.TEST_IS_WRONG),
-        (Role.REFACTORER, Say.NOTHING_TO_DO),
+        (TESTER, Say.KATA_DONE),
+        (TESTER, Say.KATA_IS_WRONG),
+        (TESTER, Say.TEST_IS_WRONG),
+        (IMPLEMENTOR, Say.TEST_IS_WRONG),
+        (REFACTORER, Say.NOTHING_TO_DO),
     ],
 )
 def test_a_role_may_stop(role: Role, say: Say) -> None:
@@ -185,17 +189,17 @@ STUB = "def add(n):\n    return 0\n\n\ndef sub(n):  # STUB:TDD\n    return -1\n"
 @pytest.mark.parametrize(
     ("role", "edits", "why"),
     [
-        (Role.TESTER, [upsert(TEST, "def test_more(): assert 0\n")], None),
-        (Role.TESTER, [upsert(TEST), upsert(SOURCE, STUB)], None),
-        (Role.TESTER, [upsert(TEST), upsert(SOURCE, "def add(n):\n    return n\n")], "marked STUB:TDD (line"),
-        (Role.TESTER, [upsert(TEST), Edit(SOURCE, "delete")], "the tester does not delete any"),
-        (Role.TESTER, [upsert(SOURCE, STUB)], "No test file is among the edits"),
-        (Role.TESTER, [upsert("src/lib.rs", "#[cfg(test)] mod tests {}\n")], None),
-        (Role.TESTER, [upsert(TEST), upsert("spec/it.md")], "it is specification"),
-        (Role.REFACTORER, [upsert(SOURCE), upsert(TEST)], None),
-        (Role.REFACTORER, [Edit(TEST, "delete")], "a refactor keeps every test"),
-        (Role.REFACTORER, [Edit(TEST, "move", to="tests/test_b.py")], None),
-        (Role.REFACTORER, [upsert("spec/it.md")], "it is specification"),
+        (TESTER, [upsert(TEST, "def test_more(): assert 0\n")], None),
+        (TESTER, [upsert(TEST), upsert(SOURCE, STUB)], None),
+        (TESTER, [upsert(TEST), upsert(SOURCE, "def add(n):\n    return n\n")], "marked STUB:TDD (line"),
+        (TESTER, [upsert(TEST), Edit(SOURCE, "delete")], "the tester does not delete any"),
+        (TESTER, [upsert(SOURCE, STUB)], "No test file is among the edits"),
+        (TESTER, [upsert("src/lib.rs", "#[cfg(test)] mod tests {}\n")], None),
+        (TESTER, [upsert(TEST), upsert("spec/it.md")], "it is specification"),
+        (REFACTORER, [upsert(SOURCE), upsert(TEST)], None),
+        (REFACTORER, [Edit(TEST, "delete")], "a refactor keeps every test"),
+        (REFACTORER, [Edit(TEST, "move", to="tests/test_b.py")], None),
+        (REFACTORER, [upsert("spec/it.md")], "it is specification"),
     ],
 )
 def test_what_each_role_may_touch(role: Role, edits: list[Edit], why: str | None) -> None:

@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 
 from support.kata_run import SOURCE, TEST, after, start, test_text
+from verdigris.drivers.machine.roles import IMPLEMENTOR, TEAM, TESTER
 from verdigris.models.protocol import Ask, Reply, ToolCall
-from verdigris.models.roles.answer import Refused, Role, Say
+from verdigris.models.roles.answer import Refused, Say
 from verdigris.models.roles.check import EditPlan, Stop
 from verdigris.models.roles.conversation import LOOKS, begin, edit, say
 from verdigris.models.roles.prompt import Task
 
 test_text.__test__ = False  # type: ignore[attr-defined]
 
-TASK = Task(Role.TESTER, 1)
+TASK = Task(TESTER, 1)
 
 
 @dataclass
@@ -40,7 +41,7 @@ WRITE = {"path": TEST, "action": "upsert", "content": test_text(1)}
 
 LONG = "".join(f"x{n} = {n}\n" for n in range(4000))
 REPLACED = answered({"path": SOURCE, "action": "upsert", "content": "x = 1\n"})
-IMPLEMENTOR = Task(Role.IMPLEMENTOR, 2)
+IMPLEMENTING = Task(IMPLEMENTOR, 2)
 
 
 def test_one_call_is_enough_for_a_model_that_is_sure() -> None:
@@ -133,7 +134,7 @@ def test_an_empty_and_an_endless_answer_are_shown_again_in_a_bearable_form() -> 
 def test_files_that_are_asked_for_are_shown_and_the_others_are_answered() -> None:
     material = replace(start(4_000), files={SOURCE: LONG, ".env": "hush\n", "src/x/it.py": "x = 1\n"})
     model = Script([answered(read=[SOURCE, ".env", "it.py"]), REPLACED])
-    talk, made = edit(model, begin(material, IMPLEMENTOR, tools=False))
+    talk, made = edit(model, begin(material, IMPLEMENTING, tools=False))
     assert isinstance(made, EditPlan)
     assert SOURCE in talk.known
     shown = model.asks[1].messages[-1].content
@@ -146,7 +147,7 @@ def test_files_that_are_asked_for_are_shown_and_the_others_are_answered() -> Non
 def test_a_file_that_was_replaced_unseen_is_shown_with_the_refusal() -> None:
     material = replace(start(4_000), files={SOURCE: LONG})
     model = Script([REPLACED, REPLACED])
-    talk, refused = edit(model, begin(material, IMPLEMENTOR))
+    talk, refused = edit(model, begin(material, IMPLEMENTING))
     assert isinstance(refused, Refused)
     assert isinstance(edit(model, talk)[1], EditPlan)
     assert LONG in model.asks[1].messages[-1].content
@@ -155,7 +156,7 @@ def test_a_file_that_was_replaced_unseen_is_shown_with_the_refusal() -> None:
 def test_a_file_that_a_tool_gave_is_known() -> None:
     material = replace(start(4_000), files={SOURCE: LONG})
     reading = Reply("", (ToolCall("c", "read_file", json.dumps({"path": SOURCE})),))
-    talk, made = edit(Script([reading, REPLACED]), begin(material, IMPLEMENTOR))
+    talk, made = edit(Script([reading, REPLACED]), begin(material, IMPLEMENTING))
     assert isinstance(made, EditPlan)
     assert SOURCE in talk.known
     assert len(talk.exchanges) == 2
@@ -175,7 +176,7 @@ def test_a_model_that_only_calls_tools_is_not_asked_for_ever() -> None:
 
 def test_the_task_comes_last_and_all_else_is_the_same_for_every_role() -> None:
     material = after(start(), "test: x", {TEST: test_text(1)})
-    tasks = [Task(role, 3, reds=("test_x: failed",), notes=("mind the gap",)) for role in Role]
+    tasks = [Task(role, 3, reds=("test_x: failed",), notes=("mind the gap",)) for role in TEAM.roles]
     asks = [begin(material, task).ask for task in tasks]
     assert len({ask.messages[0] for ask in asks}) == 1
     shared, ends = zip(*(ask.messages[1].content.split("# Your task") for ask in asks), strict=True)

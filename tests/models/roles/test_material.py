@@ -6,8 +6,8 @@ import pytest
 
 from support.kata_run import PYPROJECT, TEST, classify, run, source_text, start, test_text
 from verdigris.core.errors import UserError
+from verdigris.drivers.machine.roles import IMPLEMENTOR, REFACTORER, TEAM, TESTER
 from verdigris.models.request import estimate_ask
-from verdigris.models.roles.answer import Role
 from verdigris.models.roles.context import FLOOR, as_text, by_weight, secret, shrunk, worth_telling
 from verdigris.models.roles.guide import guide
 from verdigris.models.roles.prompt import Task, first_ask
@@ -16,8 +16,8 @@ test_text.__test__ = False  # type: ignore[attr-defined]
 
 
 def test_roles_take_turns() -> None:
-    assert [role.following for role in Role] == [Role.IMPLEMENTOR, Role.REFACTORER, Role.TESTER]
-    assert [role.commit_types for role in Role] == [("test",), ("feat", "fix"), ("refactor",)]
+    assert [TEAM.after(role) for role in TEAM.roles] == [IMPLEMENTOR, REFACTORER, TESTER]
+    assert [role.commit_types for role in TEAM.roles] == [("test",), ("feat", "fix"), ("refactor",)]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_material_shrinks_until_nothing_is_left_to_cut() -> None:
     files = {f"src/m{n}.py": source_text(n) for n in range(60)} | {TEST: test_text(60)}
     material, sizes = replace(start(), files=files), []
     while material.budget * 0.6 >= FLOOR:
-        sizes.append(estimate_ask(first_ask(material, Task(Role.TESTER, 1))[0]))
+        sizes.append(estimate_ask(first_ask(material, Task(TESTER, 1))[0]))
         assert sizes[-1] <= material.budget * 1.1 + 700
         material = shrunk(material)
     assert len(sizes) > 2
@@ -86,13 +86,13 @@ def test_material_shrinks_until_nothing_is_left_to_cut() -> None:
 
 def test_a_kata_that_is_too_long_is_cut() -> None:
     material = replace(start(8_000), kata="A long story, told at length.\n" * 5_000)
-    ask, _ = first_ask(material, Task(Role.TESTER, 1))
+    ask, _ = first_ask(material, Task(TESTER, 1))
     assert estimate_ask(ask) < 8_800
 
 
 @pytest.mark.parametrize("language", ["python", "rust", "node", "go", "cobol"])
 def test_every_language_is_told_how_to_stub(language: str) -> None:
-    text = guide(language)
+    text = guide(TEAM, language)
     assert "STUB:TDD" in text.partition("ANY ROLE")[2]
     for word in ("kata-done", "test-is-wrong", "nothing-to-do", '"edits"', "JSON"):
         assert word in text

@@ -9,9 +9,10 @@ import pytest
 from support.kata_run import PLANNED, TEST, source_text, start, test_text
 from support.openai_server import Answer, Call, Server, serving
 from verdigris.core.errors import ContextOverflow
+from verdigris.drivers.machine.roles import TESTER
 from verdigris.models.providers import Endpoint
 from verdigris.models.remote import Remote
-from verdigris.models.roles.answer import Refused, Role
+from verdigris.models.roles.answer import Refused
 from verdigris.models.roles.check import EditPlan
 from verdigris.models.roles.context import shrunk
 from verdigris.models.roles.conversation import begin, edit
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 test_text.__test__ = False  # type: ignore[attr-defined]
 
-TASK = Task(Role.TESTER, 1)
+TASK = Task(TESTER, 1)
 EDITS = [{"path": TEST, "action": "upsert", "content": test_text(1)}]
 EDITED = json.dumps({"verdict": "edit", "rationale": "why", "subject": "a test", "edits": EDITS})
 

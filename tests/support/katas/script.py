@@ -7,13 +7,14 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from verdigris.models.roles.answer import Role
+from verdigris.drivers.machine.roles import IMPLEMENTOR, REFACTORER, TESTER
 from verdigris.models.roles.prompt import ASK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from support.openai_steps import Request
+    from verdigris.models.roles.role import Role
 
 _TASK = re.compile(r"You are the (\w+), in step (\d+)\.")
 
@@ -72,19 +73,19 @@ class Script:
         self.tests += case
         files = {self.test_file: self.tests, **(stubs or {})}
         intents = dict.fromkeys(stubs or {}, "a stub, so that the test can be run")
-        self.turns.append(Turn(Role.TESTER, why, subject, files, intents, points))
+        self.turns.append(Turn(TESTER, why, subject, files, intents, points))
 
     def implement(self, subject: str, why: str, files: Mapping[str, str]) -> None:
-        self.turns.append(Turn(Role.IMPLEMENTOR, why, subject, files))
+        self.turns.append(Turn(IMPLEMENTOR, why, subject, files))
 
     def refactor(self, subject: str, why: str, files: Mapping[str, str]) -> None:
-        self.turns.append(Turn(Role.REFACTORER, why, subject, files))
+        self.turns.append(Turn(REFACTORER, why, subject, files))
 
     def nothing(self, why: str) -> None:
-        self.turns.append(Turn(Role.REFACTORER, why, stop="nothing-to-do"))
+        self.turns.append(Turn(REFACTORER, why, stop="nothing-to-do"))
 
     def done(self, why: str) -> None:
-        self.turns.append(Turn(Role.TESTER, why, stop="kata-done"))
+        self.turns.append(Turn(TESTER, why, stop="kata-done"))
 
     @property
     def commits(self) -> list[str]:

@@ -12,7 +12,7 @@ from verdigris.models.request import Share, prefix_share, whole_share
 if TYPE_CHECKING:
     from verdigris.drivers.machine.events import Watcher
     from verdigris.models.protocol import Ask, Model, Reply
-    from verdigris.models.roles.answer import Role
+    from verdigris.models.roles.role import Role
 
 _LONG = 4_000
 """Tokens, from which on a default context may be too small."""
@@ -63,7 +63,9 @@ class Meter:
         used = reply.usage
         self._doubt(used, share)
         self._watch(
-            Asked(step, role, used.prompt, used.cached, used.completion, round(share.share, 4), self.tokens)
+            Asked(
+                step, role.name, used.prompt, used.cached, used.completion, round(share.share, 4), self.tokens
+            )
         )
         return reply, share
 

@@ -14,7 +14,7 @@ from verdigris.core.value import value
 from verdigris.drivers.machine.judgement import oracle_of
 from verdigris.drivers.machine.message import Proposal, Verified, message
 from verdigris.drivers.machine.records import FOLDER
-from verdigris.models.roles.answer import Role
+from verdigris.drivers.machine.roles import REFACTORER, TEAM
 from verdigris.turns import commit
 from verdigris.turns.commit import Identity, Refused
 
@@ -57,11 +57,11 @@ def commit_step(machine: Machine, project: Project, found: Verified | None = Non
     paths = tuple(path for path in _changed(project, step.tree, tree) if not path.startswith(f"{FOLDER}/"))
     proposal = _proposal(project, step)
     verified = replace(found or _verified(project, step, proposal), oracle=oracle_of(project, tree))
-    role = Role(step.role)
+    role = TEAM.role(step.role)
     text = machine.casting.scrub(message(role, step.step, proposal, verified))
     intent = Committing(
         step=step.step,
-        role=role,
+        role=role.name,
         parent=step.commit,
         tree=tree,
         message=project.workspace.blob(text.encode(errors="replace")),
@@ -93,7 +93,7 @@ def _proposal(project: Project, step: OpenStep) -> Proposal:
 
 def _verified(project: Project, step: OpenStep, proposal: Proposal) -> Verified:
     counts = _counts(project)
-    if step.role == Role.REFACTORER:
+    if step.role == REFACTORER.name:
         return Verified(step.verdict, counts, concerns=step.concerns)
     tests = tuple(sorted(step.tests))
     return Verified(step.verdict, counts, tests, proposal.reds, concerns=step.concerns)

@@ -6,8 +6,7 @@ import re
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
-from verdigris.drivers.machine import history
-from verdigris.models.roles.answer import Role
+from verdigris.drivers.machine import history, roles
 from verdigris.models.roles.context import Material
 
 if TYPE_CHECKING:
@@ -62,14 +61,14 @@ def notes_for(now: Position, machine: Machine) -> tuple[str, ...]:
 def _notes(now: Position, machine: Machine) -> Iterator[str]:
     settings = machine.settings
     match now.role:
-        case Role.REFACTORER:
+        case roles.REFACTORER:
             lines = f"{settings.refactor_lines} lines, added and removed"
             yield f"The limits of this refactor: {settings.refactor_files} files and {lines}."
-        case Role.TESTER if now.finding:
+        case roles.TESTER if now.finding:
             yield _CAME_BACK.format(finding=now.finding)
-        case Role.IMPLEMENTOR if now.finding:
+        case roles.IMPLEMENTOR if now.finding:
             yield _UPHELD.format(finding=now.finding)
-        case Role.TESTER if points := unshown_points(machine.kata(), now.points):
+        case roles.TESTER if points := unshown_points(machine.kata(), now.points):
             yield f"Points of the kata that no test shows yet: {listed(points)}."
     if now.concerns:
         yield "\n".join(("Concerns about the last commit:", *(f"- {concern}" for concern in now.concerns)))

@@ -14,8 +14,8 @@ from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.state import Phase
 from verdigris.drivers.machine import history
+from verdigris.drivers.machine.roles import REFACTORER, TESTER
 from verdigris.drivers.machine.worktree import ancestor, ref, taken_back
-from verdigris.models.roles.answer import Role
 from verdigris.storage.git import asked, git
 from verdigris.storage.lock import locked
 from verdigris.storage.repository import head, in_progress
@@ -43,7 +43,7 @@ def in_a_cycle(machine: Machine) -> bool:
 def squash_cycle(machine: Machine, now: Position) -> str | None:
     """Where the next step begins a cycle: makes one commit of the last one. Why it was not made, if so."""
     steps = _steps(machine)
-    if now.role is not Role.TESTER or now.finding or len(steps) < 2:  # noqa: PLR2004 - red and green
+    if now.role is not TESTER or now.finding or len(steps) < 2:  # noqa: PLR2004 - red and green
         return None
     root = machine.project.root
     oldest = steps[-1].commit
@@ -77,7 +77,7 @@ def _steps(machine: Machine) -> list[Made]:
         made = told.made
         if made is None or made.squashed or _is_users(machine, root, made.commit):
             break
-        if found and found[-1].role is Role.TESTER and made.role is not Role.TESTER:
+        if found and found[-1].role is TESTER and made.role is not TESTER:
             break
         found.append(made)
     return found
@@ -96,7 +96,7 @@ def cycle_message(messages: Sequence[str], last: int) -> str:
     oracles = [line for line in trailers if line.startswith("TDD-Oracle: ")]
     kept = [line for line in trailers if line not in oracles]
     steps = [line.partition(": ")[2] for line in kept if line.startswith("TDD-Step: ")]
-    closing = [] if steps[-1:] == [str(last)] else [f"TDD-Role: {Role.REFACTORER}", f"TDD-Step: {last}"]
+    closing = [] if steps[-1:] == [str(last)] else [f"TDD-Role: {REFACTORER}", f"TDD-Step: {last}"]
     return "\n".join((head, "", said.strip(), "", *kept, *oracles[-1:], *closing)) + "\n"
 
 

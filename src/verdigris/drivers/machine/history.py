@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.paths import LINK, PathClass
 from verdigris.core.value import value
-from verdigris.models.roles.answer import Role
+from verdigris.drivers.machine.roles import REFACTORER, TEAM, TESTER
 from verdigris.models.roles.context import HUGE, as_text
 from verdigris.storage.git import asked, users_git
 from verdigris.storage.repository import head
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.state import PassedStep
     from verdigris.models.roles.context import Tree
+    from verdigris.models.roles.role import Role
     from verdigris.storage.project import Project
     from verdigris.storage.repository import Repository
 
@@ -62,13 +63,13 @@ def _told(part: str) -> Told:
     step = (steps.split() or [""])[-1]
     role = (roles.split() or [""])[-1]
     subject = subject.strip("\n")
-    if not step.isdecimal() or role not in set(Role):
+    if not step.isdecimal() or role not in set(TEAM.names):
         return Told(commit, subject, None)
     numbers = tuple(int(point) for point in points.split() if point.isdecimal())
     made = Made(
         commit,
         int(step),
-        Role(role),
+        TEAM.role(role),
         tuple(tests.splitlines()),
         subject,
         numbers,
@@ -172,7 +173,7 @@ class Made:
 @value
 class Position:
     step: int = 1
-    role: Role = Role.TESTER
+    role: Role = TESTER
     after: str = ""
     """The machine's last commit."""
     finding: str = ""
@@ -189,14 +190,14 @@ class Position:
 
 def position(made: Sequence[Made], passed: Sequence[PassedStep]) -> Position:
     """`made`: the newest first. Steps without a commit count where they followed the last commit."""
-    step, role, after = (made[0].step, made[0].role, made[0].commit) if made else (0, Role.REFACTORER, "")
-    following, finding = role.following, ""
+    step, role, after = (made[0].step, made[0].role, made[0].commit) if made else (0, REFACTORER, "")
+    following, finding = TEAM.after(role), ""
     for done in passed:
         if done.step <= step or done.after != after:
             continue
         step = done.step
         back = done.outcome == SENT_BACK
-        following = Role.TESTER if back else Role(done.role).following
+        following = TESTER if back else TEAM.after(TEAM.role(done.role))
         finding = done.why if back or done.outcome == UPHELD else ""
     tests = made[0].tests if made else ()
     return Position(
@@ -215,7 +216,7 @@ def _returned(made: Sequence[Made], passed: Sequence[PassedStep]) -> bool:
     """Within the round that no implementor has ended yet."""
     round_ = {""} if not made else set()
     for each in made:
-        if each.role is not Role.TESTER:
+        if each.role is not TESTER:
             break
         round_.add(each.commit)
     return any(done.outcome == SENT_BACK and done.after in round_ for done in passed)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from verdigris.core.state import Red
-    from verdigris.models.roles.answer import Role
+    from verdigris.models.roles.role import Role
 
 WIDTH = 76
 SUBJECT = 72
@@ -83,7 +83,7 @@ def styled(subject: str) -> str:
 
 
 def _trailers(role: Role, step: int, proposal: Proposal, verified: Verified) -> Iterator[tuple[str, str]]:
-    yield "TDD-Role", role
+    yield "TDD-Role", role.name
     yield "TDD-Step", str(step)
     yield from (("TDD-Test", test) for test in verified.tests)
     yield from (("TDD-Red", f"{failure} ({test})") for test, failure in verified.reds.items())

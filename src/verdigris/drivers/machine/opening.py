@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.settings import MachineSettings, Player, Stack
     from verdigris.drivers.machine.events import Watcher
-    from verdigris.models.roles.answer import Role
+    from verdigris.models.roles.role import Role
     from verdigris.storage.project import Project
 
 
@@ -73,7 +73,7 @@ class Machine:
 
     def acting(self, role: Role) -> Project:
         """Each role in a context of its own; a person who plays one is a person."""
-        who = "person" if self.settings.player(role).human else "agent"
+        who = "person" if self.settings.player(role.name).human else "agent"
         limited = replace(self.project.settings, timeout=self._seconds())
         return replace(self.project, actor=Actor(who, f"{CLIENT}:{role}", CLIENT), settings=limited)
 

@@ -18,9 +18,10 @@ from verdigris.drivers.machine.implementor import judge_implemented, open_reds, 
 from verdigris.drivers.machine.judgement import Bad, joined
 from verdigris.drivers.machine.message import Proposal, Verified, told_red
 from verdigris.drivers.machine.refactorer import judge_restructured, too_large
+from verdigris.drivers.machine.roles import IMPLEMENTOR, REFACTORER, TEAM, TESTER
 from verdigris.drivers.machine.step import unfinished
 from verdigris.drivers.machine.tester import judge_written_tests, test_texts_at
-from verdigris.models.roles.answer import Role, Say
+from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import Stop
 from verdigris.turns import aside, refactor
 from verdigris.turns.aside import lay_back
@@ -34,18 +35,18 @@ if TYPE_CHECKING:
 PATIENT = 1_000_000
 """Strikes: a person's edits are not set aside, they go on with them."""
 _WORDS = {
-    "!nothing": (Say.NOTHING_TO_DO, (Role.REFACTORER,)),
-    "!wrong": (Say.TEST_IS_WRONG, tuple(Role)),
-    "!right": (Say.TEST_IS_RIGHT, (Role.TESTER,)),
-    "!kata": (Say.KATA_IS_WRONG, tuple(Role)),
-    "!done": (Say.KATA_DONE, (Role.TESTER,)),
+    "!nothing": (Say.NOTHING_TO_DO, (REFACTORER,)),
+    "!wrong": (Say.TEST_IS_WRONG, TEAM.roles),
+    "!right": (Say.TEST_IS_RIGHT, (TESTER,)),
+    "!kata": (Say.KATA_IS_WRONG, TEAM.roles),
+    "!done": (Say.KATA_DONE, (TESTER,)),
 }
 QUIT = "!q"
 _NAME = re.compile(r"""\bdef test_(\w+)|\b(?:test|it)\(\s*["'](.+?)["']|\bfn (\w+)\(\)|\bfunc Test(\w+)\(""")
 _ASKS = {
-    Role.TESTER: "write one failing test, with stubs marked STUB:TDD where it needs them",
-    Role.IMPLEMENTOR: "make the red tests pass; the tests stay as they are",
-    Role.REFACTORER: "improve the structure and keep the behaviour",
+    TESTER: "write one failing test, with stubs marked STUB:TDD where it needs them",
+    IMPLEMENTOR: "make the red tests pass; the tests stay as they are",
+    REFACTORER: "improve the structure and keep the behaviour",
 }
 
 
@@ -94,7 +95,7 @@ class HumanStep:
             why = joined(done.reasons)
             step = self._position.step
             self._project.record(StepRefused(step=step, attempt=0, reasons=done.reasons[:5]))
-            self._machine.watch(Refused(step, self._role, 0, why))
+            self._machine.watch(Refused(step, self._role.name, 0, why))
             if line is None:
                 return Waiting(why)
 
@@ -104,7 +105,7 @@ class HumanStep:
     def _turn(self, why: str) -> YourTurn:
         reds = (
             told(open_reds(self._project, self._position.tests))
-            if self._role is Role.IMPLEMENTOR and not why
+            if self._role is IMPLEMENTOR and not why
             else ()
         )
         typed = "then press Enter, with the commit's subject if you like"
@@ -112,7 +113,7 @@ class HumanStep:
         again = (f"not yet: {why}",) if why else ()
         return YourTurn(
             self._position.step,
-            self._role,
+            self._role.name,
             (*again, _ASKS[self._role], *(() if why else self._notes), *reds, f"{typed}; {ends}"),
         )
 
@@ -121,11 +122,11 @@ class HumanStep:
     def _prepare(self) -> None:
         """Into the phase of the role; edits that are there already are brought back in it."""
         project, state = self._project, self._project.state()
-        if self._role is Role.TESTER or state.phase is not Phase.RED:
+        if self._role is TESTER or state.phase is not Phase.RED:
             return
         lay_back(project, open_step(project).tree, "brought back when the step has begun")
         laid = list(project.state().aside)[-1] if project.state().asides > state.asides else None
-        if self._role is Role.REFACTORER:
+        if self._role is REFACTORER:
             _done(refactor.begin(project, uncovered=False))
         else:
             for red in open_reds(project, self._position.tests):
@@ -136,12 +137,12 @@ class HumanStep:
     def _judged(self, subject: str) -> Verified | Bad | None:
         self._propose(subject)
         project, settings, start = self._project, self._machine.settings, open_step(self._project).tree
-        match self._role:
-            case Role.TESTER:
+        match self._role.judge:
+            case "red":
                 return judge_written_tests(project, settings, start, [])
-            case Role.IMPLEMENTOR:
+            case "settlement":
                 return judge_implemented(self._machine, project, [])
-            case Role.REFACTORER:
+            case "refactor":
                 tree = project.workspace.snapshot()
                 paths = [change.path for change in project.workspace.changes(start, tree)]
                 after = project.workspace.read_many(tree, paths)
@@ -153,9 +154,9 @@ class HumanStep:
         state = self._project.state()
         reds = dict(told_red(red) for red in state.valid_reds if red.test_id in state.claims)
         usual = {
-            Role.TESTER: self._new_test() or "the next behaviour",
-            Role.IMPLEMENTOR: f"make {', '.join(reds) or 'the tests'} pass",
-            Role.REFACTORER: "a better structure",
+            TESTER: self._new_test() or "the next behaviour",
+            IMPLEMENTOR: f"make {', '.join(reds) or 'the tests'} pass",
+            REFACTORER: "a better structure",
         }
         said = Proposal(
             self._role.commit_types[0],

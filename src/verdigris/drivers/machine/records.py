@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestReport
     from verdigris.drivers.machine.budget import Metered
     from verdigris.drivers.machine.judgement import Seen
-    from verdigris.models.roles.answer import Role
+    from verdigris.models.roles.role import Role
     from verdigris.models.secrets import Scrubber
 
 
@@ -78,7 +78,7 @@ class StepLog:
             {
                 "schema": SCHEMA,
                 "step": self._step,
-                "role": self._role.value,
+                "role": self._role.name,
                 "model": self._model.name,
                 "plan": self._plan,
                 "attempts": self._attempts,

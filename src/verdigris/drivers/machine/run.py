@@ -27,10 +27,11 @@ from verdigris.drivers.machine.judgement import quoting
 from verdigris.drivers.machine.opening import dirty
 from verdigris.drivers.machine.person import HumanStep, Waiting
 from verdigris.drivers.machine.refactorer import unmeasured, unshown
+from verdigris.drivers.machine.roles import IMPLEMENTOR, TEAM, TESTER
 from verdigris.drivers.machine.step import Exhausted, Outcome, Step
 from verdigris.drivers.machine.worktree import ancestor, ref
 from verdigris.models.protocol import Usage
-from verdigris.models.roles.answer import Role, Say
+from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import Stop
 from verdigris.models.roles.prompt import told_kata
 from verdigris.storage.repository import head
@@ -99,10 +100,10 @@ class Run:
 
     def _step(self, now: Position) -> Ended | None:
         """What ends the run, if anything does."""
-        machine, player = self._machine, self._machine.settings.player(now.role)
+        machine, player = self._machine, self._machine.settings.player(now.role.name)
         self._begin(now)
-        shown = player.model if player.human else machine.casting.model(now.role, now.step).name
-        machine.watch(StepBegan(now.step, now.role, shown, machine.settings.attempts))
+        shown = player.model if player.human else machine.casting.model(now.role.name, now.step).name
+        machine.watch(StepBegan(now.step, now.role.name, shown, machine.settings.attempts))
         if self._nothing_red(now):
             self._passed(now, NOTHING_RED, "every test passes already")
             return None
@@ -120,7 +121,7 @@ class Run:
 
     def _nothing_red(self, now: Position) -> bool:
         """Somebody else made the tests pass; what was accepted already still has to be committed."""
-        if now.role is not Role.IMPLEMENTOR:
+        if now.role is not IMPLEMENTOR:
             return False
         state = self._machine.project.state()
         begun = state.machine.step is not None and state.machine.step.verdict
@@ -131,11 +132,11 @@ class Run:
         machine, state = self._machine, self._machine.project.state()
         commit = head(machine.project.repo).commit or ""
         open_ = state.machine.step
-        if open_ is not None and (open_.step, open_.role, open_.commit) == (now.step, now.role, commit):
+        if open_ is not None and (open_.step, open_.role, open_.commit) == (now.step, now.role.name, commit):
             return
         if open_ is not None:
             lay_back(machine.project, machine.project.workspace.snapshot(), "another step is on")
-        human = machine.settings.player(now.role).human
+        human = machine.settings.player(now.role.name).human
         if (changed := dirty(machine.project.root)) and not human:
             if not machine.sandboxed:
                 raise UserError(
@@ -145,7 +146,9 @@ class Run:
             self._as_committed()
         tree = self._start_tree() if human else machine.project.workspace.snapshot()
         self._require_earned(tree)
-        machine.project.record(StepBegun(step=now.step, role=now.role, commit=commit, tree=tree), sync=True)
+        machine.project.record(
+            StepBegun(step=now.step, role=now.role.name, commit=commit, tree=tree), sync=True
+        )
 
     def _require_earned(self, tree: str) -> None:
         """Source that somebody committed here without a red: no role could do anything with it there."""
@@ -173,7 +176,7 @@ class Run:
             case Committed():
                 self._commits.append(taken.commit)
                 self._machine.watch(self._told_commit(now, taken))
-                if now.role is Role.TESTER and now.finding:
+                if now.role is TESTER and now.finding:
                     self._answered(now)
             case Stop(say=Say.NOTHING_TO_DO):
                 self._passed(now, NOTHING_TO_DO, taken.reason)
@@ -191,7 +194,7 @@ class Run:
 
     def _told_commit(self, now: Position, taken: Committed) -> StepEnded:
         project = self._machine.project
-        reds = project.state().reds if now.role is Role.TESTER else {}
+        reds = project.state().reds if now.role is TESTER else {}
         quote = quoting(project)
         tests = tuple(
             "\n".join((red.test_id, quote(*_path_and_line(red.place)).strip(" `"), red.failure))
@@ -201,7 +204,7 @@ class Run:
         paths = [change.path for change in project.workspace.changes(taken.before, taken.after)]
         return StepEnded(
             now.step,
-            now.role,
+            now.role.name,
             "committed",
             "",
             taken.commit,
@@ -230,12 +233,13 @@ class Run:
 
     def _passed(self, now: Position, outcome: str, why: str) -> None:
         self._machine.project.record(
-            StepPassed(step=now.step, role=now.role, outcome=outcome, why=why, after=now.after), sync=True
+            StepPassed(step=now.step, role=now.role.name, outcome=outcome, why=why, after=now.after),
+            sync=True,
         )
-        self._machine.watch(StepEnded(now.step, now.role, outcome, why, *_NO_COMMIT, *self._tokens()))
+        self._machine.watch(StepEnded(now.step, now.role.name, outcome, why, *_NO_COMMIT, *self._tokens()))
 
     def _may_return(self, now: Position) -> bool:
-        return now.role is Role.IMPLEMENTOR and not now.returned
+        return now.role is IMPLEMENTOR and not now.returned
 
     def _sent_back(self, now: Position, taken: Stop | Exhausted) -> None:
         """Reported as a test-bug: the kernel keeps that the test is in doubt until a revised one is red."""
@@ -252,9 +256,9 @@ class Run:
 
     def _stopped(self, now: Position, outcome: str, why: str) -> Ended:
         self._machine.project.record(
-            StepStopped(step=now.step, role=now.role, outcome=outcome, why=why), sync=True
+            StepStopped(step=now.step, role=now.role.name, outcome=outcome, why=why), sync=True
         )
-        self._machine.watch(StepEnded(now.step, now.role, outcome, why, *_NO_COMMIT, *self._tokens()))
+        self._machine.watch(StepEnded(now.step, now.role.name, outcome, why, *_NO_COMMIT, *self._tokens()))
         self._done = outcome == DONE
         return Ended(outcome, why)
 
@@ -282,7 +286,7 @@ class Run:
 
     def _tell_beginning(self, first: int, last: int, *, resumed: bool) -> None:
         machine = self._machine
-        roles = tuple((role.value, machine.settings.player(role).model) for role in Role)
+        roles = tuple((role.name, machine.settings.player(role.name).model) for role in TEAM.roles)
         replay = bool(machine.casting.recordings)
         machine.watch(
             RunBegan(first, last, resumed, str(machine.project.root), machine.branch, roles, replay)

@@ -17,10 +17,11 @@ from verdigris.drivers.machine.judgement import Bad, joined, standing
 from verdigris.drivers.machine.message import Proposal, Verified, told_red
 from verdigris.drivers.machine.records import StepLog
 from verdigris.drivers.machine.refactorer import judge_refactoring, mending
+from verdigris.drivers.machine.roles import IMPLEMENTOR, TESTER
 from verdigris.drivers.machine.tester import judge_tests
 from verdigris.models.roles import conversation, feedback
 from verdigris.models.roles.answer import Refused as Unusable
-from verdigris.models.roles.answer import Role, Say
+from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, Stop
 from verdigris.models.roles.context import shrunk
 from verdigris.models.roles.prompt import Task
@@ -59,7 +60,7 @@ class Step:
     ) -> None:
         self._machine, self._position, self._role = machine, position, position.role
         self._project = machine.acting(position.role)
-        model = machine.casting.model(position.role, position.step)
+        model = machine.casting.model(position.role.name, position.step)
         self._model = machine.meter.metered(model, position.step, position.role)
         self._log = StepLog(machine.keeper, position.step, position.role, self._model)
         self._material, self._notes = material, notes
@@ -91,7 +92,7 @@ class Step:
         last: tuple[str, ...] = ()
         tried: list[str] = []
         for attempt in range(1, self._machine.settings.attempts + 1):
-            self._machine.watch(Attempted(self._position.step, self._role, attempt))
+            self._machine.watch(Attempted(self._position.step, self._role.name, attempt))
             talk, got = self._edited(talk)
             if attempt == 1:
                 self._log.plan(talk.plan or (got.reason if isinstance(got, Stop) else ""))
@@ -115,7 +116,7 @@ class Step:
             told = self._told(last)
             tried.append(joined(told))
             self._project.record(StepRefused(step=self._position.step, attempt=attempt, reasons=told))
-            self._machine.watch(Refused(self._position.step, self._role, attempt, joined(told)))
+            self._machine.watch(Refused(self._position.step, self._role.name, attempt, joined(told)))
         self._log.ended(outcome="blocked", why=joined(last))
         return Exhausted(joined(self._told(last)), tuple(tried))
 
@@ -141,10 +142,10 @@ class Step:
 
     def _task(self) -> Task:
         now = self._position
-        if self._role is Role.IMPLEMENTOR:
+        if self._role is IMPLEMENTOR:
             return Task(self._role, now.step, told(open_reds(self._project, now.tests)), self._notes)
         words = standing(self._project).words
-        returned = self._role is Role.TESTER and bool(now.finding)
+        returned = self._role is TESTER and bool(now.finding)
         return Task(self._role, now.step, (), self._notes, words, returned)
 
     # -- the edits ----------------------------------------------------------------------------
@@ -152,10 +153,10 @@ class Step:
     def _carried_out(self, plan: EditPlan, attempt: int) -> Committed | Bad:
         reds = (
             dict(map(told_red, open_reds(self._project, self._position.tests)))
-            if self._role is Role.IMPLEMENTOR
+            if self._role is IMPLEMENTOR
             else {}
         )
-        because = self._position.finding if self._role is Role.TESTER else ""
+        because = self._position.finding if self._role is TESTER else ""
         intents = dict(plan.intents)
         said = Proposal(plan.type, plan.subject, plan.rationale, intents, reds, because, plan.points)
         propose(self._machine, self._project, attempt, said)
@@ -174,9 +175,9 @@ class Step:
         """None: accepted by the kernel, whose log knows the rest."""
         start = open_step(self._project).tree
         changes = mending(self._project, start, plan.changes)
-        if self._accepted() or self._role is Role.REFACTORER:
+        if self._accepted() or self._role.judge == "refactor":
             return judge_refactoring(self._project, self._machine.settings, changes, seen)
-        if self._role is Role.TESTER:
+        if self._role.judge == "red":
             settings = self._machine.settings
             return judge_tests(self._project, settings, replace(plan, changes=changes), start, seen)
         meant = replace(plan, changes=changes)

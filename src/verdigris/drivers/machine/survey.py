@@ -9,8 +9,8 @@ from verdigris.core.value import value
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.history import position
 from verdigris.drivers.machine.message import flat
+from verdigris.drivers.machine.roles import REFACTORER, TESTER
 from verdigris.drivers.machine.worktree import place
-from verdigris.models.roles.answer import Role
 from verdigris.storage.lock import locked
 from verdigris.storage.repository import find_repository, head
 
@@ -48,7 +48,7 @@ def survey_machine(home: Project) -> MachineSurvey | None:
     newest = made[0] if made else None
     return MachineSurvey(
         now.step,
-        now.role,
+        now.role.name,
         here.machine.last,
         _running(home),
         str(root),
@@ -61,7 +61,7 @@ def survey_machine(home: Project) -> MachineSurvey | None:
 
 def _left(now: Position, here: WorktreeState) -> tuple[Red, ...]:
     """What the tester left red for whoever is next; other failures of old runs are no news."""
-    if now.role is Role.REFACTORER or (now.role is Role.TESTER and not now.finding):
+    if now.role is REFACTORER or (now.role is TESTER and not now.finding):
         return ()
     return tuple(red for red in here.reds.values() if flat(red.test_id) in now.tests)
 

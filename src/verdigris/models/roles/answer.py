@@ -1,4 +1,4 @@
-"""The roles of the machine, and the answer of a role: its schema and its reading."""
+"""The answer of a role: its schema and its reading."""
 
 from __future__ import annotations
 
@@ -6,37 +6,14 @@ import ast
 import json
 import re
 from enum import StrEnum
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import msgspec
 
 from verdigris.core.value import value
 
-
-class Role(StrEnum):
-    TESTER = "tester"
-    IMPLEMENTOR = "implementor"
-    REFACTORER = "refactorer"
-
-    @property
-    def following(self) -> Role:
-        """Who comes next: tester → implementor → refactorer → tester …"""
-        order = tuple(Role)
-        return order[(order.index(self) + 1) % len(order)]
-
-    @property
-    def commit_types(self) -> tuple[str, ...]:
-        """Of conventional commits; the usual one first."""
-        return _TYPES[self]
-
-
-_TYPES = {
-    Role.TESTER: ("test",),
-    Role.IMPLEMENTOR: ("feat", "fix"),
-    Role.REFACTORER: ("refactor",),
-}
-
-COMMIT_TYPES = tuple(kind for kinds in _TYPES.values() for kind in kinds)
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Say(StrEnum):
@@ -104,34 +81,37 @@ def _closed(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-SCHEMA = _closed(
-    {
-        "verdict": {"type": "string", "enum": [say.value for say in Say]},
-        "reason": _text("why the verdict is not `edit`; empty for `edit`"),
-        "rationale": _text("the plan, or why this change is made now"),
-        "read": {"type": "array", "items": {"type": "string"}, "description": "files to be shown first"},
-        "type": {"type": "string", "enum": ["", *COMMIT_TYPES]},
-        "subject": _text("the commit's subject without its type"),
-        "points": {
-            "type": "array",
-            "items": {"type": "integer"},
-            "description": "of the tester: the numbers of the kata's points that the test shows",
-        },
-        "edits": {
-            "type": "array",
-            "items": _closed(
-                {
-                    "path": _text("from the project's root"),
-                    "action": {"type": "string", "enum": ["upsert", "delete", "move"]},
-                    "intent": _text("what this edit is for, in a few words"),
-                    "content": {"type": ["string", "null"], "description": "the file's whole new text"},
-                    "to": {"type": ["string", "null"], "description": "for `move`: the new path"},
-                }
-            ),
-        },
-    }
-)
-"""One for every question to every role: a provider caches it together with the prompt's beginning."""
+def schema(commit_types: Sequence[str]) -> dict[str, Any]:
+    """One for every question to every role of a driver: a provider caches it with the prompt's beginning."""
+    return _closed(
+        {
+            "verdict": {"type": "string", "enum": [say.value for say in Say]},
+            "reason": _text("why the verdict is not `edit`; empty for `edit`"),
+            "rationale": _text("the plan, or why this change is made now"),
+            "read": {"type": "array", "items": {"type": "string"}, "description": "files to be shown first"},
+            "type": {"type": "string", "enum": ["", *commit_types]},
+            "subject": _text("the commit's subject without its type"),
+            "points": {
+                "type": "array",
+                "items": {"type": "integer"},
+                "description": "of the tester: the numbers of the kata's points that the test shows",
+            },
+            "edits": {
+                "type": "array",
+                "items": _closed(
+                    {
+                        "path": _text("from the project's root"),
+                        "action": {"type": "string", "enum": ["upsert", "delete", "move"]},
+                        "intent": _text("what this edit is for, in a few words"),
+                        "content": {"type": ["string", "null"], "description": "the file's whole new text"},
+                        "to": {"type": ["string", "null"], "description": "for `move`: the new path"},
+                    }
+                ),
+            },
+        }
+    )
+
+
 SCHEMA_NAME = "edit_plan"
 
 _THOUGHT = re.compile(r"\A(?!\s*[{`]).*?</(?:think|thinking|reasoning)>", re.DOTALL)

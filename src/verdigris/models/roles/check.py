@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 from verdigris.core.languages import has_tests_in_source
 from verdigris.core.paths import PathClass
 from verdigris.core.value import value
-from verdigris.languages.registry import language_for
-from verdigris.models.roles.answer import COMMIT_TYPES, Answer, Edit, Refused, Role, Say
+from verdigris.models.roles.answer import Answer, Edit, Refused, Say
 from verdigris.models.roles.context import secret
+from verdigris.models.roles.role import find_team
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from verdigris.models.roles.context import Material, Tree
+    from verdigris.models.roles.role import Role
 
 
 _LONGEST = 240
@@ -69,17 +70,8 @@ def rule_fault(edit: Edit, role: Role, material: Material, tree: Tree) -> str | 
     classes = frozenset(map(material.classify, paths))
     if PathClass.SPEC in classes:
         return "it is specification, and no role changes it"
-    match role:
-        case Role.IMPLEMENTOR if PathClass.TEST in classes:
-            return (
-                "it belongs to the tests, and the implementor changes nothing of them; if a test is wrong,"
-                " answer with the verdict test-is-wrong"
-            )
-        case Role.TESTER if PathClass.SOURCE in classes:
-            return _tester_in_source(edit, tree)
-        case Role.REFACTORER if PathClass.TEST in classes and edit.action == "delete":
-            return "it is a test file, and a refactor keeps every test"
-    return None
+    found = (object_to(edit, tree) for cls, object_to in role.objections if cls in classes)
+    return next(filter(None, found), None)
 
 
 def may_hold_tests(path: str, material: Material) -> bool:
@@ -87,46 +79,11 @@ def may_hold_tests(path: str, material: Material) -> bool:
     return material.classify(path) is PathClass.TEST or has_tests_in_source(path)
 
 
-def _tester_in_source(edit: Edit, tree: Tree) -> str | None:
-    if edit.action != "upsert":
-        return f"it is source, and the tester does not {edit.action} any"
-    path = plain(edit.path)
-    language = language_for(path)
-    # Where tests stand in files of their own, and a grammar reads them, the gate alone tells stubs from code.
-    if language is None or not language.traces or not language.reads_tests(path):
-        return None
-    before = tree.get(path)
-    after = (edit.content or "").encode("utf-8", "surrogateescape")
-    fault = language.beyond_stubs(
-        path, None if before is None else before.encode("utf-8", "surrogateescape"), after
-    )
-    if fault is None:
-        return None
-    return (
-        "it is source, where the tester may only add declarations marked STUB:TDD"
-        f" (line {fault.line}: {fault.why})"
-    )
-
-
 MOST_EDITS = 40
 MOST_CHARACTERS = 200_000
 """Of all contents together."""
 _SUBJECT = 90
-_TYPED = re.compile(rf"(?:{'|'.join(COMMIT_TYPES)})(?:\([^)]*\))?!?:\s*", re.IGNORECASE)
 _TRAILER = re.compile(r"^\s*TDD-\w+\s*:", re.MULTILINE | re.IGNORECASE)
-
-_STOPS = {
-    Say.NOTHING_TO_DO: (Role.REFACTORER,),
-    Say.KATA_DONE: (Role.TESTER,),
-    Say.TEST_IS_WRONG: tuple(Role),
-    Say.TEST_IS_RIGHT: (Role.TESTER,),
-    Say.KATA_IS_WRONG: tuple(Role),
-}
-_INSTEAD = {
-    Role.TESTER: "write the next failing test, or answer kata-done or kata-is-wrong",
-    Role.IMPLEMENTOR: "make the red test pass, or answer test-is-wrong or kata-is-wrong",
-    Role.REFACTORER: "improve the structure, or answer nothing-to-do",
-}
 
 
 @value
@@ -156,12 +113,12 @@ def check(
     answer: Answer, role: Role, material: Material, known: frozenset[str], *, returned: bool = False
 ) -> EditPlan | Stop | Refused:
     """`known`: files that the model has seen whole as they are. `returned`: the tester's test came back."""
-    if answer.verdict is Say.TEST_IS_RIGHT and role is Role.TESTER and not returned:
+    if answer.verdict is Say.TEST_IS_RIGHT and answer.verdict in role.stops and not returned:
         return Refused(("The verdict test-is-right answers a test that came back, and none did.",))
     if answer.verdict is not Say.EDIT:
         return _stopped(answer, role)
     tree = material.tree
-    reasons = [*_wording(answer), *_amounts(answer), *_edits(answer, role, material, tree)]
+    reasons = [*_wording(answer, role), *_amounts(answer), *_edits(answer, role, material, tree)]
     unseen = tuple(dict.fromkeys(p for p in _replaced(answer, tree) if p not in known)) if not reasons else ()
     reasons += [f"{path}: you have not seen all of it, and `upsert` replaces all of it" for path in unseen]
     changes = {} if reasons else _changes(answer, tree)
@@ -173,13 +130,13 @@ def check(
     kind = answer.type if answer.type in role.commit_types else role.commit_types[0]
     intents = ((plain(edit.to or edit.path), _flat(edit.intent)) for edit in answer.edits)
     shown = tuple((path, intent) for path, intent in intents if path in changes and intent)
-    points = tuple(sorted(frozenset(answer.points))) if role is Role.TESTER else ()
-    return EditPlan(role, kind, _subject(answer), answer.rationale.strip(), changes, shown, points)
+    points = tuple(sorted(frozenset(answer.points))) if role.judge == "red" else ()
+    return EditPlan(role, kind, _subject(answer, role), answer.rationale.strip(), changes, shown, points)
 
 
 def _stopped(answer: Answer, role: Role) -> Stop | Refused:
-    if role not in _STOPS[answer.verdict]:
-        return Refused((f"The verdict {answer.verdict} is not the {role}'s to give: {_INSTEAD[role]}.",))
+    if answer.verdict not in role.stops:
+        return Refused((f"The verdict {answer.verdict} is not the {role}'s to give: {role.instead}.",))
     if answer.edits:
         return Refused((f"The verdict is {answer.verdict}, and there are edits: decide for one of them.",))
     reason = answer.reason.strip() or answer.rationale.strip()
@@ -188,8 +145,8 @@ def _stopped(answer: Answer, role: Role) -> Stop | Refused:
     return Stop(answer.verdict, reason)
 
 
-def _wording(answer: Answer) -> Iterator[str]:
-    if not _subject(answer):
+def _wording(answer: Answer, role: Role) -> Iterator[str]:
+    if not _subject(answer, role):
         yield "`subject` is empty: say in one line what the commit does."
     if not answer.rationale.strip():
         yield "`rationale` is empty: say why this change is made now."
@@ -224,8 +181,8 @@ def _edits(answer: Answer, role: Role, material: Material, tree: Tree) -> Iterat
             if fault:
                 yield f"{plain(edit.path)}: {fault}."
     yield from _nested(answer)
-    if role is Role.TESTER and answer.edits and not _has_test(answer, material):
-        yield "No test file is among the edits: the tester's step is a failing test."
+    if role.judge == "red" and answer.edits and not _has_test(answer, material):
+        yield f"No test file is among the edits: the {role}'s step is a failing test."
 
 
 def _nested(answer: Answer) -> Iterator[str]:
@@ -319,12 +276,12 @@ def _as_before(content: str, old: str | None) -> str:
     return content
 
 
-def _subject(answer: Answer) -> str:
-    flat = (
-        _TYPED.sub("", _flat(answer.subject), count=1)
-        if _TYPED.match(_flat(answer.subject))
-        else _flat(answer.subject)
-    )
+def _subject(answer: Answer, role: Role) -> str:
+    """Without a type, where it begins with one of the driver's."""
+    types = "|".join(find_team(role.driver).commit_types)
+    typed = re.compile(rf"(?:{types})(?:\([^)]*\))?!?:\s*", re.IGNORECASE)
+    subject = _flat(answer.subject)
+    flat = typed.sub("", subject, count=1) if typed.match(subject) else subject
     return flat if len(flat) <= _SUBJECT else flat[: _SUBJECT - 1].rstrip() + "…"
 
 

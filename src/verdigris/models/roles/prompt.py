@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.models.protocol import Ask, Message
 from verdigris.models.request import estimate
-from verdigris.models.roles.answer import SCHEMA, SCHEMA_NAME, Role
+from verdigris.models.roles.answer import SCHEMA_NAME, schema
 from verdigris.models.roles.context import by_weight
 from verdigris.models.roles.guide import guide
+from verdigris.models.roles.role import Role, find_team
 from verdigris.models.roles.tools import TOOLS
 
 if TYPE_CHECKING:
@@ -111,11 +112,6 @@ _KATA_PART = 0.4
 _OWN = 8_000
 """Tokens of an answer that are shown again to the model that gave it."""
 
-_TASKS = {
-    Role.TESTER: "Write the next failing test.",
-    Role.IMPLEMENTOR: "Make the red tests pass with the smallest honest change, and keep the others green.",
-    Role.REFACTORER: "Improve the structure and keep the behaviour, or say nothing-to-do.",
-}
 ASK = (
     "If you are sure, answer with the edits now. Otherwise leave `edits` empty, plan in `rationale`, and list"
     " in `read` the files that you want to see first. If you stop instead of editing, give that verdict."
@@ -141,13 +137,14 @@ class Task:
 
 def first_ask(material: Material, task: Task, *, tools: bool = True) -> tuple[Ask, Told]:
     """The first question of a step, and what it told."""
-    system = guide(material.language, material.runner, material.tools)
+    team = find_team(task.role.driver)
+    system = guide(team, material.language, material.runner, material.tools)
     kata = f"# The kata\n\n{told_kata(material.kata, material.budget)}"
     told = tell(material, max(0, material.budget - estimate(system) - estimate(kata)))
     shared = f"{kata}\n\n{told.text}"
     ask = Ask(
         (Message("system", system), Message("user", f"{shared}\n\n{_task(task)}\n\n{ASK}\n")),
-        SCHEMA,
+        schema(team.commit_types),
         SCHEMA_NAME,
         TOOLS if tools else (),
     )
@@ -174,5 +171,5 @@ def again(asked: Ask, answer: str, said: str) -> Ask:
 
 def _task(task: Task) -> str:
     reds = "\n".join(("Red now:", *task.reds)) if task.reds else ""
-    head = f"# Your task\n\nYou are the {task.role}, in step {task.step}. {_TASKS[task.role]}"
+    head = f"# Your task\n\nYou are the {task.role}, in step {task.step}. {task.role.task}"
     return "\n\n".join(filter(None, (head, task.standing, reds, *task.notes)))

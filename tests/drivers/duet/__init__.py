@@ -1,0 +1,34 @@
+"""A made-up driver of two roles, to show that data in one folder is all that new roles take."""
+
+from __future__ import annotations
+
+from verdigris.core.paths import PathClass
+from verdigris.models.roles.answer import Say
+from verdigris.models.roles.role import Role, Team
+
+STOPS = frozenset({Say.TEST_IS_WRONG})
+TREBLE = Role(
+    "treble",
+    "duet",
+    guide="THE TREBLE sings a failing test.",
+    task="Sing a test.",
+    instead="sing a test, or answer test-is-wrong",
+    commit_types=("test",),
+    next="bass",
+    judge="red",
+    stops=STOPS,
+    objections=((PathClass.SOURCE, lambda *_: "the treble sings tests alone"),),
+)
+BASS = Role(
+    "bass",
+    "duet",
+    guide="THE BASS makes it sound.",
+    task="Make it sound.",
+    instead="make it sound, or answer test-is-wrong",
+    commit_types=("feat",),
+    next="treble",
+    judge="settlement",
+    stops=STOPS,
+    objections=((PathClass.TEST, lambda *_: "the bass sings no tests"),),
+)
+TEAM = Team("duet", "Two voices take turns.", "EITHER may stop.", (TREBLE, BASS))
