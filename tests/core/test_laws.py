@@ -9,14 +9,21 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from verdigris.core.actions import Allow, ClaimTest, Deny, Do, FileWrite, Target, Unclaimed, Write
-from verdigris.core.events import Accepted, EditClaim, Event, Reverted, TestBug, TestRun
+from verdigris.core.events import Accepted, EditClaim, Event, LayingAside, Reverted, TestBug, TestRun
 from verdigris.core.fold import advance
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.report import Ended, RunPhase, Status, TestReport, TestResult
 from verdigris.core.settings import Settings
 from verdigris.core.state import Phase, WorktreeState
-from verdigris.core.turn_events import accepted_events, claim_events, laying_aside, settled_event, struck_out
+from verdigris.core.turn_events import (
+    OracleFacts,
+    accepted_events,
+    claim_events,
+    next_aside,
+    settled_event,
+    struck_out,
+)
 from verdigris.core.verdict import Before, Kind, TrialFacts, judge
 from verdigris.languages.runner_keys import with_facts
 
@@ -171,12 +178,14 @@ class Laws(RuleBasedStateMachine):
         )
         if isinstance(decide(self.state, action, self.settings), Deny):
             return False
-        self.record(*claim_events(self.state, (test_id,), (path,), tree, implied=implied))
+        self.record(*claim_events(self.state, (test_id,), (path,), OracleFacts(tree), implied=implied))
         return True
 
     def lay_aside(self, start: str, edited: str) -> None:
         paths = self.differing(start, edited, PathClass.SOURCE)
-        self.record(laying_aside(self.state, paths=paths, edited=edited, start=start, why="strikes"))
+        self.record(
+            LayingAside(aside=next_aside(self.state), paths=paths, edited=edited, start=start, why="strikes")
+        )
         before = dict(self.trees[start])
         for path in paths:
             self.files[path] = before[path]

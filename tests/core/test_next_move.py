@@ -19,6 +19,7 @@ from verdigris.core.actions import Allow, ClaimTest, Decision, Deny, Do, Target,
 from verdigris.core.events import (
     Event,
     Ground,
+    LayingAside,
     RedsEnded,
     RefactorBegun,
     RefactorEnded,
@@ -38,7 +39,14 @@ from verdigris.core.policy import decide, next_move, next_red
 from verdigris.core.report import Status
 from verdigris.core.settings import Settings
 from verdigris.core.state import Phase, Red, WorktreeState
-from verdigris.core.turn_events import accepted_events, claim_events, laying_aside, settled_event, struck_out
+from verdigris.core.turn_events import (
+    OracleFacts,
+    accepted_events,
+    claim_events,
+    next_aside,
+    settled_event,
+    struck_out,
+)
 from verdigris.core.verdict import Kind, Verdict
 
 if TYPE_CHECKING:
@@ -216,8 +224,14 @@ def resume(world: World) -> World:
 
 def aside(world: World, start: str, ids: tuple[str, ...] = (), *, back: bool = False) -> World:
     paths = world.differing(start, SOURCE)
-    laid = laying_aside(
-        world.state, paths=paths, edited=world.tree, start=start, why="why", test_ids=ids, back_at_claim=back
+    laid = LayingAside(
+        aside=next_aside(world.state),
+        paths=paths,
+        edited=world.tree,
+        start=start,
+        why="why",
+        test_ids=ids,
+        back_at_claim=back,
     )
     return world.told(laid).laid(start, paths).told(Reverted(aside=laid.aside))
 
@@ -225,7 +239,7 @@ def aside(world: World, start: str, ids: tuple[str, ...] = (), *, back: bool = F
 def claim(world: World, test_id: str) -> World:
     world = operation(world)
     permitted(decide(world.state, observed(world, test_id), SETTINGS, in_progress=world.git))
-    world = world.told(*claim_events(world.state, (test_id,), (".",), world.tree))
+    world = world.told(*claim_events(world.state, (test_id,), (".",), OracleFacts(world.tree)))
     for laid in world.state.aside.values():
         if laid.back_at_claim:
             world = world.laid(laid.edited, laid.paths).told(Restored(aside=laid.id))

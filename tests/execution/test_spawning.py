@@ -56,7 +56,7 @@ def test_ids_that_cannot_be_set_keep_it_from_running(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     found = sandbox.available()
-    with closing(Room(Terms(str(root), str(root), found.way, found.place, "host", ()), ())) as room:
+    with closing(Room(Terms(str(root), str(root), (found.way, found.place), "host", ()), ())) as room:
         assert isinstance(room.confine, Confining)
         room.confine.ids["uid_map"] = "nonsense"
         finished = run(Command(("echo", "ran"), root, room.env, confine=room.confine), timeout=60)

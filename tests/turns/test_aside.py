@@ -10,8 +10,9 @@ from support.killing import listing
 from support.turns import CALC, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, make_world
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
+from verdigris.core.events import LayingAside
 from verdigris.core.state import LaidAside, Phase
-from verdigris.core.turn_events import laying_aside
+from verdigris.core.turn_events import next_aside
 from verdigris.turns import aside
 from verdigris.turns.aside import lay_unclaimed_aside, restore
 from verdigris.turns.claim_check import Claimed
@@ -40,8 +41,8 @@ def lay(world: World, why: str = "two strikes") -> LaidAside:
     assert state.turn is not None
     tree = world.project.workspace.snapshot()
     changed = world.project.workspace.changes(state.turn.tree, tree)
-    paths = [c.path for c in changed if world.project.classify(c.path) == "source"]
-    intent = laying_aside(state, paths=paths, edited=tree, start=state.turn.tree, why=why)
+    paths = tuple(c.path for c in changed if world.project.classify(c.path) == "source")
+    intent = LayingAside(aside=next_aside(state), paths=paths, edited=tree, start=state.turn.tree, why=why)
     world.project.record(intent)
     aside.carry_out(world.project, intent)
     return world.state.aside[intent.aside]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from verdigris.core.events import Accepted, EditClaim, Event, LayingAside, OracleFrozen, Settled, TurnOpened
+from verdigris.core.events import Accepted, EditClaim, Event, OracleFrozen, Settled, TurnOpened
+from verdigris.core.value import value
 from verdigris.core.verdict import STRIKES
 
 if TYPE_CHECKING:
@@ -15,34 +16,48 @@ if TYPE_CHECKING:
     from verdigris.core.verdict import Verdict
 
 
+@value
+class OracleFacts:
+    """What a claim freezes, as it was found."""
+
+    tree: str
+    findings: tuple[str, ...] = ()
+    foundation: str = ""
+    """What runs below the tests."""
+    founded: int = 0
+    """When that was taken down, in nanoseconds."""
+    reads: tuple[str, ...] = ()
+    """What the claimed tests read besides."""
+
+
 def claim_events(
     state: WorktreeState,
     test_ids: Sequence[str],
     paths: Sequence[str],
-    tree: str,
+    oracle: OracleFacts,
     *,
     implied: bool = False,
     by: str = "",
-    findings: tuple[str, ...] = (),
-    foundation: str = "",
-    founded: int = 0,
-    reads: tuple[str, ...] = (),
 ) -> tuple[Event, ...]:
-    """The first claim of a turn freezes the oracle, and `foundation`, what runs below the tests.
-
-    `reads`, what the claimed tests read besides, is frozen by each.
-    """
+    """The first claim of a turn freezes the oracle; what the claimed tests read besides is frozen by each."""
     claims = tuple(
         EditClaim(test_id=name, edit_target=path, red=_cited(state, name), implied=implied, by=by)
         for name in test_ids
         for path in paths
     )
-    claims = (replace(claims[0], reads=reads), *claims[1:]) if claims and reads else claims
+    if claims and oracle.reads:
+        claims = (replace(claims[0], reads=oracle.reads), *claims[1:])
     if state.turn is not None:
         return claims
     turn = f"t{state.turns + 1}"
-    frozen = OracleFrozen(turn=turn, tree=tree, findings=findings, foundation=foundation, founded=founded)
-    return (TurnOpened(turn=turn, tree=tree), frozen, *claims)
+    frozen = OracleFrozen(
+        turn=turn,
+        tree=oracle.tree,
+        findings=oracle.findings,
+        foundation=oracle.foundation,
+        founded=oracle.founded,
+    )
+    return (TurnOpened(turn=turn, tree=oracle.tree), frozen, *claims)
 
 
 def _cited(state: WorktreeState, test_id: str) -> int:
@@ -94,22 +109,6 @@ def struck_out(state: WorktreeState, settled: Settled, limit: int) -> bool:
     return any(state.strikes.get(test_id, 0) + 1 >= limit for test_id in settled.struck)
 
 
-def laying_aside(
-    state: WorktreeState,
-    *,
-    paths: Sequence[str],
-    edited: str,
-    start: str,
-    why: str,
-    test_ids: Sequence[str] = (),
-    back_at_claim: bool = False,
-) -> LayingAside:
-    return LayingAside(
-        aside=f"a{state.asides + 1}",
-        paths=tuple(paths),
-        edited=edited,
-        start=start,
-        why=why,
-        test_ids=tuple(test_ids),
-        back_at_claim=back_at_claim,
-    )
+def next_aside(state: WorktreeState) -> str:
+    """The id of what is laid aside next."""
+    return f"a{state.asides + 1}"

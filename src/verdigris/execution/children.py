@@ -82,7 +82,7 @@ def spawn(
     pid = os.fork()
     if pid == 0:
         os.close(go)
-        _become(argv, cwd, env, theirs, kept, _Voice(tell, wait), prepare)
+        _become((argv, cwd, env), theirs, kept, _Voice(tell, wait), prepare)
     for descriptor in (theirs, tell, wait):
         os.close(descriptor)
     child = Child(pid, output)
@@ -127,14 +127,14 @@ class _Voice:
 
 
 def _become(
-    argv: Sequence[str],
-    cwd: str,
-    env: Mapping[str, str],
+    program: tuple[Sequence[str], str, Mapping[str, str]],
     output: int,
     kept: int | None,
     voice: _Voice,
     prepare: Callable[[Callable[[], None]], None],
 ) -> NoReturn:
+    """`program`: its words, the folder that it starts in, and its variables."""
+    argv, cwd, env = program
     try:
         os.setsid()
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

@@ -191,13 +191,12 @@ def _learn(
     job: _Job, made: Room, installed: Mapping[str, Any] | None, declined: Mapping[str, Any] | None
 ) -> None:
     from verdigris.execution.resident.learning import learn_from
+    from verdigris.execution.resident.resident import ResidentProgram
 
     learn_from(
         job.project,
         job.call.stack,
-        made.terms,
-        job.argv,
-        job.cwd,
+        ResidentProgram(made.terms, job.argv, job.cwd),
         packages=job.packages,
         installed=installed,
         declined=declined,

@@ -17,15 +17,27 @@ from verdigris.sandbox.syscalls import CLONE_NEWNET, unshare
 TYPE_CHECKING = False  # `typing` takes long to load
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Literal, TypedDict, Unpack
 
     from verdigris.sandbox.opens import Opens
 
-
-if TYPE_CHECKING:
-    from typing import Literal
-
     Network = Literal["none", "loopback", "host"]
+
+    class _More(TypedDict, total=False):
+        """See `Confinement`; a dataclass would take long to load."""
+
+        laid: tuple[str, ...]
+        removed: tuple[str, ...]
+        masked: tuple[str, ...]
+        decoys: tuple[tuple[str, str], ...]
+        writable: tuple[str, ...]
+        needed: tuple[str, ...]
+        placed: tuple[tuple[str, str], ...]
+        shadows: tuple[tuple[str, str, str, str], ...]
+        network: Network
+        live: bool
+        opens: Opens | None
+
 else:
     Network = str
 
@@ -119,38 +131,23 @@ class Confinement:
         "writable",
     )
 
-    def __init__(
-        self,
-        root: str,
-        upper: str,
-        work: str,
-        *,
-        laid: tuple[str, ...] = (),
-        removed: tuple[str, ...] = (),
-        masked: tuple[str, ...] = (),
-        decoys: tuple[tuple[str, str], ...] = (),
-        writable: tuple[str, ...] = (),
-        needed: tuple[str, ...] = (),
-        placed: tuple[tuple[str, str], ...] = (),
-        shadows: tuple[tuple[str, str, str, str], ...] = (),
-        network: Network = "loopback",
-        live: bool = False,
-        opens: Opens | None = None,
-    ) -> None:
+    def __init__(self, root: str, upper: str, work: str, **more: Unpack[_More]) -> None:
         self.root = root
         self.upper = upper
         self.work = work
-        self.laid = laid
-        self.removed = removed
-        self.masked = masked
-        self.decoys = decoys
-        self.writable = writable
-        self.needed = needed
-        self.placed = placed
-        self.shadows = shadows
-        self.network = network
-        self.live = live
-        self.opens = opens
+        self.laid = more.pop("laid", ())
+        self.removed = more.pop("removed", ())
+        self.masked = more.pop("masked", ())
+        self.decoys = more.pop("decoys", ())
+        self.writable = more.pop("writable", ())
+        self.needed = more.pop("needed", ())
+        self.placed = more.pop("placed", ())
+        self.shadows = more.pop("shadows", ())
+        self.network = more.pop("network", "loopback")
+        self.live = more.pop("live", False)
+        self.opens = more.pop("opens", None)
+        if more:
+            raise HarnessError(f"a sandbox has no {', '.join(more)}")
 
     def but(self, **changed: Any) -> Confinement:
         return Confinement(**({name: getattr(self, name) for name in self.__slots__} | changed))

@@ -11,7 +11,7 @@ from verdigris.core.events import Event, LayingAside, RefactorEnded, Restored, R
 from verdigris.core.paths import LINK, PathClass
 from verdigris.core.policy import decide
 from verdigris.core.state import Phase
-from verdigris.core.turn_events import laying_aside
+from verdigris.core.turn_events import next_aside
 from verdigris.core.value import value
 from verdigris.languages.registry import beyond_stubs
 from verdigris.storage.intents import finishes
@@ -47,9 +47,9 @@ def lay_unclaimed_aside(project: Project) -> LaidAside | Deny | None:
         edits = unclaimed(project, ground, tree)
         if not edits:
             return None
-        intent = laying_aside(
-            state,
-            paths=[u.path for u in edits],
+        intent = LayingAside(
+            aside=next_aside(state),
+            paths=tuple(u.path for u in edits),
             edited=tree,
             start=ground,
             why="edited before a red",
@@ -153,8 +153,13 @@ def lay_back(project: Project, tree: str, why: str) -> tuple[str, ...]:
         paths = tuple(change.path for change in project.workspace.changes(tree, now)) if tree != now else ()
         if not paths and state.turn is None and state.refactor is None:
             return ()
-        intent = laying_aside(
-            state, paths=paths, edited=now, start=tree, why=why, test_ids=tuple(state.claims)
+        intent = LayingAside(
+            aside=next_aside(state),
+            paths=paths,
+            edited=now,
+            start=tree,
+            why=why,
+            test_ids=tuple(state.claims),
         )
         aborted: list[Event] = []
         if state.phase is Phase.REFACTOR and state.refactor is not None:

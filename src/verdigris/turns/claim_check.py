@@ -19,7 +19,7 @@ from verdigris.core.policy import decide, next_after, next_move, next_red
 from verdigris.core.report import Status
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import nearest, split_id
-from verdigris.core.turn_events import claim_events
+from verdigris.core.turn_events import OracleFacts, claim_events
 from verdigris.core.value import value
 from verdigris.storage.links import links_out, refuse
 from verdigris.storage.open_calls import at_work
@@ -83,18 +83,14 @@ def claim_within(
     shared = tuple(str(one) for one in shared_by(project, tree, natives))
     paths = tuple(t.path for t in targets if t.path is not None)
     foundation = prepare(project) if state.turn is None else ""
-    events = claim_events(
-        state,
-        test_ids,
-        paths,
+    oracle = OracleFacts(
         tree,
-        implied=implied,
-        by=project.context,
         findings=(*noted, *shared),
         foundation=foundation,
         founded=time.time_ns() if foundation else 0,
         reads=reads_of(project, reds),
     )
+    events = claim_events(state, test_ids, paths, oracle, implied=implied, by=project.context)
     project.record(*events, sync=True)
     return Claimed(tuple(test_ids), paths, concerns=shared)
 

@@ -25,11 +25,11 @@ from verdigris.checks.source_tests import test_texts
 from verdigris.checks.survivors import survivors
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError
-from verdigris.core.events import RefactorBegun, RefactorEnded, Repair, Violation
+from verdigris.core.events import LayingAside, RefactorBegun, RefactorEnded, Repair, Violation
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide, give_up_losses
 from verdigris.core.report import Status, TestReport
-from verdigris.core.turn_events import laying_aside
+from verdigris.core.turn_events import next_aside
 from verdigris.core.value import value
 from verdigris.core.verdict import STRIKES, Kind, Restructured, Verdict, footer, judge_answers, judge_refactor
 from verdigris.execution.room.opening import held
@@ -256,7 +256,7 @@ def _conclude(
         project.record(*events, sync=True)
         return _result(project, verdict, seen, paths, None)
     why = f"{project.settings.strikes} strikes: {verdict.reasons[0]}"
-    intent = laying_aside(state, paths=paths, edited=tree, start=refactor.tree, why=why)
+    intent = LayingAside(aside=next_aside(state), paths=paths, edited=tree, start=refactor.tree, why=why)
     project.record(*events, Repair(why=why, test_ids=(), aside=intent.aside), intent, sync=True)
     aside.carry_out(project, intent)
     return _result(project, verdict, seen, paths, intent.aside)
@@ -295,7 +295,9 @@ def abort(project: Project) -> Aborted | Deny:
         refactor = _open(state)
         tree = project.workspace.snapshot()
         paths = difference(project, refactor.tree, tree).protected
-        intent = laying_aside(state, paths=paths, edited=tree, start=refactor.tree, why="refactor aborted")
+        intent = LayingAside(
+            aside=next_aside(state), paths=paths, edited=tree, start=refactor.tree, why="refactor aborted"
+        )
         project.record(RefactorEnded(verdict="aborted", tree=refactor.tree), intent, sync=True)
         aside.carry_out(project, intent)
         return Aborted(intent.aside if paths else None, paths, next_here(project, project.state()))

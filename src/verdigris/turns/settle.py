@@ -12,13 +12,13 @@ from verdigris.checks.observation import difference, is_layout
 from verdigris.checks.source_tests import home_of
 from verdigris.core.actions import Allow, Deny, Do, FileWrite, Write
 from verdigris.core.errors import HarnessError
-from verdigris.core.events import Repair, Settled, Violation
+from verdigris.core.events import LayingAside, Repair, Settled, Violation
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import apart, decide, owners
 from verdigris.core.turn_events import (
     accepted_events,
     joining_events,
-    laying_aside,
+    next_aside,
     settled_event,
     struck_out,
 )
@@ -197,8 +197,13 @@ def _lay_aside(
     ids = tuple(failing) if alone is not None else tuple(state.claims)
     paths = source if alone is None else tuple(p for p in source if p in alone)
     why = f"{project.settings.strikes} strikes: {verdict.reasons[0]}"
-    intent = laying_aside(
-        state, paths=paths, edited=trial.tree, start=_turn(state).tree, why=why, test_ids=sorted(ids)
+    intent = LayingAside(
+        aside=next_aside(state),
+        paths=paths,
+        edited=trial.tree,
+        start=_turn(state).tree,
+        why=why,
+        test_ids=tuple(sorted(ids)),
     )
     repair = Repair(why=why, test_ids=intent.test_ids, aside=intent.aside)
     project.record(settled, repair, intent, sync=True)
@@ -221,8 +226,13 @@ def _all_aside(project: Project, other: Settlement, verdict: Verdict, trial: Tri
         tree = project.workspace.snapshot()
         left = tuple(c.path for c in difference(project, state.turn.tree, tree).source)
         why = f"cannot be told apart from {first}: {other.verdict.reasons[0]}"
-        intent = laying_aside(
-            state, paths=left, edited=tree, start=state.turn.tree, why=why, test_ids=tuple(state.claims)
+        intent = LayingAside(
+            aside=next_aside(state),
+            paths=left,
+            edited=tree,
+            start=state.turn.tree,
+            why=why,
+            test_ids=tuple(state.claims),
         )
         project.record(Repair(why=why, test_ids=intent.test_ids, aside=intent.aside), intent, sync=True)
         aside.carry_out(project, intent)

@@ -11,7 +11,7 @@ from verdigris.checks.evidence import run_events, suite_event, suite_names, test
 from verdigris.checks.file_use import out_of_sight
 from verdigris.checks.observation import difference
 from verdigris.core.errors import UnknownTest
-from verdigris.core.events import Event, Resumed, TestRun
+from verdigris.core.events import Event, LayingAside, Resumed, TestRun
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.needs import Need, needs
 from verdigris.core.paths import PathClass
@@ -275,7 +275,7 @@ def _go_on(
     Then its edits have nothing to advance: the id that they are set aside as.
     """
     from verdigris.checks.foundation import prepare
-    from verdigris.core.turn_events import laying_aside
+    from verdigris.core.turn_events import next_aside
     from verdigris.turns.aside import carry_out
 
     if reds:
@@ -286,8 +286,13 @@ def _go_on(
         return ""
     paths = tuple(c.path for c in difference(project, turn.tree, tree).source)
     why = "no claimed test is red on the new baseline"
-    intent = laying_aside(
-        state, paths=paths, edited=tree, start=turn.tree, why=why, test_ids=tuple(state.claims)
+    intent = LayingAside(
+        aside=next_aside(state),
+        paths=paths,
+        edited=tree,
+        start=turn.tree,
+        why=why,
+        test_ids=tuple(state.claims),
     )
     project.record(intent, sync=True)
     carry_out(project, intent)

@@ -13,7 +13,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import split_id
-from verdigris.core.turn_events import laying_aside
+from verdigris.core.turn_events import next_aside
 from verdigris.core.value import value
 from verdigris.execution.test_selection import baseline_ids
 from verdigris.languages.registry import reader_of
@@ -71,8 +71,8 @@ def _lay_turn_aside(
     project: Project, state: WorktreeState, start: str, tree: str, places: tuple[str, ...]
 ) -> LayingAside:
     edited = tuple(c.path for c in difference(project, start, tree).source)
-    return laying_aside(
-        state,
+    return LayingAside(
+        aside=next_aside(state),
         paths=edited,
         edited=tree,
         start=start,

@@ -14,7 +14,16 @@ import pytest
 from support.warming import until
 from verdigris import sandbox
 from verdigris.execution.resident import resident
-from verdigris.execution.resident.resident import Resident, connect, end, ensure, is_running, stop, told
+from verdigris.execution.resident.resident import (
+    Resident,
+    ResidentProgram,
+    connect,
+    end,
+    ensure,
+    is_running,
+    stop,
+    told,
+)
 from verdigris.execution.room.room import Terms
 from verdigris.sandbox.syscalls import leave
 
@@ -61,10 +70,11 @@ def private(root: Path) -> Iterator[str]:
 def described(private: str, key: str = "one", **fields: Any) -> Resident:
     root = Path(private).parents[3]
     found = sandbox.available()
-    terms = Terms(str(root), str(root / ".git/tdd"), found.way, found.place, "none", ())
+    terms = Terms(str(root), str(root / ".git/tdd"), (found.way, found.place), "none", ())
     argv = (sys.executable, "-I", "-S", "-c", PROGRAM)
     given = {"greeting": {"load": []}, **fields}
-    return Resident(resident.folder_of(private, "echo"), key, terms.words(), argv, str(root), **given)
+    program = ResidentProgram(terms, argv, str(root), given.pop("env", None))
+    return Resident(resident.folder_of(private, "echo"), key, program, **given)
 
 
 def started(private: str, key: str = "one", **fields: Any) -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
+    from verdigris.execution.resident.resident import ResidentProgram
     from verdigris.execution.room.room import Terms
     from verdigris.runners.reporter.verdigris_reporter.line import Line
 
@@ -103,9 +104,7 @@ def _asked(line: Line, user: int, terms: Terms, argv: Sequence[str], cwd: str) -
 
 def learn(
     private: str,
-    terms: Terms,
-    argv: Sequence[str],
-    cwd: str,
+    program: ResidentProgram,
     *,
     places: Iterable[str],
     own: Callable[[], Iterable[str]],
@@ -117,6 +116,7 @@ def learn(
     `places`: folders of installed packages. `own`: top-level names that the project has itself. `names`: what
     the run loaded of the environment; `declined`, what it did not want loaded before.
     """
+    terms, argv, cwd = program.terms, program.argv, program.cwd
     if not resident.allowed() or not borrowed_child.possible(terms.way):
         return
     folder = _folder(private, argv, cwd)
@@ -144,7 +144,7 @@ def learn(
     if EVERYTHING in known["declined"]:
         return
     greeting = {"load": load, "own": sorted({*own(), *known["declined"]})}
-    resident.ensure(resident.Resident(folder, key, terms.words(), argv, cwd, greeting=greeting))
+    resident.ensure(resident.Resident(folder, key, program, greeting=greeting))
 
 
 def _folder(private: str, argv: Sequence[str], cwd: str) -> str:

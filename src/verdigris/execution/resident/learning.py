@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from verdigris.core.settings import Stack
-    from verdigris.execution.room.room import Terms
+    from verdigris.execution.resident.resident import ResidentProgram
     from verdigris.storage.project import Project
 
 _USUAL = ("src", "lib", "python", "tests", "test")
@@ -20,9 +20,7 @@ _USUAL = ("src", "lib", "python", "tests", "test")
 def learn_from(
     project: Project,
     stack: Stack,
-    terms: Terms,
-    argv: Sequence[str],
-    cwd: str,
+    program: ResidentProgram,
     *,
     packages: Sequence[str],
     installed: Mapping[str, Any] | None,
@@ -33,11 +31,9 @@ def learn_from(
         return
     learn(
         str(project.repo.private),
-        terms,
-        argv,
-        cwd,
+        program,
         places=packages,
-        own=lambda: own_names(str(project.root), cwd, stack.source),
+        own=lambda: own_names(str(project.root), program.cwd, stack.source),
         names=[name for name in (installed or {}).get("names", ()) if isinstance(name, str)],
         declined="" if declined is None else str(declined.get("module") or EVERYTHING),
     )

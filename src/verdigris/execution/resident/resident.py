@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from verdigris.execution.room.room import Terms
+
 FOLDER = "warm"
 """In a worktree's private folder: one folder for each resident."""
 IDLE = 600.0
@@ -54,14 +56,23 @@ _KEEP = (
 _PACKAGES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100
 
 
+class ResidentProgram:
+    """What is started, in which folder, in a room of which terms; the variables are added to the room's."""
+
+    def __init__(
+        self, terms: Terms, argv: Sequence[str], cwd: str, env: Mapping[str, str] | None = None
+    ) -> None:
+        self.terms = terms
+        self.argv = tuple(argv)
+        self.cwd = cwd
+        self.env = dict(env or {})
+
+
 class Resident:
     """What is kept, and how it is started.
 
     folder    Of its own, as `folder_of` names it.
     key       A digest of all that it was started by; see `connect`.
-    terms     The words of the room's terms, in which the program runs.
-    argv, cwd, env
-              Of the program; the variables are added to the room's.
     greeting  The first message to it.
     idle      Seconds without a caller after which it ends.
     live      Not None: it finds the worktree as it is at every moment, read-only; only these folders in it
@@ -72,24 +83,24 @@ class Resident:
         self,
         folder: str,
         key: str,
-        terms: Sequence[str],
-        argv: Sequence[str],
-        cwd: str,
+        program: ResidentProgram,
         *,
-        env: Mapping[str, str] | None = None,
         greeting: Mapping[str, Any] | None = None,
         idle: float = IDLE,
         live: Sequence[str] | None = None,
     ) -> None:
         self.folder = folder
         self.key = key
-        self.terms = tuple(terms)
-        self.argv = tuple(argv)
-        self.cwd = cwd
-        self.env = dict(env or {})
+        self.program = program
         self.greeting = dict(greeting or {})
         self.idle = idle
         self.live = live
+
+    def described(self) -> bytes:
+        """As the keeper reads it."""
+        own = {name: fact for name, fact in vars(self).items() if name != "program"}
+        whole = {**own, **vars(self.program), "terms": self.program.terms.words()}
+        return json.dumps(whole).encode("ascii")
 
 
 def allowed() -> bool:
@@ -131,7 +142,7 @@ def ensure(resident: Resident) -> None:
         lock = _locked(resident.folder)
         try:
             tell(resident.folder, resident.key)
-            _start(json.dumps(vars(resident)).encode("ascii"), lock)
+            _start(resident.described(), lock)
         finally:
             os.close(lock)
     except OSError:

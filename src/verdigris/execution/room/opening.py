@@ -65,8 +65,7 @@ def terms_of(project: Project) -> Terms:
     return Terms(
         root=str(project.root),
         control=str(project.repo.control),
-        way=found.way,
-        place=found.place if found.ok else sandbox.temporary(),
+        sandbox=(found.way, found.place if found.ok else sandbox.temporary()),
         network=settings.room_network if found.network else "host",
         given=given,
         git="" if settings.room_git else str(project.repo.common_dir),

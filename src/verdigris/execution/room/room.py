@@ -34,7 +34,8 @@ LEAN = "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1"
 
 
 class Terms:
-    """`way` is None where no sandbox can be made; `given` are the variables of `room.env`.
+    """`sandbox`: the way to make one (None where none can be made), and the place for its folders. `given`
+    are the variables of `room.env`.
 
     `git` is the git folder, of which the run sees nothing: tests and answers of old commits are in it.
     """
@@ -45,16 +46,14 @@ class Terms:
         self,
         root: str,
         control: str,
-        way: Way | None,
-        place: str,
+        sandbox: tuple[Way | None, str],
         network: Network,
         given: tuple[str, ...],
         git: str = "",
     ) -> None:
         self.root = root
         self.control = control
-        self.way = way
-        self.place = place
+        self.way, self.place = sandbox
         self.network = network
         self.given = given
         self.git = git
@@ -81,7 +80,7 @@ class Terms:
         )
 
     def unconfined(self) -> Terms:
-        return Terms(self.root, self.control, None, self.place, "host", ())
+        return Terms(self.root, self.control, (None, self.place), "host", ())
 
     def confining(self, confinement: Confinement) -> Callable[[], None] | None:
         return None if self.way is None else preexec(confinement, self.way)
@@ -100,7 +99,7 @@ def read(words: Sequence[str]) -> tuple[Terms, Sequence[str]]:
     given = tuple(rest[: int(count)])
     if network not in {"none", "loopback", "host"} or way not in {"", "mapped", "own", "plain"}:
         raise ValueError(network, way)
-    terms = Terms(root, control, way or None, place, network, given, git)  # type: ignore[arg-type]
+    terms = Terms(root, control, (way or None, place), network, given, git)  # type: ignore[arg-type]
     return terms, rest[len(given) :]
 
 

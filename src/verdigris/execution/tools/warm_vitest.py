@@ -173,7 +173,8 @@ def _resident(folder: str, key: str, terms: Terms, call: RunnerCall) -> resident
     argv = (sys.executable, "-I", "-S", "-c", _START, str(_REPORTER))
     packages = list(map(os.path.realpath, _packages(call.cwd, terms.root)))
     greeting = {"argv": [node, str(_RESIDENT), entry]}
-    return resident.Resident(folder, key, terms.words(), argv, call.cwd, greeting=greeting, live=packages)
+    program = resident.ResidentProgram(terms, argv, call.cwd)
+    return resident.Resident(folder, key, program, greeting=greeting, live=packages)
 
 
 def _folder(place: Place, call: RunnerCall) -> str:
