@@ -109,7 +109,7 @@ def _shell(project: Project, call: Call) -> Reply:
         "unconfined-shell",
         "shell commands of this session do not run in the sandbox yet.",
         "try again in a moment: the client reads its settings anew; if that does not help, a person runs "
-        "`tdd init --agent claude` and starts the client again",
+        f"`tdd init --agent {call.actor.client}` and starts the client again",
     )
     return _no(project, call, denial)
 
