@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.errors import NotARepository, UserError
+from verdigris.languages.registry import beyond_stubs
 from verdigris.setup.scaffold import Scaffold, plan_scaffold, scaffolded
 from verdigris.storage.config import decode
 
@@ -43,6 +44,30 @@ def test_each_language_has_its_files(folder: Path, kata: Path, lang: str, files:
     assert list(found.files) == [*files, ".gitignore", "kata.md"]
     assert found.config is not None
     assert decode(found.config.encode()).settings == found.settings
+
+
+@pytest.mark.parametrize(
+    ("lang", "path", "stub"),
+    [
+        (
+            "python",
+            "src/string_calculator/__init__.py",
+            'def add(numbers):\n    raise NotImplementedError("STUB:TDD")\n',
+        ),
+        ("rs", "src/lib.rs", 'pub fn add(_numbers: &str) -> i32 {\n    todo!("STUB:TDD")\n}\n'),
+        (
+            "ts",
+            "src/index.ts",
+            'export function add(numbers: string): number {\n  throw new Error("STUB:TDD");\n}\n',
+        ),
+    ],
+)
+def test_the_first_stub_may_take_the_place_of_all_that_the_scaffold_wrote(
+    folder: Path, kata: Path, lang: str, path: str, stub: str
+) -> None:
+    """Who writes the file anew is not refused for what stood there, which says nothing yet."""
+    before = planned(folder, lang, kata).files[path]
+    assert beyond_stubs(path, before.encode(), stub.encode()) is None
 
 
 def test_an_empty_folder_whose_language_is_said_gets_a_placeholder(folder: Path) -> None:

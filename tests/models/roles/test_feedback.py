@@ -122,6 +122,20 @@ def test_a_settlement_is_told_with_the_failing_tests_message_and_place() -> None
     )
 
 
+def test_lines_are_quoted_as_they_were_judged_since_a_formatter_moves_them() -> None:
+    """The model wrote another text: a number alone would point at the wrong line of it."""
+    quoted = {("tests/test_a.py", 4): " `assert add('') == 3`", ("calc.py", 17): " `if numbers:`"}
+    said = feedback.unsettled(
+        Verdict(Kind.STILL_RED, (f"{ID}: AssertionError",)),
+        report(result()),
+        quote=lambda path, line: quoted[path, line],
+    )
+    assert f"{ID}: AssertionError at tests/test_a.py:4 `assert add('') == 3`:" in said
+    unasked = Verdict(Kind.HOLLOW, ("no test was seen to run calc.py:17-18",))
+    said = feedback.unsettled(unasked, None, quote=lambda path, line: quoted[path, line])
+    assert "calc.py:17-18 `if numbers:`" in said
+
+
 def test_what_a_linter_said_is_told_from_its_end() -> None:
     output = "".join(f"line {n}\n" for n in range(100))
     verdict = Verdict(Kind.REGRESSED, ("check failed: ruff check",))
