@@ -12,7 +12,7 @@ from timing import Row, against, interleaved
 
 from verdigris.core.paths import PathClass
 from verdigris.storage.repository import find_repository
-from verdigris.storage.snapshots import Workspace
+from verdigris.storage.snapshots.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,7 +20,7 @@ from verdigris.storage.project import open_project
 from verdigris.turns.claim_check import Claimed
 from verdigris.turns.settle import Settlement, settle
 from verdigris.turns.test_bug import report_bug
-from verdigris.turns.tripwire import Tripped, after_call, before_call
+from verdigris.turns.tripwire.calls import after_call, before_call
 from verdigris.turns.write import write
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.actions import Decision
     from verdigris.storage.project import Project
+    from verdigris.turns.tripwire.messages import Tripped
 
 RUST = "  - root: .\n    language: rust\n    runner: cargo\n"
 LIB = "src/lib.rs"

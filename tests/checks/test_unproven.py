@@ -11,12 +11,13 @@ from verdigris.core.actions import Actor
 from verdigris.core.events import Violation
 from verdigris.storage.project import open_project
 from verdigris.turns.survey import survey
-from verdigris.turns.tripwire import Tripped, after_call, before_call
+from verdigris.turns.tripwire.calls import after_call, before_call
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.storage.project import Project
+    from verdigris.turns.tripwire.messages import Tripped
 
 
 def agent(world: World) -> Project:

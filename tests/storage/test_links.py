@@ -10,7 +10,7 @@ from verdigris.core.verdict import Kind
 from verdigris.storage import links
 from verdigris.storage.project import open_project
 from verdigris.turns.claim_check import Claimed
-from verdigris.turns.tripwire import after_call, before_call
+from verdigris.turns.tripwire.calls import after_call, before_call
 from verdigris.turns.write import decide_writes
 
 if TYPE_CHECKING:

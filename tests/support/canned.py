@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import Ended, Failure, RunPhase, Status, TestReport, TestResult
+from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pytest
 
     from verdigris.execution.room.layers import Layer
@@ -25,13 +24,12 @@ WRONG = Failure("AssertionError", assertion=True, message="assert False")
 
 def answer(
     project: Project,
-    natives: Sequence[str] = (),
+    request: TestRequest = TestRequest(),  # noqa: B008 - frozen
     *,
-    trace: Sequence[str] = (),
     layer: Layer | None = None,
     **_: Any,
 ) -> TestReport:
-    source = _source(project, layer)
+    source, natives, trace = _source(project, layer), request.names, request.trace
     ids = [i for i in PASSES_WITH if (project.root / i.partition("::")[0]).is_file()]
     asked = [i for i in ids if not natives or any(i.startswith(native) for native in natives)]
     results = tuple(_result(i, passed=PASSES_WITH[i] in source) for i in asked)
@@ -50,8 +48,8 @@ def _result(test_id: str, *, passed: bool) -> TestResult:
     return TestResult(test_id, test_id, "native", status, RunPhase.CALL, 1, None if passed else WRONG)
 
 
-def suite(project: Project, claimed: Sequence[str] = (), **named: Any) -> TestReport:
-    return answer(project, **named)
+def suite(project: Project, request: TestRequest = TestRequest(), **named: Any) -> TestReport:  # noqa: B008 - frozen
+    return answer(project, TestRequest(trace=request.trace), **named)
 
 
 def collected(project: Project, *, layer: Layer | None = None) -> frozenset[str]:

@@ -55,14 +55,14 @@ class _Memory:
     folder: Path
     run: Any
 
-    def __call__(self, job: Any, layer: Any) -> TestReport:
+    def __call__(self, job: Any) -> TestReport:
         root = str(job.project.root)
-        kept = self.folder / _key(job, layer, root)
+        kept = self.folder / _key(job, root)
         if kept.exists():
             report: TestReport = _read(pickle.loads(kept.read_bytes()), root)
-            _tell(job.progress, report)
+            _tell(job.call.progress, report)
             return report
-        report = self.run(job, layer)
+        report = self.run(job)
         if report.ended not in _LASTING:
             return report
         fresh = kept.with_name(f"{kept.name}.{os.getpid()}")
@@ -71,9 +71,10 @@ class _Memory:
         return report
 
 
-def _key(job: Any, layer: Any, root: str) -> str:
+def _key(job: Any, root: str) -> str:
     """All that a run's report may depend on: the files, what is asked, how, and the environment."""
-    asked = replace(job, project=None, progress=None, timeout=0)
+    request = replace(job.call.request, timeout=None)
+    asked = replace(job, call=replace(job.call, project=None, progress=None, layer=None, request=request))
     surroundings = sorted(
         (name, value)
         for name, value in os.environ.items()
@@ -83,7 +84,7 @@ def _key(job: Any, layer: Any, root: str) -> str:
     room = [getattr(settings, name) for name in _OF_RUNS]
     facts = (
         asked,
-        _laid(job.project, layer),
+        _laid(job.project, job.call.layer),
         room,
         possible(job.project),
         surroundings,

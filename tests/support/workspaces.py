@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.paths import PathClass
 from verdigris.storage.repository import find_repository
-from verdigris.storage.snapshots import Workspace
+from verdigris.storage.snapshots.workspace import Workspace
 
 if TYPE_CHECKING:
     from support.gitrepo import GitRepo

@@ -17,12 +17,13 @@ from verdigris.storage.project import open_project
 from verdigris.turns import rollback
 from verdigris.turns.operation import operation
 from verdigris.turns.sync import sync
-from verdigris.turns.tripwire import Tripped, after_call, before_call
+from verdigris.turns.tripwire.calls import after_call, before_call
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.storage.project import Project
+    from verdigris.turns.tripwire.messages import Tripped
 
 READ_ONLY = "mount --bind tests tests && mount -o remount,ro,bind tests || exit 99\n"
 """What the sandbox does to the tests in green."""

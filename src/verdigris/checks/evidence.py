@@ -9,8 +9,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from verdigris.checks.file_use import recorded_reads
-from verdigris.checks.source_tests import on_disk, only_for_tests, test_text
 from verdigris.core.events import Event, RedsEnded, SuiteRun, TestRun, Violation
 from verdigris.core.paths import PathClass
 from verdigris.core.redness import judge_red
@@ -18,8 +16,6 @@ from verdigris.core.reds import ended_reds
 from verdigris.core.report import Ended, Place, Status, TestReport, TestResult, suite_of
 from verdigris.core.test_ids import split_id
 from verdigris.core.verdict import first_line
-from verdigris.languages.registry import by_language, reader_of
-from verdigris.languages.runner_keys import holds_tests
 from verdigris.storage.project import text_of
 
 if TYPE_CHECKING:
@@ -41,6 +37,8 @@ def test_events(project: Project, report: TestReport, tree: str) -> tuple[TestRu
     runs = tuple(_event(project, report, result, tree, held) for result in results)
     if not any(run.red == "valid" for run in runs):
         return runs
+    from verdigris.checks.file_use import recorded_reads
+
     reads = recorded_reads(project, report, tree)
     return tuple(replace(run, reads=reads) if run.red == "valid" else run for run in runs) if reads else runs
 
@@ -122,9 +120,12 @@ def red_of(project: Project, result: TestResult, held: frozenset[str]) -> str | 
 
 def _is_frozen(project: Project, native_id: str, path: str) -> bool:
     """Whether its text stays as it is while going green; a doc test stands among the words about source."""
+    from verdigris.languages.runner_keys import holds_tests
+
     cls = project.classify(path)
     if not holds_tests(path, cls):
         return cls is PathClass.TEST
+    from verdigris.checks.source_tests import on_disk, test_text
     from verdigris.runners.libtest_output import is_doc_id
 
     data = on_disk(project)(path)
@@ -135,8 +136,15 @@ def _is_frozen(project: Project, native_id: str, path: str) -> bool:
 
 def _class_at(project: Project, place: Place) -> PathClass:
     """Of a line: tests may stand among source."""
+    from verdigris.languages.runner_keys import holds_tests
+
     cls = project.classify(place.path)
-    data = on_disk(project)(place.path) if holds_tests(place.path, cls) else None
+    if not holds_tests(place.path, cls):
+        return cls
+    from verdigris.checks.source_tests import on_disk, only_for_tests
+    from verdigris.languages.registry import reader_of
+
+    data = on_disk(project)(place.path)
     if data is None:
         return cls
     regions = reader_of(place.path).test_regions()
@@ -200,10 +208,16 @@ def with_subjects(project: Project, results: tuple[TestResult, ...]) -> tuple[Te
 
 def _gave_up(result: TestResult) -> bool:
     failure = result.failure
-    return failure is not None and reader_of(split_id(result.native_id).path).gave_up(failure)
+    if failure is None:
+        return False
+    from verdigris.languages.registry import reader_of
+
+    return reader_of(split_id(result.native_id).path).gave_up(failure)
 
 
 def _told(project: Project, result: TestResult, known: Mapping[str, str]) -> TestResult:
+    from verdigris.languages.registry import reader_of
+
     failure, native = result.failure, split_id(result.native_id)
     text = text_of(project, native.path)
     found = (
@@ -218,6 +232,8 @@ def _told(project: Project, result: TestResult, known: Mapping[str, str]) -> Tes
 
 def _functions(project: Project) -> dict[str, str]:
     """Of the project's source, without the tests in it."""
+    from verdigris.languages.registry import by_language
+
     tree = project.workspace.snapshot()
     paths = (entry.path for entry in project.workspace.files(tree))
     source = by_language(path for path in paths if project.classify(path) is PathClass.SOURCE)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.checks.source_tests import parts_differ
 from verdigris.core.events import Event, Ground, HeadSeen, RedsEnded, RefactorBegun, Suspended
 from verdigris.core.paths import PathClass, import_roots
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.storage.repository import Head, head
-from verdigris.storage.snapshots import head_moves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from verdigris.core.paths import Change, Entry
     from verdigris.core.state import Red, WorktreeState
     from verdigris.storage.project import Project
+    from verdigris.storage.snapshots.head_moves import Move
 
 ORACLE = frozenset({PathClass.TEST, PathClass.SPEC, PathClass.SWITCH})
 
@@ -39,10 +38,14 @@ class Difference:
 
 
 def difference(project: Project, old: str, new: str) -> Difference:
+    if old == new:
+        return Difference((), (), ())
+    from verdigris.checks.source_tests import parts_differ
+
     source: list[Change] = []
     oracle: list[str] = []
     other: list[Change] = []
-    for change in project.workspace.changes(old, new) if old != new else ():
+    for change in project.workspace.changes(old, new):
         cls = project.classify(change.path)
         drifted, rest = (True, False) if cls in ORACLE else parts_differ(project, change, old, new)
         if drifted:
@@ -90,6 +93,8 @@ def look(project: Project, state: WorktreeState) -> WorktreeState:
     seen = Head(None, None) if state.head is None else Head(state.head.on, state.head.commit)
     if seen == now:
         return state
+    from verdigris.storage.snapshots import head_moves
+
     move = head_moves.move_since(project.repo, seen)
     if move.kind != "moved":
         project.record(HeadSeen(commit=now.commit, on=now.branch))
@@ -128,8 +133,10 @@ def _is_cut_out(project: Project, red: Red, path: str, tree: str) -> bool:
     return is_written(path, then, red.native_id) and not is_written(path, now, red.native_id)
 
 
-def brought_by(project: Project, state: WorktreeState, move: head_moves.Move) -> frozenset[str]:
+def brought_by(project: Project, state: WorktreeState, move: Move) -> frozenset[str]:
     """What is new ground of a move: nothing that was committed here and never earned."""
+    from verdigris.storage.snapshots import head_moves
+
     ground = state.ground
     if ground is None:
         return move.paths
@@ -144,6 +151,8 @@ def brought_by(project: Project, state: WorktreeState, move: head_moves.Move) ->
 
 def _unearned(project: Project, state: WorktreeState, paths: frozenset[str]) -> frozenset[str]:
     """Source that HEAD holds as a commit did at which it was no ground, neither on coming nor on leaving."""
+    from verdigris.storage.snapshots import head_moves
+
     undecided = frozenset(path for path in paths if project.classify(path) is PathClass.SOURCE)
     current = project.workspace.snapshot()
     found: frozenset[str] = frozenset()
@@ -182,6 +191,8 @@ def first_ground(project: Project) -> str:
     commit = _first_commit(project)
     if commit is None:
         return tree
+    from verdigris.storage.snapshots import head_moves
+
     listed = head_moves.listing(project.repo, commit)
     held = {e.path: e for e in listed.files if project.classify(e.path) is PathClass.SOURCE}
     inside = tuple(f"{submodule}/" for submodule in listed.submodules)
@@ -195,11 +206,15 @@ def _first_commit(project: Project) -> str | None:
     """HEAD; in a worktree that was added under the law, without what was committed in it since."""
     if not project.log.state().worktrees.keys() - {project.repo.worktree}:
         return head(project.repo).commit
+    from verdigris.storage.snapshots import head_moves
+
     (first,) = project.log.records(limit=1)
     return head_moves.before_own_commits(project.repo, first.ts // 1000)
 
 
 def _as_held(project: Project, entry: Entry | None) -> tuple[str, bytes] | None:
+    from verdigris.storage.snapshots import head_moves
+
     return None if entry is None else (entry.mode, head_moves.checked_out(project.repo, entry))
 
 

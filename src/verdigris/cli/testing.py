@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from verdigris.cli.context import here, live, project
 from verdigris.cli.output import show, show_json
 from verdigris.core.errors import TimedOut
-from verdigris.core.needs import written
 from verdigris.core.redness import WHY_NOT, judge_collect_error
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.test_ids import typed
@@ -74,6 +73,8 @@ def need_lines(needs: Sequence[Need]) -> list[Line]:
 
 
 def _told(need: Need) -> str:
+    from verdigris.core.needs import written
+
     (setting,) = written((need,))
     return f"perhaps the run lacks something: a person may set `{setting}` in tdd.yaml ({need.why})"
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from verdigris.core.events import Accepted, EditClaim, Event, OracleFrozen, Settled, TurnOpened
+from verdigris.core.events import Accepted, Denied, EditClaim, Event, OracleFrozen, Settled, TurnOpened
 from verdigris.core.value import value
 from verdigris.core.verdict import STRIKES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from verdigris.core.actions import Deny
     from verdigris.core.state import Turn, WorktreeState
     from verdigris.core.verdict import Verdict
 
@@ -28,6 +29,10 @@ class OracleFacts:
     """When that was taken down, in nanoseconds."""
     reads: tuple[str, ...] = ()
     """What the claimed tests read besides."""
+
+
+def denial_event(decision: Deny, action: str) -> Denied:
+    return Denied(rule=decision.rule, reason=decision.reason, next=decision.next, action=action)
 
 
 def claim_events(

@@ -9,7 +9,6 @@ from verdigris.core.languages import has_tests_in_source, suffixes_of
 from verdigris.core.paths import PathClass
 from verdigris.core.report import merged
 from verdigris.execution.test_call import TestCall
-from verdigris.runners.commands import fitting, parted, reports
 from verdigris.runners.registry import is_in_interpreter
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def _run(call: TestCall) -> TestReport:
     if call.stack.test_command_for:
         return _run_by_command(call)
     command = call.request.command
-    if is_in_interpreter(call.stack.runner) and not (command and reports(command)):
+    if is_in_interpreter(call.stack.runner) and not (command and _reports_by_itself(command)):
         from verdigris.execution.python_call import call_interpreter
 
         return call_interpreter(call)
@@ -46,8 +45,16 @@ def _run(call: TestCall) -> TestReport:
     return call_tool(call)
 
 
+def _reports_by_itself(command: tuple[str, ...]) -> bool:
+    from verdigris.runners.commands import reports
+
+    return reports(command)
+
+
 def _run_by_command(call: TestCall) -> TestReport:
     """One call for each command, and one of the runner's own for the rest."""
+    from verdigris.runners.commands import parted
+
     plain = replace(call, stack=replace(call.stack, test_command_for=()))
     parts = parted(call.stack, call.request.names, _test_files(call.project, call.stack))
     found = []
@@ -59,6 +66,8 @@ def _run_by_command(call: TestCall) -> TestReport:
 
 def _without_commands(stack: Stack, report: TestReport) -> TestReport:
     """What the runner itself finds of tests that have a command does not count."""
+    from verdigris.runners.commands import fitting
+
     return replace(
         report,
         results=tuple(r for r in report.results if fitting(stack, r.native_id) is None),

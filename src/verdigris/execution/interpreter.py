@@ -11,7 +11,6 @@ from verdigris.core.errors import ConfigError, ToolMissing
 from verdigris.core.records import from_json
 from verdigris.core.value import value
 from verdigris.execution.process import Command, run
-from verdigris.sandbox.query import NOTE, apart, environment_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -136,6 +135,8 @@ class _Probe:
 
     def _executes(self, path: Path) -> str | None:
         argv = (str(path), "-I", "-c", _PROBE)
+        from verdigris.sandbox.query import NOTE, apart, environment_of
+
         note = self.cache.with_name(NOTE) if self.cache else None
         try:
             with apart(self.root, note, reads=environment_of(path)) as confine:

@@ -17,7 +17,6 @@ from verdigris.execution.process import Command, Finished, run
 from verdigris.execution.resident import headstart
 from verdigris.execution.room.opening import insist, notes_of, room, terms_of
 from verdigris.execution.room.room import Room
-from verdigris.runners.commands import filled
 from verdigris.runners.protocol import RunnerAnswer
 from verdigris.runners.pytest_report import read_line
 from verdigris.runners.python import BOOTSTRAP, PYTEST, PYTHON_TOOLS, PythonRunner
@@ -81,6 +80,8 @@ def call_interpreter(call: TestCall) -> TestReport:
     runner = PythonRunner(PYTHON_TOOLS[stack.runner], str(interpreter.path))
     words = (str(BOOTSTRAP), *runner.tool.argv)
     if request.command:
+        from verdigris.runners.commands import filled
+
         job = _Job(call, runner, filled(request.command, words))
         return _bare(job) if call.bare else _in_a_room(job)
     job = _Job(call, runner, (runner.interpreter, *words))
@@ -190,6 +191,8 @@ def _answer(call: RunnerCall, finished: Finished, lines: Sequence[bytes]) -> Run
 def _learn(
     job: _Job, made: Room, installed: Mapping[str, Any] | None, declined: Mapping[str, Any] | None
 ) -> None:
+    if declined is None and not (installed or {}).get("names"):
+        return
     from verdigris.execution.resident.learning import learn_from
     from verdigris.execution.resident.resident import ResidentProgram
 

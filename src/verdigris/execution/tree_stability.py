@@ -19,13 +19,12 @@ from verdigris.storage import stat_cache
 from verdigris.storage.intents import finishes
 from verdigris.storage.open_calls import alive
 from verdigris.storage.snapshots.mapped import shared
-from verdigris.storage.snapshots.restoration import list_displaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from verdigris.storage.project import Project
-    from verdigris.storage.snapshots import Displaced
+    from verdigris.storage.snapshots.restoration import Displaced
 
 
 def standing(project: Project, tree: str) -> list[stat_cache.Row]:
@@ -67,6 +66,8 @@ def on_start_tree(
 
 @contextmanager
 def _in_place(project: Project, start: str, edited: str, paths: Sequence[str]) -> Iterator[None]:
+    from verdigris.storage.snapshots.restoration import list_displaced
+
     project.record(Proving(paths=tuple(paths), edited=edited, start=start), sync=True)
     away: tuple[Displaced, ...] = ()
     try:
@@ -79,6 +80,8 @@ def _in_place(project: Project, start: str, edited: str, paths: Sequence[str]) -
 
 @finishes(Proving)
 def finish_proving(project: Project, intent: Proving) -> str:
+    from verdigris.storage.snapshots.restoration import list_displaced
+
     # First all the way out: that call may have displaced bytes, and knows its own half-written files.
     away = project.workspace.lay(intent.start, intent.paths, expect=intent.edited)
     back = project.workspace.lay(intent.edited, intent.paths, expect=intent.start)

@@ -11,7 +11,7 @@ from verdigris.gates.calls import SIGNS, Manner, Moment, Reply
 from verdigris.gates.places import readings
 from verdigris.storage.open_calls import alive
 from verdigris.storage.paths import canonical
-from verdigris.turns.tripwire import after_call
+from verdigris.turns.tripwire.calls import after_call
 
 if TYPE_CHECKING:
     from verdigris.gates.calls import Call

@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Allow, Deny
 from verdigris.core.paths import PathClass
 from verdigris.core.state import Phase
+from verdigris.core.turn_events import denial_event
 from verdigris.gates.calls import PASS, Call, Manner, Reply
 from verdigris.gates.places import home, is_control, is_switch, readings
-from verdigris.gates.prompts import is_a_persons
 from verdigris.storage.open_calls import alive, begun
 from verdigris.storage.paths import class_of
-from verdigris.turns.claim_check import denied
-from verdigris.turns.tripwire import before_call
-from verdigris.turns.write import decide_writes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -52,6 +49,8 @@ def _unreadable(call: Call) -> Deny:
 
 def _decided(project: Project, call: Call, writes: Mapping[str, Rewrite | None]) -> Reply:
     """Every reading of every spelling, each in the worktree where it lies."""
+    from verdigris.turns.write import decide_writes
+
     cwd = _cwd(project, call)
     places: defaultdict[Path, dict[str, Rewrite | None]] = defaultdict(dict)
     homes: dict[Path, Project] = {}
@@ -100,6 +99,8 @@ def _reads(project: Project, call: Call) -> Reply:
 
 
 def _shell(project: Project, call: Call) -> Reply:
+    from verdigris.turns.tripwire.calls import before_call
+
     private = str(project.repo.private)
     tripped = before_call(project, agent_alive=alive(private))
     if call.confined or not call.confinable:
@@ -116,6 +117,8 @@ def _shell(project: Project, call: Call) -> Reply:
 
 def _own(project: Project, call: Call) -> Reply:
     """A prompt that the agent leaves for itself must not speak as a person."""
+    from verdigris.gates.prompts import is_a_persons
+
     if any(is_a_persons(text) for text in call.strings or ()):
         denial = Deny("persons-verb", "only a person says that.", "ask them to type it as their prompt")
         return _no(project, call, denial)
@@ -123,6 +126,8 @@ def _own(project: Project, call: Call) -> Reply:
 
 
 def _foreign(project: Project, call: Call) -> Reply:
+    from verdigris.turns.tripwire.calls import before_call
+
     tripped = before_call(project, agent_alive=alive(str(project.repo.private)))
     state = project.state()
     if call.strings is None:
@@ -170,7 +175,7 @@ def _cwd(project: Project, call: Call) -> Path:
 
 
 def _no(project: Project, call: Call, denial: Deny) -> Reply:
-    project.record(denied(denial, call.tool))
+    project.record(denial_event(denial, call.tool))
     return _denial(denial)
 
 

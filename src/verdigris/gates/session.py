@@ -11,7 +11,7 @@ from verdigris.gates.calls import Reply
 from verdigris.gates.prompts import carry_out, words_of
 from verdigris.storage.open_calls import alive, open_call
 from verdigris.turns.claim_check import following
-from verdigris.turns.tripwire import before_call
+from verdigris.turns.tripwire.calls import before_call
 
 if TYPE_CHECKING:
     from verdigris.core.state import WorktreeState

@@ -17,7 +17,7 @@ from verdigris.storage.open_calls import alive, ended
 from verdigris.turns.claim_check import following
 from verdigris.turns.refactor import end
 from verdigris.turns.settle import settle
-from verdigris.turns.tripwire import before_call
+from verdigris.turns.tripwire.calls import before_call
 from verdigris.turns.tripwire.watch import recall
 
 if TYPE_CHECKING:

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError, ToolMissing, UserError, VerdigrisError
 from verdigris.core.value import value
-from verdigris.sandbox.query import NOTE, apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+    from subprocess import Popen
 
     from verdigris.storage.repository import Repository
 
@@ -72,7 +71,9 @@ class Git:
     def with_index(self, index: Path, held: int | None = None) -> Git:
         return replace(self, index=index, held=held)
 
-    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+    def start(self, *arguments: str) -> Popen[bytes]:
+        import subprocess
+
         own_index = {"GIT_INDEX_FILE": str(self.index)} if self.index else {}
         try:
             return subprocess.Popen(
@@ -115,6 +116,8 @@ def users_git(repo: Repository) -> Git:
 @contextmanager
 def converting(git: Git, repo: Repository) -> Iterator[Git]:
     """The same with all that says how files are converted: filters are programs, so it can only look."""
+    from verdigris.sandbox.query import NOTE, apart
+
     environment = {name: value for name, value in git.environment.items() if name not in DEAF}
     store = (repo.control / "store",) if (repo.control / "store").is_dir() else ()
     with apart(repo.root, repo.private / NOTE, reads=(repo.common_dir,), hides=store) as confine:
@@ -136,7 +139,7 @@ def not_started(root: Path) -> VerdigrisError:
     return ToolMissing("git cannot be found on PATH", hint="install git, or repair PATH")
 
 
-def finish(process: subprocess.Popen[bytes], stdin: bytes = b"") -> Output:
+def finish(process: Popen[bytes], stdin: bytes = b"") -> Output:
     stdout, stderr = process.communicate(stdin)
     return Output(process.returncode, stdout, os.fsdecode(stderr).strip())
 
@@ -199,6 +202,8 @@ def git(
         name: text for name, text in os.environ.items() if name not in _REDIRECTING and name not in hidden
     }
     quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "GIT_LITERAL_PATHSPECS": "1"}
+    import subprocess
+
     try:
         done = subprocess.run(
             [program(kept), *arguments],

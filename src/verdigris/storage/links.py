@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Deny
 from verdigris.core.paths import LINK, PathClass, class_of_folder
 from verdigris.core.value import value
-from verdigris.languages.folders import walk_tree
-from verdigris.storage.snapshots.scan import Installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from verdigris.storage.project import Project
+    from verdigris.storage.snapshots.scan import Installed
 
 LOOKED_AT = 5_000
 """Files behind one link; among more than these, the name of the link decides."""
@@ -42,6 +41,8 @@ def links_out(project: Project, tree: str) -> tuple[LinkOut, ...]:
 
 
 def among(project: Project, links: Iterable[str]) -> tuple[LinkOut, ...]:
+    from verdigris.storage.snapshots.scan import Installed
+
     top = os.path.realpath(project.root)
     installed = Installed(top, project.classify)
     found = []
@@ -89,6 +90,8 @@ def _is_recorded(target: str, top: str, installed: Installed) -> bool:
 def _class_behind(path: str, target: str, classify: Callable[[str], PathClass]) -> PathClass:
     if not os.path.isdir(target):  # noqa: PTH112 - text
         return classify(path)
+    from verdigris.languages.folders import walk_tree
+
     classes = {PathClass.OTHER}
     seen = 0
     for folder, _, names in walk_tree(target):

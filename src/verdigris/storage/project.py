@@ -19,7 +19,6 @@ from verdigris.core.state import Configuration
 from verdigris.storage.lock import locked
 from verdigris.storage.log import Draft, Log
 from verdigris.storage.repository import Repository, find_repository, head
-from verdigris.storage.snapshots import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from verdigris.core.paths import PathClass
     from verdigris.core.records import Record
     from verdigris.core.state import State, WorktreeState
+    from verdigris.storage.snapshots.workspace import Workspace
 
 
 CONFIG = "tdd.yaml"
@@ -49,6 +49,8 @@ class Project:
 
     @cached_property
     def workspace(self) -> Workspace:
+        from verdigris.storage.snapshots.workspace import Workspace
+
         return Workspace(self.repo, self.classify)
 
     @property

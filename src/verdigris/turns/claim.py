@@ -11,9 +11,10 @@ from verdigris.core.paths import PathClass
 from verdigris.core.policy import covers
 from verdigris.core.reds import implied_claim, named_reds
 from verdigris.core.test_ids import split_id
+from verdigris.core.turn_events import denial_event
 from verdigris.storage.paths import canonical
 from verdigris.turns.aside import lay_on
-from verdigris.turns.claim_check import ALL_SOURCE, Claimed, claim_within, denied
+from verdigris.turns.claim_check import ALL_SOURCE, Claimed, claim_within
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def claim(project: Project, tests: Sequence[str], targets: Sequence[str], *, cwd
     with operation(project) as state:
         ids = _claimed_ids(project, state, tests, cwd)
         if isinstance(ids, Deny):
-            project.record(denied(ids, "claim"))
+            project.record(denial_event(ids, "claim"))
             return ids
         named = tuple(_target(project, spelling, cwd) for spelling in targets) or (ALL_SOURCE,)
         decision = claim_within(project, state, ids, named)

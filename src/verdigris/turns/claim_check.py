@@ -7,21 +7,14 @@ import time
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from verdigris.checks.file_use import reads_of
-from verdigris.checks.foundation import prepare
 from verdigris.checks.observation import difference, unclaimed
-from verdigris.checks.shared_oracle import shared_by
-from verdigris.checks.weakening import lost
 from verdigris.core.actions import ClaimTest, Deny, Target
-from verdigris.core.events import Denied
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide, next_after, next_move, next_red
 from verdigris.core.report import Status
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import nearest, split_id
-from verdigris.core.turn_events import OracleFacts, claim_events
 from verdigris.core.value import value
-from verdigris.storage.links import links_out, refuse
 from verdigris.storage.open_calls import at_work
 from verdigris.storage.repository import in_progress
 
@@ -66,18 +59,25 @@ def claim_within(
 
     Either every test is claimed, or none.
     """
+    from verdigris.core.turn_events import OracleFacts, claim_events, denial_event
+    from verdigris.storage.links import links_out, refuse
+
     tree = tree or project.workspace.snapshot()
     if out := refuse(links_out(project, tree)):
-        project.record(denied(out, f"claim {' '.join(test_ids)}"))
+        project.record(denial_event(out, f"claim {' '.join(test_ids)}"))
         return out
     noted: dict[str, None] = {}
     for test_id in test_ids:
         action = _observed(project, state, test_id, targets, tree)
         decision = decide(state, action, project.settings, in_progress=in_progress(project.repo))
         if isinstance(decision, Deny):
-            project.record(denied(decision, f"claim {test_id}"))
+            project.record(denial_event(decision, f"claim {test_id}"))
             return decision
         noted |= dict.fromkeys(action.noted)
+    from verdigris.checks.file_use import reads_of
+    from verdigris.checks.foundation import prepare
+    from verdigris.checks.shared_oracle import shared_by
+
     reds = [red for test_id in test_ids if (red := state.reds.get(test_id))]
     natives = [red.native_id for red in reds]
     shared = tuple(str(one) for one in shared_by(project, tree, natives))
@@ -100,6 +100,8 @@ def claimable(project: Project, state: WorktreeState, tree: str) -> Red | Deny |
     red = next_red(state, tree)
     if red is None or state.phase is not Phase.RED:
         return None
+    from verdigris.storage.links import links_out, refuse
+
     decision: Decision | None = refuse(links_out(project, tree))
     if decision is None:
         action = _observed(project, state, red.test_id, (ALL_SOURCE,), tree)
@@ -136,6 +138,9 @@ def _observed(
             passing=_last_status(project, test_id) == Status.PASS,
             written=(project.root / split_id(test_id).path).exists(),
         )
+    from verdigris.checks.file_use import reads_of
+    from verdigris.checks.weakening import lost
+
     since_red = difference(project, red.tree, tree)
     read = set(reads_of(project, [red])) if since_red.other else set()
     data = tuple(change.path for change in since_red.other if change.path in read)
@@ -164,7 +169,3 @@ def _last_status(project: Project, test_id: str) -> str | None:
         if record.worktree == here and record.type == "test_run" and record.data["test_id"] == test_id:
             return str(record.data["status"])
     return None
-
-
-def denied(decision: Deny, action: str) -> Denied:
-    return Denied(rule=decision.rule, reason=decision.reason, next=decision.next, action=action)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import end_lost_reds, look
-from verdigris.storage.intents import recover
+from verdigris.storage.open_calls import alive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,12 +18,25 @@ if TYPE_CHECKING:
 @contextmanager
 def operation(project: Project) -> Iterator[WorktreeState]:
     with project.exclusive():
-        recover(project)
+        if project.state().intent is not None:
+            from verdigris.storage.intents import recover
+
+            recover(project)
         if project.actor.role == "agent":
             # Before HEAD is looked at: what an agent moved is no new ground.
-            from verdigris.turns.tripwire.calls import look_within_call
-            from verdigris.turns.tripwire.moves import undo_moves
-
-            undo_moves(project)
-            look_within_call(project)
+            _look_at_the_agents_doing(project)
         yield end_lost_reds(project, look(project, project.state()))
+
+
+def _look_at_the_agents_doing(project: Project) -> None:
+    """What undoes it is loaded only where git was moved, or a call is open."""
+    from verdigris.turns.tripwire.watch import is_git_moved
+
+    if is_git_moved(project):
+        from verdigris.turns.tripwire.moves import undo_moves
+
+        undo_moves(project)
+    if alive(str(project.repo.private)):
+        from verdigris.turns.tripwire.calls import look_within_call
+
+        look_within_call(project)

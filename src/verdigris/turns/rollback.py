@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping  # noqa: TC003 - the codec reads annotations when it runs
 from dataclasses import field
 from typing import TYPE_CHECKING
@@ -11,10 +10,8 @@ from typing import TYPE_CHECKING
 from verdigris.core.events import MovedBack, MovingBack, PutBack, PuttingBack, Violation
 from verdigris.core.records import from_json, to_json
 from verdigris.core.value import value
-from verdigris.storage.git import users_git
 from verdigris.storage.intents import finishes
 from verdigris.storage.repository import head, read_plain, resolve
-from verdigris.storage.snapshots.restoration import list_displaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
     from verdigris.storage.git import Git
     from verdigris.storage.project import Project
     from verdigris.storage.repository import Repository
-    from verdigris.storage.snapshots import Displaced
+    from verdigris.storage.snapshots.restoration import Displaced
 
 
 AGENT = "agent"
@@ -47,6 +44,8 @@ def put_back(project: Project, tree: str, paths: Sequence[str], *, why: str) -> 
 
 def carry_out_put_back(project: Project, intent: PuttingBack) -> tuple[Displaced, ...]:
     """The effect of an intent that is in the log, and its outcome. Safe to repeat."""
+    from verdigris.storage.snapshots.restoration import list_displaced
+
     displaced = project.workspace.lay(intent.tree, intent.paths, expect=intent.tree)
     blobs = {found.path: found.blob for found in displaced}
     violations = (
@@ -145,6 +144,9 @@ def move_back(project: Project, to: Place, tree: str, paths: Iterable[str], foun
 
 def carry_out_move_back(project: Project, intent: MovingBack) -> None:
     """The effect of an intent that is in the log, and its outcome. Safe to repeat."""
+    from verdigris.storage.git import users_git
+    from verdigris.storage.snapshots.restoration import list_displaced
+
     to = from_json(Place, intent.place)
     displaced = project.workspace.lay(intent.tree, intent.paths, expect=intent.found)
     git = users_git(project.repo)
@@ -167,6 +169,8 @@ def same_entries(project: Project, one: Place, other: Place) -> bool:
 
 
 def _entries(project: Project, at: Place) -> bytes:
+    from verdigris.storage.git import users_git
+
     draft = project.repo.private / "moves-index"
     draft.write_bytes(project.workspace.blob_bytes(at.index) or b"")
     return users_git(project.repo).with_index(draft).run("ls-files", "--stage", "-z")
@@ -187,6 +191,8 @@ def _move_head(git: Git, to: Place) -> None:
 
 
 def _finish_as_before(project: Project, to: Place) -> None:
+    import shutil
+
     folder = project.repo.git_dir
     for name in UNFINISHED:
         if (folder / name).is_dir() and not (folder / name).is_symlink():

@@ -8,12 +8,10 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.checks.evidence import run_events, suite_event, suite_names, test_events, violations
-from verdigris.checks.file_use import out_of_sight
 from verdigris.checks.observation import difference
 from verdigris.core.errors import UnknownTest
 from verdigris.core.events import Event, LayingAside, Resumed, TestRun
 from verdigris.core.languages import is_loaded_singly
-from verdigris.core.needs import Need, needs
 from verdigris.core.paths import PathClass
 from verdigris.core.reds import covers_test, ended_reds
 from verdigris.core.report import Ended, Status, TestReport, holds_tests, unseen_files
@@ -22,18 +20,18 @@ from verdigris.core.test_ids import nearest, split_id, typed
 from verdigris.core.value import value
 from verdigris.execution.test_run import execute, execute_suite
 from verdigris.execution.test_selection import baseline_ids, resolve
-from verdigris.execution.tree_stability import standing, stirred
 from verdigris.runners.protocol import TestRequest
 from verdigris.runners.registry import is_in_interpreter
+from verdigris.storage.open_calls import alive
 from verdigris.storage.project import text_of
 from verdigris.turns.claim_check import following
 from verdigris.turns.operation import operation
-from verdigris.turns.test_bug import closed_bugs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from verdigris.core.needs import Need
     from verdigris.core.state import Turn, WorktreeState
     from verdigris.languages.stubs import Stub
     from verdigris.runners.protocol import Progress
@@ -85,7 +83,7 @@ def run_tests(
         seen = () if again else _already_seen(state, natives, tree)
         if seen:
             return Tested(seen, None, state.phase, following(project, state, tree))
-        before = standing(project, tree)
+        is_steady = _watch_for_writers(project, tree)
         if natives:
             report = execute(project, TestRequest(natives), progress=progress)
             meant = _meant(natives, report)
@@ -95,11 +93,10 @@ def run_tests(
         else:
             report = execute_suite(project, progress=progress)
             asked = suite_names(project)
-        steady = not stirred(project, before)
-        events = _recorded(project, state, report, tree, asked, whole=not natives, steady=steady)
+        events = _recorded(project, state, report, tree, asked, whole=not natives, steady=is_steady())
         _all_known(natives and asked, report)
         after = project.state()
-        lacking = needs(report, os.environ, project.settings)
+        lacking = _lacking(project, report)
         stubs = _stubs(project, report, events) if after.phase == Phase.RED else {}
         after_this = following(project, after, tree)
         if stubs and not after.valid_reds:
@@ -108,6 +105,25 @@ def run_tests(
         return Tested(
             events, report, after.phase, after_this, needs=lacking, stubs=stubs, uncollected=uncollected
         )
+
+
+def _watch_for_writers(project: Project, tree: str) -> Callable[[], bool]:
+    """Tells after the run whether the tree stood still; while no call of an agent is alive, nobody writes."""
+    if not alive(str(project.repo.private)):
+        return lambda: True
+    from verdigris.execution.tree_stability import standing, stirred
+
+    before = standing(project, tree)
+    return lambda: not stirred(project, before)
+
+
+def _lacking(project: Project, report: TestReport) -> tuple[Need, ...]:
+    passed = all(result.status is Status.PASS for result in report.results)
+    if passed and report.ended is Ended.FINISHED and not report.errors:
+        return ()
+    from verdigris.core.needs import needs
+
+    return needs(report, os.environ, project.settings)
 
 
 def _uncollected(project: Project, report: TestReport, tree: str) -> Mapping[str, tuple[str, ...]]:
@@ -173,10 +189,14 @@ def _recorded(
     valid = tuple(run.native_id for run in runs if run.red == "valid")
     known = frozenset(red.native_id for red in state.reds.values())
     events: list[Event] = [*run_events(project, state, report, runs, asked, known)]
-    events += closed_bugs(project, state, valid, tree)
+    if state.test_bugs:
+        from verdigris.turns.test_bug import closed_bugs
+
+        events += closed_bugs(project, state, valid, tree)
     suite = suite_event(project, report, tree) if whole and _whole_enough(project, state, report) else None
     project.record(*events, *([suite] if suite else []))
     if valid:
+        from verdigris.checks.file_use import out_of_sight
         from verdigris.checks.foundation import prepare
 
         prepare(project, (*report.below, *out_of_sight(project, report, tree)))

@@ -7,19 +7,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from verdigris.checks.source_edits import more_than_stubs
 from verdigris.checks.source_tests import on_disk, only_for_tests
 from verdigris.core.actions import Allow, Decision, Deny, FileWrite, Target, Write
 from verdigris.core.events import Edit
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.state import Phase
-from verdigris.core.turn_events import joining_events
-from verdigris.languages.registry import with_stub_facts
+from verdigris.core.turn_events import denial_event, joining_events
 from verdigris.languages.runner_keys import holds_tests, is_mixed, same_oracle_part
 from verdigris.storage.links import LinkOut, refuse
 from verdigris.storage.paths import class_of
-from verdigris.turns.claim_check import claim_within, denied
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
@@ -51,7 +48,7 @@ def decide_writes(project: Project, writes: Mapping[str, Rewrite | None], *, cwd
     """
     with operation(project) as state:
         if out := _through_link(project, state.phase, writes, cwd):
-            project.record(denied(out, f"write {', '.join(writes)}"))
+            project.record(denial_event(out, f"write {', '.join(writes)}"))
             return out
         observed = (_planned(project, name, rewrite, cwd) for name, rewrite in writes.items())
         action = Write(tuple(file for file in observed if file.path is not None))
@@ -83,7 +80,7 @@ def _outside(project: Project, action: Write) -> Deny | None:
     if outside is None:
         return None
     denial = Deny("outside", f"{outside.spelling} lies outside the repository.", "write inside it")
-    project.record(denied(denial, f"write {_names(action)}"))
+    project.record(denial_event(denial, f"write {_names(action)}"))
     return denial
 
 
@@ -96,12 +93,14 @@ def _decided(project: Project, state: WorktreeState, action: Write) -> Decision:
     decision = decide(state, action, project.settings)
     match decision:
         case Deny():
-            project.record(denied(decision, f"write {_names(action)}"))
+            project.record(denial_event(decision, f"write {_names(action)}"))
             return decision
         case Allow(claims=claims) if claims:
             targets = tuple(
                 Target(f.path, frozenset({f.cls})) for f in action.files if f.cls is PathClass.SOURCE
             )
+            from verdigris.turns.claim_check import claim_within
+
             ids = [red.test_id for red in claims]
             claimed = claim_within(project, state, ids, targets, implied=True)
             if isinstance(claimed, Deny):
@@ -133,6 +132,9 @@ def _read(project: Project, phase: Phase, file: FileWrite) -> FileWrite:
         return replace(file, only_tests=True)
     if phase is Phase.GREEN or file.after is None:
         return file
+    from verdigris.checks.source_edits import more_than_stubs
+    from verdigris.languages.registry import with_stub_facts
+
     return with_stub_facts(file, more_than_stubs(project, file.path, file.before, file.after))
 
 

@@ -16,7 +16,7 @@ from support.turns import SUB_ID
 from verdigris.core.actions import Actor
 from verdigris.core.value import value
 from verdigris.storage.project import open_project
-from verdigris.turns.tripwire import before_call
+from verdigris.turns.tripwire.calls import before_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

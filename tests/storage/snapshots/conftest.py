@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from verdigris.storage.snapshots import Workspace
+    from verdigris.storage.snapshots.workspace import Workspace
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from support.gitrepo import GitRepo
     from verdigris.storage.git import Git
-    from verdigris.storage.snapshots import Workspace
+    from verdigris.storage.snapshots.workspace import Workspace
 
 WRITE_TREE = index._write_tree
 

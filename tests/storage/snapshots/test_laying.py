@@ -11,13 +11,13 @@ import pytest
 from verdigris.core.errors import StorageError, UserError
 from verdigris.core.paths import EXECUTABLE, FILE, LINK
 from verdigris.storage.repository import find_repository
-from verdigris.storage.snapshots import Displaced
+from verdigris.storage.snapshots.restoration import Displaced
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from support.gitrepo import GitRepo
-    from verdigris.storage.snapshots import Workspace
+    from verdigris.storage.snapshots.workspace import Workspace
 
 
 def listing(root: Path) -> dict[str, tuple[str, bytes]]:
@@ -183,7 +183,7 @@ LAY = """
 import os, pathlib, signal, sys
 from verdigris.core.paths import PathClass
 from verdigris.storage.repository import find_repository
-from verdigris.storage.snapshots import Workspace
+from verdigris.storage.snapshots.workspace import Workspace
 
 root, first, second, left = sys.argv[1:5]
 paths = sys.stdin.buffer.read().split(b"\\0")

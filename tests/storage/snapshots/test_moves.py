@@ -8,8 +8,7 @@ import pytest
 from support.gitrepo import GitRepo, make_repo
 from verdigris.core.paths import FILE, Entry
 from verdigris.storage.repository import Head, find_repository, head
-from verdigris.storage.snapshots import Move, move_since
-from verdigris.storage.snapshots.head_moves import before_own_commits, held_alike
+from verdigris.storage.snapshots.head_moves import Move, before_own_commits, held_alike, move_since
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,14 +11,13 @@ from verdigris.core.errors import StorageError
 from verdigris.core.paths import EXECUTABLE, FILE, LINK
 from verdigris.languages.folders import make_folders
 from verdigris.sandbox.folders import clear
-from verdigris.storage.snapshots import LARGE_OTHER
-from verdigris.storage.snapshots.scan import NAMES
+from verdigris.storage.snapshots.scan import LARGE_OTHER, NAMES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from support.gitrepo import GitRepo
-    from verdigris.storage.snapshots import Workspace
+    from verdigris.storage.snapshots.workspace import Workspace
 
 
 def recorded(workspace: Workspace) -> list[str]:

@@ -11,7 +11,7 @@ from verdigris.storage.snapshots import trees
 
 if TYPE_CHECKING:
     from support.gitrepo import GitRepo
-    from verdigris.storage.snapshots import Workspace
+    from verdigris.storage.snapshots.workspace import Workspace
 
 ODD = [
     "a b.py",

@@ -12,12 +12,13 @@ from support.workspaces import NOBODY, workspace_of
 from verdigris.core.errors import StorageError, UserError
 from verdigris.storage.lock import locked
 from verdigris.storage.repository import find_repository
-from verdigris.storage.snapshots import Workspace
 from verdigris.storage.snapshots import workspace as module
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from verdigris.storage.snapshots.workspace import Workspace
 
 RAW = b"$Id$\r\none\ntwo\r\n\xff\xfe"
 PATH = "src/a.py"

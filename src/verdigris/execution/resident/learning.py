@@ -27,8 +27,6 @@ def learn_from(
     declined: Mapping[str, Any] | None,
 ) -> None:
     """`installed` and `declined` are the reporter's messages: what it found loaded, and why it gave up."""
-    if declined is None and not (installed or {}).get("names"):
-        return
     learn(
         str(project.repo.private),
         program,

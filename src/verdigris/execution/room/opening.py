@@ -13,13 +13,13 @@ from verdigris.core.errors import HarnessError
 from verdigris.core.languages import facts_of_manifest, language_of, manifest_names
 from verdigris.core.paths import PathClass
 from verdigris.core.value import value
-from verdigris.execution.room.layers import Layer, furnish
 from verdigris.execution.room.room import LEAN, Room, Terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from verdigris.core.paths import Entry
+    from verdigris.execution.room.layers import Layer
     from verdigris.sandbox import Availability, Confinement
     from verdigris.sandbox.folders import Folders
     from verdigris.storage.project import Project
@@ -92,11 +92,17 @@ def room(
     terms = terms_of(project)
     if layer is not None and terms.way is None:
         raise HarnessError("another tree can be shown in a sandbox only")
-    made = Room(terms, argv, None if layer is None else partial(furnish, project, layer), equip)
+    made = Room(terms, argv, None if layer is None else _furnishing(project, layer), equip)
     try:
         yield made
     finally:
         made.close()
+
+
+def _furnishing(project: Project, layer: Layer) -> Callable[[Folders], tuple[str, ...]]:
+    from verdigris.execution.room.layers import furnish
+
+    return partial(furnish, project, layer)
 
 
 def insist(project: Project, attempt: Callable[[], T | str]) -> T:
@@ -138,6 +144,8 @@ def held(project: Project, tree: str, claimed: Iterable[str] = ()) -> Layer | No
     python = (entry.path for entry in entries if entry.path.endswith(".py"))
     folders = dict.fromkeys(path.rpartition("/")[0] for path in python)
     firm = tuple(entry for entry in oracle[:FILES] if _size(project, entry) <= LARGE)
+    from verdigris.execution.room.layers import Layer
+
     return Layer(tree, tree, firm, tuple(folders))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import StorageError
 from verdigris.storage.git import Git, store_git
 from verdigris.storage.lock import locked
-from verdigris.storage.snapshots import index, restoration, trees
+from verdigris.storage.snapshots import index, trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -79,6 +79,8 @@ class Workspace:
         displaced as well.
         """
         with self._indexed("lay-index") as git:
+            from verdigris.storage.snapshots import restoration
+
             return restoration.lay(git, self._laying, tree, paths, expect=expect)
 
     def forget_laying(self) -> None:

@@ -16,9 +16,6 @@ from verdigris.core.value import value
 from verdigris.languages.runner_keys import is_mixed
 from verdigris.storage import stat_cache
 from verdigris.storage.log import light
-from verdigris.storage.snapshots.index import let_the_clock_tick
-from verdigris.storage.snapshots.mapped import shared
-from verdigris.storage.snapshots.scan import Installed
 from verdigris.turns.rollback import Place, place, watched
 from verdigris.turns.tripwire.messages import KEYS_PROTECTED
 
@@ -71,6 +68,12 @@ def remember(project: Project, memory: Memory) -> None:
     draft.replace(file)
 
 
+def is_git_moved(project: Project) -> bool:
+    """Whether HEAD, the index or a stash is another than at the last look."""
+    memory = recall(project)
+    return memory is not None and not place(project, memory.place).same(memory.place)
+
+
 def moved_rightly(project: Project, before: str) -> None:
     """What git brought since `before` came by `tdd sync`, and is nobody's stray edit."""
     memory = recall(project)
@@ -96,6 +99,8 @@ class Seen:
 
 
 def see(project: Project, state: WorktreeState) -> Seen:
+    from verdigris.storage.snapshots.index import let_the_clock_tick
+
     at = light.head(os.fspath(project.repo.control))
     rows = list(_rows(project, state))
     let_the_clock_tick(max((ctime for _, ctime, *_ in rows), default=0))
@@ -129,6 +134,8 @@ def is_touched(project: Project) -> bool:
 def _looks_otherwise(project: Project, root: bytes, rows: list[stat_cache.Row]) -> bool:
     if stat_cache.differs(root, rows):
         return True
+    from verdigris.storage.snapshots.mapped import shared
+
     # Stamps say nothing of what a process left over has mapped.
     hidden = shared(project.repo.private)
     return any(inode in hidden for _, _, inode, *_ in rows)
@@ -151,6 +158,8 @@ def _rows(project: Project, state: WorktreeState) -> Iterator[stat_cache.Row]:
 def _below(
     top: str, keep: Callable[[str], PathClass], wanted: Callable[[str], bool]
 ) -> Iterator[stat_cache.Row]:
+    from verdigris.storage.snapshots.scan import Installed
+
     installed = Installed(top, keep)
     waiting = [""]
     while waiting:
