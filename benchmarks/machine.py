@@ -18,9 +18,9 @@ from unittest.mock import patch
 from timing import Row
 
 from verdigris.core.actions import Actor
-from verdigris.core.settings import ROLES
 from verdigris.drivers.machine import recorded
 from verdigris.drivers.machine.events import Asked, StepBegan, StepEnded
+from verdigris.drivers.machine.roles import TEAM
 from verdigris.execution import python_call, test_run
 from verdigris.execution.process import run
 
@@ -36,7 +36,7 @@ class _Clock:
     """Milliseconds of each step that ended in a commit: of all of it, and of the tools in it."""
 
     def __init__(self) -> None:
-        self.steps: dict[str, list[tuple[float, float]]] = {role: [] for role in ROLES}
+        self.steps: dict[str, list[tuple[float, float]]] = {role: [] for role in TEAM.names}
         self.prompts: list[int] = []
         """Tokens of each call, as they were counted when it was recorded."""
         self._began = 0.0

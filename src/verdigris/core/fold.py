@@ -311,12 +311,15 @@ def machine_after(m: MachineState, event: Event, asides: int = 0) -> MachineStat
         case e.MachineEnded():
             return replace(m, first=0, last=0)
         case e.StepBegun():
-            return replace(m, step=OpenStep(event.step, event.role, event.commit, event.tree, asides=asides))
+            begun = OpenStep(
+                event.step, event.role, event.commit, event.tree, asides=asides, driver=event.driver
+            )
+            return replace(m, step=begun)
         case e.StepPassed():
-            done = PassedStep(event.step, event.role, event.outcome, event.why, event.after)
+            done = PassedStep(event.step, event.role, event.outcome, event.why, event.after, event.driver)
             return replace(m, step=None, passed=(*m.passed, done)[-REMEMBERED_STEPS:], stopped=None)
         case e.StepStopped():
-            stopped = PassedStep(event.step, event.role, event.outcome, event.why, "")
+            stopped = PassedStep(event.step, event.role, event.outcome, event.why, "", event.driver)
             return replace(m, step=None, stopped=stopped)
         case e.Committed():
             return replace(m, step=None, stopped=None)

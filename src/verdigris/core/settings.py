@@ -116,7 +116,6 @@ class Settings:
 Squash = Literal["step", "cycle"]
 """Whether red, green and refactor become one commit."""
 
-ROLES = ("tester", "implementor", "refactorer")
 HUMAN = "human"
 REPLAY = "replay:"
 """Before the name of a recorded conversation."""

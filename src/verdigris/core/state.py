@@ -135,7 +135,7 @@ class SeenHead:
 
 @value
 class OpenStep:
-    """A step of the machine that has begun."""
+    """A step of a driver that has begun."""
 
     step: int
     role: str
@@ -155,6 +155,7 @@ class OpenStep:
     """What the accepting verdict noticed."""
     asides: int = 0
     """How many things were set aside before it began."""
+    driver: str = "machine"
 
 
 @value
@@ -164,6 +165,7 @@ class PassedStep:
     outcome: str
     why: str
     after: str
+    driver: str = "machine"
 
 
 @value

@@ -13,8 +13,8 @@ from support.cli import Cli, Ran
 from support.gitrepo import GitRepo
 from support.katas.script import served
 from support.openai_server import serving
-from verdigris.core.settings import ROLES
 from verdigris.drivers.machine import recorded
+from verdigris.drivers.machine.roles import TEAM
 
 if TYPE_CHECKING:
     from support.katas.script import Script
@@ -41,7 +41,9 @@ class Scaffolded:
     def play(self, script: Script, steps: int) -> Ran:
         """`tdd run` with all roles played by it; the configuration is committed first, as a user does."""
         with serving(served(script)) as server:
-            players = "".join(f"  {role}: {{model: scripted, base_url: {server.url}}}\n" for role in ROLES)
+            players = "".join(
+                f"  {role}: {{model: scripted, base_url: {server.url}}}\n" for role in TEAM.names
+            )
             with (self.repo.root / "tdd.yaml").open("a") as file:
                 file.write(f"roles:\n{players}")
             self.repo.commit("chore: who plays")

@@ -1,9 +1,12 @@
-"""Events about steps of the machine and the commits that it makes."""
+"""Events about steps of drivers that have roles, and the commits that they make."""
 
 from __future__ import annotations
 
 from verdigris.core.events.event import Announcement, Event, Outcome
 from verdigris.core.value import value
+
+MACHINE = "machine"
+"""The driver of a step that names none, as in logs from before there were others."""
 
 
 @value
@@ -29,6 +32,7 @@ class StepBegun(Event):
     role: str
     commit: str
     tree: str
+    driver: str = MACHINE
 
 
 @value
@@ -59,7 +63,8 @@ class StepPassed(Event):
     outcome: str
     why: str
     after: str
-    """The machine's last commit before it; empty where there is none."""
+    """The driver's last commit before it; empty where there is none."""
+    driver: str = MACHINE
 
 
 @value
@@ -70,6 +75,7 @@ class StepStopped(Event):
     role: str
     outcome: str
     why: str
+    driver: str = MACHINE
 
 
 @value
@@ -83,6 +89,7 @@ class Committing(Announcement):
     message: str
     """The blob with it."""
     paths: tuple[str, ...]
+    driver: str = MACHINE
 
 
 @value
@@ -90,6 +97,7 @@ class Committed(Outcome):
     step: int
     role: str
     commit: str
+    driver: str = MACHINE
 
 
 @value

@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.settings import REPLAY, ROLES, MachineSettings
+from verdigris.core.settings import REPLAY, MachineSettings
 from verdigris.drivers.demo.play import lay_out
 from verdigris.drivers.machine.opening import open_machine
 from verdigris.drivers.machine.recorded import IN_PLACE
+from verdigris.drivers.machine.roles import TEAM
 from verdigris.drivers.machine.run import Run
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import CONFIG
@@ -35,7 +36,7 @@ def build(root: Path, actor: Actor, watch: Watcher) -> RunEnded:
 def prepare(root: Path, actor: Actor, more: str = "", *, model: str = f"{REPLAY}{TALK}") -> None:
     """`more`: of its tdd.yaml."""
     python = f"{{root: ., language: python, runner: unittest, python: {json.dumps(sys.executable)}}}"
-    roles = "".join(f"  {role}: {{model: {json.dumps(model)}}}\n" for role in ROLES)
+    roles = "".join(f"  {role}: {{model: {json.dumps(model)}}}\n" for role in TEAM.names)
     config = f"stacks:\n  - {python}\nroles:\n{roles}{more}"
     files = {MachineSettings().kata: KATA.read_text("utf-8"), CONFIG: config, ".gitignore": "__pycache__/\n"}
     lay_out(files, root, "chore: a kata")

@@ -12,12 +12,13 @@ from verdigris.core.actions import Actor, Deny
 from verdigris.core.errors import UserError, VerdigrisError
 from verdigris.core.events import HeldOut
 from verdigris.core.fold import ACCEPTED
-from verdigris.core.settings import HUMAN, ROLES
+from verdigris.core.settings import HUMAN
 from verdigris.core.state import Phase
 from verdigris.drivers.machine import worktree
 from verdigris.drivers.machine.budget import Meter
 from verdigris.drivers.machine.events import Delayed, scrubbed
 from verdigris.drivers.machine.records import FOLDER, Keeper
+from verdigris.drivers.machine.roles import TEAM
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.languages.registry import language_named
 from verdigris.languages.starter import says_nothing
@@ -156,13 +157,13 @@ def _branch(home: Project) -> str:
 
 
 def _cast(home: Project, settings: MachineSettings, record: Path | None, watch: Watcher) -> Casting:
-    missing = next((role for role in ROLES if not settings.player(role).model), None)
+    missing = next((role for role in TEAM.names if not settings.player(role).model), None)
     if missing is not None:
         raise UserError(
             f"nobody plays the {missing}: tdd.yaml names no model for it.",
             hint=f"roles: {{{missing}: {{model: 'ollama:NAME'}}}}; see `tdd help machine`",
         )
-    models = {role: player for role in ROLES if not (player := settings.player(role)).human}
+    models = {role: player for role in TEAM.names if not (player := settings.player(role)).human}
     return Casting(
         models, settings.llm, root=home.root, record=record, notice=lambda why: watch(Delayed(why))
     )
@@ -263,7 +264,7 @@ def check_players(start: Path) -> tuple[Finding, ...]:
         return ()
     if not any(player.model for player in settings.roles.values()):
         return ()
-    players = {role: settings.player(role) for role in ROLES}
+    players = {role: settings.player(role) for role in TEAM.names}
     known: dict[Player, Finding] = {}
     for player in players.values():
         if player not in known:

@@ -11,7 +11,6 @@ import msgspec
 from verdigris.core.settings import (
     HUMAN,
     REPLAY,
-    ROLES,
     ConcernRule,
     MachineSettings,
     Player,
@@ -83,6 +82,9 @@ class RolesKeys(msgspec.Struct, forbid_unknown_fields=True):
     tester: RoleKeys = msgspec.field(default_factory=RoleKeys)
     implementor: RoleKeys = msgspec.field(default_factory=RoleKeys)
     refactorer: RoleKeys = msgspec.field(default_factory=RoleKeys)
+
+
+ROLES = RolesKeys.__struct_fields__
 
 
 class CommitKeys(msgspec.Struct, forbid_unknown_fields=True):
