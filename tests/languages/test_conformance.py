@@ -1,0 +1,108 @@
+"""What every language keeps, ours and those of others: add yours to LANGUAGES."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from support.made_up_language import LANGUAGE as CALM
+from verdigris.core.languages import runners_of
+from verdigris.languages.findings import SourceChange
+from verdigris.languages.protocol import Language
+from verdigris.languages.registry import all_languages
+
+LANGUAGES = (*all_languages(), CALM)
+ODD = (b"", b"\xff\xfe\x00", b"(((((", b"let x = 1\n", "héllo ›\n".encode())
+
+
+def _name(language: object) -> str:
+    return language.name if isinstance(language, Language) else ""
+
+
+each = pytest.mark.parametrize("language", LANGUAGES, ids=_name)
+
+
+@each
+def test_its_facts_name_it_and_its_files(language: Language) -> None:
+    assert re.fullmatch(r"[a-z]+", language.name)
+    assert all(re.fullmatch(r"\.\w+", suffix) for suffix in language.facts.suffixes)
+    assert language.facts.suffixes
+    assert set(language.facts.grammars) <= set(language.facts.suffixes)
+
+
+@each
+def test_its_conventions_are_regexes_that_leave_most_files_alone(language: Language) -> None:
+    usual = language.conventions(runners_of(language.name)[0])
+    for regex in (usual.tests, usual.runner, usual.transient, usual.not_source):
+        assert not re.compile(regex).match(f"src/price{language.facts.suffixes[0]}")
+
+
+@each
+def test_a_test_folder_or_a_test_name_makes_a_test(language: Language) -> None:
+    tests = re.compile(language.conventions(runners_of(language.name)[0]).tests)
+    end = language.facts.suffixes[0]
+    likely = (f"tests/a{end}", f"test/a{end}", f"checks/a{end}", f"a_test{end}", f"src/test/A{end}")
+    assert any(map(tests.match, likely))
+
+
+@each
+@pytest.mark.parametrize("data", ODD)
+def test_the_same_text_is_no_more_than_stubs_and_odd_texts_break_nothing(
+    language: Language, data: bytes
+) -> None:
+    path = f"a{language.facts.suffixes[0]}"
+    if language.same_tree(path, data, data):
+        assert language.beyond_stubs(path, data, data) is None
+    assert language.without_tests(data).count(b"\n") == data.count(b"\n")
+    text = data.decode("utf-8", "surrogateescape")
+    assert all(test.first <= test.last for test in language.written_tests(path, text, ("a",)))
+    assert all(mark.line > 0 for mark in language.marks(text))
+
+
+@each
+def test_what_is_more_than_stubs_is_said_with_a_line_and_a_reason(language: Language) -> None:
+    found = language.beyond_stubs(f"a{language.facts.suffixes[0]}", b"", b"let launch = missiles(1)\nx = 2\n")
+    assert found is not None
+    assert found.line >= 1
+    assert found.why
+
+
+@each
+def test_a_test_makes_itself_and_no_other(language: Language) -> None:
+    assert language.makes("adds", "adds")
+    assert not language.makes("adds", "subtracts")
+    assert not language.encloses("adds", "subtracts")
+
+
+@each
+def test_manifests_have_keys_for_the_runner_and_nothing_else_counts(language: Language) -> None:
+    for name in language.facts.manifests:
+        text = "{}" if name.endswith(".json") else "<project/>" if name.endswith(".xml") else ""
+        assert language.runner_keys(name, text) == b""
+
+
+@each
+def test_nothing_changed_gives_rise_to_nothing(language: Language) -> None:
+    assert language.concerns(SourceChange({}, {}, {})) == ()
+    assert language.mutants({}, {}).mutants == ()
+    assert language.probes({}, {}, random.Random(0), 3) == ()
+    assert language.reaching(["t"], [], ["t"], lambda _: {}) <= {"t"}
+
+
+@each
+def test_held_out_files_are_all_laid_down_and_each_is_asked_for(language: Language) -> None:
+    code = [f"tests/{name}_test{language.facts.suffixes[0]}" for name in "ab"]
+    held = dict.fromkeys([*code, "tests/data.json"], b"")
+    parcels = language.parcels(code, ["tests/data.json"], held)
+    assert {path for one in parcels for path in one.files} == set(held)
+    assert {path for one in parcels for path in one.asked} >= set(code)
+    assert set(language.dress(held, loads_modules=True)) >= set(held)
+
+
+@each
+def test_it_has_words_for_people_and_models(language: Language) -> None:
+    assert len(language.role_words) > len("LANGUAGE.")
+    assert language.examples.check
+    assert language.examples.format

@@ -1,0 +1,73 @@
+"""No name of a language stands outside its folder, the registry of facts, and what runs its tools."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import verdigris
+from verdigris.core.languages import READ_LANGUAGES
+
+ROOT = Path(verdigris.__file__).parent
+OWN = re.compile(
+    rf"languages/(?:{'|'.join(READ_LANGUAGES)})/|core/languages\.py"
+    # What finds and calls the tools of a language is the runner seam's.
+    r"|runners/|execution/(?:tools|resident)/"
+)
+PROGRAMS = {
+    "core/environment.py": "folders where programs are installed",
+    "core/protection.py": "caches of tools",
+    "execution/interpreter.py": "names of the program",
+    "setup/doctor/tools.py": "programs that it asks for their version",
+}
+"""Where such a word is the name of a program or of its folder."""
+PYTHON_ONLY = {
+    "checks/coverage.py",
+    "checks/live_runs.py",
+    "checks/liveness.py",
+    "checks/shared_oracle.py",
+    "checks/verdict_checks.py",
+    "checks/weakening.py",
+    "drivers/machine/implementor.py",
+    "drivers/machine/refactorer.py",
+    "drivers/machine/tester.py",
+    "languages/grammar/answers.py",
+    "languages/grammar/mutation.py",
+    "languages/grammar/weakening.py",
+    "setup/doctor/tools.py",
+    "turns/refactor.py",
+}
+"""Modules that import a language's folder: they do what only an interpreter with our reporter can, or use an
+algorithm that one language had first. The list may become shorter, never longer."""
+
+MODULES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for path in ROOT.rglob("*.py")
+    if not OWN.match(path.relative_to(ROOT).as_posix())
+)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_module_compares_with_the_name_of_a_language(module: str) -> None:
+    if module in PROGRAMS:
+        return
+    tree = ast.parse((ROOT / module).read_text("utf-8"))
+    compared = [
+        node
+        for one in ast.walk(tree)
+        if isinstance(one, ast.Compare | ast.MatchValue | ast.Dict | ast.Set | ast.arguments | ast.Subscript)
+        for node in ast.walk(one)
+    ]
+    found = {
+        node.value for node in compared if isinstance(node, ast.Constant) and node.value in READ_LANGUAGES
+    }
+    assert not found
+
+
+def test_only_a_known_few_import_the_folder_of_a_language() -> None:
+    folder = re.compile(rf"verdigris\.languages\.(?:{'|'.join(READ_LANGUAGES)})\b")
+    found = {module for module in MODULES if folder.search((ROOT / module).read_text("utf-8"))}
+    assert found == PYTHON_ONLY

@@ -1,0 +1,115 @@
+"""A language that another package brings by an entry point: one folder answers every question."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.gitrepo import make_repo
+from verdigris.core import languages as facts
+from verdigris.core.actions import Actor
+from verdigris.core.paths import Detected, PathClass, classify
+from verdigris.core.settings import Settings, Stack
+from verdigris.drivers.machine.roles import TEAM
+from verdigris.languages import registry
+from verdigris.languages.classes import compile_classes
+from verdigris.languages.runner_keys import is_mixed, runner_keys
+from verdigris.languages.test_ids import marks, native_of
+from verdigris.languages.tests import TestReader, find_test_at
+from verdigris.models.roles.guide import guide
+from verdigris.setup.detection import detect
+from verdigris.storage.config import load, render
+from verdigris.storage.project import configured_event, open_project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+STACK = Stack(language="calm", runner="junit")
+
+
+@pytest.fixture(autouse=True)
+def _installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As if a package with the entry point were installed; nothing of it stays."""
+    entry = EntryPoint("calm", "support.made_up_language:LANGUAGE", registry.GROUP)
+    monkeypatch.setattr(
+        "importlib.metadata.entry_points", lambda *, group: [entry] * (group == registry.GROUP)
+    )
+    registry._language.cache_clear()
+    yield
+    registry._language.cache_clear()
+    registry._THIRD.clear()
+    for table in (facts.FACTS, facts._BY_SUFFIX, facts._BY_MANIFEST):
+        for key in [key for key, found in table.items() if found.name == "calm"]:
+            del table[key]
+
+
+def test_it_is_found_when_a_stack_names_it_and_not_before() -> None:
+    assert registry.language_for("src/a.calm") is None
+    assert registry.language_named("calm").name == "calm"
+    assert registry.reader_of("src/a.calm").name == "calm"
+
+
+def test_a_name_that_nobody_brings_stays_unread() -> None:
+    assert registry.language_named("louder") is registry.UNREAD
+
+
+def test_init_finds_its_stacks_and_a_person_may_call_it_by_another_name(tmp_path: Path) -> None:
+    (tmp_path / "calm.toml").write_text("checks = true\n")
+    assert detect(tmp_path).stacks == (STACK,)
+    assert detect(tmp_path, "quiet").stacks == (STACK,)
+
+
+def test_its_files_have_classes_by_its_own_conventions() -> None:
+    classes = compile_classes(Settings(stacks=(STACK,)), {(".", "calm"): Detected(flat=True)}, registry.usual)
+    assert classify("src/a.calm", classes) is PathClass.SOURCE
+    assert classify("checks/a.calm", classes) is PathClass.TEST
+    assert classify("junit.toml", classes) is PathClass.TEST
+    assert classify("notes.md", classes) is PathClass.OTHER
+
+
+def test_stubs_are_told_from_code_and_comments_from_both() -> None:
+    registry.language_named("calm")
+    before = b"let one = 1\n"
+    assert registry.beyond_stubs("a.calm", before, before + b"let two = todo ? STUB:TDD\n") is None
+    assert registry.beyond_stubs("a.calm", before, before + b"? nothing but words\n") is None
+    found = registry.beyond_stubs("a.calm", before, before + b"let two = 2\n")
+    assert found is not None
+    assert (found.line, found.why) == (2, "`let two = 2` is no stub")
+
+
+def test_its_tests_are_read_and_have_the_ids_that_comments_give_them() -> None:
+    registry.language_named("calm")
+    text = "? @tdd-id: sum\ncheck adds = 2\ncheck subtracts = 0\n"
+    assert TestReader().reads("checks/a.calm")
+    assert TestReader().read("checks/a.calm", text).tests == (("adds", 2), ("subtracts", 3))
+    (mark,) = marks("checks/a.calm", text)
+    assert (mark.slug, native_of("checks/a.calm", mark, "")) == ("sum", "checks/a.calm::adds")
+    at = find_test_at("checks/a.calm", text, 3, ())
+    assert at is not None
+    assert at.name == "subtracts"
+
+
+def test_its_manifest_is_mixed_and_only_the_runners_keys_count() -> None:
+    registry.language_named("calm")
+    assert is_mixed("calm.toml", PathClass.OTHER)
+    assert runner_keys("calm.toml", b"name = 1\nchecks = 2\n") == b"checks = 2"
+
+
+def test_its_words_reach_a_new_tdd_yaml_and_the_prompt_of_a_role() -> None:
+    assert "calm lint" in render(Settings(stacks=(STACK,)))
+    assert "lines `check name = value`" in guide(TEAM, "calm")
+
+
+def test_a_project_of_it_can_be_configured_and_opened(tmp_path: Path) -> None:
+    root = make_repo(tmp_path / "project").root
+    (root / "tdd.yaml").write_text(
+        "stacks:\n  - {root: ., language: calm, runner: junit, junit: {preset: surefire}}\n"
+    )
+    assert load(root).settings.stacks[0].language == "calm"
+    assert configured_event(root).settings
+    project = open_project(root, Actor())
+    assert project.classify("checks/a.calm") is PathClass.TEST
+    assert project.classify("src/a.calm") is PathClass.SOURCE
