@@ -29,7 +29,6 @@ HOMES = (
     "verdigris.turns.rollback",
     "verdigris.turns.holdout",
     "verdigris.execution.tree_stability",
-    "verdigris.turns.rollback",
     "verdigris.turns.sync",
 )
 """Modules of ours that register intents; they are loaded only when one is open."""
