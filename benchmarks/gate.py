@@ -23,7 +23,7 @@ from verdigris.storage.log.lines import Head, parse, render
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from timing import Row
 
@@ -39,10 +39,15 @@ PAYLOAD = {"session_id": "bench", "permission_mode": "default"}
 def rows() -> list[Row]:
     few, many = EVENTS
     names = {
-        f"allow an edit, {few:,} events": "≤ 1.3",
-        f"allow an edit, {many:,} events, {FILES:,} files": "≤ 1.3",
+        f"allow an edit, {few:,} events": "≤ 1.5",
+        f"allow an edit, {many:,} events, {FILES:,} files": "≤ 1.5",
+        "allow a shell call": "≤ 1.5",
+        "after a shell call": "≤ 1.5",
         f"after a call, {PROTECTED:,} protected files": "≤ 3",
-        "deny an edit (the slow entry)": "",
+        "deny an edit (the fallback)": "≤ 8",
+        "allow an edit, right after a denial": "≤ 1.5",
+        "deny an edit (the fallback), once more": "≤ 8",
+        "allow a shell call, right after a denial": "≤ 1.5",
     }
     with TemporaryDirectory(prefix="tdd-bench-") as folder:
         small, large, wide, strict = (
@@ -56,14 +61,22 @@ def rows() -> list[Row]:
             _lengthen(root, events)
         _files(large, FILES, ".txt")
         edit = {"file_path": "notes.md", "content": "a line\n" * 20}
+        deny = partial(_hook, strict, "PreToolUse", "Write", {**edit, "file_path": "tdd.yaml"})
+        shell = {"command": "true"}
         calls: Iterable[Callable[[], str]] = (
             partial(_hook, small, "PreToolUse", "Write", edit),
             partial(_hook, large, "PreToolUse", "Write", edit),
+            partial(_hook, small, "PreToolUse", "Bash", shell),
+            partial(_hook, small, "PostToolUse", "Bash", shell),
             partial(_hook, wide, "PostToolUse", "Read", {"file_path": "notes.md"}),
-            partial(_hook, strict, "PreToolUse", "Write", {**edit, "file_path": "tdd.yaml"}),
+            deny,
+            partial(_hook, strict, "PreToolUse", "Write", edit),
+            deny,
+            partial(_hook, strict, "PreToolUse", "Bash", shell),
         )
         subjects = {FLOOR: lambda: _run((*PYTHON, "-c", "pass"), b""), **dict(zip(names, calls, strict=True))}
-        _hook(wide, "PreToolUse", "Bash", {"command": "true"})
+        for root in (wide, strict):
+            _hook(root, "PreToolUse", "Bash", shell)
         for subject in subjects.values():  # deals the cards, and takes the stamps
             subject()
         return against(interleaved(subjects, ROUNDS), FLOOR, names)
@@ -107,11 +120,14 @@ def _lengthen(root: Path, events: int) -> None:
 
 def _hook(root: Path, event: str, tool: str, arguments: dict[str, Any]) -> str:
     call = {"hook_event_name": event, "cwd": str(root), "tool_name": tool, "tool_input": arguments}
-    return _run((*PYTHON, os.fspath(ENTRY), "claude", event), json.dumps({**PAYLOAD, **call}).encode())
+    # As a running client has it: its shell commands are confined.
+    env = {**os.environ, "CLAUDE_CODE_SHELL_PREFIX": f"{root}/.git/tdd/shell"}
+    given = json.dumps({**PAYLOAD, **call}).encode()
+    return _run((*PYTHON, os.fspath(ENTRY), "claude", event), given, env)
 
 
-def _run(argv: tuple[str, ...], given: bytes) -> str:
-    return subprocess.run(argv, input=given, check=True, capture_output=True).stdout.decode()
+def _run(argv: tuple[str, ...], given: bytes, env: Mapping[str, str] | None = None) -> str:
+    return subprocess.run(argv, input=given, check=True, capture_output=True, env=env).stdout.decode()
 
 
 if __name__ == "__main__":
