@@ -7,6 +7,7 @@ import pytest
 from verdigris.checks.file_use import (
     EXPECTED,
     UNSEEN,
+    FilesOfRun,
     Objections,
     mentioned,
     objections,
@@ -33,7 +34,7 @@ def cls(path: str) -> PathClass:
 
 def asked(*uses: FileUse, changed: tuple[str, ...] = (), known: tuple[str, ...] = ()) -> Objections:
     seen = ("src/a.py", "tests/t.py", "data/x.json", "data/y.dat")
-    return objections(uses, CLASSES, cls, seen=seen, changed=changed, known=known)
+    return objections(uses, CLASSES, cls, FilesOfRun(seen, changed, known))
 
 
 def test_only_what_test_code_read_and_nobody_wrote_is_the_oracles() -> None:
@@ -115,10 +116,7 @@ def test_data_that_changed_is_told_with_its_reader_or_blocks_where_that_is_a_tes
         (),
         CLASSES,
         cls,
-        seen=(),
-        changed=("a.json", "b.json"),
-        expected=("a.json",),
-        opened=("a.json", "b.json"),
+        FilesOfRun((), ("a.json", "b.json"), expected=("a.json",), opened=("a.json", "b.json")),
     )
     assert found.blocking == (f"a.json {EXPECTED}",)
     assert found.noted == ("b.json changed in this turn, and the run opens it",)

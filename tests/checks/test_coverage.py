@@ -6,7 +6,7 @@ import pytest
 
 from support.turns import CALC, SUB, SUB_ID, World
 from verdigris.checks import coverage
-from verdigris.checks.observation import difference
+from verdigris.checks.observation import Candidate, difference
 from verdigris.execution.dispatch import run_request
 from verdigris.runners.protocol import TestRequest
 
@@ -21,7 +21,7 @@ def asked(world: World, *watched: TestReport) -> tuple[str, ...]:
     assert turn is not None
     tree = project.workspace.snapshot()
     edits = difference(project, turn.tree, tree)
-    return coverage.never_run(project, turn.tree, tree, edits, [SUB_ID], watched)
+    return coverage.never_run(Candidate(project, turn.tree, tree, edits), [SUB_ID], watched)
 
 
 @pytest.fixture

@@ -14,12 +14,10 @@ from verdigris.core.value import value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from verdigris.checks.observation import Difference
+    from verdigris.checks.observation import Candidate
     from verdigris.checks.shared_oracle import SharedAnswers
     from verdigris.core.report import TestReport
     from verdigris.core.state import WorktreeState
-    from verdigris.execution.room.layers import Layer
-    from verdigris.storage.project import Project
 
 
 @value
@@ -32,51 +30,35 @@ class Answers:
 
 
 def question_turn(
-    project: Project,
-    state: WorktreeState,
-    start: str,
-    tree: str,
-    edits: Difference,
-    claimed: Sequence[str],
-    room: Layer | None,
-    suite: TestReport,
+    candidate: Candidate, state: WorktreeState, claimed: Sequence[str], suite: TestReport
 ) -> Answers:
     """Concerns, live assertions of claimed and affected tests, held-out tests.
 
     `claimed`: native ids. `suite`: the run of all tests in this verdict.
     """
-    shared = question_shared(project, start, tree, edits, claimed, room)
+    project, tree, room = candidate.project, candidate.tree, candidate.room
+    shared = question_shared(project, candidate.start, tree, candidate.edits, claimed, room)
     if shared.weakened:
         return Answers(VerdictChecks(noted=shared.noted), weakened=shared.weakened)
-    if unfair := question_properties(project, start, tree, edits, suite, claimed, room):
+    if unfair := question_properties(candidate, suite, claimed):
         return Answers(VerdictChecks(blocking=unfair, noted=shared.noted))
     claims = state.claims.values()
-    asked = scrutinise(
-        project, start, tree, edits, claimed, room, suite=suite, claims=claims, shared=shared.texts
-    )
+    asked = scrutinise(candidate, claimed, suite=suite, claims=claims, shared=shared.texts)
     scrutiny = _with_shared(asked, shared)
     held_out = bool(scrutiny.blocking) or held_out_pass(project, state, tree, room)
     return Answers(scrutiny, held_out)
 
 
-def question_refactor(
-    project: Project,
-    state: WorktreeState,
-    start: str,
-    tree: str,
-    edits: Difference,
-    room: Layer | None,
-    suite: TestReport,
-) -> Answers:
+def question_refactor(candidate: Candidate, state: WorktreeState, suite: TestReport) -> Answers:
     """The same, with nothing claimed; a held-out test that failed before may still fail."""
-    shared = question_shared(project, start, tree, edits, None, room)
+    project, start, tree, room = candidate.project, candidate.start, candidate.tree, candidate.room
+    shared = question_shared(project, start, tree, candidate.edits, None, room)
     if shared.weakened:
         return Answers(VerdictChecks(noted=shared.noted), weakened=shared.weakened)
-    if unfair := question_properties(project, start, tree, edits, suite, None, room):
+    if unfair := question_properties(candidate, suite, None):
         return Answers(VerdictChecks(blocking=unfair, noted=shared.noted))
-    scrutiny = _with_shared(scrutinise(project, start, tree, edits, (), room, suite=suite), shared)
-    edited = tuple(c.path for c in (*edits.source, *edits.other))
-    held_out = bool(scrutiny.blocking) or held_out_kept(project, state, start, tree, edited, room)
+    scrutiny = _with_shared(scrutinise(candidate, (), suite=suite), shared)
+    held_out = bool(scrutiny.blocking) or held_out_kept(project, state, start, tree, candidate.paths, room)
     return Answers(scrutiny, held_out)
 
 

@@ -19,7 +19,7 @@ from verdigris.storage.project import texts_at
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from verdigris.checks.observation import Difference
+    from verdigris.checks.observation import Candidate, Difference
     from verdigris.core.report import TestReport
     from verdigris.execution.room.layers import Layer
     from verdigris.storage.project import Project
@@ -37,24 +37,18 @@ def unmeasured(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def never_run(
-    project: Project,
-    start: str,
-    tree: str,
-    edits: Difference,
-    claimed: Sequence[str],
-    watched: Iterable[TestReport] = (),
-    room: Layer | None = None,
+    candidate: Candidate, claimed: Sequence[str], watched: Iterable[TestReport] = ()
 ) -> tuple[str, ...]:
     """`watched`: runs of the claimed tests that traced what is `watchable`; made here where there are none.
 
     Before a line refuses a verdict the whole suite is asked: a change often moves lines that other tests run.
     What a test runs in a process of its own is not seen.
     """
-    paths = watchable(edits)
+    project, room, paths = candidate.project, candidate.room, watchable(candidate.edits)
     if not paths:
         return ()
     reports = tuple(watched) or _watched(project, claimed, paths, room)
-    before, after = (texts_at(project, at, paths) for at in (start, tree))
+    before, after = (texts_at(project, at, paths) for at in (candidate.start, candidate.tree))
     idle = uncovered(dict(before), after, _lines(reports))
     if not idle or project.settings.uncovered != "block":
         return tuple(f"no claimed test was seen to run {place}" for place in idle)

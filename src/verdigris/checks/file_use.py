@@ -75,11 +75,13 @@ def objections_of(
         report.files,
         project.configured,
         project.classify,
-        seen=_held(project, tree),
-        changed=changed,
-        opened=report.opened,
-        expected=without(read, project.settings.oracle_exclude),
-        known=[path for path in hidden if known_since(project, f"{project.root}/{path}", founded)],
+        FilesOfRun(
+            seen=_held(project, tree),
+            changed=changed,
+            opened=report.opened,
+            expected=without(read, project.settings.oracle_exclude),
+            known=[path for path in hidden if known_since(project, f"{project.root}/{path}", founded)],
+        ),
     )
 
 
@@ -146,22 +148,29 @@ def without(paths: Iterable[str], globs: Iterable[str]) -> tuple[str, ...]:
     return tuple(path for path in paths if not any(regex.fullmatch(path) for regex in excluded))
 
 
+@value
+class FilesOfRun:
+    """What is known of the files that a run may have used."""
+
+    seen: Collection[str]
+    """What the snapshot holds."""
+    changed: Collection[str]
+    """In this turn."""
+    known: Collection[str] = ()
+    """As they were at the red."""
+    expected: Collection[str] = ()
+    """What test code read. A test that was red before it came to read it has frozen nothing."""
+    opened: Iterable[str] = ()
+    """By whomever."""
+
+
 def objections(
     uses: Sequence[FileUse],
     classes: Classes,
     cls: Callable[[str], PathClass],
-    *,
-    seen: Collection[str],
-    changed: Collection[str],
-    known: Collection[str] = (),
-    expected: Collection[str] = (),
-    opened: Iterable[str] = (),
+    files: FilesOfRun,
 ) -> Objections:
-    """`seen`: what the snapshot holds; `changed`: in this turn; `known`: as it was at the red.
-
-    `expected`: what test code read. A test that was red before it came to read it has frozen nothing.
-    `opened`: what was, by whomever.
-    """
+    seen, changed, known, expected = files.seen, files.changed, files.known, files.expected
     executed = [use for use in uses if use.how == "executed"]
     unseen = [use for use in executed if use.path not in seen]
     trusted = [use for use in unseen if use.path in known or is_transient(use.path, classes)]
@@ -171,7 +180,7 @@ def objections(
     data = [use.path for use in by_source if use.path in changed or use.path not in seen]
     made = [_made(use) for use in uses if use.how == "made" and cls(use.path) is PathClass.SOURCE]
     told = {*expected, *(use.path for use in uses)}
-    loose = [p for p in opened if p in changed and p not in told and cls(p) is PathClass.OTHER]
+    loose = [p for p in files.opened if p in changed and p not in told and cls(p) is PathClass.OTHER]
     return Objections(
         broken=_each(f"{use.path} {UNSEEN}" for use in unseen if use not in trusted),
         blocking=_each(

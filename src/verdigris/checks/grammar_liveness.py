@@ -50,23 +50,34 @@ _ALWAYS = 2
 """Changed texts that are tried however long the tests take."""
 
 
-def oppose(
-    project: Project,
-    stack: Stack,
-    tree: str,
-    claimed: Sequence[str],
-    room: Layer | None,
-    others: Sequence[str] = (),
-    *,
-    before: str | None = None,
-    dice: Random | None = None,
-    held: Held | None = None,
-) -> Liveness:
-    """`claimed`: native ids of one stack; `others`: of unclaimed tests that pass in the suite.
+@value
+class Held:
+    """Held-out tests, as they come into the tree."""
 
-    `before`: the tree without the change; what an unclaimed test passes there too is no news.
-    `held`: the claimed ones are held-out tests; `tree` is then the one without them.
-    """
+    texts: Mapping[str, bytes]
+    dressed: Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
+    withheld: tuple[str, ...] = ()
+
+
+@value
+class OpposedTests:
+    """The tests of one stack whose assertions are tried, and the trees that they are tried on."""
+
+    tree: str
+    claimed: Sequence[str]
+    """Native ids."""
+    others: Sequence[str] = ()
+    """Of unclaimed tests that pass in the suite."""
+    before: str | None = None
+    """The tree without the change; what an unclaimed test passes there too is no news."""
+    held: Held | None = None
+    """The claimed ones are held-out tests; `tree` is then the one without them."""
+
+
+def oppose(
+    project: Project, stack: Stack, tests: OpposedTests, room: Layer | None, dice: Random | None = None
+) -> Liveness:
+    claimed, others, held = tests.claimed, tests.others, tests.held
     names: dict[str, list[str]] = {}
     for native in (*claimed, *others):
         path = split_id(native).path
@@ -78,7 +89,7 @@ def oppose(
     from verdigris.languages.probes import draw_members
 
     dice = dice or secrets.SystemRandom()
-    found = project.workspace.read_many(tree, paths) if held is None else held.texts
+    found = project.workspace.read_many(tests.tree, paths) if held is None else held.texts
     texts = {path: data for path in paths if (data := found.get(path)) is not None}
     most, least = language.tried_texts
     known = language.probes(texts, names, dice, most)
@@ -92,7 +103,7 @@ def oppose(
     asked = Asked(mine, more)
     if not members:
         return Liveness((), tuple(not_shown(asked, known)))
-    return _Runs(project, stack, tree, texts, room, dice, held, before).judged(asked, known, members)
+    return _Runs(project, stack, tests, texts, room, dice).judged(asked, known, members)
 
 
 def affected_tests(
@@ -134,15 +145,6 @@ def affected_tests(
     return tuple(dice.sample(natives, min(_SAMPLE, len(natives))))
 
 
-@value
-class Held:
-    """Held-out tests, as they come into the tree."""
-
-    texts: Mapping[str, bytes]
-    dressed: Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
-    withheld: tuple[str, ...] = ()
-
-
 class _Runs:
     """Of one set."""
 
@@ -150,17 +152,15 @@ class _Runs:
         self,
         project: Project,
         stack: Stack,
-        tree: str,
+        tests: OpposedTests,
         texts: Mapping[str, bytes],
         room: Layer,
         dice: Random,
-        held: Held | None,
-        before: str | None,
     ) -> None:
-        self.project, self.stack, self.tree, self.texts, self.dice = project, stack, tree, texts, dice
-        self.held, self.before = held, before
+        self.project, self.stack, self.texts, self.dice = project, stack, texts, dice
+        self.tree, self.held, self.before = tests.tree, tests.held, tests.before
         self.modes = {
-            entry.path: entry.mode for entry in project.workspace.files(tree) if entry.path in texts
+            entry.path: entry.mode for entry in project.workspace.files(self.tree) if entry.path in texts
         }
         self.room = room
         self.names = sorted({language_named(stack.language).run_target(path) for path in texts})

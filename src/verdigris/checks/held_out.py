@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-from verdigris.checks.grammar_liveness import Held, oppose
+from verdigris.checks.grammar_liveness import Held, OpposedTests, oppose
 from verdigris.checks.live_runs import Asked, LiveRuns
 from verdigris.checks.verdict_checks import python_tests
 from verdigris.core.languages import language_of
@@ -91,8 +91,8 @@ class _HeldRuns:
     def _hollow(self, stack: Stack, parcel: Parcel) -> tuple[str, ...]:
         texts = {path: self.texts[path] for path in parcel.files}
         held = Held(texts, partial(_dress, stack), parcel.withheld)
-        natives = self.passed[parcel]
-        return oppose(self.project, stack, self.worktree, natives, self.room, held=held).hollow
+        tests = OpposedTests(self.worktree, self.passed[parcel], held=held)
+        return oppose(self.project, stack, tests, self.room).hollow
 
     def _python_hollow(self, stack: Stack, parcel: Parcel) -> tuple[str, ...]:
         tests = python_tests(self.project, self.worktree)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from verdigris.core.actions import Unclaimed
     from verdigris.core.paths import Change, Entry
     from verdigris.core.state import Red, WorktreeState
+    from verdigris.execution.room.layers import Layer
     from verdigris.storage.project import Project
     from verdigris.storage.snapshots.head_moves import Move
 
@@ -35,6 +36,22 @@ class Difference:
     @property
     def protected(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.oracle, *(c.path for c in self.source))))
+
+
+@value
+class Candidate:
+    """What a verdict is about: a tree with its edits, and the tree that they began with."""
+
+    project: Project
+    start: str
+    tree: str
+    edits: Difference
+    room: Layer | None = None
+    """In which its tests run, where a sandbox can be made."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(c.path for c in (*self.edits.source, *self.edits.other))
 
 
 def difference(project: Project, old: str, new: str) -> Difference:

@@ -12,20 +12,12 @@ from verdigris.runners.protocol import TestRequest
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from verdigris.checks.observation import Difference
+    from verdigris.checks.observation import Candidate
     from verdigris.core.report import Property, TestReport, TestResult
-    from verdigris.execution.room.layers import Layer
-    from verdigris.storage.project import Project
 
 
 def question_properties(
-    project: Project,
-    start: str,
-    tree: str,
-    edits: Difference,
-    suite: TestReport,
-    claimed: Collection[str] | None,
-    room: Layer | None,
+    candidate: Candidate, suite: TestReport, claimed: Collection[str] | None
 ) -> tuple[str, ...]:
     """Why properties that pass prove nothing; `claimed` is None where all of the suite's count.
 
@@ -36,13 +28,13 @@ def question_properties(
         for result in suite.results
         if result.property is not None and (claimed is None or result.native_id in claimed)
     ]
-    changed = [c.path for c in edits.source]
+    changed = [c.path for c in candidate.edits.source]
     if not tried or not changed:
         return ()
-    paths = tuple(c.path for c in (*edits.source, *edits.other))
-    with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
+    project, paths = candidate.project, candidate.paths
+    with on_start_tree(project, start=candidate.start, edited=candidate.tree, paths=paths) as layer:
         names = [result.native_id for result in tried]
-        before = execute(project, TestRequest(tuple(names)), layer=beside(layer, room))
+        before = execute(project, TestRequest(tuple(names)), layer=beside(layer, candidate.room))
     return judge_properties(tried, before.results, changed)
 
 

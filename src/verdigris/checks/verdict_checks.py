@@ -8,7 +8,7 @@ from random import SystemRandom
 from typing import TYPE_CHECKING
 
 from verdigris.checks.coverage import never_run, unmeasured, watchable
-from verdigris.checks.grammar_liveness import affected_tests, oppose
+from verdigris.checks.grammar_liveness import OpposedTests, affected_tests, oppose
 from verdigris.checks.live_runs import Asked, LiveRuns
 from verdigris.checks.liveness import Liveness
 from verdigris.core.languages import DEFAULT_LANGUAGE
@@ -27,7 +27,7 @@ from verdigris.storage.project import texts_at
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from verdigris.checks.observation import Difference
+    from verdigris.checks.observation import Candidate, Difference
     from verdigris.core.report import TestReport
     from verdigris.core.state import Claim
     from verdigris.execution.room.layers import Layer
@@ -52,12 +52,8 @@ class VerdictChecks:
 
 
 def scrutinise(
-    project: Project,
-    start: str,
-    tree: str,
-    edits: Difference,
+    candidate: Candidate,
     claimed: Sequence[str],
-    room: Layer | None = None,
     *,
     suite: TestReport | None = None,
     claims: Iterable[Claim] = (),
@@ -67,12 +63,13 @@ def scrutinise(
     `suite`: the run of all tests in this verdict. `claims`: what is known of the reds of the claimed tests.
     `shared`: texts of source in which assertions of theirs stand.
     """
+    project, start, tree, edits = candidate.project, candidate.start, candidate.tree, candidate.edits
     tests = python_tests(project, tree)
     blocking, noted = _static(project, start, tree, edits)
     alive = Liveness((), ())
     watched: tuple[TestReport, ...] = ()
     if project.settings.liveness:
-        others = _affected(project, start, tree, edits, claimed, tests, suite)
+        others = _affected(candidate, claimed, tests, suite)
         asked = Asked(
             {**tests, **(shared or {})},
             tuple(claimed),
@@ -82,36 +79,30 @@ def scrutinise(
             {_function(claim.native_id): claim.duration_ms for claim in claims},
             {claim.native_id: claim.place for claim in claims},
         )
-        alive, watched = _tried(project, start, tree, edits, asked, room)
+        alive, watched = _tried(candidate, asked)
         blocking += alive.hollow
         noted += tuple(f"not shown to be live: {what}" for what in alive.unreached)
     strict = project.settings.uncovered == "block" and bool(claimed)
     noted += unmeasured(c.path for c in edits.source if not c.deleted) if strict else ()
     # Only to note it, nobody waits for another run.
     asked_lines = strict or (watched and claimed)
-    idle = never_run(project, start, tree, edits, claimed, watched, room) if asked_lines else ()
+    idle = never_run(candidate, claimed, watched) if asked_lines else ()
     if strict:
         return VerdictChecks(blocking + idle, noted, alive.doubts)
     return VerdictChecks(blocking, noted + idle, alive.doubts)
 
 
 def _affected(
-    project: Project,
-    start: str,
-    tree: str,
-    edits: Difference,
-    claimed: Sequence[str],
-    tests: dict[str, str],
-    suite: TestReport | None,
+    candidate: Candidate, claimed: Sequence[str], tests: dict[str, str], suite: TestReport | None
 ) -> tuple[str, ...]:
     """Tests besides the claimed ones that the change may have hollowed out: a sample, and a short one."""
-    paths = watchable(edits)
+    paths = watchable(candidate.edits)
     if suite is None or not paths:
         return ()
     known = frozenset(map(_function, claimed))
     took = {r.native_id: r.duration_ms for r in suite.results if r.status is Status.PASS}
     passed = [i for i in took if _function(i) not in known and _traces(split_id(i).path)]
-    before, after = (texts_at(project, at, paths) for at in (start, tree))
+    before, after = (texts_at(candidate.project, at, paths) for at in (candidate.start, candidate.tree))
     mine = sum(ms for i, ms in took.items() if _function(i) in known)
     left = max(_LEAST_MS, mine)
     chosen: list[str] = []
@@ -177,22 +168,21 @@ def python_tests(project: Project, tree: str) -> dict[str, str]:
     return texts_at(project, tree, [path for path in files if project.classify(path) is PathClass.TEST])
 
 
-def _tried(
-    project: Project, start: str, tree: str, edits: Difference, asked: Asked, room: Layer | None
-) -> tuple[Liveness, tuple[TestReport, ...]]:
+def _tried(candidate: Candidate, asked: Asked) -> tuple[Liveness, tuple[TestReport, ...]]:
     """Whether assertions are live, and the runs of the claimed tests in which the change was traced."""
+    project, start, tree, room = candidate.project, candidate.start, candidate.tree, candidate.room
     found: list[Liveness] = []
     watched: list[TestReport] = []
     claimed = by_stack(project.settings.stacks, asked.claimed)
     others = by_stack(project.settings.stacks, asked.others)
-    paths = tuple(c.path for c in (*edits.source, *edits.other))
+    paths = candidate.paths
 
     @contextmanager
     def before() -> Iterator[Layer | None]:
         with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
             yield None if layer is None else beside(layer, room)
 
-    changed = [c.path for c in edits.source]
+    changed = [c.path for c in candidate.edits.source]
     graft = project.workspace.graft(tree, start, paths) if paths else tree
     for stack in project.settings.stacks:
         mine, more = tuple(claimed.get(stack, ())), tuple(others.get(stack, ()))
@@ -201,7 +191,7 @@ def _tried(
         if not mine and not more:
             continue
         if not language_named(stack.language).traces:
-            alive = oppose(project, stack, tree, mine, room, more, before=graft)
+            alive = oppose(project, stack, OpposedTests(tree, mine, more, before=graft), room)
             found.append(alive if room is not None or not mine else replace(alive, unreached=(NO_SANDBOX,)))
         elif not possible(project).ok:
             found.append(Liveness((), (NO_SANDBOX,)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.acceptance import Answers, question_turn
 from verdigris.checks.evidence import rewritten_oracle, run_events, suite_event, suite_names, test_events
-from verdigris.checks.observation import difference, source_roots
+from verdigris.checks.observation import Candidate, difference, source_roots
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
@@ -78,33 +78,26 @@ def _tried(
     untrusted = report.ended is not Ended.FINISHED or moved or during.oracle or rewritten
     if untrusted or not passed.issuperset(claimed):
         return trial
-    before = _before(project, state, tree, edits, report, frozenset(claimed), room)
+    candidate = None if state.turn is None else Candidate(project, state.turn.tree, tree, edits, room)
+    before = Before({}) if candidate is None else _before(candidate, state, report, frozenset(claimed))
     tools = tuple(
         run_tool(project, stack, "check", stack.check) for stack in project.settings.stacks if stack.check
     )
     suite = suite_event(project, report, tree)
     trial = replace(trial, before=before, tools=tools, suite=suite)
     lost = before.uncollected or regressions(before, report, claimed)
-    if state.turn is None or lost or not all(tool.ok for tool in tools):
+    if candidate is None or lost or not all(tool.ok for tool in tools):
         return trial
-    answers = question_turn(project, state, state.turn.tree, tree, edits, claimed, room, report)
+    answers = question_turn(candidate, state, claimed, report)
     return replace(trial, answers=answers)
 
 
 def _before(
-    project: Project,
-    state: WorktreeState,
-    tree: str,
-    edits: Difference,
-    report: TestReport,
-    claimed: frozenset[str],
-    room: Layer | None,
+    candidate: Candidate, state: WorktreeState, report: TestReport, claimed: frozenset[str]
 ) -> Before:
     """How the tests stood at the turn's start that now fail or are missing: seen by running them there."""
-    if state.turn is None:
-        return Before({})
-    start = state.turn.tree
-    paths = tuple(c.path for c in (*edits.source, *edits.other))
+    project, start, tree, room = candidate.project, candidate.start, candidate.tree, candidate.room
+    paths = candidate.paths
     failing = {r.native_id for r in report.results if r.status in {Status.FAIL, Status.ERROR}} - claimed
     known = baseline_ids(project, state)
     if known is None:

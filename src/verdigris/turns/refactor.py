@@ -20,7 +20,7 @@ from verdigris.checks.evidence import (
 )
 from verdigris.checks.file_use import objections_of
 from verdigris.checks.foundation import changed, prepare
-from verdigris.checks.observation import difference, source_roots, unclaimed
+from verdigris.checks.observation import Candidate, difference, source_roots, unclaimed
 from verdigris.checks.source_tests import test_texts
 from verdigris.checks.survivors import survivors
 from verdigris.core.actions import Deny, Do
@@ -145,7 +145,7 @@ def end(project: Project, progress: Progress | None = None) -> Ended | Deny:
         edits = difference(project, refactor.tree, tree)
         room = held(project, tree)
         standing_before = standing(project, tree)
-        seen = _restructured(project, state, refactor, tree, edits, room, progress)
+        seen = _restructured(project, state, tree, edits, room, progress)
         verdict = judge_refactor(seen)
         if verdict.accepted and edits.protected:
             verdict = _questioned(project, state, tree, edits, room, seen)
@@ -165,7 +165,7 @@ def _questioned(
 ) -> Verdict:
     """What a settlement asks of code whose tests pass, and whether they notice all that was changed."""
     refactor = _open(state)
-    answers = question_refactor(project, state, refactor.tree, tree, edits, room, seen.after)
+    answers = question_refactor(Candidate(project, refactor.tree, tree, edits, room), state, seen.after)
     scrutiny = answers.scrutiny
     used = objections_of(project, refactor.founded, tree, edits, seen.after)
     noted = (*used.noted, *scrutiny.noted, *seen.noted)
@@ -191,13 +191,12 @@ def _questioned(
 def _restructured(
     project: Project,
     state: WorktreeState,
-    refactor: Refactor,
     tree: str,
     edits: Difference,
     room: Layer | None,
     progress: Progress | None,
 ) -> Restructured:
-    revised = state.revised
+    refactor, revised = _open(state), state.revised
     tests = [p for p in edits.oracle if project.classify(p) in {PathClass.TEST, PathClass.SOURCE}]
     frozen = tuple(p for p in edits.oracle if p not in tests)
     then, now = (without(test_texts(project, at, tests), revised) for at in (refactor.tree, tree))

@@ -93,7 +93,7 @@ def run_tests(
         else:
             report = execute_suite(project, progress=progress)
             asked = suite_names(project)
-        events = _recorded(project, state, report, tree, asked, whole=not natives, steady=is_steady())
+        events = _recorded(project, state, _Seen(report, tree, asked, whole=not natives, steady=is_steady()))
         _all_known(natives and asked, report)
         after = project.state()
         lacking = _lacking(project, report)
@@ -173,27 +173,34 @@ def _already_seen(state: WorktreeState, natives: Sequence[str], tree: str) -> tu
     )
 
 
-def _recorded(
-    project: Project,
-    state: WorktreeState,
-    report: TestReport,
-    tree: str,
-    asked: Sequence[str],
-    *,
-    whole: bool,
-    steady: bool,
-) -> tuple[TestRun, ...]:
+@value
+class _Seen:
+    """A run, and what is known of it."""
+
+    report: TestReport
+    tree: str
+    asked: Sequence[str]
+    whole: bool
+    """All of the suite was asked for."""
+    steady: bool
+    """Nothing was touched meanwhile."""
+
+
+def _recorded(project: Project, state: WorktreeState, seen: _Seen) -> tuple[TestRun, ...]:
+    report, tree = seen.report, seen.tree
     runs = test_events(project, report, tree)
-    if not steady or difference(project, tree, project.workspace.snapshot()).protected:
+    if not seen.steady or difference(project, tree, project.workspace.snapshot()).protected:
         runs = tuple(replace(run, red=MOVED) if run.red else run for run in runs)
     valid = tuple(run.native_id for run in runs if run.red == "valid")
     known = frozenset(red.native_id for red in state.reds.values())
-    events: list[Event] = [*run_events(project, state, report, runs, asked, known)]
+    events: list[Event] = [*run_events(project, state, report, runs, seen.asked, known)]
     if state.test_bugs:
         from verdigris.turns.test_bug import closed_bugs
 
         events += closed_bugs(project, state, valid, tree)
-    suite = suite_event(project, report, tree) if whole and _whole_enough(project, state, report) else None
+    suite = (
+        suite_event(project, report, tree) if seen.whole and _whole_enough(project, state, report) else None
+    )
     project.record(*events, *([suite] if suite else []))
     if valid:
         from verdigris.checks.file_use import out_of_sight
