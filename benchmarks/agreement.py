@@ -122,7 +122,7 @@ def _await(project: Project) -> None:
     """Until the resident has loaded what it shall."""
     deadline = time.monotonic() + WAIT
     folders = list((project.repo.private / resident.FOLDER).glob("*"))
-    while not all(resident.told(str(folder)).get("ready") for folder in folders):
+    while not all(resident.read_note(str(folder)).get("ready") for folder in folders):
         if time.monotonic() > deadline:
             return
         time.sleep(0.1)

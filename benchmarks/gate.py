@@ -19,7 +19,7 @@ from verdigris.core.fold import StateFolding
 from verdigris.core.records import CHECKPOINT, Record, flatten
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.log.format import digest, encode
-from verdigris.storage.log.lines import Head, parse, render
+from verdigris.storage.log.lines import LogHead, parse, render
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _lengthen(root: Path, events: int) -> None:
             line = encode(flatten(record))
             log.write(line + b"\n")
             prev, size = digest(line), size + len(line) + 1
-    (control / "head").write_bytes(render(Head(events, prev, size, checkpoint)))
+    (control / "head").write_bytes(render(LogHead(events, prev, size, checkpoint)))
 
 
 def _hook(root: Path, event: str, tool: str, arguments: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from timing import against, interleaved, table
 from verdigris.core.records import CHECKPOINT, GENESIS, Draft, Record, flatten
 from verdigris.storage.log import Log
 from verdigris.storage.log.format import digest, encode
-from verdigris.storage.log.lines import Head, render
+from verdigris.storage.log.lines import LogHead, render
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +69,7 @@ def build(control: Path, events: int) -> None:
             line = encode(flatten(record))
             log.write(line + b"\n")
             prev, size = digest(line), size + len(line) + 1
-    (control / "head").write_bytes(render(Head(events, prev, size, checkpoint)))
+    (control / "head").write_bytes(render(LogHead(events, prev, size, checkpoint)))
 
 
 def _checkpoint_at(seq: int, events: int) -> bool:

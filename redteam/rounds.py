@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from redteam.collection import Cheat, cheats_in, parts
 from redteam.outcomes import Outcome, Row, line, summary
-from verdigris.execution.tools.build import kept
+from verdigris.execution.tools.build import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -170,7 +170,7 @@ class Place:
 
     def _lend_go_cache(self) -> None:
         """Go's own packages take longer to compile than all that is tried here."""
-        cache, known = kept(self.root / ".git" / "tdd", "go") / "cache", _tools() / "go" / "cache"
+        cache, known = cache_folder(self.root / ".git" / "tdd", "go") / "cache", _tools() / "go" / "cache"
         if not known.is_dir():
             self.tdd("test")
             self._copy(cache, known)

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.checks.file_use import (
-    EXPECTED,
-    UNSEEN,
-    FilesOfRun,
-    Objections,
-    mentioned,
-    objections,
-    read_by_tests,
-    without,
-)
+from verdigris.checks.file_use import EXPECTED, UNSEEN, FilesOfRun, Objections, mentioned_files, objections, read_by_tests, without
 from verdigris.core.paths import FEW, Classes, PathClass, classify, with_frozen
 from verdigris.core.report import FileUse
 
@@ -61,8 +52,8 @@ def test_what_nobody_tells_is_the_oracles_where_tests_call_it_by_name() -> None:
         "tests/x.txt",
         "build/cases.csv",
     ]
-    assert mentioned(opened, [text], CLASSES, cls) == ["f/expected.json", "f/cases.csv"]
-    assert mentioned(opened, [], CLASSES, cls) == []
+    assert mentioned_files(opened, [text], CLASSES, cls) == ["f/expected.json", "f/cases.csv"]
+    assert mentioned_files(opened, [], CLASSES, cls) == []
 
 
 def test_frozen_files_are_tests_and_others_are_what_they_were() -> None:

@@ -6,25 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from verdigris.checks.grammar_judgement import Asked, Member, judge_set
+from verdigris.checks.grammar_judgement import TriedTests, Member, judge_set
 from verdigris.checks.liveness import unseen
-from verdigris.core.report import (
-    CollectError,
-    Ended,
-    Failure,
-    Place,
-    RunPhase,
-    Status,
-    TestReport,
-    TestResult,
-)
+from verdigris.core.report import CollectError, Ended, Failure, Place, RunPhase, Status, TestReport, TestResult
 from verdigris.languages.probes import Change, Probe, Try
 
 pytestmark = pytest.mark.quick
 
 PATH, NAME = "a.test.js", "adds"
 TEST = f"{PATH}::{NAME}"
-ASKED = Asked((TEST,))
+ASKED = TriedTests((TEST,))
 SURE = Probe(PATH, 3, "expect(f()).toBe(3)", (Change(()),), frozenset({NAME}))
 UNSURE = replace(SURE, names=frozenset(), maybe=frozenset({NAME}))
 AT_TEST = Failure("AssertionError", assertion=True, message="3 is not 4", place=Place(PATH, 3))
@@ -118,13 +109,13 @@ def test_a_test_that_only_has_an_opposite_is_named() -> None:
 
 
 def test_an_unclaimed_test_is_judged_alike() -> None:
-    asked = Asked((), (TEST,))
+    asked = TriedTests((), (TEST,))
     assert TEST in judge_set(asked, [SURE], report(), [changed(SURE, report())], 1).hollow[0]
     assert TEST in judge_set(asked, [SURE], FAILS, [changed(SURE, FAILS)], 1).doubts[0]
 
 
 def test_that_nothing_is_seen_of_an_unclaimed_test_is_nobodys_doubt() -> None:
-    judged = judge_set(Asked((), (TEST,)), [UNSURE], report(), [changed(UNSURE, report())], 1)
+    judged = judge_set(TriedTests((), (TEST,)), [UNSURE], report(), [changed(UNSURE, report())], 1)
     assert (judged.hollow, judged.doubts) == ((), ())
 
 

@@ -7,9 +7,9 @@ from unittest.mock import ANY
 import pytest
 
 from support.alive import HONEST, PATH, function, tried
-from verdigris.checks.liveness import Judged, deaf, function_of, judge_runs
+from verdigris.checks.liveness import LivenessFindings, deaf, function_of, judge_runs
 from verdigris.core.report import Place, VariantOutcome
-from verdigris.languages.python.probes import Probe, RunSet, Variant, plan, shuffled
+from verdigris.languages.python.probes import Probe, RunSet, Variant, plan, shuffle_runs
 
 pytestmark = pytest.mark.quick
 
@@ -49,9 +49,9 @@ def test_what_says_something_only_together_is_tried_together_or_not_at_all() -> 
 
 def test_the_order_of_the_runs_is_random_and_none_is_marked() -> None:
     made = plan({PATH: function("assert twice(2) == 4")}, [f"{PATH}::test_it"], Random(1))
-    places = {shuffled(made, Random(seed)).truth for seed in range(40)}
+    places = {shuffle_runs(made, Random(seed)).truth for seed in range(40)}
     assert places == {0, 1, 2}
-    runs = shuffled(made, Random(3))
+    runs = shuffle_runs(made, Random(3))
     assert runs.members[runs.truth].texts == made.truth
     assert len({tuple(member.texts) for member in runs.members}) == 1
 
@@ -242,4 +242,4 @@ def test_cases_that_reach_an_assertion_are_told_from_those_that_do_not() -> None
 
 
 def test_nothing_made_is_nothing_judged() -> None:
-    assert judge_runs(RunSet((), 0), [], []) == Judged()
+    assert judge_runs(RunSet((), 0), [], []) == LivenessFindings()

@@ -8,7 +8,7 @@ import pytest
 from support import canned
 from support.gitrepo import GitRepo, make_repo
 from support.turns import CALC, CONFIG, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, make_world
-from verdigris.checks.observation import difference, unclaimed
+from verdigris.checks.observation import difference, find_unclaimed
 from verdigris.core.actions import Actor, Deny, FileWrite, Write
 from verdigris.core.events import Ground, HeadSeen, Resumed, Suspended
 from verdigris.core.paths import PathClass
@@ -41,7 +41,7 @@ def loose(world: World) -> list[str]:
     """Source that no claim covers, as the next command sees it."""
     ground = looked(world).ground
     assert ground is not None
-    return [u.path for u in unclaimed(world.project, ground, world.project.workspace.snapshot())]
+    return [u.path for u in find_unclaimed(world.project, ground, world.project.workspace.snapshot())]
 
 
 @pytest.fixture

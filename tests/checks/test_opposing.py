@@ -142,5 +142,5 @@ def test_nor_does_a_refactor(world: World) -> None:
     assert isinstance(refactor.begin(world.project, uncovered=False), refactor.Begun)
     world.write("src/f.js", lying("true"))
     done = refactor.end(world.project)
-    assert isinstance(done, refactor.Ended)
+    assert isinstance(done, refactor.RefactorResult)
     assert done.verdict.kind is Kind.HOLLOW, done.verdict

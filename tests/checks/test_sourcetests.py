@@ -13,7 +13,7 @@ from verdigris.checks.observation import difference
 from verdigris.checks.source_tests import on_disk, only_for_tests
 from verdigris.core.actions import Actor, Allow, Deny
 from verdigris.core.state import Phase
-from verdigris.gates.quick.files import _allowed
+from verdigris.gates.quick.files import _is_allowed
 from verdigris.gates.quick.quick_state import refresh
 from verdigris.storage import card
 from verdigris.storage.project import open_project
@@ -123,7 +123,7 @@ def test_the_quick_entry_leaves_such_source_to_the_slow_one(green: World) -> Non
     assert refresh(green.project)
     known = card.read(str(green.project.repo.private))
     assert known is not None
-    assert not _allowed(known, LIB)
+    assert not _is_allowed(known, LIB)
 
 
 def test_a_shell_that_changes_both_keeps_what_it_may(green: World) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.turns import CALC, World, make_world
-from verdigris.checks.observation import unclaimed
+from verdigris.checks.observation import find_unclaimed
 from verdigris.core.actions import Allow, Deny
 from verdigris.turns.write import write
 
@@ -62,16 +62,16 @@ def test_what_anybody_may_write_in_red_may_not(world: World, line: str, leads_to
     assert isinstance(done, Deny)
     world.write("calc.py", f"{CALC}\n\n{line}\n")
     tree = world.project.workspace.snapshot()
-    (found,) = unclaimed(world.project, world.state.ground or "", tree)
+    (found,) = find_unclaimed(world.project, world.state.ground or "", tree)
     assert f"it imports {leads_to}" in found.why
 
 
 def test_a_file_that_comes_after_the_import_is_found_at_the_next_look(world: World) -> None:
     world.write("calc.py", f"{CALC}\n\nimport later\n")
     ground = world.state.ground or ""
-    assert unclaimed(world.project, ground, world.project.workspace.snapshot()) == ()
+    assert find_unclaimed(world.project, ground, world.project.workspace.snapshot()) == ()
     world.write("tools/later.py", "import sys\n")
-    (found,) = unclaimed(world.project, ground, world.project.workspace.snapshot())
+    (found,) = find_unclaimed(world.project, ground, world.project.workspace.snapshot())
     assert "tools/later.py" in found.why
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.checks.coverage import uncovered
+from verdigris.checks.coverage import uncovered_lines
 
 pytestmark = pytest.mark.quick
 
@@ -25,7 +25,7 @@ ALL = frozenset(range(1, 40))
 
 
 def asked(after: str, executed: frozenset[int], before: str | None = OLD) -> tuple[str, ...]:
-    return uncovered({PATH: before}, {PATH: after}, {PATH: executed})
+    return uncovered_lines({PATH: before}, {PATH: after}, {PATH: executed})
 
 
 def test_new_lines_that_nothing_ran_are_told_as_ranges() -> None:
@@ -41,7 +41,7 @@ def test_what_ran_and_what_was_there_before_is_not_told() -> None:
 
 
 def test_a_file_that_nobody_watched_is_not_judged() -> None:
-    assert uncovered({PATH: OLD}, {PATH: OLD + NEW}, {}) == ()
+    assert uncovered_lines({PATH: OLD}, {PATH: OLD + NEW}, {}) == ()
 
 
 def test_a_new_module_that_no_test_imports_is_uncovered() -> None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.cli.demo import Screen
+from verdigris.cli.demo import DemoScreen
 from verdigris.drivers.demo import scenes as s
 
 if TYPE_CHECKING:
@@ -56,6 +56,6 @@ def test_a_terminal_is_plain_where_the_user_says_so(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(variable, "1")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    Screen().show(s.Denied("red-first", "no", "yes"))
+    DemoScreen().show(s.DeniedScene("red-first", "no", "yes"))
     out = capsys.readouterr().out
     assert ("\x1b[1;33m  ✗ denied [red-first]\x1b[0m" in out, "\x1b" in out) == (coloured, coloured)

@@ -7,7 +7,7 @@ import pytest
 from verdigris.cli import log as view
 from verdigris.core.records import Record
 from verdigris.storage.log.log import Repaired
-from verdigris.storage.log.verification import Finding, Verification
+from verdigris.storage.log.verification import LogFault, Verification
 
 pytestmark = pytest.mark.quick
 
@@ -52,7 +52,7 @@ def test_data_is_the_whole_event() -> None:
 
 def test_a_whole_log_is_green_and_a_damaged_one_names_the_event() -> None:
     assert view.verification_lines(Verification((), 3))[-1].dot == "green"
-    damaged = Verification((Finding(2, "edited", "its hash differs"),), 3)
+    damaged = Verification((LogFault(2, "edited", "its hash differs"),), 3)
     assert view.verification_lines(damaged)[0].text == "event 2: edited: its hash differs"
     assert view.verification_document(damaged) == {
         "whole": False,

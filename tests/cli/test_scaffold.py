@@ -8,7 +8,7 @@ from verdigris.cli.init import scaffold_lines, scaffolded_lines, undone_lines
 from verdigris.core.settings import Settings
 from verdigris.setup.initialisation import Initialised
 from verdigris.setup.scaffold import Scaffold
-from verdigris.setup.scaffold_files import Made, Undone
+from verdigris.setup.scaffold_files import ScaffoldResult, Undone
 
 pytestmark = pytest.mark.quick
 
@@ -35,14 +35,14 @@ def test_what_stays_is_told_beside_what_is_written() -> None:
 
 
 def test_what_is_not_committed_is_told_as_a_command() -> None:
-    lines = scaffolded_lines(Made(DONE, uncommitted=("a b", "kata.md"), refused="a hook says no"), ADDED)
+    lines = scaffolded_lines(ScaffoldResult(DONE, uncommitted=("a b", "kata.md"), refused="a hook says no"), ADDED)
     assert lines[1].text == "git refused the first commit: a hook says no"
     assert lines[-2].text.endswith("`git add -- 'a b' kata.md tdd.yaml && git commit`")
 
 
 def test_the_moves_come_in_their_order() -> None:
     again = Scaffold(Path("/p"), False, Settings(), "", {}, True, has_kata=False, before=("npm install",))
-    texts = [line.text for line in scaffolded_lines(Made(DONE, commit="0123456789abcdef"), again)]
+    texts = [line.text for line in scaffolded_lines(ScaffoldResult(DONE, commit="0123456789abcdef"), again)]
     assert texts[:4] == [
         "set up; phase red",
         "the first commit is made: 0123456789",

@@ -5,7 +5,7 @@ import pytest
 from verdigris.cli import settle as view
 from verdigris.core.report import Ended, RunPhase, Status, TestReport, TestResult
 from verdigris.core.verdict import Kind, Verdict
-from verdigris.turns.refactor import Ended as RefactorEnded
+from verdigris.turns.refactor import RefactorResult as RefactorEnded
 from verdigris.turns.settle import Settlement
 
 pytestmark = pytest.mark.quick

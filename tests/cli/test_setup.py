@@ -6,7 +6,7 @@ import pytest
 
 from verdigris.cli import init as view
 from verdigris.core.settings import JUnit, Settings, Stack
-from verdigris.setup.initialisation import Initialised, Plan, Removed
+from verdigris.setup.initialisation import Initialised, InitPlan, Removed
 from verdigris.storage.repository import Repository
 
 pytestmark = pytest.mark.quick
@@ -16,7 +16,7 @@ REPO = Repository(Path("/r"), Path("/r/.git"), Path("/r/.git"), "main")
 
 def test_a_plan_shows_the_path_and_the_lines_that_count() -> None:
     texts = [
-        line.text for line in view.plan_lines(Plan(REPO, Settings(), "# comment\nstacks:\n\n  - root: .\n"))
+        line.text for line in view.plan_lines(InitPlan(REPO, Settings(), "# comment\nstacks:\n\n  - root: .\n"))
     ]
     assert texts[0] == "found python with pytest in ."
     assert "tdd.yaml" in texts[1]
@@ -27,12 +27,12 @@ def test_a_plan_shows_the_path_and_the_lines_that_count() -> None:
 def test_each_stack_is_told_and_what_is_left_out() -> None:
     java = Stack(root="j", language="java", runner="junit", junit=JUnit(preset="surefire"))
     settings = Settings(stacks=(Stack(), java))
-    texts = [line.text for line in view.plan_lines(Plan(REPO, settings, "x: 1\n", ("build.sbt is there",)))]
+    texts = [line.text for line in view.plan_lines(InitPlan(REPO, settings, "x: 1\n", ("build.sbt is there",)))]
     assert texts[1:3] == ["found java with junit (surefire) in j", "note: build.sbt is there"]
 
 
 def test_a_tdd_yaml_that_is_there_stays() -> None:
-    assert "stays as it is" in view.plan_lines(Plan(REPO, Settings(), None))[0].text
+    assert "stays as it is" in view.plan_lines(InitPlan(REPO, Settings(), None))[0].text
 
 
 def test_without_tests_an_uncovered_refactor_is_offered() -> None:

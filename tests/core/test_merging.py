@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verdigris.core.report import Ended, TestReport, merged
+from verdigris.core.report import Ended, TestReport, merge_reports
 
 GOOD = TestReport(
     "pytest", Ended.FINISHED, 0, 5, collected=("a",), sandbox="overlay", notes=("n",), tail="good"
@@ -13,12 +13,12 @@ BAD = TestReport(
 
 
 def test_it_ended_as_badly_as_the_worst() -> None:
-    both = merged([GOOD, BAD])
+    both = merge_reports([GOOD, BAD])
     assert (both.command, both.ended, both.tail) == ("pytest && cargo test", Ended.DIED, "bad")
     assert (both.duration_ms, both.collected, both.notes) == (12, ("a", "b"), ("n",))
 
 
 def test_it_is_confined_where_all_were() -> None:
     bare = TestReport("x", Ended.FINISHED, 0, 1)
-    assert merged([GOOD, BAD]).sandbox == "overlay"
-    assert merged([GOOD, bare]).sandbox == merged([bare, GOOD]).sandbox == "none"
+    assert merge_reports([GOOD, BAD]).sandbox == "overlay"
+    assert merge_reports([GOOD, bare]).sandbox == merge_reports([bare, GOOD]).sandbox == "none"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.core.needs import Need, needs, written
+from verdigris.core.needs import Need, needs, write_keys
 from verdigris.core.report import CollectError, Ended, Failure, RunPhase, Status, TestReport, TestResult
 from verdigris.core.settings import Settings
 
@@ -163,8 +163,8 @@ def test_what_steered_the_callers_own_runs_is_named_where_something_is_missing()
 
 def test_how_needs_are_written_down() -> None:
     lacking = [("room.env", "A"), ("room.network", "host"), ("room.env", "B"), ("room.network", "loopback")]
-    assert written([Need(key, what, "") for key, what in lacking]) == ("room: {env: [A, B], network: host}",)
-    assert written([Need("stacks[].test_command", "-p a.b -x", "")]) == ("stacks[].test_command: -p a.b -x",)
+    assert write_keys([Need(key, what, "") for key, what in lacking]) == ("room: {env: [A, B], network: host}",)
+    assert write_keys([Need("stacks[].test_command", "-p a.b -x", "")]) == ("stacks[].test_command: -p a.b -x",)
 
 
 @pytest.mark.parametrize(
@@ -179,5 +179,5 @@ def test_a_suite_that_asks_git_of_the_worktree_is_told_the_key_that_shows_it(kin
     failed = report(result(kind, message))
     found = needs(failed, {}, Settings())
     assert keys(found) == [("room.git", "true")]
-    assert written(found) == ("room: {git: true}",)
+    assert write_keys(found) == ("room: {git: true}",)
     assert needs(failed, {}, Settings(room_git=True)) == ()

@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from verdigris.core.report import (
-    CollectError,
-    Difference,
-    Ended,
-    Failure,
-    RunPhase,
-    Status,
-    TestReport,
-    TestResult,
-    differences,
-    only,
-)
+from verdigris.core.report import CollectError, RoomDifference, Ended, Failure, RunPhase, Status, TestReport, TestResult, differences, only
 
 
 def result(name: str, status: Status, message: str = "") -> TestResult:
@@ -35,14 +24,14 @@ def test_a_test_that_only_the_room_fails_says_why() -> None:
     outside = report(result("a", Status.PASS), result("b", Status.PASS))
     inside = report(result("a", Status.PASS), result("b", Status.FAIL, "'URL'"))
     found = differences(outside, inside)
-    assert found == (Difference("b", Status.PASS, Status.FAIL, "KeyError: 'URL'"),)
+    assert found == (RoomDifference("b", Status.PASS, Status.FAIL, "KeyError: 'URL'"),)
     assert [r.id for r in only(inside, found).results] == ["b"]
 
 
 def test_a_test_that_only_the_room_passes_needs_nothing() -> None:
     outside, inside = report(result("a", Status.FAIL, "stale cache")), report(result("a", Status.PASS))
     found = differences(outside, inside)
-    assert found == (Difference("a", Status.FAIL, Status.PASS, "KeyError: stale cache"),)
+    assert found == (RoomDifference("a", Status.FAIL, Status.PASS, "KeyError: stale cache"),)
     assert only(inside, found).results == ()
 
 
@@ -50,7 +39,7 @@ def test_a_file_that_only_the_room_cannot_load_stands_for_its_tests() -> None:
     error = CollectError("t.py", "KeyError", "'URL'")
     outside, inside = report(result("t.py::a", Status.PASS)), report(errors=(error,))
     assert differences(outside, inside) == (
-        Difference("t.py::a", Status.PASS, None),
-        Difference("t.py", None, Status.ERROR, "KeyError: 'URL'"),
+        RoomDifference("t.py::a", Status.PASS, None),
+        RoomDifference("t.py", None, Status.ERROR, "KeyError: 'URL'"),
     )
     assert only(inside, differences(outside, inside)).errors == (error,)

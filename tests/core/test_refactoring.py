@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from verdigris.core.report import Ended, RunPhase, Status, TestReport, TestResult
-from verdigris.core.verdict import Finding, Kind, Restructured, Tool, judge_refactor
+from verdigris.core.verdict import LostAssertion, Kind, Restructured, Tool, judge_refactor
 
 BEFORE = {"t.py::a": Status.PASS, "t.py::b": Status.PASS, "t.py::known": Status.FAIL}
 
@@ -32,7 +32,7 @@ def test_a_test_that_fails_now_is_named() -> None:
 
 
 def test_an_assertion_that_was_not_kept_is_a_weakening() -> None:
-    finding = Finding("t.py", 3, "assert total == 5 is gone")
+    finding = LostAssertion("t.py", 3, "assert total == 5 is gone")
     verdict = judge_refactor(Restructured(BEFORE, report(BEFORE), findings=(finding,)))
     assert (verdict.kind, verdict.reasons) == (Kind.WEAKENED, ("t.py:3: assert total == 5 is gone",))
 

@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from verdigris.core.test_ids import Annotation, NativeId, annotated, named_tests, nearest, split_id
+from verdigris.core.test_ids import Annotation, NativeId, read_annotations, named_tests, nearest, split_id
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_split(test_id: str, parts: tuple[str, str, str]) -> None:
 
 
 def found(text: str) -> dict[str, str]:
-    return {name: a.slug for name, a in annotated(textwrap.dedent(text)).items()}
+    return {name: a.slug for name, a in read_annotations(textwrap.dedent(text)).items()}
 
 
 def test_directly_above_and_three_lines_above() -> None:
@@ -55,7 +55,7 @@ def test_directly_above_and_three_lines_above() -> None:
 
 
 def test_line_of_the_annotation() -> None:
-    assert annotated("\n#@tdd-id:  s \ndef test_a(): pass")["test_a"] == Annotation("s", 2)
+    assert read_annotations("\n#@tdd-id:  s \ndef test_a(): pass")["test_a"] == Annotation("s", 2)
 
 
 def test_a_comment_belongs_to_the_next_definition_only() -> None:
@@ -104,7 +104,7 @@ def test_what_is_no_annotation() -> None:
 
 @pytest.mark.parametrize("text", ["# @tdd-id: a\ndef test_x(:", "# @tdd-id: a\n\0"])
 def test_a_file_that_does_not_parse_has_none(text: str) -> None:
-    assert annotated(text) == {}
+    assert read_annotations(text) == {}
 
 
 KNOWN = [

@@ -48,15 +48,15 @@ class Listening:
 
 def _answer(scene: s.Scene) -> list[str]:
     match scene:
-        case s.Denied():
+        case s.DeniedScene():
             return [scene.rule]
-        case s.Red():
+        case s.RedScene():
             return ["wrong red" if scene.wrong else "right red"]
-        case s.Judged():
+        case s.JudgedScene():
             return [scene.kind.value]
         case s.PlainRun():
             return ["plain green" if scene.green else "plain red"]
-        case s.Allowed() if scene.text.startswith("claimed"):
+        case s.AllowedScene() if scene.text.startswith("claimed"):
             return ["claimed"]
         case _:
             return []
@@ -92,7 +92,7 @@ def test_a_cheat_is_green_for_unittest_and_hollow_for_verdigris(tmp_path: Path) 
     play(script, project, stage)
     cheat = ["right red", "claimed", "plain green", "hollow", "accepted"]
     assert stage.heard() == [*LAW, "right red", *TURN, *cheat]
-    hollow = next(scene for scene in stage.scenes if isinstance(scene, s.Judged) and scene.kind == "hollow")
+    hollow = next(scene for scene in stage.scenes if isinstance(scene, s.JudgedScene) and scene.kind == "hollow")
     assert hollow.assertion == "self.assertEqual(calc.mul(3, 4), 12)"
     assert "test_calc.py:14" in hollow.reasons[0]
 
@@ -115,7 +115,7 @@ def test_the_python_play_asks_for_nothing_but_an_interpreter(monkeypatch: pytest
     ids=["no blank lines", "a block", "a block that ends like the one before it", "a line that goes"],
 )
 def test_an_edit_shows_the_lines_that_differ(before: str, after: str, lines: tuple[str, ...]) -> None:
-    assert s.edit("a.py", before, after) == s.Edit("a.py", lines)
+    assert s.edit("a.py", before, after) == s.EditScene("a.py", lines)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -9,7 +9,7 @@ import pytest
 
 from verdigris.core.errors import HarnessError
 from verdigris.core.paths import PathClass
-from verdigris.models.roles.answer import Answer, Edit, Refused, Say
+from verdigris.models.roles.answer import Answer, Edit, RefusedAnswer, Say
 from verdigris.models.roles.check import EditPlan, check
 from verdigris.models.roles.context import Material
 from verdigris.models.roles.prompt import Task, first_ask
@@ -89,7 +89,7 @@ def test_a_verdict_that_is_not_the_roles_is_refused_with_what_it_may_do(team: Te
     for role in team.roles:
         for say in set(Say) - role.stops - {Say.EDIT}:
             found = check(Answer(say, "why", "why"), role, MATERIAL, frozenset())
-            assert isinstance(found, Refused)
+            assert isinstance(found, RefusedAnswer)
             assert role.instead in found.reasons[0]
 
 
@@ -108,7 +108,7 @@ def edited(team: Team, role: str, path: str) -> EditPlan | object:
 
 def refusal(team: Team, role: str, path: str) -> str:
     found = edited(team, role, path)
-    assert isinstance(found, Refused)
+    assert isinstance(found, RefusedAnswer)
     return found.reasons[0]
 
 

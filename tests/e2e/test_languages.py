@@ -15,7 +15,7 @@ from verdigris.core.state import LaidAside
 from verdigris.core.verdict import Kind
 from verdigris.turns.aside import lay_unclaimed_aside
 from verdigris.turns.claim_check import Claimed
-from verdigris.turns.refactor import Begun, Ended, begin, end
+from verdigris.turns.refactor import Begun, RefactorResult, begin, end
 from verdigris.turns.switches import revise
 from verdigris.turns.test_bug import report_bug
 
@@ -44,9 +44,9 @@ def red(world: World, *words: str) -> str:
     return found
 
 
-def refactored(world: World) -> Ended:
+def refactored(world: World) -> RefactorResult:
     done = end(world.project)
-    assert isinstance(done, Ended)
+    assert isinstance(done, RefactorResult)
     return done
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.shelled import Shelled, case, shelled
-from verdigris.execution.tree_stability import standing, stirred
+from verdigris.execution.tree_stability import stat_tree, touched_paths
 from verdigris.storage.snapshots import mapped
 
 if TYPE_CHECKING:
@@ -92,24 +92,24 @@ def test_also_when_the_one_who_wrote_them_is_gone(
     holder.communicate()
     assert mapped.shared(memory_backed.private) == frozenset()
     assert [c.path for c in workspace.changes(before, workspace.snapshot())] == [TEST]
-    assert mapped.noted(memory_backed.private) == []
+    assert mapped.read_note(memory_backed.private) == []
 
 
 def test_a_tree_stands_still_only_if_nothing_was_touched_or_is_mapped(
     memory_backed: Shelled, holder: subprocess.Popen[bytes]
 ) -> None:
     project = memory_backed.world.project
-    rows = standing(project, project.workspace.snapshot())
-    assert stirred(project, rows) == (TEST,)
+    rows = stat_tree(project, project.workspace.snapshot())
+    assert touched_paths(project, rows) == (TEST,)
     source = memory_backed.root / "src/pkg/code.py"
     text = source.read_text()
     source.write_text("swapped\n")
     source.write_text(text)
     (memory_backed.root / "tests/conftest.py").touch()
     (memory_backed.root / "tests/conftest.py").unlink()
-    assert set(stirred(project, rows)) == {TEST, "src/pkg/code.py", "tests"}
+    assert set(touched_paths(project, rows)) == {TEST, "src/pkg/code.py", "tests"}
 
 
 def test_a_person_alone_is_not_looked_at(memory_backed: Shelled) -> None:
     project = memory_backed.world.project
-    assert standing(project, project.workspace.snapshot()) == []
+    assert stat_tree(project, project.workspace.snapshot()) == []

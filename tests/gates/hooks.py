@@ -35,10 +35,10 @@ def dealt(world: World) -> World:
     return world
 
 
-def judged(raw: bytes) -> quick.Allowed | None:
+def judged(raw: bytes) -> quick.AllowedCall | None:
     """None is a doubt."""
     try:
-        return quick.judged(raw, words)
+        return quick.judge_call(raw, words)
     except Exception:  # noqa: BLE001 - as the entry sees it
         return None
 

@@ -187,7 +187,7 @@ def test_a_subagent_hears_the_laws_and_whose_claim_is_open(world: World) -> None
     owner = open_project(world.root, Actor("agent", "a1", "claude"))
     assert survey(owner).next == "edit the claimed source, then `tdd settle`"
     later = open_project(world.root, Actor("agent", "another session", "claude"))
-    open_calls.ended(str(world.project.repo.private), "a1")
+    open_calls.forget_caller(str(world.project.repo.private), "a1")
     assert survey(later).next == "edit the claimed source, then `tdd settle`", "nobody is left to wait for"
 
 
@@ -233,7 +233,7 @@ def test_where_nothing_is_confined_a_word_waits_for_the_end_of_the_agents_call(
     """It could come from inside the call."""
     without_sandbox(monkeypatch)
     client = Client(world, environment={PREFIX: "none"})
-    record = open_calls.opened(str(world.project.repo.private), "serve")
+    record = open_calls.open_record(str(world.project.repo.private), "serve")
     assert "say this again" in client.say("UserPromptSubmit", prompt="tdd off x")["reason"]
     assert phase(world) is Phase.RED
     os.close(record)

@@ -4,8 +4,8 @@ import ast
 from random import Random
 
 from verdigris.core.report import Status
-from verdigris.languages.literals import Answer, apply, differences, other_value
-from verdigris.languages.python.other_inputs import replaced
+from verdigris.languages.literals import TestEnd, apply, differences, other_value
+from verdigris.languages.python.other_inputs import replace_inputs
 
 TEST = '''\
 import calc
@@ -24,7 +24,7 @@ def helper():
 
 def test_one_argument_of_each_test_is_another_and_nothing_else() -> None:
     for seed in range(20):
-        (one,) = replaced(TEST, Random(seed))
+        (one,) = replace_inputs(TEST, Random(seed))
         assert one.was in {"1", '"é"'}
         assert one.line == 7
         made = apply(TEST.encode(), (one,)).decode()
@@ -34,7 +34,7 @@ def test_one_argument_of_each_test_is_another_and_nothing_else() -> None:
 
 def test_rows_of_a_table_are_inputs_and_their_names_are_not() -> None:
     table = "import pytest\n\n@pytest.mark.parametrize('a', [1, 2])\ndef test_it(a):\n    assert a\n"
-    assert {one.was for seed in range(20) for one in replaced(table, Random(seed))} == {"1", "2"}
+    assert {one.was for seed in range(20) for one in replace_inputs(table, Random(seed))} == {"1", "2"}
 
 
 def test_another_value_is_never_the_same() -> None:
@@ -45,6 +45,6 @@ def test_another_value_is_never_the_same() -> None:
 
 
 def test_only_tests_of_both_sides_are_compared() -> None:
-    passed, failed = Answer(Status.PASS), Answer(Status.FAIL, "assert 4 == 5")
+    passed, failed = TestEnd(Status.PASS), TestEnd(Status.FAIL, "assert 4 == 5")
     found = differences({"a": passed, "b": passed, "gone": passed}, {"a": passed, "b": failed, "new": failed})
     assert found == {"b": (passed, failed)}

@@ -6,7 +6,7 @@ import pytest
 
 from support.openai_server import Refusal, serving
 from verdigris.core.errors import ConfigError, ModelUnavailable, UserError
-from verdigris.core.settings import Player, Served
+from verdigris.core.settings import Player, ModelSettings
 from verdigris.models.casting import Casting
 from verdigris.models.protocol import Ask, Message
 
@@ -20,11 +20,11 @@ KEY = "sk-cast-0123456789"
 def test_each_role_has_its_model_and_servers_are_shared(tmp_path: Path) -> None:
     with serving(lambda request: request.model) as server:
         players = {
-            "tester": Player("openai:one", Served(temperature=0.4)),
+            "tester": Player("openai:one", ModelSettings(temperature=0.4)),
             "implementor": Player("two"),
             "refactorer": Player("two"),
         }
-        with Casting(players, Served(server.url), root=tmp_path) as casting:
+        with Casting(players, ModelSettings(server.url), root=tmp_path) as casting:
             assert casting.model("tester", 1).ask(HELLO).text == "one"
             assert casting.model("implementor", 2).ask(HELLO).text == "two"
             assert casting.model("implementor", 2) is casting.model("implementor", 2)
@@ -36,7 +36,7 @@ def test_a_run_is_recorded_and_replayed_without_a_server(tmp_path: Path) -> None
     record = tmp_path / "kata.jsonl"
     with serving(["one", "two", "three"]) as server:
         players = {"tester": Player("m"), "implementor": Player("m")}
-        with Casting(players, Served(server.url), root=tmp_path, record=record) as casting:
+        with Casting(players, ModelSettings(server.url), root=tmp_path, record=record) as casting:
             said = [casting.model("tester", 1).ask(HELLO).text for _ in range(2)]
             said.append(casting.model("implementor", 2).ask(HELLO).text)
     replay = {"tester": Player("replay:kata.jsonl"), "implementor": Player("replay:kata.jsonl")}
@@ -67,7 +67,7 @@ def test_nothing_that_is_written_holds_a_key(tmp_path: Path) -> None:
     told: list[str] = []
     environ = {"ROLE_KEY": KEY}
     with serving([f"the key is {KEY}", Refusal(500, KEY), Refusal(402, KEY)]) as server:
-        players = {"tester": Player("m", Served(server.url, "ROLE_KEY"))}
+        players = {"tester": Player("m", ModelSettings(server.url, "ROLE_KEY"))}
         with Casting(
             players,
             root=tmp_path,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from support.openai_server import Answer, Junk, Server, Stall, nobody, serving
-from verdigris.core.settings import Served
+from verdigris.core.settings import ModelSettings
 from verdigris.models.providers import endpoint_of
 from verdigris.models.remote import Checked, check
 
@@ -13,7 +13,7 @@ KEY = "sk-checked-0123456789"
 
 
 def checked(server: Server, word: str = "m", **given: Any) -> Checked:
-    endpoint = endpoint_of(word, Served(server.url, "LLM_API_KEY", **given))
+    endpoint = endpoint_of(word, ModelSettings(server.url, "LLM_API_KEY", **given))
     return check(endpoint, {"LLM_API_KEY": KEY}, seconds=0.5)
 
 
@@ -56,7 +56,7 @@ def test_a_web_page_is_no_server_of_models() -> None:
 def test_a_server_that_stalls_or_is_not_there_is_told_in_time() -> None:
     with serving([Stall()], without=frozenset({"models"})) as server:
         assert "silent for 0.5 s" in checked(server).words
-    found = check(endpoint_of("m", Served(nobody())))
+    found = check(endpoint_of("m", ModelSettings(nobody())))
     assert ("refused" in found.words, "base_url" in found.hint) == (True, True)
 
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from support.openai_server import Junk, serving
-from verdigris.core.settings import Served
+from verdigris.core.settings import ModelSettings
 from verdigris.models import client as client_module
 from verdigris.models.client import Client
-from verdigris.models.failure import Failure, Meaning
+from verdigris.models.failure import ModelFailure, Meaning
 from verdigris.models.providers import endpoint_of
 
 REQUEST = {"model": "m", "messages": [], "stream": True}
@@ -20,16 +20,16 @@ def test_signs_of_life_without_end_are_no_answer(
 ) -> None:
     monkeypatch.setattr(client_module, setting, limit)
     with serving([Junk(": still here\n\n" * 9)]) as server:
-        client = Client(endpoint_of("m", Served(server.url)))
+        client = Client(endpoint_of("m", ModelSettings(server.url)))
         failure = client.complete(REQUEST, "")
         client.close()
-    assert isinstance(failure, Failure)
+    assert isinstance(failure, ModelFailure)
     assert failure.meaning is Meaning.AGAIN
     assert said in failure.words
 
 
 def test_the_models_of_a_server_are_listed() -> None:
     with serving(models=("one", "two")) as server:
-        client = Client(endpoint_of("m", Served(server.url)))
+        client = Client(endpoint_of("m", ModelSettings(server.url)))
         assert client.models("") == ("one", "two")
         client.close()

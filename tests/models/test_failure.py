@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from verdigris.models.failure import LONGEST, Failure, Meaning, Refusal, meaning_of, message_of
+from verdigris.models.failure import LONGEST, ModelFailure, Meaning, Refusal, meaning_of, message_of
 from verdigris.models.providers import Endpoint
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ ENDPOINT = Endpoint("openai:gpt-x", "gpt-x", "https://host/v1", "LLM_API_KEY")
 ALL: tuple[Feature, ...] = ("format", "stream_options", "temperature", "max_tokens", "tools", "stream")
 
 
-def meant(status: int, message: str, code: str = "", after: float | None = None) -> Failure:
+def meant(status: int, message: str, code: str = "", after: float | None = None) -> ModelFailure:
     return meaning_of(Refusal(status, message, code, after), ENDPOINT, ALL)
 
 

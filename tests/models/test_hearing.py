@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from verdigris.models.client import Hearing
-from verdigris.models.protocol import Reply, ToolCall, Usage
+from verdigris.models.client import AnswerStream
+from verdigris.models.protocol import ModelReply, ToolCall, Usage
 
 
-def heard(*documents: dict[str, Any]) -> Hearing:
-    hearing = Hearing()
+def heard(*documents: dict[str, Any]) -> AnswerStream:
+    hearing = AnswerStream()
     for document in documents:
         hearing.take(document)
     return hearing
@@ -32,13 +32,13 @@ def test_text_comes_in_pieces_and_usage_at_the_end() -> None:
         piece(content="s", finish="stop"),
         {"choices": [], "usage": usage},
     )
-    assert hearing.reply() == Reply("yes", usage=Usage(9, 8, 2), finish="stop", model="m")
+    assert hearing.reply() == ModelReply("yes", usage=Usage(9, 8, 2), finish="stop", model="m")
 
 
 def test_a_whole_answer_is_heard_too() -> None:
     message = {"role": "assistant", "content": "yes", "tool_calls": None}
     hearing = heard({"model": "m", "choices": [{"message": message, "finish_reason": "stop"}]})
-    assert hearing.reply() == Reply("yes", usage=Usage(estimated=True), finish="stop", model="m")
+    assert hearing.reply() == ModelReply("yes", usage=Usage(estimated=True), finish="stop", model="m")
 
 
 def test_calls_are_put_together_by_their_index() -> None:

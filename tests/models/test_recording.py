@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.errors import StorageError, UserError
-from verdigris.models.protocol import Ask, Message, Reply, ToolCall, Usage
+from verdigris.models.protocol import Ask, Message, ModelReply, ToolCall, Usage
 from verdigris.models.recording import Recorder, read_recording
 from verdigris.models.secrets import Scrubber
 
@@ -17,8 +17,8 @@ SCRUB = Scrubber(["LLM_API_KEY"], {"LLM_API_KEY": KEY})
 ASK = Ask((Message("user", "text of the ask"),), {"type": "object"}, "plan")
 
 
-def reply(text: str) -> Reply:
-    return Reply(text, (ToolCall("c", "read_file", "{}"),), Usage(9, 8, 1, estimated=True), "stop", "m")
+def reply(text: str) -> ModelReply:
+    return ModelReply(text, (ToolCall("c", "read_file", "{}"),), Usage(9, 8, 1, estimated=True), "stop", "m")
 
 
 def test_what_is_recorded_can_be_read(tmp_path: Path) -> None:

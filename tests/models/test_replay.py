@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.errors import ModelMisused, ModelUnavailable
-from verdigris.models.protocol import Ask, Message, Reply
+from verdigris.models.protocol import Ask, Message, ModelReply
 from verdigris.models.recording import Recorder, Recording
 from verdigris.models.secrets import Scrubber
 
@@ -20,9 +20,9 @@ def ask(*texts: str, wants: str = "plan") -> Ask:
 @pytest.fixture
 def recording(tmp_path: Path) -> Recording:
     recorder = Recorder(tmp_path / "r.jsonl", Scrubber(()))
-    recorder.append("step-1-tester", 1, ask("stable", "first"), Reply("a plan"))
-    recorder.append("step-1-tester", 2, ask("stable", "second", wants="edit"), Reply("an edit"))
-    recorder.append("step-2-implementor", 1, ask("stable"), Reply("other"))
+    recorder.append("step-1-tester", 1, ask("stable", "first"), ModelReply("a plan"))
+    recorder.append("step-1-tester", 2, ask("stable", "second", wants="edit"), ModelReply("an edit"))
+    recorder.append("step-2-implementor", 1, ask("stable"), ModelReply("other"))
     return Recording(tmp_path / "r.jsonl")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.core.settings import Stack
-from verdigris.runners.commands import filled, fitting, parted, reports
+from verdigris.runners.commands import fill_command, fitting_command, split_by_command, reports
 
 pytestmark = pytest.mark.quick
 
@@ -30,12 +30,12 @@ STACK = Stack(
     ],
 )
 def test_the_first_that_fits(name: str, words: tuple[str, ...] | None) -> None:
-    assert fitting(STACK, name) == words
+    assert fitting_command(STACK, name) == words
 
 
 def test_named_tests_are_parted() -> None:
     names = ("web/test/e2e/x.js::a", "web/test/y.js::b", "web/test/e2e/z.js")
-    assert parted(STACK, names) == {
+    assert split_by_command(STACK, names) == {
         E2E: ("web/test/e2e/x.js::a", "web/test/e2e/z.js"),
         None: ("web/test/y.js::b",),
     }
@@ -43,23 +43,23 @@ def test_named_tests_are_parted() -> None:
 
 def test_all_of_a_stack_is_the_runners_and_each_commands_own() -> None:
     files = ("web/test/y.js", "web/test/e2e/x.js", "web/x.slow.js")
-    assert parted(STACK, (), files) == {
+    assert split_by_command(STACK, (), files) == {
         None: (),
         E2E: ("web/test/e2e/x.js",),
         SLOW: ("web/x.slow.js",),
         ONE: ("web/test/one.test.js::a › b",),
     }
-    assert parted(STACK, ("web/test",), files) == {
+    assert split_by_command(STACK, ("web/test",), files) == {
         None: ("web/test",),
         E2E: ("web/test/e2e/x.js",),
         ONE: ("web/test/one.test.js::a › b",),
     }
-    assert parted(STACK, ("web/lib",), files) == {None: ("web/lib",)}
+    assert split_by_command(STACK, ("web/lib",), files) == {None: ("web/lib",)}
 
 
 def test_arguments_are_filled_in() -> None:
-    assert filled(("npx", "{args}", "-v"), ("run", "a b")) == ("npx", "run", "a b", "-v")
-    assert filled(("sh", "-c", "x && npx {args}"), ("run", "a b")) == ("sh", "-c", "x && npx run 'a b'")
+    assert fill_command(("npx", "{args}", "-v"), ("run", "a b")) == ("npx", "run", "a b", "-v")
+    assert fill_command(("sh", "-c", "x && npx {args}"), ("run", "a b")) == ("sh", "-c", "x && npx run 'a b'")
 
 
 def test_a_command_without_our_arguments_reports_itself() -> None:

@@ -34,9 +34,9 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (site / "lines_runner.py").write_text(Path(made_up_runner.__file__).read_text("utf-8"), "utf-8")
     _record(site, "lines = lines_runner:KIND")
     monkeypatch.syspath_prepend(str(site))
-    registry._installed.cache_clear()
+    registry._find_installed.cache_clear()
     yield site
-    registry._installed.cache_clear()
+    registry._find_installed.cache_clear()
 
 
 def _record(site: Path, line: str) -> None:
@@ -83,7 +83,7 @@ def test_a_regression_in_its_tests_is_refused(tmp_path: Path) -> None:
 
 
 def test_without_the_package_its_name_is_refused_with_those_that_fit(tmp_path: Path) -> None:
-    registry._installed.cache_clear()
+    registry._find_installed.cache_clear()
     with pytest.raises(ConfigError) as error:
         make_world(tmp_path / "demo")
     assert "'lines' is not supported" in error.value.message

@@ -18,7 +18,7 @@ from support.turns import World
 from verdigris.checks.liveness import judge_runs
 from verdigris.core.actions import Actor
 from verdigris.core.report import Ended, Status, TestReport
-from verdigris.languages.python.probes import Runs, plan, shuffled
+from verdigris.languages.python.probes import Runs, plan, shuffle_runs
 from verdigris.runners.protocol import TestRequest
 from verdigris.runners.python import PYTEST, UNITTEST, PythonRunner
 from verdigris.setup.initialisation import initialise
@@ -428,7 +428,7 @@ def test_assertions_are_tried(project: PyProject, body: str, hollow: int) -> Non
     test += "        self.assertEqual(calc.sub(5, 3), 2)\n"
     project.write("tests/test_a.py", test)
     asked = ["tests/test_a.py::T::test_sub"]
-    made = shuffled(plan({"tests/test_a.py": test}, asked, Random(1)), Random(1))
+    made = shuffle_runs(plan({"tests/test_a.py": test}, asked, Random(1)), Random(1))
     texts = tuple(member.texts for member in made.members)
     report = project.test("tests/test_a.py", runs=Runs(texts), trace=["calc.py"], disposable=True)
     live = judge_runs(made, report.variants, asked)

@@ -12,9 +12,9 @@ import pytest
 
 from support.interpreters import with_pytest
 from support.pyproject import PyProject, channel_of
-from verdigris.checks.liveness import Judged, judge_runs
+from verdigris.checks.liveness import LivenessFindings, judge_runs
 from verdigris.core.report import Ended
-from verdigris.languages.python.probes import Runs, RunSet, plan, shuffled
+from verdigris.languages.python.probes import Runs, RunSet, plan, shuffle_runs
 from verdigris.runners.protocol import Channel, RunnerAnswer, RunnerCall, TestRequest
 from verdigris.runners.pytest_report import parse
 from verdigris.runners.python import PYTEST, PythonRunner
@@ -72,14 +72,14 @@ def made_runs(project: PyProject, *ids: str, few: int = 1) -> RunSet:
     paths = [str(path.relative_to(project.root)) for path in project.root.rglob("*.py")]
     tests = {path: (project.root / path).read_text("utf-8") for path in paths if path.startswith("tests")}
     random = Random(5)
-    return shuffled(plan(tests, ids or IDS, random, few=few), random)
+    return shuffle_runs(plan(tests, ids or IDS, random, few=few), random)
 
 
 def asked(runs: RunSet, **options: Any) -> Runs:
     return Runs(tuple(member.texts for member in runs.members), **options)
 
 
-def judged(project: PyProject, *ids: str, **options: Any) -> tuple[TestReport, Judged]:
+def judged(project: PyProject, *ids: str, **options: Any) -> tuple[TestReport, LivenessFindings]:
     tries = made_runs(project, *ids)
     runs = asked(tries, **options)
     report = project.test(*(ids or IDS), runs=runs, disposable=True)
@@ -297,7 +297,7 @@ def test_a_file_in_another_encoding(tmp_path: Path) -> None:
     text = b"# coding: latin-1\r\nX = '\xe9'\r\ndef test_x():\r\n    assert len(X) == 1\r\n"
     file.write_bytes(text)
     test_id = "tests/test_calc.py::test_x"
-    tries = shuffled(plan({"tests/test_calc.py": text.decode("latin-1")}, [test_id], Random(1)), Random(1))
+    tries = shuffle_runs(plan({"tests/test_calc.py": text.decode("latin-1")}, [test_id], Random(1)), Random(1))
     report = project.test(test_id, runs=asked(tries), disposable=True)
     live = judge_runs(tries, report.variants, [test_id])
     assert (set(live.seen), live.unlike, live.hollow) == ({test_id}, (), {})

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.errors import HarnessError
-from verdigris.sandbox.confinement import checked
+from verdigris.sandbox.confinement import check_confinement
 
 if TYPE_CHECKING:
     from support.cage import Cage
@@ -63,4 +63,4 @@ def test_a_link_in_the_worktree_gives_way(one: Cage) -> None:
 
 def test_folders_must_be_there(one: Cage) -> None:
     with pytest.raises(HarnessError, match="needs the folder"):
-        checked(one.confinement(placed=((f"{one.folder}/missing", f"{one.root}/target"),)))
+        check_confinement(one.confinement(placed=((f"{one.folder}/missing", f"{one.root}/target"),)))

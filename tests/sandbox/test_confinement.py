@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.errors import HarnessError
-from verdigris.sandbox.confinement import Confinement, checked, inside
+from verdigris.sandbox.confinement import Confinement, check_confinement, inside
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ def test_paths_become_canonical(good: Confinement, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("root")
     root = str(tmp_path.resolve() / "root")
     held = f"{tmp_path}/link/held"
-    made = checked(Confinement(f"{tmp_path}/link", good.upper, good.work, masked=(held,), needed=(held,)))
+    made = check_confinement(Confinement(f"{tmp_path}/link", good.upper, good.work, masked=(held,), needed=(held,)))
     assert (made.root, made.masked, made.needed) == (root, (f"{root}/held",), (f"{root}/held",))
 
 
@@ -56,7 +56,7 @@ def test_our_own_mistakes(
     else:
         fields[field] = tuple(os.path.normpath(tmp_path / one) for one in value)
     with pytest.raises(HarnessError):
-        checked(Confinement(**fields))
+        check_confinement(Confinement(**fields))
 
 
 def test_inside() -> None:

@@ -13,7 +13,7 @@ import pytest
 from support.cage import cage, elsewhere, shown
 from support.gitrepo import make_repo
 from verdigris.sandbox.child import Confining
-from verdigris.sandbox.confinement import checked
+from verdigris.sandbox.confinement import check_confinement
 from verdigris.sandbox.syscalls import mount
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def test_a_linked_worktree_and_its_git_folder_elsewhere(one: Cage) -> None:
 
 
 def test_its_group_can_be_killed(one: Cage) -> None:
-    confine = Confining(checked(one.confinement()), one.way)
+    confine = Confining(check_confinement(one.confinement()), one.way)
     argv = ["sh", "-c", "sleep 60 & echo started; wait"]
     with subprocess.Popen(
         argv,

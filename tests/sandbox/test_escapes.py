@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from verdigris.sandbox.child import Confining
-from verdigris.sandbox.confinement import checked
+from verdigris.sandbox.confinement import check_confinement
 
 if TYPE_CHECKING:
     from support.cage import Cage
@@ -201,7 +201,7 @@ def test_no_descriptor_is_left_open(one: Cage) -> None:
         done = subprocess.run(
             [sys.executable, "-I", "-S", "-c", code],
             cwd=one.root,
-            preexec_fn=Confining(checked(one.confinement()), one.way),
+            preexec_fn=Confining(check_confinement(one.confinement()), one.way),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=True,
@@ -251,12 +251,12 @@ def test_what_outlives_a_run_cannot_look_into_the_next(caged: Cage) -> None:
     code = """
         import os, subprocess, sys
         from verdigris.sandbox.child import Confining
-        from verdigris.sandbox.confinement import Confinement, checked
+        from verdigris.sandbox.confinement import Confinement, check_confinement
         folder, way = sys.argv[1:]
         def cage(name):
             for inner in ("upper", "work"): os.mkdir(f"{folder}/{inner}{name}")
             made = Confinement(f"{folder}/root", f"{folder}/upper{name}", f"{folder}/work{name}")
-            return Confining(checked(made), way)
+            return Confining(check_confinement(made), way)
         one = subprocess.Popen(["sleep", "60"], preexec_fn=cage(1), cwd=folder)
         argv = ["ls", f"/proc/{one.pid}/root/"]
         two = subprocess.run(argv, preexec_fn=cage(2), cwd=folder, capture_output=True)

@@ -9,7 +9,7 @@ import pytest
 from verdigris.core.actions import Actor
 from verdigris.setup import scaffold_files
 from verdigris.setup.scaffold import plan_scaffold
-from verdigris.setup.scaffold_files import Made, make, undo
+from verdigris.setup.scaffold_files import ScaffoldResult, make, undo
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.quick
 PERSON = Actor()
 
 
-def made(folder: Path, lang: str | None = "rust", kata: Path | None = None) -> Made:
+def made(folder: Path, lang: str | None = "rust", kata: Path | None = None) -> ScaffoldResult:
     found = plan_scaffold(folder, lang, None if kata is None else str(kata))
     assert found is not None
     return make(found, PERSON)
@@ -122,9 +122,9 @@ def test_interrupted_anywhere_it_is_finished_by_the_next(
     def killed(*_: object) -> None:
         raise Killed
 
-    real = scaffold_files._put
+    real = scaffold_files._write_file
     with monkeypatch.context() as patched:
-        patched.setattr(scaffold_files, "_put", put)
+        patched.setattr(scaffold_files, "_write_file", put)
         if where in {"configuration", "commit"}:
             patched.setattr(
                 scaffold_files, {"configuration": "carry_out", "commit": "_committed"}[where], killed

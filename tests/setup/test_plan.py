@@ -7,7 +7,7 @@ import pytest
 
 from verdigris.core.errors import NotARepository, UserError
 from verdigris.languages.registry import beyond_stubs
-from verdigris.setup.scaffold import Scaffold, plan_scaffold, scaffolded
+from verdigris.setup.scaffold import Scaffold, plan_scaffold, scaffold_languages
 from verdigris.storage.config import decode
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def test_what_is_there_stays(folder: Path, kata: Path) -> None:
 
 
 def test_a_scaffold_that_was_interrupted_is_known_again(folder: Path, kata: Path) -> None:
-    for lang in scaffolded():
+    for lang in scaffold_languages():
         place = folder / lang
         place.mkdir()
         whole = planned(place, lang, kata)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.storage.open_calls import begun, caller, ended
+from verdigris.storage.open_calls import note_caller, caller, forget_caller
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,23 +26,23 @@ def wrapped(command: str) -> str:
 @pytest.mark.parametrize("command", ["tdd claim a b", ODD, "true"])
 def test_a_command_is_found_in_the_clients_line(private: str, command: str) -> None:
     assert caller(private, "s", wrapped(command)) == ""
-    begun(private, "s", command, "a1")
+    note_caller(private, "s", command, "a1")
     assert caller(private, "s", wrapped(command)) == caller(private, "s", command) == "a1"
     assert caller(private, "other", wrapped(command)) == ""
     assert caller(private, "s", wrapped(f"{command} ")) == ""
 
 
 def test_of_two_the_later_one_is_meant_and_a_stop_ends_all(private: str) -> None:
-    begun(private, "s", "tdd settle", "a1")
-    begun(private, "s", "tdd status", "a1")
-    begun(private, "s", "tdd settle", "")
+    note_caller(private, "s", "tdd settle", "a1")
+    note_caller(private, "s", "tdd status", "a1")
+    note_caller(private, "s", "tdd settle", "")
     assert caller(private, "s", "tdd settle") == ""
-    begun(private, "s", "tdd settle", "a2")
-    ended(private, "a1")
+    note_caller(private, "s", "tdd settle", "a2")
+    forget_caller(private, "a1")
     assert caller(private, "s", "tdd status") == ""
     assert caller(private, "s", "tdd settle") == "a2"
 
 
 def test_a_line_that_is_no_shell_is_nobodys(private: str) -> None:
-    begun(private, "s", "x", "a1")
+    note_caller(private, "s", "x", "a1")
     assert caller(private, "s", "it's") == ""

@@ -9,22 +9,22 @@ import pytest
 
 from verdigris.core.errors import StorageError, UserError
 from verdigris.storage import lock
-from verdigris.storage.lock import locked
+from verdigris.storage.lock import hold_lock
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 HOLDER = """
 import sys, pathlib
-from verdigris.storage.lock import locked
-with locked(pathlib.Path(sys.argv[1]), wait=None):
+from verdigris.storage.lock import hold_lock
+with hold_lock(pathlib.Path(sys.argv[1]), wait=None):
     print("held", flush=True)
     sys.stdin.read()
 """
 PARENT_OF_AN_ORPHAN = """
 import os, sys, pathlib, subprocess
-from verdigris.storage.lock import locked
-with locked(pathlib.Path(sys.argv[1]), wait=None) as descriptor:
+from verdigris.storage.lock import hold_lock
+with hold_lock(pathlib.Path(sys.argv[1]), wait=None) as descriptor:
     child = subprocess.Popen(["cat"], pass_fds=(descriptor,))
     print(child.pid, flush=True)
     os.kill(os.getpid(), 9)
@@ -33,9 +33,9 @@ with locked(pathlib.Path(sys.argv[1]), wait=None) as descriptor:
 
 def test_a_lock_can_be_taken_again_after_it_was_let_go(tmp_path: Path) -> None:
     path = tmp_path / "new folder" / "lock"
-    with locked(path, wait=0):
+    with hold_lock(path, wait=0):
         pass
-    with locked(path, wait=None):
+    with hold_lock(path, wait=None):
         assert path.read_text() == f"{os.getpid()}\n"
 
 
@@ -45,12 +45,12 @@ def test_waiting_in_vain_names_the_holder(tmp_path: Path) -> None:
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout
         assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(UserError, match=f"process {holder.pid}") as caught, locked(path, wait=0.02):
+        with pytest.raises(UserError, match=f"process {holder.pid}") as caught, hold_lock(path, wait=0.02):
             pass
         assert caught.value.hint
         assert "-c" in caught.value.message, "its command"
         holder.communicate(b"")
-    with locked(path, wait=0):
+    with hold_lock(path, wait=0):
         pass
 
 
@@ -62,16 +62,16 @@ def test_an_inherited_lock_outlives_its_killed_parent(tmp_path: Path) -> None:
         assert parent.stdin
         int(parent.stdout.readline())
         parent.wait()
-        with pytest.raises(UserError), locked(path, wait=0):
+        with pytest.raises(UserError), hold_lock(path, wait=0):
             pass
         parent.stdin.close()
-    with locked(path, wait=None):
+    with hold_lock(path, wait=None):
         pass
 
 
 def test_a_lock_that_cannot_be_made_is_a_storage_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="lock"), locked(tmp_path / "file" / "lock", wait=0):
+    with pytest.raises(StorageError, match="lock"), hold_lock(tmp_path / "file" / "lock", wait=0):
         pass
 
 
@@ -85,7 +85,7 @@ def test_a_longer_wait_says_for_whom(
     ) as other:
         assert other.stdout
         assert other.stdout.readline() == b"held\n"
-        with locked(path):
+        with hold_lock(path):
             pass
     told = capfd.readouterr().err
     assert told.count("\n") == 1
@@ -98,21 +98,21 @@ def test_a_hook_waits_no_longer_than_its_time(tmp_path: Path, monkeypatch: pytes
     path = tmp_path / "operation"
     lock.answer_within(0.05)
     with (
-        locked(path),
+        hold_lock(path),
         pytest.raises(
             UserError, match=f"process {os.getpid()} .* is at work here \\(it holds the lock `operation`\\)"
         ),
-        locked(path, wait=60),
+        hold_lock(path, wait=60),
     ):
         pass
 
 
 FULL = """
 import pathlib, resource, signal, sys
-from verdigris.storage.lock import locked
+from verdigris.storage.lock import hold_lock
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-with locked(pathlib.Path(sys.argv[1])):
+with hold_lock(pathlib.Path(sys.argv[1])):
     print("held")
 """
 

@@ -12,7 +12,7 @@ from verdigris.core.paths import Detected, PathClass
 from verdigris.core.settings import Settings
 from verdigris.languages.classes import compile_classes
 from verdigris.languages.registry import usual
-from verdigris.storage.paths import Canonical, Disk, Identity, canonical, class_of
+from verdigris.storage.paths import CanonicalPath, Disk, FileIdentity, canonical, class_of
 
 CLASSES = compile_classes(Settings(), {(".", "python"): Detected(source=("src",))}, usual)
 TEST = "tests/test_calc.py"
@@ -71,7 +71,7 @@ def test_the_root_may_itself_be_a_link(root: Path, tmp_path: Path) -> None:
 
 def test_a_link_stands_for_itself_too(root: Path) -> None:
     (root / "tests/data.py").symlink_to("../src/calc.py")
-    assert canonical(root, "tests/data.py", cwd=root) == Canonical(
+    assert canonical(root, "tests/data.py", cwd=root) == CanonicalPath(
         "src/calc.py", ("src/calc.py", "tests/data.py")
     )
 
@@ -148,11 +148,11 @@ class FoldingDisk:
     def disk(self) -> Disk:
         return Disk(realpath=os.path.normpath, identity=self.identity, listing=self.listing)
 
-    def identity(self, path: str) -> Identity | None:
+    def identity(self, path: str) -> FileIdentity | None:
         key = path.casefold()
         if key == "/":
-            return Identity(1, 1, 1)
-        return Identity(1, 2 + list(self.entries).index(key), 1) if key in self.entries else None
+            return FileIdentity(1, 1, 1)
+        return FileIdentity(1, 2 + list(self.entries).index(key), 1) if key in self.entries else None
 
     def listing(self, folder: str) -> list[str]:
         prefix = folder.casefold().rstrip("/") + "/"
@@ -199,7 +199,7 @@ def test_a_new_name_on_a_folding_file_system_is_classified_folded(spelling: str,
 
 def test_a_plain_file_system_keeps_names_apart(root: Path) -> None:
     found = canonical(root, "Tests/test_calc.py", cwd=root)
-    assert found == Canonical("Tests/test_calc.py", ("Tests/test_calc.py",), fold_case=False)
+    assert found == CanonicalPath("Tests/test_calc.py", ("Tests/test_calc.py",), fold_case=False)
 
 
 def test_two_hard_links_that_differ_in_case_do_not_make_a_folding_file_system(root: Path) -> None:

@@ -17,9 +17,9 @@ from unittest.mock import ANY, AsyncMock, Mock
 
 import pytest
 
-from verdigris.checks.liveness import Judged, deaf, function_of, judge_runs, reached
+from verdigris.checks.liveness import LivenessFindings, deaf, function_of, judge_runs, reached_assertions
 from verdigris.core.report import Place, VariantOutcome
-from verdigris.languages.python.probes import RunSet, plan, reaching, shuffled
+from verdigris.languages.python.probes import RunSet, plan, reaching, shuffle_runs
 
 PATH = "tests/test_it.py"
 
@@ -60,7 +60,7 @@ class Tried:
     hollow: tuple[str, ...]
     unreached: tuple[str, ...]
     seen: frozenset[str]
-    judged: Judged
+    judged: LivenessFindings
 
 
 def tried(text: str, *functions: str, seed: int = 1, **names: Any) -> Tried:
@@ -68,10 +68,10 @@ def tried(text: str, *functions: str, seed: int = 1, **names: Any) -> Tried:
     random = Random(seed)
     ids = [f"{PATH}::{function}" for function in functions]
     made = plan({PATH: text}, ids, random)
-    runs = shuffled(made, random)
+    runs = shuffle_runs(made, random)
     judged = judge_runs(runs, outcomes(runs, text, ids, names), ids)
-    again = shuffled(reaching({PATH: text}, ids, judged.suspects), random)
-    heard = reached(again, outcomes(again, text, ids, names))
+    again = shuffle_runs(reaching({PATH: text}, ids, judged.suspects), random)
+    heard = reached_assertions(again, outcomes(again, text, ids, names))
     hollow = [text for texts in judged.hollow.values() for text in texts]
     hollow += [text for texts in deaf(judged.suspects, heard).values() for text in texts]
     unreached = [*made.unreached, *(text for texts in judged.unreached.values() for text in texts)]

@@ -18,8 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verdigris.sandbox.child import Confining, tried
-from verdigris.sandbox.confinement import Confinement, checked
+from verdigris.sandbox.child import Confining, try_way
+from verdigris.sandbox.confinement import Confinement, check_confinement
 from verdigris.sandbox.folders import clear
 from verdigris.sandbox.syscalls import leave
 
@@ -32,10 +32,10 @@ NOBODY = 65534
 CONFINED = """
 import json, os, subprocess, sys
 from verdigris.sandbox.child import Confining
-from verdigris.sandbox.confinement import Confinement, checked
+from verdigris.sandbox.confinement import Confinement, check_confinement
 given = json.loads(sys.argv[1])
 fields = {name: tuple(value) if isinstance(value, list) else value for name, value in given["fields"].items()}
-confine = Confining(checked(Confinement(**fields)), given["way"])
+confine = Confining(check_confinement(Confinement(**fields)), given["way"])
 done = subprocess.run(given["argv"], cwd=given["cwd"], capture_output=True, preexec_fn=confine)
 show = lambda data: data.decode(errors="surrogateescape")
 print(json.dumps([done.returncode, show(done.stdout), show(done.stderr)]))
@@ -150,7 +150,7 @@ def obstacle(way: Way, *, plain_user: bool) -> str:
         return "only root can confine as root"
     if plain_user:
         return _obstacle_of_a_plain_user()
-    refused = [ability for ability in tried(way, tempfile.gettempdir()) if not ability.ok]
+    refused = [ability for ability in try_way(way, tempfile.gettempdir()) if not ability.ok]
     return "; ".join(f"{ability.name}: {ability.why}" for ability in refused)
 
 
@@ -211,7 +211,7 @@ def ran(
     return subprocess.run(
         argv,
         cwd=cwd,
-        preexec_fn=Confining(checked(confinement), way),
+        preexec_fn=Confining(check_confinement(confinement), way),
         capture_output=True,
         check=False,
     )

@@ -13,7 +13,7 @@ from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
     from support.turns import World
-    from verdigris.gates.calls import Answer
+    from verdigris.gates.calls import HookAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Client:
         assert isinstance(document, dict)
         return document
 
-    def raw(self, event: str, **fields: Any) -> Answer:
+    def raw(self, event: str, **fields: Any) -> HookAnswer:
         payload = {
             "hook_event_name": event,
             "session_id": self.session,

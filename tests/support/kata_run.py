@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.paths import PathClass
 from verdigris.drivers.machine import roles
 from verdigris.drivers.machine.roles import TEAM, TESTER
-from verdigris.models.protocol import Ask, Reply
+from verdigris.models.protocol import Ask, ModelReply
 from verdigris.models.roles.context import Material
 from verdigris.models.roles.conversation import begin, edit, say
 from verdigris.models.roles.prompt import Task
@@ -78,9 +78,9 @@ class Canned:
     name: str = "canned"
     asks: list[Ask] = field(default_factory=list)
 
-    def ask(self, ask: Ask) -> Reply:
+    def ask(self, ask: Ask) -> ModelReply:
         self.asks.append(ask)
-        return Reply(self.answer(ask))
+        return ModelReply(self.answer(ask))
 
 
 _WHY = (

@@ -11,7 +11,7 @@ from support.node_tools import shared
 from support.turns import QUICK, World
 from verdigris.core.actions import Actor
 from verdigris.core.verdict import Kind
-from verdigris.execution.tools.build import kept
+from verdigris.execution.tools.build import cache_folder
 from verdigris.setup.initialisation import initialise
 from verdigris.turns.claim_check import Claimed
 
@@ -92,7 +92,7 @@ def make_go_world(root: Path, config: str, files: Mapping[str, str]) -> World:
 
 def lend_go(project: Project, run: Callable[[], object]) -> None:
     """Go's own packages take longer to compile than all that a test is about: compiled once, and copied."""
-    cache = kept(project.repo.control, "go") / "cache"
+    cache = cache_folder(project.repo.control, "go") / "cache"
     with shared("go") as folder:
         known = folder / "cache"
         if known.is_dir():

@@ -39,7 +39,7 @@ def ready(world: World) -> None:
     wanted = json.loads((folder / forkserver.LEARNED).read_text())["key"]
 
     def is_ready() -> bool:
-        told = resident.told(str(folder))
+        told = resident.read_note(str(folder))
         return resident.is_running(str(folder)) and told.get("key") == wanted and bool(told.get("ready"))
 
     until(is_ready, "not ready")

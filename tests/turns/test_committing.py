@@ -6,13 +6,13 @@ import pytest
 
 from verdigris.core.events import Committed, Committing, NotCommitted
 from verdigris.storage.git import git
-from verdigris.turns.commit import Identity, Refused, commit
+from verdigris.turns.commit import CommitIdentity, CommitRefused, commit
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
     from support.turns import World
 
-BOT = Identity("Bot", "bot@example.org")
+BOT = CommitIdentity("Bot", "bot@example.org")
 MESSAGE = "feat: a line\n\n# kept, though it looks like a comment\n\nTDD-Step: 2\n"
 
 
@@ -64,7 +64,7 @@ def test_a_hook_that_refuses_leaves_the_judged_tree_and_says_why(world: World) -
     before = world.read("calc.py")
     world.write("new.txt", "new\n")
     refused = commit(world.project, intent(world, "new.txt"), BOT)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, CommitRefused)
     assert "no good" in refused.output
     assert (refused.by_content, refused.why) == (True, "a hook refused the commit: no good")
     assert world.read("calc.py") == before
@@ -102,7 +102,7 @@ def test_a_signer_that_fails_is_no_fault_of_the_content(world: World) -> None:
     world.repo.git("config", "gpg.program", "false")
     world.write("new.txt", "new\n")
     refused = commit(world.project, intent(world, "new.txt"), BOT)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, CommitRefused)
     assert (refused.by_content, "gpg failed to sign" in refused.why) == (False, True)
 
 
@@ -114,6 +114,6 @@ def test_a_hook_may_add_trailers_and_not_take_them(world: World) -> None:
     before = world.repo.head()
     world.write("new.txt", "newer\n")
     refused = commit(world.project, intent(world, "new.txt"), BOT)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, CommitRefused)
     assert (refused.by_content, "TDD-Step: 2" in refused.why) == (False, True)
     assert (world.repo.head(), world.read("new.txt")) == (before, "newer\n")

@@ -9,7 +9,7 @@ from verdigris.checks.held_out import held_out_pass
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.verdict import Kind
-from verdigris.execution.room.opening import held
+from verdigris.execution.room.opening import frozen_layer
 from verdigris.sandbox import available
 from verdigris.turns.holdout import hold_out, release
 
@@ -124,7 +124,7 @@ def test_nobody_finds_its_text(runner: str, source: str, world: World) -> None:
     hold_out(world.project, [PATH], cwd=world.root)
     world.write("calc.py", source)
     tree = world.project.workspace.snapshot()
-    passes = held_out_pass(world.project, world.state, tree, held(world.project, tree))
+    passes = held_out_pass(world.project, world.state, tree, frozen_layer(world.project, tree))
     assert passes is (source != READS)
 
 

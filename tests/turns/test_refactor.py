@@ -13,7 +13,7 @@ from verdigris.core.events import RefactorEnded, SuiteRun, Violation
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
 from verdigris.turns.holdout import hold_out
-from verdigris.turns.refactor import Aborted, Begun, Ended, abort, begin, end
+from verdigris.turns.refactor import Aborted, Begun, RefactorResult, abort, begin, end
 from verdigris.turns.switches import revise
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ def begun(world: World, *, uncovered: bool = False) -> Begun:
     return done
 
 
-def ended(world: World) -> Ended:
+def ended(world: World) -> RefactorResult:
     done = end(world.project)
-    assert isinstance(done, Ended), done
+    assert isinstance(done, RefactorResult), done
     return done
 
 

@@ -10,7 +10,7 @@ from verdigris.core.actions import Actor
 from verdigris.core.events import LayingAside, OracleFrozen, TurnOpened
 from verdigris.core.state import Phase
 from verdigris.setup.initialisation import initialise
-from verdigris.storage.lock import locked
+from verdigris.storage.lock import hold_lock
 from verdigris.storage.project import Project, open_project
 from verdigris.turns.survey import survey
 
@@ -85,7 +85,7 @@ def test_an_interrupted_operation_is_finished_first(project: Project, repo: GitR
 
 def test_an_operation_that_another_process_is_at_is_left_to_it(project: Project, repo: GitRepo) -> None:
     project.record(_laying_aside(project, repo))
-    with locked(project.repo.lock("operation")):
+    with hold_lock(project.repo.lock("operation")):
         found = survey(project)
     assert repo.read("calc.py") == b"x = 2\n"
     assert any("another command" in note for note in found.notes)

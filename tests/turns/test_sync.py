@@ -9,7 +9,7 @@ import pytest
 
 from support.turns import CALC, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World
 from verdigris import sandbox
-from verdigris.checks.observation import unclaimed
+from verdigris.checks.observation import find_unclaimed
 from verdigris.core.actions import Actor, Deny
 from verdigris.core.errors import ToolMissing, UserError
 from verdigris.core.events import Synced, Syncing
@@ -53,7 +53,7 @@ def synced(world: World, *argv: str, code: int = 0) -> Moved:
 def loose(world: World) -> list[str]:
     ground = world.state.ground
     assert ground is not None
-    return [u.path for u in unclaimed(world.project, ground, world.project.workspace.snapshot())]
+    return [u.path for u in find_unclaimed(world.project, ground, world.project.workspace.snapshot())]
 
 
 def mate_of(world: World, tmp_path: Path) -> GitRepo:

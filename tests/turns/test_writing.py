@@ -5,7 +5,7 @@ import os
 import pytest
 
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World
-from verdigris.checks.observation import unclaimed
+from verdigris.checks.observation import find_unclaimed
 from verdigris.core.actions import Allow, Deny
 from verdigris.core.events import Denied, Edit, EditClaim
 from verdigris.core.state import Phase
@@ -86,4 +86,4 @@ def test_an_edit_that_leaves_the_syntax_tree_as_it_was_needs_no_red(world: World
     documented = CALC.replace("    return", '    """Adds."""\n    # the sum\n    return', 1)
     assert written(world, "calc.py", documented) is None
     assert world.read("calc.py") == documented
-    assert unclaimed(world.project, world.state.ground or "", world.project.workspace.snapshot()) == ()
+    assert find_unclaimed(world.project, world.state.ground or "", world.project.workspace.snapshot()) == ()

@@ -11,12 +11,12 @@ LONG = "a reason of many words that goes on " * 6
 SCENES: list[s.Scene] = [
     s.Act("A title", LONG),
     s.Wish(LONG),
-    s.Edit("a.py", (f"+ {'x' * 200}",)),
-    s.Command(f"tdd test {'word ' * 40}"),
-    s.Denied("red-first", LONG, LONG),
-    s.Red(LONG, LONG, LONG),
-    s.Red(LONG),
-    s.Judged(Kind.HOLLOW, "", (LONG, LONG), "assert x == 1"),
+    s.EditScene("a.py", (f"+ {'x' * 200}",)),
+    s.CommandScene(f"tdd test {'word ' * 40}"),
+    s.DeniedScene("red-first", LONG, LONG),
+    s.RedScene(LONG, LONG, LONG),
+    s.RedScene(LONG),
+    s.JudgedScene(Kind.HOLLOW, "", (LONG, LONG), "assert x == 1"),
     s.PlainRun("unittest", (LONG,), green=True),
     s.Moral(LONG),
 ]
@@ -32,10 +32,10 @@ def test_no_line_is_wider_than_the_screen_and_no_word_is_broken(scene: s.Scene, 
 
 
 def test_a_denial_a_right_red_and_both_kinds_of_verdict_look_different() -> None:
-    denied = rows(s.Denied("red-first", "no", "yes"), 80)[0]
-    red = rows(s.Red("AssertionError"), 80)[0]
-    hollow = rows(s.Judged(Kind.HOLLOW, "", ("why",)), 80)[0]
-    accepted = rows(s.Judged(Kind.ACCEPTED, "test_a"), 80)[0]
+    denied = rows(s.DeniedScene("red-first", "no", "yes"), 80)[0]
+    red = rows(s.RedScene("AssertionError"), 80)[0]
+    hollow = rows(s.JudgedScene(Kind.HOLLOW, "", ("why",)), 80)[0]
+    accepted = rows(s.JudgedScene(Kind.ACCEPTED, "test_a"), 80)[0]
     assert denied == Row("  ✗ denied [red-first]", "denied")
     assert red == Row("  ● red for the right reason", "red")
     assert hollow == Row("  ◆ hollow", "rejected")
@@ -44,7 +44,7 @@ def test_a_denial_a_right_red_and_both_kinds_of_verdict_look_different() -> None
 
 
 def test_a_red_for_the_wrong_reason_says_so_and_what_to_do() -> None:
-    found = rows(s.Red("ImportError: x", "an import failed", "declare it"), 80)
+    found = rows(s.RedScene("ImportError: x", "an import failed", "declare it"), 80)
     assert [row.text for row in found] == [
         "  ✗ red, but not for the right reason",
         "    ImportError: x",
@@ -54,12 +54,12 @@ def test_a_red_for_the_wrong_reason_says_so_and_what_to_do() -> None:
 
 
 def test_the_assertion_that_proves_nothing_is_quoted() -> None:
-    found = rows(s.Judged(Kind.HOLLOW, "", ("t.py:3: 1 → 2",), "assert x == 1"), 80)
+    found = rows(s.JudgedScene(Kind.HOLLOW, "", ("t.py:3: 1 → 2",), "assert x == 1"), 80)
     assert [row.text for row in found[1:]] == ["    │ assert x == 1", "    t.py:3: 1 → 2"]
 
 
 def test_control_characters_of_a_failure_do_not_reach_the_terminal() -> None:
-    assert "\x1b" not in "".join(row.text for row in rows(s.Red("\x1b[2J boom"), 80))
+    assert "\x1b" not in "".join(row.text for row in rows(s.RedScene("\x1b[2J boom"), 80))
 
 
 DIFF = "--- /dev/null\n+++ b/leap.py\n@@ -0,0 +1 @@\n+def is_leap(year):\n+\n+    return None\n"

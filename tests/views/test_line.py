@@ -5,7 +5,7 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdigris.views.lines import Line, block, counted, visible, wrapped
+from verdigris.views.lines import Line, block, count_of, visible, wrap
 
 
 def test_plain_text_stays_as_it_is() -> None:
@@ -37,11 +37,11 @@ def test_a_block_keeps_the_last_lines_and_says_what_it_left_out() -> None:
 
 
 def test_one_is_not_many() -> None:
-    assert (counted(1, "file"), counted(2, "file"), counted(0, "file")) == ("1 file", "2 files", "0 files")
+    assert (count_of(1, "file"), count_of(2, "file"), count_of(0, "file")) == ("1 file", "2 files", "0 files")
 
 
 def test_a_long_line_is_wrapped_at_words_below_its_own_beginning() -> None:
-    told = wrapped(Line("    attempt 1 not accepted: " + "word " * 20, "yellow"), 40)
+    told = wrap(Line("    attempt 1 not accepted: " + "word " * 20, "yellow"), 40)
     assert [len(line.text) <= 40 for line in told] == [True] * len(told)
     assert [line.dot for line in told] == ["yellow", *[None] * (len(told) - 1)]
     assert told[1].text.startswith("      word")
@@ -51,5 +51,5 @@ def test_a_long_line_is_wrapped_at_words_below_its_own_beginning() -> None:
 
 
 def test_a_line_of_code_is_cut_and_one_that_fits_stays() -> None:
-    assert wrapped(Line("x" * 90, code=True), 80)[0].text == "x" * 79 + "…"
-    assert wrapped(Line("short"), 80) == [Line("short")]
+    assert wrap(Line("x" * 90, code=True), 80)[0].text == "x" * 79 + "…"
+    assert wrap(Line("short"), 80) == [Line("short")]

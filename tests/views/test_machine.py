@@ -88,7 +88,7 @@ def test_a_glance_has_role_step_attempt_tokens_dots_and_the_last_verdict() -> No
     for happening in RUN[:8]:
         glance = machine_live.after(glance, happening)
     assert (glance.dots, glance.verdict) == ((("●", "red"),), "red")
-    assert machine_live.told(glance, 75.2) == [
+    assert machine_live.glance_lines(glance, 75.2) == [
         "step 4 of 5: the tester, attempt 2 of 5  (m)",
         "1:15  110 tokens (60 cached)  red",
     ]

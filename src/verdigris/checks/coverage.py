@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from verdigris.core.report import merged
+from verdigris.core.report import merge_reports
 from verdigris.core.value import value
 from verdigris.execution.dispatch import run_request
 from verdigris.execution.test_run import execute_suite
@@ -19,18 +19,18 @@ from verdigris.storage.project import texts_at
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from verdigris.checks.observation import Candidate, Difference
+    from verdigris.checks.observation import Candidate, TreeDifference
     from verdigris.core.report import TestReport
     from verdigris.execution.room.layers import Layer
     from verdigris.storage.project import Project
 
 
-def watchable(edits: Difference) -> tuple[str, ...]:
+def watchable(edits: TreeDifference) -> tuple[str, ...]:
     """The files to be traced: only what the turn changed, so that all else runs at its own speed."""
     return tuple(c.path for c in edits.source if c.path.endswith(".py") and not c.deleted)
 
 
-def unmeasured(paths: Iterable[str]) -> tuple[str, ...]:
+def list_unmeasured(paths: Iterable[str]) -> tuple[str, ...]:
     """What cannot be said of source in another language than Python."""
     others = tuple(path for path in paths if not path.endswith(".py"))
     return (f"line coverage is measured for Python only, not for {', '.join(others)}",) if others else ()
@@ -47,17 +47,17 @@ def never_run(
     project, room, paths = candidate.project, candidate.room, watchable(candidate.edits)
     if not paths:
         return ()
-    reports = tuple(watched) or _watched(project, claimed, paths, room)
+    reports = tuple(watched) or run_traced(project, claimed, paths, room)
     before, after = (texts_at(project, at, paths) for at in (candidate.start, candidate.tree))
-    idle = uncovered(dict(before), after, _lines(reports))
+    idle = uncovered_lines(dict(before), after, _lines(reports))
     if not idle or project.settings.uncovered != "block":
         return tuple(f"no claimed test was seen to run {place}" for place in idle)
     suite = execute_suite(project, TestRequest(trace=paths), layer=room)
-    idle = uncovered(dict(before), after, _lines((*reports, suite)))
+    idle = uncovered_lines(dict(before), after, _lines((*reports, suite)))
     return tuple(f"{UNASKED}{place}" for place in idle)
 
 
-def _watched(
+def run_traced(
     project: Project, claimed: Sequence[str], paths: Sequence[str], room: Layer | None
 ) -> tuple[TestReport, ...]:
     by = by_stack(project.settings.stacks, claimed)
@@ -65,7 +65,7 @@ def _watched(
     if not traced:
         return ()
     return (
-        merged(
+        merge_reports(
             run_request(project, stack, TestRequest(names, trace=tuple(paths)), layer=room)
             for stack, names in traced.items()
         ),
@@ -95,7 +95,7 @@ class _Statement:
     """A test could run it, and would."""
 
 
-def uncovered(
+def uncovered_lines(
     before: Mapping[str, str | None], after: Mapping[str, str], executed: Mapping[str, Collection[int]]
 ) -> tuple[str, ...]:
     """As `src/x.py:12-14`. `executed`: by path of each file that was watched, the lines that ran."""

@@ -23,10 +23,10 @@ from verdigris.runners.protocol import TestRequest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.checks.observation import Difference
+    from verdigris.checks.observation import TreeDifference
     from verdigris.core.report import TestReport
     from verdigris.execution.room.layers import Layer
-    from verdigris.languages.literals import Answer
+    from verdigris.languages.literals import TestEnd
     from verdigris.storage.project import Project
 
 WAVES = 2
@@ -44,7 +44,7 @@ class _Trees:
 
 
 def behaviour_changes(
-    project: Project, start: str, tree: str, edits: Difference, ran: TestReport, room: Layer | None
+    project: Project, start: str, tree: str, edits: TreeDifference, ran: TestReport, room: Layer | None
 ) -> tuple[str, ...]:
     """What ended otherwise, in words; `ran`: the suite on `tree`."""
     changed = [c.path for c in (*edits.source, *edits.other)]
@@ -60,13 +60,13 @@ def behaviour_changes(
         left = ends - time.monotonic()
         if not asked or left <= 0:
             break
-        if found := _compared(project, trees, texts, asked, left):
-            return tuple(_told(name, pair, asked) for name, pair in found.items())
+        if found := _compare_answers(project, trees, texts, asked, left):
+            return tuple(_describe_difference(name, pair, asked) for name, pair in found.items())
     return ()
 
 
 def _tests(
-    project: Project, tree: str, edits: Difference, ran: TestReport, lot: random.Random
+    project: Project, tree: str, edits: TreeDifference, ran: TestReport, lot: random.Random
 ) -> dict[str, bytes]:
     """The files of tests that are the same on both trees, by lot where they are many."""
     touched = {*edits.oracle, *(c.path for c in edits.source)}
@@ -84,13 +84,13 @@ def _has_reader(path: str) -> bool:
     return language is not None and (language.traces or language.has_grammar(path))
 
 
-def _compared(
+def _compare_answers(
     project: Project,
     trees: _Trees,
     texts: Mapping[str, bytes],
     asked: Mapping[str, tuple[Replaced, ...]],
     left: float,
-) -> dict[str, tuple[Answer, Answer]]:
+) -> dict[str, tuple[TestEnd, TestEnd]]:
     """What differs twice, in the same way: what depends on the moment is no behaviour."""
     modes = {e.path: e.mode for e in project.workspace.files(trees.tree) if e.path in asked}
     contents: dict[str, tuple[str, bytes] | None] = {
@@ -101,7 +101,7 @@ def _compared(
         for base in (trees.start, trees.tree)
     )
 
-    def differing() -> dict[str, tuple[Answer, Answer]]:
+    def differing() -> dict[str, tuple[TestEnd, TestEnd]]:
         runs = [
             execute(project, TestRequest(tuple(sorted(asked)), timeout=left, sources=()), layer=layer)
             for layer in (before, after)
@@ -119,7 +119,7 @@ def _whole(report: TestReport) -> bool:
     return report.ended is Ended.FINISHED and bool(report.results)
 
 
-def _told(name: str, pair: tuple[Answer, Answer], asked: Mapping[str, Iterable[Replaced]]) -> str:
+def _describe_difference(name: str, pair: tuple[TestEnd, TestEnd], asked: Mapping[str, Iterable[Replaced]]) -> str:
     made = asked.get(split_id(name).path, ())
     before, after = (f"{one.status} {one.what}".strip() for one in pair)
     what = ", ".join(f"line {one.line}: `{one.was}` → `{one.now}`" for one in made)

@@ -33,7 +33,7 @@ def test_events(project: Project, report: TestReport, tree: str) -> tuple[TestRu
     results = report.results
     if any(result.failure for result in results):
         results = with_subjects(project, results)
-    held = _held(project, tree, results)
+    held = _files_of_failures(project, tree, results)
     runs = tuple(_event(project, report, result, tree, held) for result in results)
     if not any(run.red == "valid" for run in runs):
         return runs
@@ -43,7 +43,7 @@ def test_events(project: Project, report: TestReport, tree: str) -> tuple[TestRu
     return tuple(replace(run, reads=reads) if run.red == "valid" else run for run in runs) if reads else runs
 
 
-def _held(project: Project, tree: str, results: Iterable[TestResult]) -> frozenset[str]:
+def _files_of_failures(project: Project, tree: str, results: Iterable[TestResult]) -> frozenset[str]:
     """The files of tests that failed, as far as the snapshot has them."""
     failed = {split_id(r.native_id).path for r in results if r.status not in {Status.PASS, Status.SKIP}}
     read = project.workspace.read_many(tree, sorted(failed)) if failed else {}
@@ -203,7 +203,7 @@ def with_subjects(project: Project, results: tuple[TestResult, ...]) -> tuple[Te
     if not any(map(_gave_up, results)):
         return results
     known = _functions(project)
-    return tuple(_told(project, result, known) if _gave_up(result) else result for result in results)
+    return tuple(_add_subject(project, result, known) if _gave_up(result) else result for result in results)
 
 
 def _gave_up(result: TestResult) -> bool:
@@ -215,7 +215,7 @@ def _gave_up(result: TestResult) -> bool:
     return reader_of(split_id(result.native_id).path).gave_up(failure)
 
 
-def _told(project: Project, result: TestResult, known: Mapping[str, str]) -> TestResult:
+def _add_subject(project: Project, result: TestResult, known: Mapping[str, str]) -> TestResult:
     from verdigris.languages.registry import reader_of
 
     failure, native = result.failure, split_id(result.native_id)

@@ -14,7 +14,7 @@ from verdigris.core.value import value
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from verdigris.checks.observation import Difference
+    from verdigris.checks.observation import TreeDifference
     from verdigris.core.report import FileUse, TestReport
     from verdigris.core.state import Red
     from verdigris.storage.project import Project
@@ -27,7 +27,7 @@ MOST = 2_000
 def recorded_reads(project: Project, report: TestReport, tree: str) -> str:
     """The blob that a red cites: what its test code read of the snapshot; empty where that is nothing."""
     read = test_data(project, report, tree)
-    held = _held(project, tree) if read else frozenset()
+    held = _files_at(project, tree) if read else frozenset()
     paths = without((path for path in read if path in held), project.settings.oracle_exclude)[:MOST]
     return project.workspace.blob(json.dumps(paths).encode("ascii")) if paths else ""
 
@@ -40,7 +40,7 @@ def test_data(project: Project, report: TestReport, tree: str) -> list[str]:
     tests = {split_id(result.native_id).path for result in report.results}
     tests.update(path for path in report.opened if cls(path) is PathClass.TEST)
     texts = project.workspace.read_many(tree, sorted(tests)) if silent else {}
-    named = mentioned(silent, (data for data in texts.values() if data is not None), classes, cls)
+    named = mentioned_files(silent, (data for data in texts.values() if data is not None), classes, cls)
     return [*read_by_tests(report.files, classes, cls), *named]
 
 
@@ -57,13 +57,13 @@ def out_of_sight(project: Project, report: TestReport, tree: str) -> tuple[str, 
     """Absolute paths of what it used though no snapshot holds it: executed, or read by tests."""
     read = read_by_tests(report.files, project.configured, project.classify)
     used = dict.fromkeys([*(use.path for use in report.files if use.how == "executed"), *read])
-    held = _held(project, tree) if used else frozenset()
+    held = _files_at(project, tree) if used else frozenset()
     hidden = (path for path in used if path not in held and not is_transient(path, project.configured))
     return tuple(f"{project.root}/{path}" for path in hidden)
 
 
 def objections_of(
-    project: Project, founded: int, tree: str, edits: Difference, report: TestReport
+    project: Project, founded: int, tree: str, edits: TreeDifference, report: TestReport
 ) -> Objections:
     """What the verdict's run used that speaks against it; `founded`: when the foundation was frozen."""
     from verdigris.checks.foundation import known_since
@@ -76,7 +76,7 @@ def objections_of(
         project.configured,
         project.classify,
         FilesOfRun(
-            seen=_held(project, tree),
+            seen=_files_at(project, tree),
             changed=changed,
             opened=report.opened,
             expected=without(read, project.settings.oracle_exclude),
@@ -85,7 +85,7 @@ def objections_of(
     )
 
 
-def _held(project: Project, tree: str) -> frozenset[str]:
+def _files_at(project: Project, tree: str) -> frozenset[str]:
     return frozenset(entry.path for entry in project.workspace.files(tree))
 
 
@@ -116,7 +116,7 @@ def read_by_tests(uses: Sequence[FileUse], classes: Classes, cls: Callable[[str]
     ]
 
 
-def mentioned(
+def mentioned_files(
     opened: Iterable[str], texts: Iterable[bytes], classes: Classes, cls: Callable[[str], PathClass]
 ) -> list[str]:
     """Of what was opened by nobody knows whom: files of no class that these tests call by their names."""
@@ -178,7 +178,7 @@ def objections(
     fresh = [use for use in odd if use.path in changed]
     by_source = [use for use in uses if use.how == "read" and _is_data(use, cls)]
     data = [use.path for use in by_source if use.path in changed or use.path not in seen]
-    made = [_made(use) for use in uses if use.how == "made" and cls(use.path) is PathClass.SOURCE]
+    made = [_describe_generated(use) for use in uses if use.how == "made" and cls(use.path) is PathClass.SOURCE]
     told = {*expected, *(use.path for use in uses)}
     loose = [p for p in files.opened if p in changed and p not in told and cls(p) is PathClass.OTHER]
     return Objections(
@@ -220,7 +220,7 @@ def _code(use: FileUse) -> str:
     return f"{use.path}: code: it is executed{by}, and is no source by its name"
 
 
-def _made(use: FileUse) -> str:
+def _describe_generated(use: FileUse) -> str:
     return f"{use.by}: code: it runs what stands in no file of code"
 
 

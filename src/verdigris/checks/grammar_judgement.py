@@ -31,7 +31,7 @@ class Member:
 
 
 @value
-class Asked:
+class TriedTests:
     """Which tests are tried, by native ids."""
 
     claimed: tuple[str, ...]
@@ -54,7 +54,7 @@ class _Found:
 
 
 def judge_set(
-    asked: Asked, known: Sequence[Probe], true: TestReport, changed: Sequence[Member], drawn: int
+    asked: TriedTests, known: Sequence[Probe], true: TestReport, changed: Sequence[Member], drawn: int
 ) -> Liveness:
     """`drawn`: how many changed texts there were to try."""
     tried = frozenset((*asked.claimed, *asked.others))
@@ -62,7 +62,7 @@ def judge_set(
     found = _Found()
     for member in changed:
         _take_in(found, tried, member, named)
-    doubts = [*_unlike(asked, true)] or [*_unended(asked, found, known)]
+    doubts = [*_unlike(asked, true)] or [*_tests_without_end(asked, found, known)]
     found.hollow |= dict.fromkeys(_unseen(asked, found, known))
     noted = [*not_shown(asked, known)]
     noted += (f"{one}: {_ONLY_OPPOSITE}" for one in asked.claimed if one in found.seen - found.plausible)
@@ -71,7 +71,7 @@ def judge_set(
     return Liveness(tuple(found.hollow), tuple(noted), () if found.hollow else tuple(doubts))
 
 
-def hollow_others(asked: Asked, member: Member) -> frozenset[str]:
+def hollow_others(asked: TriedTests, member: Member) -> frozenset[str]:
     """Unclaimed tests that pass this changed text."""
     passing = {r.native_id for r in member.report.results if r.status is Status.PASS}
     tried = {f"{one.probe.path}::{name}" for one in member.tries for name in one.probe.names}
@@ -131,7 +131,7 @@ def _why(report: TestReport) -> str:
     return "the test did not run to its end"
 
 
-def _unlike(asked: Asked, true: TestReport) -> Iterator[str]:
+def _unlike(asked: TriedTests, true: TestReport) -> Iterator[str]:
     """Tests that pass in the suite and not here, where everything but the other files is the same."""
     results = {result.native_id: result for result in true.results}
     for native in (*asked.claimed, *asked.others):
@@ -144,7 +144,7 @@ def _unlike(asked: Asked, true: TestReport) -> Iterator[str]:
             yield f"{native} passes in the suite, and not when only its own file is run: {why}"
 
 
-def _unseen(asked: Asked, found: _Found, known: Sequence[Probe]) -> Iterator[str]:
+def _unseen(asked: TriedTests, found: _Found, known: Sequence[Probe]) -> Iterator[str]:
     """Claimed tests all of whose assertions may not run, and did not: one that ran would have failed."""
     sure = {f"{probe.path}::{name}" for probe in known for name in probe.names}
     for native in asked.claimed:
@@ -152,7 +152,7 @@ def _unseen(asked: Asked, found: _Found, known: Sequence[Probe]) -> Iterator[str
             yield unseen(native)
 
 
-def _unended(asked: Asked, found: _Found, known: Sequence[Probe]) -> Iterator[str]:
+def _tests_without_end(asked: TriedTests, found: _Found, known: Sequence[Probe]) -> Iterator[str]:
     sure = {f"{probe.path}::{name}" for probe in known for name in probe.names}
     for native in asked.claimed:
         if native in found.seen | found.passed:
@@ -163,7 +163,7 @@ def _unended(asked: Asked, found: _Found, known: Sequence[Probe]) -> Iterator[st
             yield f"{native}: no try of its assertions came to an end: {found.away[native]}"
 
 
-def not_shown(asked: Asked, known: Sequence[Probe]) -> Iterator[str]:
+def not_shown(asked: TriedTests, known: Sequence[Probe]) -> Iterator[str]:
     """Claimed tests in which nothing can be changed."""
     reached = {f"{p.path}::{n}" for p in known for n in p.names | p.maybe}
     yield from (f"{native}: {_UNREAD}" for native in asked.claimed if native not in reached)

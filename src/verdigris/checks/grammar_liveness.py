@@ -14,14 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from verdigris.checks.grammar_judgement import (
-    Asked,
-    Member,
-    hollow_others,
-    judge_set,
-    not_shown,
-    was_not_built,
-)
+from verdigris.checks.grammar_judgement import TriedTests, Member, hollow_others, judge_set, not_shown, was_not_built
 from verdigris.checks.liveness import Liveness
 from verdigris.core.languages import language_of
 from verdigris.core.paths import FILE
@@ -100,7 +93,7 @@ def oppose(
     known = tuple(probe for probe in known if probe.path in needed)
     members = draw_members(known, dice, most, least)
     mine, more = (tuple(n for n in ids if split_id(n).path in texts) for ids in (claimed, others))
-    asked = Asked(mine, more)
+    asked = TriedTests(mine, more)
     if not members:
         return Liveness((), tuple(not_shown(asked, known)))
     return _Runs(project, stack, tests, texts, room, dice).judged(asked, known, members)
@@ -167,7 +160,7 @@ class _Runs:
         self.limit = time_limit(project, project.state())
         self.margin = dice.randrange(12, 40)
 
-    def judged(self, asked: Asked, known: Sequence[Probe], members: Sequence[tuple[Try, ...]]) -> Liveness:
+    def judged(self, asked: TriedTests, known: Sequence[Probe], members: Sequence[tuple[Try, ...]]) -> Liveness:
         from verdigris.languages.probes import changed_texts, opposites
 
         versions = [(member, changed_texts(self.texts, member)) for member in ((), *members)]
@@ -189,12 +182,12 @@ class _Runs:
                 longer = {path: max(size[path], len(other[path])) for path in size}
                 done[-1] = Member(plain, self.run(other, longer))
         old = self._passed_before(asked, done, size)
-        news = Asked(asked.claimed, tuple(one for one in asked.others if one not in old))
+        news = TriedTests(asked.claimed, tuple(one for one in asked.others if one not in old))
         judged = judge_set(news, known, true[0], done, len(members))
         noted = (f"{native}: it passes with a changed assertion, and did so before" for native in old)
         return replace(judged, unreached=(*judged.unreached, *noted))
 
-    def _passed_before(self, asked: Asked, done: Sequence[Member], size: Mapping[str, int]) -> list[str]:
+    def _passed_before(self, asked: TriedTests, done: Sequence[Member], size: Mapping[str, int]) -> list[str]:
         """Of the unclaimed tests that pass a changed text those that pass it without the change."""
         from verdigris.languages.probes import changed_texts
 

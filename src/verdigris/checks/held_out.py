@@ -10,11 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from verdigris.checks.grammar_liveness import Held, OpposedTests, oppose
-from verdigris.checks.live_runs import Asked, LiveRuns
+from verdigris.checks.live_runs import LivenessRequest, LiveRuns
 from verdigris.checks.verdict_checks import python_tests
 from verdigris.core.languages import language_of
 from verdigris.core.paths import FILE
-from verdigris.core.report import Ended, Status, merged
+from verdigris.core.report import Ended, Status, merge_reports
 from verdigris.execution.dispatch import run_request
 from verdigris.execution.room.layers import Layer
 from verdigris.execution.room.opening import beside, possible
@@ -97,7 +97,7 @@ class _HeldRuns:
     def _python_hollow(self, stack: Stack, parcel: Parcel) -> tuple[str, ...]:
         tests = python_tests(self.project, self.worktree)
         tests |= {path: self.texts[path].decode("utf-8", "replace") for path in parcel.asked}
-        asked = Asked(tests, self.passed[parcel], withheld=parcel.withheld)
+        asked = LivenessRequest(tests, self.passed[parcel], withheld=parcel.withheld)
         layer = self._layer(stack, parcel, self.worktree)
         return LiveRuns(self.project, stack, asked, layer, nullcontext).try_all().hollow
 
@@ -115,7 +115,7 @@ class _HeldRuns:
             mine = [r for r in report.results if r.status is Status.PASS]
             self.passed[parcel] = tuple(r.native_id for r in mine)
             reports.append(report)
-        return merged(reports) if reports else self._in_place(tree, edited)
+        return merge_reports(reports) if reports else self._in_place(tree, edited)
 
     def _layer(self, stack: Stack, parcel: Parcel, base: str) -> Layer:
         texts = _dress(stack, {path: self.texts[path] for path in parcel.files})

@@ -6,22 +6,12 @@ from dataclasses import dataclass, field
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
-from verdigris.checks.liveness import (
-    SPENT,
-    Judged,
-    Liveness,
-    deaf,
-    function_of,
-    judge_runs,
-    reached,
-    unseen,
-    unseen_case,
-)
+from verdigris.checks.liveness import SPENT, LivenessFindings, Liveness, deaf, function_of, judge_runs, reached_assertions, unseen, unseen_case
 from verdigris.core.report import suite_of
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.execution.dispatch import run_request
-from verdigris.languages.python.probes import Plan, Runs, RunSet, plan, reaching, shuffled
+from verdigris.languages.python.probes import ProbePlan, Runs, RunSet, plan, reaching, shuffle_runs
 from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:
@@ -46,7 +36,7 @@ _SLOWER = 2
 
 
 @value
-class Asked:
+class LivenessRequest:
     """What the runs are about."""
 
     tests: Mapping[str, str]
@@ -82,7 +72,7 @@ class LiveRuns:
         self,
         project: Project,
         stack: Stack,
-        asked: Asked,
+        asked: LivenessRequest,
         room: Layer | None,
         start: Callable[[], AbstractContextManager[Layer | None]],
         random: Random | None = None,
@@ -105,13 +95,13 @@ class LiveRuns:
         made = self._plan((*claimed, *others))
         self._found.noted += (text for text in made.unreached if not text.startswith(others))
         if made.variants:
-            runs = shuffled(made, self.random)
+            runs = shuffle_runs(made, self.random)
             asked = (*self.asked.claimed, *others)
             judged = self._made(runs, (*claimed, *others), asked, trace=self.asked.trace if claimed else ())
             self._judge(judged, runs, claimed, others)
         return self._found.told()
 
-    def _judge(self, judged: Judged, runs: RunSet, claimed: tuple[str, ...], others: tuple[str, ...]) -> None:
+    def _judge(self, judged: LivenessFindings, runs: RunSet, claimed: tuple[str, ...], others: tuple[str, ...]) -> None:
         heard = self._heard(judged, (*claimed, *others))
         hollow = {**judged.hollow}
         for name, texts in deaf(judged.suspects, heard).items():
@@ -127,16 +117,16 @@ class LiveRuns:
         if unlike and not self._found.hollow:
             self._widen(unlike)
 
-    def _heard(self, judged: Judged, functions: tuple[str, ...]) -> frozenset[tuple[str, int, str]]:
+    def _heard(self, judged: LivenessFindings, functions: tuple[str, ...]) -> frozenset[tuple[str, int, str]]:
         """Of what passed and may have done so rightly: whether a failure there would have been heard."""
         if not judged.suspects:
             return frozenset()
         made = reaching(self.asked.tests, functions, judged.suspects)
         if not made.variants:
             return frozenset()
-        runs = shuffled(made, self.random)
+        runs = shuffle_runs(made, self.random)
         report = self._call(runs, functions)
-        return reached(runs, report.variants)
+        return reached_assertions(runs, report.variants)
 
     def _judge_others(self, hollow: Mapping[str, tuple[str, ...]], runs: RunSet) -> None:
         """A test that nobody claimed may pass such a change on the tree before too: that is no news."""
@@ -144,12 +134,12 @@ class LiveRuns:
             return
         with self.start() as layer:
             report = self._call(runs, tuple(hollow), layer=layer) if layer is not None else None
-        before = judge_runs(runs, report.variants, ()) if report is not None else Judged()
+        before = judge_runs(runs, report.variants, ()) if report is not None else LivenessFindings()
         for name, texts in hollow.items():
             (self._found.noted if name in before.hollow else self._found.hollow).extend(texts)
 
     def _judge_seen(
-        self, judged: Judged, heard: frozenset[tuple[str, int, str]], claimed: Sequence[str]
+        self, judged: LivenessFindings, heard: frozenset[tuple[str, int, str]], claimed: Sequence[str]
     ) -> None:
         """An assertion that never ran has proven nothing."""
         ran = judged.seen | {case for *_, case in heard}
@@ -170,7 +160,7 @@ class LiveRuns:
             elif case not in {*ran, name} and name in guarded:
                 self._found.noted.append(unseen_case(case))
 
-    def _late(self, judged: Judged, runs: RunSet, claimed: tuple[str, ...]) -> frozenset[str]:
+    def _late(self, judged: LivenessFindings, runs: RunSet, claimed: tuple[str, ...]) -> frozenset[str]:
         """The claimed tests for which the time was too short; that is in order where it always took long."""
         late = frozenset(name for name in claimed if judged.away.get(name) == SPENT)
         for name in claimed:
@@ -198,7 +188,7 @@ class LiveRuns:
         left = tuple(unlike)
         for names, extra in ((files, ()), (suite.names, suite.marks)):
             made = plan(self.asked.tests, _functions(left), self.random, 1, 1)
-            runs = shuffled(made, self.random)
+            runs = shuffle_runs(made, self.random)
             report = self._call(runs, names, bare=True, extra=extra)
             judged = judge_runs(runs, report.variants, left)
             for name in _functions(left):
@@ -211,12 +201,12 @@ class LiveRuns:
 
     def _made(
         self, runs: RunSet, names: tuple[str, ...], asked: Iterable[str], *, trace: Sequence[str] = ()
-    ) -> Judged:
+    ) -> LivenessFindings:
         report = self._call(runs, names, trace=trace)
         self.watched.append(report)
         return judge_runs(runs, report.variants, asked)
 
-    def _plan(self, functions: tuple[str, ...]) -> Plan:
+    def _plan(self, functions: tuple[str, ...]) -> ProbePlan:
         """As many runs as fit into the time; more than one for each assertion only while that is cheap."""
         one = self._estimate(functions) + _BRANCH
         most = max(1, int(0.8 * self.seconds / one) - 1)

@@ -32,7 +32,7 @@ class Liveness:
 
 
 @value
-class Judged:
+class LivenessFindings:
     """What one set of runs showed."""
 
     hollow: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -115,7 +115,7 @@ class _Book:
             self.judge(probe, function, why if unseen else None, cases)
 
 
-def judge_runs(made: RunSet, outcomes: Iterable[VariantOutcome], asked: Iterable[str]) -> Judged:
+def judge_runs(made: RunSet, outcomes: Iterable[VariantOutcome], asked: Iterable[str]) -> LivenessFindings:
     """`asked`: native ids that must pass with the true text; a function stands for all its cases."""
     known = {outcome.index: outcome for outcome in outcomes}
     right = known.get(made.truth, VariantOutcome(made.truth, why=_UNTRIED))
@@ -133,7 +133,7 @@ def judge_runs(made: RunSet, outcomes: Iterable[VariantOutcome], asked: Iterable
         if whys and all(why in _AWAY for why in whys)
     }
     unlike = tuple(i for i in asked if not _all_pass(i, right))
-    return Judged(
+    return LivenessFindings(
         hollow,
         frozenset(book.seen),
         frozenset(book.lines),
@@ -145,7 +145,7 @@ def judge_runs(made: RunSet, outcomes: Iterable[VariantOutcome], asked: Iterable
     )
 
 
-def reached(made: RunSet, outcomes: Iterable[VariantOutcome]) -> frozenset[tuple[str, int, str]]:
+def reached_assertions(made: RunSet, outcomes: Iterable[VariantOutcome]) -> frozenset[tuple[str, int, str]]:
     """Of a set with failures behind assertions: path, line and case of a test, where one was heard."""
     known = {outcome.index: outcome for outcome in outcomes}
     return frozenset(

@@ -25,7 +25,7 @@ ORACLE = frozenset({PathClass.TEST, PathClass.SPEC, PathClass.SWITCH})
 
 
 @value
-class Difference:
+class TreeDifference:
     """Two trees, apart by class."""
 
     source: tuple[Change, ...]
@@ -45,7 +45,7 @@ class Candidate:
     project: Project
     start: str
     tree: str
-    edits: Difference
+    edits: TreeDifference
     room: Layer | None = None
     """In which its tests run, where a sandbox can be made."""
 
@@ -54,9 +54,9 @@ class Candidate:
         return tuple(c.path for c in (*self.edits.source, *self.edits.other))
 
 
-def difference(project: Project, old: str, new: str) -> Difference:
+def difference(project: Project, old: str, new: str) -> TreeDifference:
     if old == new:
-        return Difference((), (), ())
+        return TreeDifference((), (), ())
     from verdigris.checks.source_tests import parts_differ
 
     source: list[Change] = []
@@ -71,7 +71,7 @@ def difference(project: Project, old: str, new: str) -> Difference:
             source.append(change)
         elif not drifted:
             other.append(change)
-    return Difference(tuple(source), tuple(oracle), tuple(other))
+    return TreeDifference(tuple(source), tuple(oracle), tuple(other))
 
 
 def source_roots(project: Project, tree: str) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ def source_roots(project: Project, tree: str) -> tuple[str, ...]:
     return import_roots(path for path in paths if project.classify(path) is PathClass.SOURCE)
 
 
-def unclaimed(project: Project, ground: str, tree: str, *, limit: int | None = None) -> tuple[Unclaimed, ...]:
+def find_unclaimed(project: Project, ground: str, tree: str, *, limit: int | None = None) -> tuple[Unclaimed, ...]:
     """Source that differs from the ground by more than stubs; `limit`: so many are enough."""
     source = difference(project, ground, tree).source
     if not source:
@@ -163,10 +163,10 @@ def brought_by(project: Project, state: WorktreeState, move: Move) -> frozenset[
         if project.workspace.read(ground, path) == (entry and head_moves.checked_out(project.repo, entry))
     }
     paths = move.paths | earned
-    return paths - _unearned(project, state, paths)
+    return paths - _foreign_source(project, state, paths)
 
 
-def _unearned(project: Project, state: WorktreeState, paths: frozenset[str]) -> frozenset[str]:
+def _foreign_source(project: Project, state: WorktreeState, paths: frozenset[str]) -> frozenset[str]:
     """Source that HEAD holds as a commit did at which it was no ground, neither on coming nor on leaving."""
     from verdigris.storage.snapshots import head_moves
 
@@ -214,7 +214,7 @@ def first_ground(project: Project) -> str:
     held = {e.path: e for e in listed.files if project.classify(e.path) is PathClass.SOURCE}
     inside = tuple(f"{submodule}/" for submodule in listed.submodules)
     here = {e.path for e in project.workspace.files(tree) if project.classify(e.path) is PathClass.SOURCE}
-    known = head_moves.unchanged(project.repo, held.values())
+    known = head_moves.clean_entries(project.repo, held.values())
     edited = {p for p in here | held.keys() if p not in known and not p.startswith(inside)}
     return project.workspace.compose(tree, {p: _as_held(project, held.get(p)) for p in sorted(edited)})
 

@@ -13,7 +13,7 @@ from verdigris.execution.test_selection import by_stack
 from verdigris.languages.python.shared_losses import idle_assertions, judge_shared
 from verdigris.languages.python.shared_oracle import find_shared
 from verdigris.languages.python.syntax import parse
-from verdigris.languages.python.test_file import collected
+from verdigris.languages.python.test_file import collected_tests
 from verdigris.languages.registry import language_named
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import texts_at
@@ -21,7 +21,7 @@ from verdigris.storage.project import texts_at
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from verdigris.checks.observation import Difference
+    from verdigris.checks.observation import TreeDifference
     from verdigris.execution.room.layers import Layer
     from verdigris.languages.python.shared_oracle import Shared
     from verdigris.storage.project import Project
@@ -63,7 +63,7 @@ def shared_by(project: Project, tree: str, claimed: Sequence[str] | None) -> tup
     """What the claimed tests, or all, take from source as assertion or expectation; `claimed`: native ids."""
     tests, sources = _sides(project, tree)
     if claimed is None:
-        claimed = [f"{path}::{name}" for path, text in tests.items() for name in _collected(text)]
+        claimed = [f"{path}::{name}" for path, text in tests.items() for name in _test_names(text)]
     return find_shared(tests, sources, claimed)
 
 
@@ -71,7 +71,7 @@ def question_shared(
     project: Project,
     start: str,
     tree: str,
-    edits: Difference,
+    edits: TreeDifference,
     claimed: Sequence[str] | None,
     room: Layer | None,
 ) -> SharedAnswers:
@@ -118,8 +118,8 @@ def _sides(project: Project, tree: str) -> tuple[_Texts, _Texts]:
     return tests, sources
 
 
-def _collected(text: str) -> list[str]:
+def _test_names(text: str) -> list[str]:
     try:
-        return [name for name, _ in collected(parse(text))]
+        return [name for name, _ in collected_tests(parse(text))]
     except (SyntaxError, ValueError, RecursionError):
         return []

@@ -52,7 +52,7 @@ def find_edits(
     unknown = [change for change in changes if change not in memory]
     found: list[Unclaimed] = []
     read = 0
-    for finding in _compared(project, unknown, tree, memory):
+    for finding in _compare_changes(project, unknown, tree, memory):
         read += 1
         if finding is not None:
             found.append(finding)
@@ -63,7 +63,7 @@ def find_edits(
     return Edits(tuple(found), tuple(change.path for change in unknown[read:]))
 
 
-def _compared(
+def _compare_changes(
     project: Project, changes: Sequence[Change], tree: str, memory: _Memory
 ) -> Iterator[Unclaimed | None]:
     for start in range(0, len(changes), CHUNK):

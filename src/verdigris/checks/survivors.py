@@ -19,7 +19,7 @@ from verdigris.runners.protocol import TestRequest
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from verdigris.checks.observation import Difference
+    from verdigris.checks.observation import TreeDifference
     from verdigris.core.report import TestReport
     from verdigris.execution.room.layers import Layer
     from verdigris.storage.project import Project
@@ -39,10 +39,10 @@ class Survivors:
 
 
 def survivors(
-    project: Project, start: str, tree: str, edits: Difference, passing: Collection[str], room: Layer | None
+    project: Project, start: str, tree: str, edits: TreeDifference, passing: Collection[str], room: Layer | None
 ) -> Survivors:
     """`passing`: native ids of the tests that pass on `tree`."""
-    made = _made(project, start, tree, edits)
+    made = _make_mutants(project, start, tree, edits)
     mutants = list(made.mutants)
     random.SystemRandom().shuffle(mutants)
     mutants.sort(key=lambda mutant: mutant.weak)  # those that can refuse come first
@@ -61,7 +61,7 @@ def survivors(
         contents = {mutant.path: (modes[mutant.path], mutant.data)}
         layer = replace(room, wanted=project.workspace.compose(tree, contents), worktree=tree)
         report = execute_suite(project, TestRequest(timeout=left, sources=()), layer=layer)
-        match _noticed(mutant, report, passing):
+        match _is_noticed(mutant, report, passing):
             case False:
                 (weak if mutant.weak else found).append(f"{_at(mutant)}: {mutant.what}")
             case None:
@@ -70,7 +70,7 @@ def survivors(
     return Survivors(tuple(sorted(found)), (*sorted(weak), *sorted(not_tried)))
 
 
-def _made(project: Project, start: str, tree: str, edits: Difference) -> Mutated:
+def _make_mutants(project: Project, start: str, tree: str, edits: TreeDifference) -> Mutated:
     paths = [c.path for c in edits.source]
     found: list[Mutant] = []
     untried: list[str] = []
@@ -84,7 +84,7 @@ def _made(project: Project, start: str, tree: str, edits: Difference) -> Mutated
     return Mutated(tuple(found), (*untried, *unread))
 
 
-def _noticed(mutant: Mutant, report: TestReport, passing: Collection[str]) -> bool | None:
+def _is_noticed(mutant: Mutant, report: TestReport, passing: Collection[str]) -> bool | None:
     """None where it was never run."""
     if not is_loaded_singly(mutant.path) and not report.results:
         return None

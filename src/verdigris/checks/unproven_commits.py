@@ -12,7 +12,7 @@ import os
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from verdigris.checks.observation import unclaimed
+from verdigris.checks.observation import find_unclaimed
 from verdigris.checks.source_edits import more_than_stubs
 from verdigris.core.paths import Change, Entry, PathClass
 from verdigris.core.protection import protected_classes
@@ -174,10 +174,10 @@ LOOKED_AT = 1000
 """Commits; a move that brings more that are no remote's is not judged by each, but by its files."""
 
 
-def unearned(project: Project, state: WorktreeState, before: str, since: str | None) -> tuple[str, ...]:
+def find_foreign_source(project: Project, state: WorktreeState, before: str, since: str | None) -> tuple[str, ...]:
     """Source that differs from the tree `before` by more than stubs; `since` is where HEAD was then."""
     tree = project.workspace.snapshot()
-    changed = {found.path for found in unclaimed(project, before, tree)}
+    changed = {found.path for found in find_unclaimed(project, before, tree)}
     changed -= _once_ground(project, state, tree, changed)
     if not changed:
         return ()

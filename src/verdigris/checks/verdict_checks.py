@@ -7,9 +7,9 @@ from dataclasses import replace
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
-from verdigris.checks.coverage import never_run, unmeasured, watchable
+from verdigris.checks.coverage import never_run, list_unmeasured, watchable
 from verdigris.checks.grammar_liveness import OpposedTests, affected_tests, oppose
-from verdigris.checks.live_runs import Asked, LiveRuns
+from verdigris.checks.live_runs import LivenessRequest, LiveRuns
 from verdigris.checks.liveness import Liveness
 from verdigris.core.languages import DEFAULT_LANGUAGE
 from verdigris.core.paths import PathClass
@@ -20,14 +20,14 @@ from verdigris.execution.room.opening import beside, possible
 from verdigris.execution.test_selection import by_stack
 from verdigris.execution.tree_stability import on_start_tree
 from verdigris.languages.findings import SourceChange
-from verdigris.languages.python.affected_tests import affected
+from verdigris.languages.python.affected_tests import list_affected
 from verdigris.languages.registry import by_language, has_grammar, language_for, language_named, reader_of
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from verdigris.checks.observation import Candidate, Difference
+    from verdigris.checks.observation import Candidate, TreeDifference
     from verdigris.core.report import TestReport
     from verdigris.core.state import Claim
     from verdigris.execution.room.layers import Layer
@@ -69,8 +69,8 @@ def scrutinise(
     alive = Liveness((), ())
     watched: tuple[TestReport, ...] = ()
     if project.settings.liveness:
-        others = _affected(candidate, claimed, tests, suite)
-        asked = Asked(
+        others = _sample_affected_tests(candidate, claimed, tests, suite)
+        asked = LivenessRequest(
             {**tests, **(shared or {})},
             tuple(claimed),
             others,
@@ -79,11 +79,11 @@ def scrutinise(
             {_function(claim.native_id): claim.duration_ms for claim in claims},
             {claim.native_id: claim.place for claim in claims},
         )
-        alive, watched = _tried(candidate, asked)
+        alive, watched = _try_assertions(candidate, asked)
         blocking += alive.hollow
         noted += tuple(f"not shown to be live: {what}" for what in alive.unreached)
     strict = project.settings.uncovered == "block" and bool(claimed)
-    noted += unmeasured(c.path for c in edits.source if not c.deleted) if strict else ()
+    noted += list_unmeasured(c.path for c in edits.source if not c.deleted) if strict else ()
     # Only to note it, nobody waits for another run.
     asked_lines = strict or (watched and claimed)
     idle = never_run(candidate, claimed, watched) if asked_lines else ()
@@ -92,7 +92,7 @@ def scrutinise(
     return VerdictChecks(blocking, noted + idle, alive.doubts)
 
 
-def _affected(
+def _sample_affected_tests(
     candidate: Candidate, claimed: Sequence[str], tests: dict[str, str], suite: TestReport | None
 ) -> tuple[str, ...]:
     """Tests besides the claimed ones that the change may have hollowed out: a sample, and a short one."""
@@ -106,7 +106,7 @@ def _affected(
     mine = sum(ms for i, ms in took.items() if _function(i) in known)
     left = max(_LEAST_MS, mine)
     chosen: list[str] = []
-    for function in affected(passed, tests, before, after, SystemRandom()):
+    for function in list_affected(passed, tests, before, after, SystemRandom()):
         cost = sum(ms for i, ms in took.items() if _function(i) == function)
         if cost <= left and len(chosen) < _SAMPLE:
             left -= cost
@@ -115,7 +115,7 @@ def _affected(
 
 
 def _static(
-    project: Project, start: str, tree: str, edits: Difference
+    project: Project, start: str, tree: str, edits: TreeDifference
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     changed = by_language(c.path for c in edits.source)
     data = [c.path for c in (*edits.source, *edits.other) if not c.deleted and c.path.endswith(_DATA)]
@@ -168,7 +168,7 @@ def python_tests(project: Project, tree: str) -> dict[str, str]:
     return texts_at(project, tree, [path for path in files if project.classify(path) is PathClass.TEST])
 
 
-def _tried(candidate: Candidate, asked: Asked) -> tuple[Liveness, tuple[TestReport, ...]]:
+def _try_assertions(candidate: Candidate, asked: LivenessRequest) -> tuple[Liveness, tuple[TestReport, ...]]:
     """Whether assertions are live, and the runs of the claimed tests in which the change was traced."""
     project, start, tree, room = candidate.project, candidate.start, candidate.tree, candidate.room
     found: list[Liveness] = []

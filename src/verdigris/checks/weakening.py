@@ -9,7 +9,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.value import value
 from verdigris.languages.grammar.weakening import plain_weakenings
 from verdigris.languages.python.weakening import weakenings
-from verdigris.languages.python.weakening.suite import imported
+from verdigris.languages.python.weakening.suite import imported_modules
 from verdigris.languages.registry import has_grammar
 from verdigris.languages.runner_keys import holds_tests
 from verdigris.languages.tests import read_tests
@@ -44,8 +44,8 @@ def lost(project: Project, state: WorktreeState, tree: str) -> Lost:
         rest = _weakenings(project, ground, tree, (*state.revised, *reported))
         found = tuple(one for one in found if one in rest or one.kind in GONE)
     return Lost(
-        tuple(_told(one) for one in found if one.kind not in RECORDED),
-        tuple(_told(one) for one in found if one.kind in RECORDED),
+        tuple(_describe(one) for one in found if one.kind not in RECORDED),
+        tuple(_describe(one) for one in found if one.kind in RECORDED),
     )
 
 
@@ -74,14 +74,14 @@ def _with_bases(project: Project, tree: str, texts: Mapping[str, str]) -> dict[s
     found, new = dict(texts), dict(texts)
     files = [e.path for e in project.workspace.files(tree) if e.path.endswith(".py")]
     while new:
-        words = {word for text in new.values() for word in imported(text)}
+        words = {word for text in new.values() for word in imported_modules(text)}
         near = [p for p in files if p not in found and p.rpartition("/")[2].removesuffix(".py") in words]
         new = texts_at(project, tree, [p for p in near if project.classify(p) is PathClass.TEST])
         found |= new
     return found
 
 
-def _told(one: Weakening) -> str:
+def _describe(one: Weakening) -> str:
     was = f" was `{one.before}`" if one.before else ""
     now = f" is `{one.after}`" if one.after else ""
     return f"{one.path}:{one.line}: {one.kind}:{was}{now}"

@@ -63,7 +63,7 @@ def command(lang: str) -> int:
     from verdigris.drivers.demo.play import play, prepare, script_of
 
     script = script_of(lang)
-    screen = Screen()
+    screen = DemoScreen()
     screen.legend()
     project = prepare(script)
     play(script, project, screen)
@@ -75,7 +75,7 @@ def command(lang: str) -> int:
     return 0 if done else 1
 
 
-class Screen:
+class DemoScreen:
     def __init__(self) -> None:
         self._began = time.monotonic()
         self._live = sys.stdout.isatty()
@@ -108,7 +108,7 @@ class Screen:
         return text if self._plain or colour is None or not text else f"\x1b[{colour}m{text}\x1b[0m"
 
 
-def _machine(screen: Screen) -> bool:
+def _machine(screen: DemoScreen) -> bool:
     """The other half of the product, on a real kata."""
     import tempfile
     from pathlib import Path

@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 def command(path: str | None, *, as_json: bool) -> int:
     """List what had to make way, newest first; with PATH, print the newest bytes that lay there."""
     from verdigris.storage.paths import canonical
-    from verdigris.turns.aside import kept
+    from verdigris.turns.aside import list_displaced_files
 
     opened = project()
     name = None if path is None else canonical(opened.root, path, cwd=here()).path or path
     if as_json:
-        show_json(displaced_document(tuple(kept(opened, name))))
+        show_json(displaced_document(tuple(list_displaced_files(opened, name))))
     elif name is None:
-        show(displaced_lines(tuple(kept(opened))))
+        show(displaced_lines(tuple(list_displaced_files(opened))))
     else:
-        newest = next(kept(opened, name), None)
+        newest = next(list_displaced_files(opened, name), None)
         data = None if newest is None else opened.workspace.blob_bytes(newest.blob)
         if data is None:
             raise UserError(f"nothing is kept of {name}.", hint="`tdd displaced` lists what is")

@@ -10,7 +10,7 @@ from verdigris.cli.context import here, persons_only, project
 from verdigris.cli.context import paths as complete_paths
 from verdigris.cli.output import deny, json_option, show, show_json
 from verdigris.core.actions import Deny
-from verdigris.views.lines import Line, counted, visible
+from verdigris.views.lines import Line, count_of, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ def add(paths: tuple[str, ...]) -> int:
     if denial := persons_only("holdout"):
         return deny(denial)
     answer = hold_out(project(), paths, cwd=here())
-    return deny(answer) if isinstance(answer, Deny) else _shown("held out", answer)
+    return deny(answer) if isinstance(answer, Deny) else _show_paths("held out", answer)
 
 
 @command.command("release")
@@ -45,7 +45,7 @@ def release(paths: tuple[str, ...]) -> int:
     if denial := persons_only("holdout"):
         return deny(denial)
     answer = release(project(), paths, cwd=here())
-    return deny(answer) if isinstance(answer, Deny) else _shown("released", answer)
+    return deny(answer) if isinstance(answer, Deny) else _show_paths("released", answer)
 
 
 @command.command("list")
@@ -60,6 +60,6 @@ def list_(*, as_json: bool) -> int:
     return 0
 
 
-def _shown(what: str, paths: Sequence[str]) -> int:
-    show([Line(f"{what}: {counted(len(paths), 'file')}"), *(Line(f"  {visible(path)}") for path in paths)])
+def _show_paths(what: str, paths: Sequence[str]) -> int:
+    show([Line(f"{what}: {count_of(len(paths), 'file')}"), *(Line(f"  {visible(path)}") for path in paths)])
     return 0

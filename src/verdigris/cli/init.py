@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from verdigris.core.actions import Deny
     from verdigris.core.settings import Stack
     from verdigris.gates.clients.protocol import Client
-    from verdigris.setup.initialisation import Initialised, Plan, Removed
+    from verdigris.setup.initialisation import Initialised, InitPlan, Removed
     from verdigris.setup.scaffold import Scaffold
-    from verdigris.setup.scaffold_files import Made, Undone
+    from verdigris.setup.scaffold_files import ScaffoldResult, Undone
 
 
 @click.command("init")
@@ -44,7 +44,7 @@ def command(agents: tuple[str, ...], lang: str | None, kata: str | None, *, yes:
     if denial := _refusal():
         return deny(denial)
     if (scaffold := plan_scaffold(here(), lang, kata)) is not None:
-        return _scaffolded(scaffold, connected, yes=yes)
+        return _scaffold(scaffold, connected, yes=yes)
     return _set_up(lang, connected, yes=yes)
 
 
@@ -66,25 +66,25 @@ def _set_up(lang: str | None, agents: Sequence[Client], *, yes: bool) -> int:
         hint = "`tdd init --lang NAME` (python, rust, node) makes a project here; or `git init` first"
         raise NotARepository(error.message, hint=hint) from None
     show([*plan_lines(planned), *gate_plan_lines(agents)], err=True)
-    if not _agreed(yes=yes or not (planned.content is not None or agents)):
+    if not _ask_person(yes=yes or not (planned.content is not None or agents)):
         return 1
     done = carry_out(planned, PERSON)
-    show([*done_lines(done), *_installed(agents)])
+    show([*done_lines(done), *_install_gates(agents)])
     return 0
 
 
-def _scaffolded(scaffold: Scaffold, agents: Sequence[Client], *, yes: bool) -> int:
+def _scaffold(scaffold: Scaffold, agents: Sequence[Client], *, yes: bool) -> int:
     from verdigris.setup.scaffold_files import make
 
     show([*scaffold_lines(scaffold), *gate_plan_lines(agents)], err=True)
-    if not _agreed(yes=yes or not (scaffold.changes or agents)):
+    if not _ask_person(yes=yes or not (scaffold.changes or agents)):
         return 1
     made = make(scaffold, PERSON)
-    show([*scaffolded_lines(made, scaffold), *_installed(agents)])
+    show([*scaffolded_lines(made, scaffold), *_install_gates(agents)])
     return 0
 
 
-def _agreed(*, yes: bool) -> bool:
+def _ask_person(*, yes: bool) -> bool:
     if yes or not sys.stdin.isatty() or click.confirm("write this?", default=True, err=True):
         return True
     say("nothing was written")
@@ -100,12 +100,12 @@ def _clients(agents: Sequence[str]) -> tuple[Client, ...]:
     return tuple(map(find, dict.fromkeys(agents)))
 
 
-def _installed(agents: Sequence[Client]) -> list[Line]:
+def _install_gates(agents: Sequence[Client]) -> list[Line]:
     here = project() if agents else None
     return [gate_line(client, client.install(here)) for client in agents if here is not None]
 
 
-def plan_lines(plan: Plan) -> list[Line]:
+def plan_lines(plan: InitPlan) -> list[Line]:
     if plan.content is None:
         return [Line(f"tdd.yaml is there and stays as it is: {_stacks(plan)}")]
     active = [
@@ -121,7 +121,7 @@ def plan_lines(plan: Plan) -> list[Line]:
     ]
 
 
-def _stacks(plan: Plan) -> str:
+def _stacks(plan: InitPlan) -> str:
     return ", ".join(map(told_stack, plan.settings.stacks))
 
 
@@ -178,10 +178,10 @@ def gate_removed_lines(taken_out: Mapping[str, Sequence[str]]) -> list[Line]:
 
 
 def scaffold_lines(scaffold: Scaffold) -> list[Line]:
-    return [Line(text) for text in _planned(scaffold)]
+    return [Line(text) for text in _describe_plan(scaffold)]
 
 
-def _planned(scaffold: Scaffold) -> Iterator[str]:
+def _describe_plan(scaffold: Scaffold) -> Iterator[str]:
     if scaffold.makes_repository:
         yield f"will make a git repository in {scaffold.root}"
     yield from (f"note: {note}" for note in scaffold.notes)
@@ -194,12 +194,12 @@ def _planned(scaffold: Scaffold) -> Iterator[str]:
         yield f"will write tdd.yaml: {stacks}; every key stands in it as a comment"
 
 
-def scaffolded_lines(made: Made, scaffold: Scaffold) -> list[Line]:
+def scaffolded_lines(made: ScaffoldResult, scaffold: Scaffold) -> list[Line]:
     head = "already set up" if made.done.already and not scaffold.files else "set up"
     return [Line(f"{head}; phase {made.done.phase}"), *map(Line, _following(made, scaffold))]
 
 
-def _following(made: Made, scaffold: Scaffold) -> Iterator[str]:
+def _following(made: ScaffoldResult, scaffold: Scaffold) -> Iterator[str]:
     if made.commit:
         yield f"the first commit is made: {made.commit[:10]}"
     if made.refused:
@@ -207,7 +207,7 @@ def _following(made: Made, scaffold: Scaffold) -> Iterator[str]:
     yield from (f"{'then' if index else 'next'}: {move}" for index, move in enumerate(_moves(made, scaffold)))
 
 
-def _moves(made: Made, scaffold: Scaffold) -> Iterator[str]:
+def _moves(made: ScaffoldResult, scaffold: Scaffold) -> Iterator[str]:
     yield from scaffold.before
     if not scaffold.has_kata:
         yield f"describe in {scaffold.kata} what is to be built"

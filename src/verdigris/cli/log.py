@@ -11,7 +11,7 @@ from verdigris.cli.context import PERSON, start
 from verdigris.cli.output import SCHEMA, json_option, show, show_json
 from verdigris.core.errors import LogDamaged
 from verdigris.core.records import flatten
-from verdigris.views.lines import Dot, Line, counted
+from verdigris.views.lines import Dot, Line, count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -38,7 +38,7 @@ def command(ctx: click.Context, number: int | None, *, as_json: bool) -> int:
     if ctx.invoked_subcommand is not None:
         return 0
 
-    _, log = _opened()
+    _, log = _open_log()
     if as_json:
         _show_events(_last(log, number))
     else:
@@ -46,7 +46,7 @@ def command(ctx: click.Context, number: int | None, *, as_json: bool) -> int:
     return 0
 
 
-def _opened() -> tuple[Repository, Log[State]]:
+def _open_log() -> tuple[Repository, Log[State]]:
     """Without the configuration, which a damaged log could not give."""
     from verdigris.storage.project import open_log
     from verdigris.storage.repository import find_repository
@@ -75,7 +75,7 @@ def _show_events(records: Iterator[Record]) -> None:
 @json_option
 def verify(*, as_json: bool) -> int:
     """Check every event against the chain. Exit code: 0 whole, 4 damaged."""
-    _, log = _opened()
+    _, log = _open_log()
     found = log.verify()
     if as_json:
         show_json(verification_document(found))
@@ -91,7 +91,7 @@ def repair(why: str) -> int:
     from verdigris.core.records import Stamp
     from verdigris.storage.repository import head
 
-    repo, log = _opened()
+    repo, log = _open_log()
     actor = {"role": PERSON.role, "context": PERSON.context, "client": PERSON.client}
     show(repair_lines(log.repair(why, Stamp(repo.worktree, head(repo).branch, actor))))
     return 0
@@ -155,10 +155,10 @@ def data(record: Record) -> dict[str, Any]:
 def verification_lines(found: Verification) -> list[Line]:
     findings = [Line(f"event {f.seq}: {f.kind}: {f.message}", "red") for f in found.findings]
     if found.whole:
-        return [*findings, Line(f"log intact: {counted(found.events, 'event')}", "green")]
+        return [*findings, Line(f"log intact: {count_of(found.events, 'event')}", "green")]
     return [
         *findings,
-        Line(f"damaged: {counted(len(findings), 'finding')} in {counted(found.events, 'event')}"),
+        Line(f"damaged: {count_of(len(findings), 'finding')} in {count_of(found.events, 'event')}"),
     ]
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SUCCEEDED = frozenset({"steps-made", "kata-done"})
 
 
-def played(steps: int | None, record: Path | None, *, as_json: bool) -> int:
+def play_steps(steps: int | None, record: Path | None, *, as_json: bool) -> int:
     if (no := persons_only("run")) is not None:
         return deny(no, as_json=as_json)
     from verdigris.drivers.machine.opening import open_machine
@@ -34,12 +34,12 @@ def played(steps: int | None, record: Path | None, *, as_json: bool) -> int:
             ended = Run(machine, _person(watch, as_json=as_json)).make(steps)
     except KeyboardInterrupt:
         if as_json:
-            show_json(_timed({"event": "interrupted", "hint": "`tdd run` goes on with the open step"}))
+            show_json(_with_time({"event": "interrupted", "hint": "`tdd run` goes on with the open step"}))
         raise
     except VerdigrisError as error:
         if not as_json:
             raise
-        show_json(_timed({"event": "failed", "why": error.message, "hint": error.hint or ""}))
+        show_json(_with_time({"event": "failed", "why": error.message, "hint": error.hint or ""}))
         return error.exit_code
     return 0 if ended.outcome in SUCCEEDED else 1
 
@@ -49,17 +49,17 @@ def watching(*, as_json: bool) -> Iterator[Watcher]:
     from verdigris.views import machine as view
 
     if as_json:
-        yield lambda happening: show_json(_timed(view.document(happening)))
+        yield lambda happening: show_json(_with_time(view.document(happening)))
     elif sys.stdout.isatty() and not os.environ.get("CI"):
-        from verdigris.views.machine_live import watched
+        from verdigris.views.machine_live import watch_run
 
-        with watched() as watch:
+        with watch_run() as watch:
             yield watch
     else:
         yield _plainly
 
 
-def _timed(document: dict[str, Any]) -> dict[str, Any]:
+def _with_time(document: dict[str, Any]) -> dict[str, Any]:
     return {**document, "time": datetime.now(UTC).isoformat(timespec="milliseconds")}
 
 

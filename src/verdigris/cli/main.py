@@ -20,7 +20,7 @@ UNREAD, NOT_SUPPORTED, OUR_FAULT, INTERRUPTED = 1, 69, 70, 130
 def run() -> None:
     gc.set_threshold(FEW_CYCLES)
     try:
-        code = _guarded(sys.argv[1:])
+        code = _run_guarded(sys.argv[1:])
         sys.stdout.flush()
         sys.stderr.flush()
     except BrokenPipeError:
@@ -31,7 +31,7 @@ def run() -> None:
     os._exit(code)
 
 
-def _guarded(argv: list[str]) -> int:
+def _run_guarded(argv: list[str]) -> int:
     if sys.platform == "win32":
         _say("Windows is not supported yet.", "use WSL, Linux or macOS")
         return NOT_SUPPORTED
@@ -44,7 +44,7 @@ def _guarded(argv: list[str]) -> int:
         sys.stdout.write(overview())
         return 0
     try:
-        return _with_head_start(argv) if argv[:1] == ["test"] else _called(argv)
+        return _with_head_start(argv) if argv[:1] == ["test"] else _run_command(argv)
     except VerdigrisError as error:
         _tell_error(argv, error.message, error.hint)
         return error.exit_code
@@ -54,10 +54,10 @@ def _guarded(argv: list[str]) -> int:
 
 def _through(broker: str, argv: list[str]) -> int:
     """Inside an agent's shell; what the kernel keeps cannot be written from here."""
-    from verdigris.gates.broker.broker import served
+    from verdigris.gates.broker.broker import call_broker
 
     try:
-        return served(broker, argv)
+        return call_broker(broker, argv)
     except VerdigrisError as error:
         _say(error.message, error.hint)
         return error.exit_code
@@ -70,12 +70,12 @@ def _with_head_start(argv: list[str]) -> int:
     folder = os.environ.get("TDD_ROOT") or os.getcwd()  # noqa: PTH109 - before pathlib is loaded
     headstart.begin(folder, warm=True)
     try:
-        return _called(argv)
+        return _run_command(argv)
     finally:
         headstart.cancel()
 
 
-def _called(argv: list[str]) -> int:
+def _run_command(argv: list[str]) -> int:
     try:
         code = _plain_test(argv[1:]) if argv[:1] == ["test"] else None
         return _by_click(argv) if code is None else code

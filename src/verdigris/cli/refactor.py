@@ -10,7 +10,7 @@ from verdigris.cli.context import PERSON, live, project
 from verdigris.cli.output import deny, json_option, show, show_json
 from verdigris.cli.settle import exit_code
 from verdigris.core.actions import Deny
-from verdigris.views.lines import Line, counted
+from verdigris.views.lines import Line, count_of
 
 if TYPE_CHECKING:
     from verdigris.turns.refactor import Aborted, Begun
@@ -84,7 +84,7 @@ def begun_lines(begun: Begun) -> list[Line]:
     failed = f", {begun.failed} not" if begun.failed else ""
     free = "; lines that no test runs may be added" if begun.uncovered else ""
     return [
-        Line(f"phase refactor: {counted(begun.passed, 'test')} passed{failed}{free}"),
+        Line(f"phase refactor: {count_of(begun.passed, 'test')} passed{failed}{free}"),
         Line(f"next: {_NEXT}"),
     ]
 

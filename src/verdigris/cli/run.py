@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from verdigris.cli.machine import played
+from verdigris.cli.machine import play_steps
 
 
 @click.command("run")
@@ -21,4 +21,4 @@ def command(steps: int | None, record: Path | None, *, as_json: bool) -> int:
     A run that was interrupted goes on where it was. Exit code: 0 the steps are made or the kata is done, 1 a
     step is blocked or a role says what is wrong, 69 a model cannot be had, 130 interrupted.
     """
-    return played(steps, record, as_json=as_json)
+    return play_steps(steps, record, as_json=as_json)

@@ -8,10 +8,10 @@ import click
 
 from verdigris.cli.context import PERSON, live, project
 from verdigris.cli.output import deny, json_option, show, show_json
-from verdigris.cli.testing import unconfined
+from verdigris.cli.testing import unconfined_lines
 from verdigris.core.actions import Deny
 from verdigris.core.report import Status
-from verdigris.core.test_ids import typed
+from verdigris.core.test_ids import shell_words
 from verdigris.core.verdict import Kind
 from verdigris.views.lines import Dot, Line, block
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.report import TestReport
     from verdigris.core.verdict import Verdict
-    from verdigris.turns.refactor import Ended
+    from verdigris.turns.refactor import RefactorResult
     from verdigris.turns.settle import Settlement
 
 
@@ -63,7 +63,7 @@ MOST_OUTPUT = 40
 
 def settled_lines(settlement: Settlement, *, for_model: bool = False) -> list[Line]:
     """A model also gets the footer, which says the same in at most 80 tokens."""
-    found = _verdict(settlement.verdict) + unconfined(settlement.report)
+    found = _verdict(settlement.verdict) + unconfined_lines(settlement.report)
     found += [Line(f"accepted: {test_id}", "green") for test_id in settlement.accepted]
     for output in settlement.output:
         found += block(output, most=MOST_OUTPUT)
@@ -71,8 +71,8 @@ def settled_lines(settlement: Settlement, *, for_model: bool = False) -> list[Li
     return found + _end(settlement.next, settlement.footer if for_model else "")
 
 
-def refactor_lines(ended: Ended, *, for_model: bool = False) -> list[Line]:
-    found = _verdict(ended.verdict) + unconfined(ended.report) + _aside(ended.aside)
+def refactor_lines(ended: RefactorResult, *, for_model: bool = False) -> list[Line]:
+    found = _verdict(ended.verdict) + unconfined_lines(ended.report) + _aside(ended.aside)
     return found + _end(ended.next, ended.footer if for_model else "")
 
 
@@ -88,7 +88,7 @@ def _tries(settlement: Settlement) -> list[Line]:
             f"  try {settlement.strikes} of {settlement.limit}: {when} your edits are set aside, "
             "and `tdd restore` brings them back"
         ),
-        Line(f'  if the test is wrong: `tdd test-bug {typed(native)}:LINE "WHY"`'),
+        Line(f'  if the test is wrong: `tdd test-bug {shell_words(native)}:LINE "WHY"`'),
     ]
 
 
@@ -100,7 +100,7 @@ def settled_document(settlement: Settlement) -> dict[str, Any]:
     }
 
 
-def refactor_document(ended: Ended) -> dict[str, Any]:
+def refactor_document(ended: RefactorResult) -> dict[str, Any]:
     return {**_common(ended), "tests": _tests(ended.report, ())}
 
 
@@ -124,7 +124,7 @@ def _end(following: str, footer: str) -> list[Line]:
     return [Line(f"next: {following}"), *([Line(footer)] if footer else [])]
 
 
-def _common(end: Settlement | Ended) -> dict[str, Any]:
+def _common(end: Settlement | RefactorResult) -> dict[str, Any]:
     return {
         "verdict": end.verdict.kind.value,
         "reasons": list(end.verdict.reasons),

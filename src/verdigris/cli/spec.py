@@ -10,7 +10,7 @@ from verdigris.cli.context import here
 from verdigris.cli.context import paths as complete_paths
 from verdigris.cli.output import json_option, show, show_json
 from verdigris.core.errors import NotARepository, UserError
-from verdigris.views.lines import Dot, Line, counted, visible
+from verdigris.views.lines import Dot, Line, count_of, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +90,7 @@ def _faults(spec: Spec, text: str) -> tuple[Fault, ...]:
 
 
 def _spec_lines(spec: Spec) -> list[Line]:
-    count = counted(len(spec.scenarios), "scenario")
+    count = count_of(len(spec.scenarios), "scenario")
     head = f"{visible(spec.id)} ({visible(spec.status)}): {count}, spec_hash {spec.digest[:12]}"
     lines = [Line(head, "green" if spec.scenarios else "yellow")]
     lines += [Line(f"  {one.line:>4}  {visible(one.id)}") for one in spec.scenarios]
@@ -120,7 +120,7 @@ def _spec_document(spec: Spec) -> dict[str, Any]:
 
 def _lint_lines(spec: Spec, faults: Sequence[Fault]) -> list[Line]:
     if not faults:
-        return [Line(f"{visible(spec.path)}: {counted(len(spec.scenarios), 'scenario')}, no fault", "green")]
+        return [Line(f"{visible(spec.path)}: {count_of(len(spec.scenarios), 'scenario')}, no fault", "green")]
     lines = []
     for fault in faults:
         first, *rest = fault.fix.split("\n")

@@ -10,7 +10,7 @@ from verdigris.cli.context import project
 from verdigris.cli.output import json_option, show, show_json
 from verdigris.core.policy import next_move
 from verdigris.core.state import Phase
-from verdigris.views.lines import Dot, Line, counted
+from verdigris.views.lines import Dot, Line, count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +110,7 @@ def _passes(state: WorktreeState, claim: Claim) -> bool:
 def _claim(state: WorktreeState, claim: Claim) -> Line:
     green = _passes(state, claim)
     strikes = state.strikes.get(claim.test_id, 0)
-    struck = f", {counted(strikes, 'strike')}" if strikes else ""
+    struck = f", {count_of(strikes, 'strike')}" if strikes else ""
     implied = ", implied" if claim.implied else ""
     dot: Dot = "green" if green else "red"
     return Line(f"{dot} {claim.test_id} → {', '.join(claim.targets)} (claimed{implied}{struck})", dot)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from verdigris.cli.machine import played
+from verdigris.cli.machine import play_steps
 
 
 @click.command("step")
@@ -17,4 +17,4 @@ def command(record: Path | None, *, as_json: bool) -> int:
 
     Exit code: as `tdd run`.
     """
-    return played(1, record, as_json=as_json)
+    return play_steps(1, record, as_json=as_json)

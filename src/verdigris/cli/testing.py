@@ -15,11 +15,11 @@ from verdigris.cli.output import show, show_json
 from verdigris.core.errors import TimedOut
 from verdigris.core.redness import WHY_NOT, judge_collect_error
 from verdigris.core.report import Ended, Status, TestReport
-from verdigris.core.test_ids import typed
-from verdigris.core.verdict import first_line, untrusted
+from verdigris.core.test_ids import shell_words
+from verdigris.core.verdict import first_line, reasons_against_run
 from verdigris.runners.registry import kind_of
 from verdigris.storage.project import text_of
-from verdigris.views.lines import Dot, Line, block, counted, visible
+from verdigris.views.lines import Dot, Line, block, count_of, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -69,13 +69,13 @@ def _source_line(opened: Project, place: Place) -> str:
 
 
 def need_lines(needs: Sequence[Need]) -> list[Line]:
-    return [Line(f"  {visible(_told(need))}", "yellow") for need in needs]
+    return [Line(f"  {visible(_describe_need(need))}", "yellow") for need in needs]
 
 
-def _told(need: Need) -> str:
-    from verdigris.core.needs import written
+def _describe_need(need: Need) -> str:
+    from verdigris.core.needs import write_keys
 
-    (setting,) = written((need,))
+    (setting,) = write_keys((need,))
     return f"perhaps the run lacks something: a person may set `{setting}` in tdd.yaml ({need.why})"
 
 
@@ -83,11 +83,11 @@ def need_data(needs: Sequence[Need]) -> list[dict[str, Any]]:
     return [{"key": need.key, "value": need.value, "why": need.why} for need in needs]
 
 
-def offered(stubs: Mapping[str, tuple[Stub, ...]]) -> list[Line]:
+def offer_stubs(stubs: Mapping[str, tuple[Stub, ...]]) -> list[Line]:
     """Below a run that failed for want of declarations."""
     found: list[Line] = []
     for test, needed in stubs.items():
-        found.append(Line(f"{test} needs declarations: `tdd stub {typed(test)}` writes these stubs"))
+        found.append(Line(f"{test} needs declarations: `tdd stub {shell_words(test)}` writes these stubs"))
         found += _texts(needed)
     return found
 
@@ -98,12 +98,12 @@ def stub_lines(done: Stubbed) -> list[Line]:
             Line(
                 f"no stub to write: what {done.test} imports is declared, or it cannot be told from its text"
             ),
-            Line(f"next: `tdd test {typed(done.test)}`"),
+            Line(f"next: `tdd test {shell_words(done.test)}`"),
         ]
     return [
         Line(f"wrote {len(done.stubs)} {'stub file' if len(done.stubs) == 1 else 'stub files'}", "yellow"),
         *_texts(done.stubs),
-        Line(f"next: `tdd test {typed(done.test)}` (it fails in the stub: a valid red)"),
+        Line(f"next: `tdd test {shell_words(done.test)}` (it fails in the stub: a valid red)"),
     ]
 
 
@@ -142,15 +142,15 @@ def report_lines(
     if not quiet:
         for run in tested.tests:
             found += _test(run, results.get(run.native_id), source)
-        found += [*_unfinished(tested.report), *_about_the_run(tested.report)] if tested.report else []
-        found += _uncollected(tested.uncollected)
-        found += offered(tested.stubs)
+        found += [*_unfinished_lines(tested.report), *_about_the_run(tested.report)] if tested.report else []
+        found += _uncollected_lines(tested.uncollected)
+        found += offer_stubs(tested.stubs)
         found += need_lines(tested.needs)
         found += _given_up(tested.given_up)
     return [*found, Line(_summary(tested)), *([] if quiet else [Line(f"next: {tested.next}")])]
 
 
-def _uncollected(files: Mapping[str, tuple[str, ...]]) -> list[Line]:
+def _uncollected_lines(files: Mapping[str, tuple[str, ...]]) -> list[Line]:
     found: list[Line] = []
     for runner, paths in files.items():
         more = f" and {len(paths) - MOST_FILES} more" if len(paths) > MOST_FILES else ""
@@ -177,7 +177,7 @@ def _test(run: TestRun, result: TestResult | None, source: Source) -> list[Line]
     place = f" ({run.place})" if run.place else ""
     detail = [Line(f"    {run.failure}{place}")] if run.failure else []
     if result is not None and result.failure is not None:
-        detail = [*_traceback(result.failure, source), *_printed(result)]
+        detail = [*_traceback(result.failure, source), *_output_lines(result)]
     if run.red in {None, "valid"}:
         return [head, *detail]
     reason, following = why_not(run.red or "")
@@ -197,7 +197,7 @@ def _traceback(failure: Failure, source: Source) -> list[Line]:
     return found + [Line(f"      {line.expandtabs()}") for line in rest[:MOST_OUTPUT]]
 
 
-def _printed(result: TestResult) -> list[Line]:
+def _output_lines(result: TestResult) -> list[Line]:
     if not result.output.strip():
         return []
     return [Line("    output:"), *block(result.output, most=MOST_OUTPUT)]
@@ -213,7 +213,7 @@ def why_not(code: str) -> tuple[str, str]:
     return WHY_NOT.get(code, (f"it failed for another reason ({code})", "revise the test"))
 
 
-def _unfinished(report: TestReport) -> list[Line]:
+def _unfinished_lines(report: TestReport) -> list[Line]:
     """What only a person can make sense of: files that did not load, and a runner that did not finish."""
     found: list[Line] = []
     for error in report.errors:
@@ -230,10 +230,10 @@ def _unfinished(report: TestReport) -> list[Line]:
 
 def _about_the_run(report: TestReport) -> list[Line]:
     written = [Line(f"  {path} was written by the run: no effect", "yellow") for path in report.wrote]
-    return [*written, *(Line(f"  {note}", "yellow") for note in report.notes), *unconfined(report)]
+    return [*written, *(Line(f"  {note}", "yellow") for note in report.notes), *unconfined_lines(report)]
 
 
-def unconfined(report: TestReport | None) -> list[Line]:
+def unconfined_lines(report: TestReport | None) -> list[Line]:
     if report is None or report.sandbox != "none":
         return []
     return [Line("  sandbox: none; what the run wrote took effect (`tdd doctor`)", "yellow")]
@@ -254,13 +254,13 @@ def _summary(tested: Tested) -> str:
     counts = Counter(run.status for run in tested.tests)
     parts = [f"{counts[status]} {word}" for status, word in _WORDS.items() if counts[status]]
     if tested.report and tested.report.errors:
-        parts.append(f"{counted(len(tested.report.errors), 'file')} not collected")
+        parts.append(f"{count_of(len(tested.report.errors), 'file')} not collected")
     text = ", ".join(parts) or "no test was run"
     if tested.report is None:
         text += " (cached; `tdd test -v` runs it again)"
     else:
         text += f" in {tested.report.duration_ms / 1000:.2f} s"
-        text += "".join(f"; {doubt}" for doubt in untrusted(tested.report))
+        text += "".join(f"; {doubt}" for doubt in reasons_against_run(tested.report))
     return f"{text}{'; the turn goes on' if tested.resumed else ''}; phase {tested.phase}"
 
 

@@ -9,24 +9,7 @@ from verdigris.core import events as e
 from verdigris.core.events import Event, decode
 from verdigris.core.records import from_json, to_json
 from verdigris.core.report import Status
-from verdigris.core.state import (
-    Baseline,
-    Claim,
-    Configuration,
-    Intent,
-    LaidAside,
-    MachineState,
-    OpenStep,
-    OpenTestBug,
-    PassedStep,
-    Phase,
-    Red,
-    Refactor,
-    SeenHead,
-    State,
-    Turn,
-    WorktreeState,
-)
+from verdigris.core.state import Baseline, Claim, Configuration, Intent, LaidAside, MachineState, OpenStep, OpenTestBug, PassedStep, Phase, Red, Refactor, SeenHead, State, Turn, WorktreeState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -90,9 +73,9 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
         case e.Violation():
             return replace(w, violations=(*w.violations, event.path)[-REMEMBERED_VIOLATIONS:])
         case e.SwitchedOff():
-            return replace(_closed(w), phase=Phase.OFF, off_why=event.why, refactor=None)
+            return replace(_close_turn(w), phase=Phase.OFF, off_why=event.why, refactor=None)
         case e.SwitchedOn():
-            return replace(_closed(w), phase=Phase.RED, off_why="", ground=event.tree, reds={}, strikes={})
+            return replace(_close_turn(w), phase=Phase.RED, off_why="", ground=event.tree, reds={}, strikes={})
         case e.RefactorBegun():
             refactor = Refactor(event.tree, event.record, event.uncovered)
             refactor = replace(refactor, foundation=event.foundation, founded=event.founded)
@@ -134,13 +117,13 @@ def _turn(w: WorktreeState, event: Event) -> WorktreeState:
             return replace(w, turn=replace(w.turn, foundation=event.foundation, founded=event.founded))
         case e.EditClaim():
             turn = _with_reads(w.turn, event.reads)
-            return replace(w, turn=turn, claims={**w.claims, event.test_id: _claimed(w, event)})
+            return replace(w, turn=turn, claims={**w.claims, event.test_id: _claim_after(w, event)})
         case e.Settled():
-            return _settled(w, event)
+            return _after_settlement(w, event)
         case e.Accepted():
-            return _accepted(w, event)
+            return _after_acceptance(w, event)
         case e.Reverted():
-            return _reverted(w, event)
+            return _after_revert(w, event)
         case e.Restored():
             return replace(w, aside=_without(w.aside, {event.aside}))
         case e.Suspended() if w.turn:
@@ -205,7 +188,7 @@ def _with_reads(turn: Turn | None, reads: tuple[str, ...]) -> Turn | None:
     return replace(turn, reads=tuple(dict.fromkeys((*turn.reads, *reads))))
 
 
-def _claimed(w: WorktreeState, event: e.EditClaim) -> Claim:
+def _claim_after(w: WorktreeState, event: e.EditClaim) -> Claim:
     known = w.claims.get(event.test_id)
     if known is not None:
         targets = tuple(dict.fromkeys((*known.targets, event.edit_target)))
@@ -216,13 +199,13 @@ def _claimed(w: WorktreeState, event: e.EditClaim) -> Claim:
     return claim if red is None else replace(claim, place=red.place, duration_ms=red.duration_ms)
 
 
-def _settled(w: WorktreeState, event: e.Settled) -> WorktreeState:
+def _after_settlement(w: WorktreeState, event: e.Settled) -> WorktreeState:
     strikes = {**w.strikes, **{i: w.strikes.get(i, 0) + 1 for i in event.struck}}
     turn = None if w.turn is None else replace(w.turn, judged=event.tree)
     return replace(w, turn=turn, strikes=strikes)
 
 
-def _accepted(w: WorktreeState, event: e.Accepted) -> WorktreeState:
+def _after_acceptance(w: WorktreeState, event: e.Accepted) -> WorktreeState:
     """The last claim that is accepted closes the turn: the edited tree is the new ground."""
     gone = {event.test_id}
     w = replace(
@@ -232,10 +215,10 @@ def _accepted(w: WorktreeState, event: e.Accepted) -> WorktreeState:
         reds=_without(w.reds, gone),
         strikes=_without(w.strikes, gone),
     )
-    return w if w.claims else replace(_closed(w, Phase.RED), revised=())
+    return w if w.claims else replace(_close_turn(w, Phase.RED), revised=())
 
 
-def _reverted(w: WorktreeState, event: e.Reverted) -> WorktreeState:
+def _after_revert(w: WorktreeState, event: e.Reverted) -> WorktreeState:
     """What was seen red with the edits in place says nothing without them."""
     laid = w.aside.get(event.aside)
     if w.phase is Phase.REFACTOR:
@@ -244,7 +227,7 @@ def _reverted(w: WorktreeState, event: e.Reverted) -> WorktreeState:
         return w
     gone = set(laid.test_ids or w.claims)
     w = replace(w, claims=_without(w.claims, gone), strikes=_without(w.strikes, gone), reds={})
-    return w if w.claims else _closed(w, Phase.RED)
+    return w if w.claims else _close_turn(w, Phase.RED)
 
 
 def _refactor_ended(w: WorktreeState, event: e.RefactorEnded) -> WorktreeState:
@@ -260,7 +243,7 @@ def _refactor_ended(w: WorktreeState, event: e.RefactorEnded) -> WorktreeState:
     return replace(w, refactor=refactor)
 
 
-def _closed(w: WorktreeState, phase: Phase | None = None) -> WorktreeState:
+def _close_turn(w: WorktreeState, phase: Phase | None = None) -> WorktreeState:
     return replace(w, phase=phase or w.phase, turn=None, claims={}, violations=())
 
 

@@ -56,7 +56,7 @@ class _Said:
         return ": ".join(part for part in (self.where, self.kind, first_line(self.text)) if part)
 
 
-def written(lacking: Sequence[Need]) -> tuple[str, ...]:
+def write_keys(lacking: Sequence[Need]) -> tuple[str, ...]:
     """As one pastes them into `tdd.yaml`: all keys of the room in one line."""
     by_key: dict[str, list[str]] = {}
     for need in lacking:
@@ -89,7 +89,7 @@ def needs(
     found: dict[tuple[str, str], Need] = {}
     lost = _lost(environ, settings)
     for said in _sayings(report):
-        for key, what in _needed(said, lost, environ, settings, installed):
+        for key, what in _find_needs(said, lost, environ, settings, installed):
             found.setdefault((key, what), Need(key, what, said.why))
     return tuple(found.values())
 
@@ -112,7 +112,7 @@ def _lost(environ: Mapping[str, str], settings: Settings) -> frozenset[str]:
     return frozenset(environ.keys() - kept.keys())
 
 
-def _needed(
+def _find_needs(
     said: _Said,
     lost: frozenset[str],
     environ: Mapping[str, str],

@@ -36,7 +36,7 @@ def compile_glob(pattern: str) -> str:
     _refuse_foreign(pattern)
     parts = [part for part in pattern.split("/") if part not in {"", "."}]
     if ".." in parts:
-        raise _broken(pattern, "`..` leaves the folder", "write the path from the root down")
+        raise _broken_glob(pattern, "`..` leaves the folder", "write the path from the root down")
     if all(part == "**" for part in parts):
         return r"(?s:.*)\Z"
     while parts[-1] == "**":
@@ -48,22 +48,22 @@ def compile_glob(pattern: str) -> str:
 def _refuse_foreign(pattern: str) -> None:
     """Refuse what other tools would read as syntax: taken literally it would silently protect nothing."""
     if not pattern.strip():
-        raise _broken(pattern, "it is empty", "remove it, or write `.` for everything")
+        raise _broken_glob(pattern, "it is empty", "remove it, or write `.` for everything")
     if pattern.startswith("/"):
-        raise _broken(pattern, "it is absolute", "write it relative, without the first `/`")
+        raise _broken_glob(pattern, "it is absolute", "write it relative, without the first `/`")
     if pattern.startswith("!"):
-        raise _broken(pattern, "negation is not supported", "name what is meant instead")
+        raise _broken_glob(pattern, "negation is not supported", "name what is meant instead")
     if "\\" in pattern or "\0" in pattern:
-        raise _broken(
+        raise _broken_glob(
             pattern, "it holds a backslash or NUL", "use `/` between folders, `[*]` for a literal `*`"
         )
     if re.search(r"\{[^{}]*,[^{}]*\}", pattern):
-        raise _broken(pattern, "`{a,b}` is not supported", "write one glob for each alternative")
+        raise _broken_glob(pattern, "`{a,b}` is not supported", "write one glob for each alternative")
 
 
 def _part(pattern: str, part: str) -> str:
     if "**" in part:
-        raise _broken(pattern, "`**` must stand alone between slashes", "write `**/*.py` rather than `**.py`")
+        raise _broken_glob(pattern, "`**` must stand alone between slashes", "write `**/*.py` rather than `**.py`")
     out: list[str] = []
     at = 0
     while at < len(part):
@@ -75,7 +75,7 @@ def _part(pattern: str, part: str) -> str:
             case "[":
                 end = part.find("]", at + 3 if part[at + 1 : at + 2] in {"!", "^"} else at + 2)
                 if end < 0:
-                    raise _broken(
+                    raise _broken_glob(
                         pattern, "`[` is never closed", "close it, or write `[[]` for a literal `[`"
                     )
                 out.append(_charset(pattern, part[at + 1 : end]))
@@ -92,12 +92,12 @@ def _charset(pattern: str, inner: str) -> str:
     items = re.findall(r".-.|.", inner[negated:], re.DOTALL)
     for item in items:
         if len(item) > 1 and item[0] > item[2]:
-            raise _broken(pattern, f"the range `{item}` is empty", "write ranges upwards: `[a-z]`")
+            raise _broken_glob(pattern, f"the range `{item}` is empty", "write ranges upwards: `[a-z]`")
     ends = ("-".join(map(re.escape, (item[0], item[2]) if len(item) > 1 else item)) for item in items)
     return f"(?!/)[{'^' if negated else ''}{''.join(ends)}]"
 
 
-def _broken(pattern: str, why: str, hint: str) -> ConfigError:
+def _broken_glob(pattern: str, why: str, hint: str) -> ConfigError:
     return ConfigError(f"broken glob {pattern!r}: {why}", hint=hint)
 
 
@@ -141,7 +141,7 @@ class Classes:
     def from_json(cls, data: Any) -> Classes:
         try:
             classes = cls(tuple((PathClass(name), _text(regex)) for name, regex in data))
-            _compiled(classes.rules, 0)
+            _compile_rules(classes.rules, 0)
         except (TypeError, ValueError, re.error):
             classes = cls(())
         if not classes.rules:
@@ -155,8 +155,8 @@ def classify(path: str, classes: Classes, *, fold_case: bool = False) -> PathCla
     Where the file system folds names, a path is as protected as the most protected name it may stand for.
     """
     if not fold_case:
-        return _first(path, _compiled(classes.rules, 0))
-    patterns = _compiled(classes.rules, re.IGNORECASE)
+        return _first(path, _compile_rules(classes.rules, 0))
+    patterns = _compile_rules(classes.rules, re.IGNORECASE)
     return min((_first(name, patterns) for name in _spellings(path)), key=_ORDER.index)
 
 
@@ -168,7 +168,7 @@ def class_of_folder(folder: str, keep: Callable[[str], PathClass]) -> PathClass:
 
 def is_transient(path: str, classes: Classes) -> bool:
     """Whether a rule says that nobody protects it: caches, environments, what `generated` names."""
-    rules = _compiled(classes.rules, 0)
+    rules = _compile_rules(classes.rules, 0)
     return _first(path, rules) is PathClass.OTHER and any(
         cls is PathClass.OTHER and pattern.fullmatch(path) for cls, pattern in rules
     )
@@ -197,7 +197,7 @@ def _first(path: str, patterns: tuple[tuple[PathClass, re.Pattern[str]], ...]) -
 
 
 @lru_cache(maxsize=8)
-def _compiled(
+def _compile_rules(
     rules: tuple[tuple[PathClass, str], ...], flags: int
 ) -> tuple[tuple[PathClass, re.Pattern[str]], ...]:
     return tuple((cls, re.compile(regex, flags | re.DOTALL)) for cls, regex in rules)

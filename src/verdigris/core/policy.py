@@ -13,7 +13,7 @@ from verdigris.core.paths import PathClass, compile_glob
 from verdigris.core.redness import WHY_NOT
 from verdigris.core.reds import about_stubs, implied_claim, newest
 from verdigris.core.state import Phase, Red, Turn, WorktreeState
-from verdigris.core.test_ids import typed
+from verdigris.core.test_ids import shell_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -33,16 +33,16 @@ def decide(
         case Write():
             return _write(state, action, settings)
         case ClaimTest():
-            return _unfinished(state, in_progress) or _claim(state, action)
+            return _deny_unfinished(state, in_progress) or _claim(state, action)
         case Do(verb="on" | "off" | "test-bug" | "aside" | "restore" | "sync"):
             return _verb(state, action)
         case Do():
-            return _unfinished(state, in_progress) or _verb(state, action)
+            return _deny_unfinished(state, in_progress) or _verb(state, action)
         case _:
             assert_never(action)
 
 
-def _unfinished(state: WorktreeState, in_progress: str | None) -> Deny | None:
+def _deny_unfinished(state: WorktreeState, in_progress: str | None) -> Deny | None:
     if in_progress is None:
         return None
     return Deny(
@@ -97,11 +97,11 @@ def _write_one(state: WorktreeState, file: FileWrite, settings: Settings) -> Den
         case _, Phase.OFF:
             return "ok"
         case PathClass.OTHER, phase:
-            return _mixed(file, name) if phase in {Phase.GREEN, Phase.REFACTOR} else "ok"
+            return _decide_mixed(file, name) if phase in {Phase.GREEN, Phase.REFACTOR} else "ok"
         case ((PathClass.TEST | PathClass.SPEC), Phase.GREEN):
-            return _frozen(name)
+            return _deny_frozen(name)
         case PathClass.SOURCE, (Phase.GREEN | Phase.RED) if file.only_tests:
-            return _frozen(name) if state.phase is Phase.GREEN else "ok"
+            return _deny_frozen(name) if state.phase is Phase.GREEN else "ok"
         case PathClass.SPEC, Phase.REFACTOR:
             return Deny(
                 "spec-in-refactor", f"{name} is specification: a refactor keeps it.", "end the refactor first"
@@ -114,7 +114,7 @@ def _write_one(state: WorktreeState, file: FileWrite, settings: Settings) -> Den
             return "ok"
 
 
-def _frozen(name: str) -> Deny:
+def _deny_frozen(name: str) -> Deny:
     wrong = (
         "if it is what you are to write, a person may name it under `oracle.exclude`"
         if language_of(name) is None
@@ -127,7 +127,7 @@ def _frozen(name: str) -> Deny:
     )
 
 
-def _mixed(file: FileWrite, name: str) -> Deny | str:
+def _decide_mixed(file: FileWrite, name: str) -> Deny | str:
     if not file.changes_oracle:
         return "ok"
     return Deny(
@@ -139,7 +139,7 @@ def _mixed(file: FileWrite, name: str) -> Deny | str:
 
 def _source_in_green(state: WorktreeState, file: FileWrite, settings: Settings) -> Deny | str:
     if state.turn is not None and state.turn.suspended:
-        return _suspended(state, state.turn)
+        return _deny_suspended(state, state.turn)
     name = file.path or file.spelling
     if file.changes_oracle:
         return _tests_among_source(name)
@@ -150,7 +150,7 @@ def _source_in_green(state: WorktreeState, file: FileWrite, settings: Settings) 
         return Deny(
             "outside-targets",
             f"{file.path} is outside the targets of the open claims (`claims: strict`).",
-            f"`tdd claim {typed(first, file.path)}`",
+            f"`tdd claim {shell_words(first, file.path)}`",
         )
     return "join"
 
@@ -165,9 +165,9 @@ def _tests_among_source(name: str) -> Deny:
     )
 
 
-def _suspended(state: WorktreeState, turn: Turn) -> Deny:
+def _deny_suspended(state: WorktreeState, turn: Turn) -> Deny:
     why = turn.why or "HEAD moved under the open turn: its reds are not proven on the new baseline"
-    return Deny("suspended", f"{why}.", f"`tdd test {typed(*state.claims)}`")
+    return Deny("suspended", f"{why}.", f"`tdd test {shell_words(*state.claims)}`")
 
 
 def _source_in_red(file: FileWrite) -> str:
@@ -196,7 +196,7 @@ def _claim_phase(state: WorktreeState) -> Deny | None:
                 "run `tdd on` to resume (a person's command)",
             )
         case _ if state.turn is not None and state.turn.suspended:
-            return _suspended(state, state.turn)
+            return _deny_suspended(state, state.turn)
         case _:
             return None
 
@@ -237,7 +237,7 @@ def _claim_red(state: WorktreeState, action: ClaimTest) -> Deny | None:
         return Deny(
             "stale-red",
             f"{action.moved[0]} changed since that red was seen.",
-            f"run `tdd test {typed(action.test_id)}` again",
+            f"run `tdd test {shell_words(action.test_id)}` again",
         )
     if action.weakened:
         more = len(action.weakened) - _MANY_LOSSES
@@ -261,7 +261,7 @@ def _claim_red(state: WorktreeState, action: ClaimTest) -> Deny | None:
 def give_up_losses(losses: Sequence[str]) -> str:
     """Of losses that begin with `path:line: `: one line that gives up all of them."""
     files = dict.fromkeys(loss.partition(": ")[0].rpartition(":")[0] for loss in losses)
-    return f'put back what was lost, or a person gives it up: `tdd revise {typed(*files)} --why "WHY"`'
+    return f'put back what was lost, or a person gives it up: `tdd revise {shell_words(*files)} --why "WHY"`'
 
 
 def _no_red(action: ClaimTest) -> Deny:
@@ -269,10 +269,10 @@ def _no_red(action: ClaimTest) -> Deny:
     what = f"{action.test_id} is not red now."
     if action.nearest:
         close = action.nearest[0]
-        return Deny("no-red", f"{what} Did you mean {close}?", f"`tdd test {typed(close)}`, then claim it")
+        return Deny("no-red", f"{what} Did you mean {close}?", f"`tdd test {shell_words(close)}`, then claim it")
     if not action.written:
         return Deny("no-red", what, "`tdd test` runs all tests and names those that are red")
-    return Deny("no-red", what, f"`tdd test {typed(action.test_id)}`")
+    return Deny("no-red", what, f"`tdd test {shell_words(action.test_id)}`")
 
 
 def _wrong_red(test_id: str, why: str) -> Deny:
@@ -348,14 +348,14 @@ def next_move(
         case Phase.REFACTOR:
             return "restructure, then `tdd refactor end` (or `tdd refactor abort`)"
         case Phase.GREEN if state.turn is not None and state.turn.suspended:
-            return f"`tdd test {typed(*state.claims)}`{'' if state.turn.why else ' on the new baseline'}"
+            return f"`tdd test {shell_words(*state.claims)}`{'' if state.turn.why else ' on the new baseline'}"
         case Phase.GREEN:
             return "edit the claimed source, then `tdd settle`"
         case Phase.RED if state.test_bugs:
             bug = next(iter(state.test_bugs.values()))
             test = next(iter(bug.tests), bug.places[0].rpartition(":")[0])
             return (
-                f"revise the test at {bug.places[0]}, then `tdd test {typed(test)}` "
+                f"revise the test at {bug.places[0]}, then `tdd test {shell_words(test)}` "
                 f"(or, if it is right, `tdd test-bug close {bug.id}`)"
             )
         case _:
@@ -379,12 +379,12 @@ def next_red(state: WorktreeState, tree: str) -> Red | None:
 def _next_claim(state: WorktreeState, claimable: Red | Deny | None) -> str:
     match claimable:
         case Red(test_id=test_id):
-            return f"`tdd claim {typed(test_id)}`"
+            return f"`tdd claim {shell_words(test_id)}`"
         case Deny(next=following):
             return following
         case None:
             red = newest(state.valid_reds)
-            return f"`tdd test {typed(red.test_id)}`" if red else "write one failing test, then `tdd test ID`"
+            return f"`tdd test {shell_words(red.test_id)}`" if red else "write one failing test, then `tdd test ID`"
 
 
 @lru_cache(maxsize=512)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Allow, Decision, Deny
 from verdigris.core.languages import STUB_MARK, declaring, is_loaded_singly
 from verdigris.core.report import Ended, Status
-from verdigris.core.test_ids import named_tests, split_id, typed
+from verdigris.core.test_ids import named_tests, split_id, shell_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -116,5 +116,5 @@ def implied_claim(state: WorktreeState, edited: str = "") -> Decision:
             return Deny(
                 "which-red",
                 f"{len(reds)} tests are red in {len(files)} files; the edit must say which it advances.",
-                f"`tdd claim {typed(last.test_id, edited or 'PATH')}`",
+                f"`tdd claim {shell_words(last.test_id, edited or 'PATH')}`",
             )

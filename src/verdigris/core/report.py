@@ -194,7 +194,7 @@ class TestReport:
 _WORST = (Ended.TIMEOUT, Ended.DIED, Ended.EARLY_EXIT, Ended.NO_START, Ended.FINISHED)
 
 
-def merged(reports: Iterable[TestReport]) -> TestReport:
+def merge_reports(reports: Iterable[TestReport]) -> TestReport:
     """It ended as badly as the worst of them, and is confined where all of them were."""
     first, *rest = reports
     for other in rest:
@@ -244,17 +244,17 @@ _HOLDS_TESTS = re.compile(r"^(?:async )?def test|^class \w+\(.*TestCase\b", re.M
 
 
 @value
-class Suite:
+class SuiteNames:
     names: tuple[str, ...]
     """Ids and paths, relative to the worktree; all tests of the stack where there is none."""
     marks: tuple[str, ...]
     """Arguments for the runner."""
 
 
-def suite_of(stack: Stack) -> Suite:
+def suite_of(stack: Stack) -> SuiteNames:
     marks = [entry for entry in stack.suite if entry.startswith("-m")]
     names = tuple(_below(stack.root, entry) for entry in stack.suite if entry not in marks)
-    return Suite(names, tuple(word for mark in marks for word in ("-m", mark.removeprefix("-m").strip())))
+    return SuiteNames(names, tuple(word for mark in marks for word in ("-m", mark.removeprefix("-m").strip())))
 
 
 def unseen_files(report: TestReport, paths: Iterable[str]) -> tuple[str, ...]:
@@ -273,7 +273,7 @@ def _below(root: str, entry: str) -> str:
 
 
 @value
-class Difference:
+class RoomDifference:
     test_id: str
     """Or the path of a file that did not load."""
     outside: Status | None
@@ -283,7 +283,7 @@ class Difference:
     """What the one that did not pass said."""
 
 
-def differences(outside: TestReport, inside: TestReport) -> tuple[Difference, ...]:
+def differences(outside: TestReport, inside: TestReport) -> tuple[RoomDifference, ...]:
     """In the order of the run outside."""
     first, second = _ends(outside), _ends(inside)
     found = []
@@ -291,11 +291,11 @@ def differences(outside: TestReport, inside: TestReport) -> tuple[Difference, ..
         left, right = first.get(test_id), second.get(test_id)
         if _status(left) != _status(right):
             why = next((end[1] for end in (right, left) if end and end[1]), "")
-            found.append(Difference(test_id, _status(left), _status(right), why))
+            found.append(RoomDifference(test_id, _status(left), _status(right), why))
     return tuple(found)
 
 
-def only(report: TestReport, differing: tuple[Difference, ...]) -> TestReport:
+def only(report: TestReport, differing: tuple[RoomDifference, ...]) -> TestReport:
     """What the room said about the tests that it alone keeps from passing."""
     names = {one.test_id for one in differing if one.inside is not Status.PASS}
     return replace(
@@ -306,11 +306,11 @@ def only(report: TestReport, differing: tuple[Difference, ...]) -> TestReport:
 
 
 def _ends(report: TestReport) -> Mapping[str, tuple[Status, str]]:
-    ends = {result.id: (result.status, _said(result)) for result in report.results}
+    ends = {result.id: (result.status, _describe_end(result)) for result in report.results}
     return ends | {error.path: (Status.ERROR, f"{error.kind}: {error.message}") for error in report.errors}
 
 
-def _said(result: TestResult) -> str:
+def _describe_end(result: TestResult) -> str:
     failure = result.failure
     return result.note if failure is None else f"{failure.kind}: {failure.message}"
 

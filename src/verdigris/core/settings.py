@@ -122,7 +122,7 @@ REPLAY = "replay:"
 
 
 @value
-class Served:
+class ModelSettings:
     """Where a model is had, and how it is asked; empty or None: as the provider is used to."""
 
     base_url: str = ""
@@ -134,7 +134,7 @@ class Served:
     max_tokens: int | None = None
 
 
-AS_USUAL = Served()
+AS_USUAL = ModelSettings()
 
 
 @value
@@ -143,7 +143,7 @@ class Player:
 
     model: str = ""
     """`provider:name`, a name that `llm.base_url` serves, `human`, or `replay:FILE`."""
-    served: Served = AS_USUAL
+    served: ModelSettings = AS_USUAL
 
     @property
     def human(self) -> bool:
@@ -183,7 +183,7 @@ class MachineSettings:
     test_seconds: int = 60
     """What one step may add to the time that the suite took before; a test that hangs ends then."""
     roles: Mapping[str, Player] = field(default_factory=dict)
-    llm: Served = AS_USUAL
+    llm: ModelSettings = AS_USUAL
     author_name: str = "TDD Machine"
     author_email: str = "tdd-machine@localhost"
     squash: Squash = "step"

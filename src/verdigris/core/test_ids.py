@@ -47,7 +47,7 @@ def split_id(test_id: str) -> NativeId:
     return NativeId(path, function, between + case)
 
 
-def annotated(text: str) -> Mapping[str, Annotation]:
+def read_annotations(text: str) -> Mapping[str, Annotation]:
     """Per qualified function name. A comment belongs to the next definition only."""
     if MARK not in text:
         return {}
@@ -123,7 +123,7 @@ def nearest(unknown: str, known: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*begun, *same, *alike]))[:3]
 
 
-def typed(*names: str) -> str:
+def shell_words(*names: str) -> str:
     """As a shell takes them: names of tests hold blanks and signs."""
     return shlex.join(names)
 

@@ -46,7 +46,7 @@ def claim_events(
 ) -> tuple[Event, ...]:
     """The first claim of a turn freezes the oracle; what the claimed tests read besides is frozen by each."""
     claims = tuple(
-        EditClaim(test_id=name, edit_target=path, red=_cited(state, name), implied=implied, by=by)
+        EditClaim(test_id=name, edit_target=path, red=_cited_red(state, name), implied=implied, by=by)
         for name in test_ids
         for path in paths
     )
@@ -65,7 +65,7 @@ def claim_events(
     return (TurnOpened(turn=turn, tree=oracle.tree), frozen, *claims)
 
 
-def _cited(state: WorktreeState, test_id: str) -> int:
+def _cited_red(state: WorktreeState, test_id: str) -> int:
     """The red that an open claim cites stands for it, also where its test passes by now."""
     claim = state.claims.get(test_id)
     return state.reds[test_id].seq if claim is None else claim.red

@@ -24,7 +24,7 @@ def value(cls: type[T]) -> type[T]:
     made.__eq__ = _eq
     made.__hash__ = _hash
     made.__repr__ = _repr
-    made.__setattr__ = made.__delattr__ = _frozen
+    made.__setattr__ = made.__delattr__ = _refuse_change
     made._names = tuple(f.name for f in fields(made))  # noqa: SLF001 - our own class
     made._described = {f.name: f for f in fields(made)}  # noqa: SLF001
     return made  # type: ignore[no-any-return]
@@ -72,5 +72,5 @@ def _repr(self: Any) -> str:
     return f"{type(self).__qualname__}({shown})"
 
 
-def _frozen(self: Any, name: str, *_: object) -> NoReturn:
+def _refuse_change(self: Any, name: str, *_: object) -> NoReturn:
     raise FrozenInstanceError(f"cannot change {name} of a {type(self).__name__}")

@@ -108,7 +108,7 @@ def judge(facts: TrialFacts) -> Verdict:
     if drifted:
         return Verdict(Kind.TAMPERED, drifted, concerns)
     doubts = (
-        *untrusted(after),
+        *reasons_against_run(after),
         *(f"{path} changed while the tests ran: settle again" for path in facts.moved),
         *map(rewriting, facts.rewritten),
     )
@@ -174,7 +174,7 @@ CONTRADICTIONS = frozenset({"ExitCode", "ReportedTwice", "Miscounted"})
 """Kinds of errors that say of a report that it cannot be what the tool saw."""
 
 
-def untrusted(after: TestReport) -> tuple[str, ...]:
+def reasons_against_run(after: TestReport) -> tuple[str, ...]:
     tail = after.tail.strip().splitlines()[-1:] or ["it said nothing"]
     match after.ended:
         case Ended.FINISHED if after.strays:
@@ -219,7 +219,7 @@ def first_line(message: str, limit: int = 160) -> str:
 
 
 @value
-class Finding:
+class LostAssertion:
     path: str
     line: int
     what: str
@@ -234,7 +234,7 @@ class Restructured:
     after: TestReport
     frozen: tuple[str, ...] = ()
     """Specification, switches and runner keys that changed."""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[LostAssertion, ...] = ()
     """Assertions that were not kept."""
     added: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """New executable lines that tests must run."""
@@ -253,7 +253,7 @@ def judge_refactor(seen: Restructured) -> Verdict:
     if changed:
         return Verdict(Kind.TAMPERED, tuple(f"{path} changed in a refactor" for path in changed), seen.noted)
     broken = (
-        *untrusted(seen.after),
+        *reasons_against_run(seen.after),
         *(f"{path} changed while the tests ran: end again" for path in seen.moved),
         *map(rewriting, seen.rewritten),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import has_tests_in_source, suffixes_of
 from verdigris.core.paths import PathClass
-from verdigris.core.report import merged
+from verdigris.core.report import merge_reports
 from verdigris.execution.test_call import TestCall
 from verdigris.runners.registry import is_in_interpreter
 
@@ -53,26 +53,26 @@ def _reports_by_itself(command: tuple[str, ...]) -> bool:
 
 def _run_by_command(call: TestCall) -> TestReport:
     """One call for each command, and one of the runner's own for the rest."""
-    from verdigris.runners.commands import parted
+    from verdigris.runners.commands import split_by_command
 
     plain = replace(call, stack=replace(call.stack, test_command_for=()))
-    parts = parted(call.stack, call.request.names, _test_files(call.project, call.stack))
+    parts = split_by_command(call.stack, call.request.names, _test_files(call.project, call.stack))
     found = []
     for words, names in parts.items():
         report = _run(replace(plain, request=replace(call.request, names=names, command=words or ())))
         found.append(_without_commands(call.stack, report) if words is None else report)
-    return merged(found)
+    return merge_reports(found)
 
 
 def _without_commands(stack: Stack, report: TestReport) -> TestReport:
     """What the runner itself finds of tests that have a command does not count."""
-    from verdigris.runners.commands import fitting
+    from verdigris.runners.commands import fitting_command
 
     return replace(
         report,
-        results=tuple(r for r in report.results if fitting(stack, r.native_id) is None),
-        collected=tuple(i for i in report.collected if fitting(stack, i) is None),
-        errors=tuple(e for e in report.errors if not e.path or fitting(stack, e.path) is None),
+        results=tuple(r for r in report.results if fitting_command(stack, r.native_id) is None),
+        collected=tuple(i for i in report.collected if fitting_command(stack, i) is None),
+        errors=tuple(e for e in report.errors if not e.path or fitting_command(stack, e.path) is None),
     )
 
 

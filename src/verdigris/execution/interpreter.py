@@ -67,7 +67,7 @@ def find_interpreter(
     """`cache` is a file that remembers which interpreters were seen to execute."""
     probe = _Probe(worktree_root, env, cache)
     if configured is not None:
-        return _configured(stack_root / configured, probe)
+        return _use_configured(stack_root / configured, probe)
     for path, how in _candidates(stack_root, worktree_root, env):
         seen = probe.seen(path)
         if seen is not None:
@@ -78,7 +78,7 @@ def find_interpreter(
     )
 
 
-def _configured(path: Path, probe: _Probe) -> Interpreter:
+def _use_configured(path: Path, probe: _Probe) -> Interpreter:
     seen = probe.seen(path)
     if seen is not None:
         return Interpreter(path, "configured", seen.places)

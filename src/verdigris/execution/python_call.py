@@ -80,9 +80,9 @@ def call_interpreter(call: TestCall) -> TestReport:
     runner = PythonRunner(PYTHON_TOOLS[stack.runner], str(interpreter.path))
     words = (str(BOOTSTRAP), *runner.tool.argv)
     if request.command:
-        from verdigris.runners.commands import filled
+        from verdigris.runners.commands import fill_command
 
-        job = _Job(call, runner, filled(request.command, words))
+        job = _Job(call, runner, fill_command(request.command, words))
         return _bare(job) if call.bare else _in_a_room(job)
     job = _Job(call, runner, (runner.interpreter, *words))
     if call.bare:
@@ -152,17 +152,17 @@ def _carried_out(job: _Job, made: Room, started: Started | None = None) -> TestR
     env = {**made.env, **call.env}
     command = Command(job.argv, Path(call.cwd), env, call.channel.env, call.channel.hello, made.confine)
     lines: list[bytes] = []
-    on_line = _watched(lines, nonce, job.call.progress)
+    on_line = _watch_lines(lines, nonce, job.call.progress)
     finished = run(command, timeout=job.call.timeout, on_line=on_line, started=started)
     why = sandbox.refusal(finished.exit_code, finished.output) if made.confine and not lines else None
     if why is not None:
         return why
     if started is not None and started.lost:
         return "nobody said how it ended"
-    declined = _told(lines, nonce, "declined") if started is not None else None
+    declined = _last_message(lines, nonce, "declined") if started is not None else None
     if job.feedback:
         resident = started is not None and started.resident
-        _learn(job, made, _told(lines, nonce, "installed"), declined if resident else None)
+        _learn(job, made, _last_message(lines, nonce, "installed"), declined if resident else None)
     if declined is not None:
         return "it had begun with modules that the project has itself"
     if not job.call.request.command:
@@ -206,7 +206,7 @@ def _learn(
     )
 
 
-def _told(lines: Sequence[bytes], nonce: str, kind: str) -> Mapping[str, Any] | None:
+def _last_message(lines: Sequence[bytes], nonce: str, kind: str) -> Mapping[str, Any] | None:
     """The last message of a kind; it is among the last lines, or it is the last."""
     for line in reversed(lines[-LATE:]):
         message = read_line(line, nonce)
@@ -215,7 +215,7 @@ def _told(lines: Sequence[bytes], nonce: str, kind: str) -> Mapping[str, Any] | 
     return None
 
 
-def _watched(lines: list[bytes], nonce: str, progress: Progress | None) -> Callable[[bytes], None]:
+def _watch_lines(lines: list[bytes], nonce: str, progress: Progress | None) -> Callable[[bytes], None]:
     if progress is None:
         return lines.append
 

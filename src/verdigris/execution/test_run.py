@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import HarnessError, ToolMissing
-from verdigris.core.report import merged, suite_of
+from verdigris.core.report import merge_reports, suite_of
 from verdigris.core.test_ids import MARK, split_id
 from verdigris.core.verdict import Tool
 from verdigris.execution.dispatch import run_request
@@ -46,9 +46,9 @@ def execute(
             stack,
             run_request(project, stack, replace(request, names=names), layer=layer, progress=progress),
         )
-        for stack, names in _chosen(project, request.names).items()
+        for stack, names in _choose_stacks(project, request.names).items()
     )
-    return _named(project, merged(reports))
+    return _named(project, merge_reports(reports))
 
 
 def execute_suite(
@@ -76,7 +76,7 @@ def execute_suite(
             mine = ()
         names = (*suite.names, *mine) if stack.suite else ()
         reports.append(run_part(stack, names, suite.marks))
-    return _named(project, merged(reports))
+    return _named(project, merge_reports(reports))
 
 
 def time_limit(project: Project, state: WorktreeState) -> float:
@@ -92,10 +92,10 @@ def collect(project: Project, *, layer: Layer | None = None) -> frozenset[str]:
         _own(project, stack, run_request(project, stack, TestRequest(collect_only=True), layer=layer))
         for stack in stacks
     )
-    return frozenset(merged(reports).collected)
+    return frozenset(merge_reports(reports).collected)
 
 
-def _chosen(project: Project, natives: Sequence[str]) -> dict[Stack, tuple[str, ...]]:
+def _choose_stacks(project: Project, natives: Sequence[str]) -> dict[Stack, tuple[str, ...]]:
     stacks = project.settings.stacks
     return by_stack(stacks, natives) if natives else dict.fromkeys(stacks, ())
 

@@ -76,7 +76,7 @@ def _from_slug(project: Project, word: str) -> str | None:
 
     slug = _SLUG.match(word)
     name, case = (slug[0], word[slug.end() :]) if slug else ("", word)
-    texts = _marked(project)
+    texts = _annotated_files(project)
     refuse_duplicates(texts)
     known = {mark.slug: (path, mark) for path, text in texts.items() for mark in marks(path, text)}
     if name in known:
@@ -87,7 +87,7 @@ def _from_slug(project: Project, word: str) -> str | None:
     raise UnknownTest(f"no test has the id {word!r}.", hint=_offer(word, [*known, *_test_files(project)]))
 
 
-def _marked(project: Project) -> dict[str, str]:
+def _annotated_files(project: Project) -> dict[str, str]:
     """The files in which annotations stand; some languages have tests in source files too."""
     paths = (*_test_files(project), *filter(has_tests_in_source, _files(project, PathClass.SOURCE)))
     texts = {path: text_of(project, path) for path in paths}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from verdigris.storage.snapshots.restoration import Displaced
 
 
-def standing(project: Project, tree: str) -> list[stat_cache.Row]:
+def stat_tree(project: Project, tree: str) -> list[stat_cache.Row]:
     """How all looks that a verdict rests on: source, tests, and the folders that tests are looked for in."""
     if not alive(str(project.repo.private)):
         return []
@@ -40,7 +40,7 @@ def standing(project: Project, tree: str) -> list[stat_cache.Row]:
     return [stat_cache.stamp(root, os.fsencode(path)) for path in (*judged, *sorted(folders))]
 
 
-def stirred(project: Project, before: list[stat_cache.Row]) -> tuple[str, ...]:
+def touched_paths(project: Project, before: list[stat_cache.Row]) -> tuple[str, ...]:
     """What was touched since, or could be without a trace."""
     if not before:
         return ()

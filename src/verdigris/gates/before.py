@@ -13,7 +13,7 @@ from verdigris.core.state import Phase
 from verdigris.core.turn_events import denial_event
 from verdigris.gates.calls import PASS, Call, Manner, Reply
 from verdigris.gates.places import home, is_control, is_switch, readings
-from verdigris.storage.open_calls import alive, begun
+from verdigris.storage.open_calls import alive, note_caller
 from verdigris.storage.paths import class_of
 
 if TYPE_CHECKING:
@@ -40,14 +40,14 @@ def before(project: Project, call: Call) -> Reply:
 def _writes(project: Project, call: Call) -> Reply:
     if call.writes is None:
         return _no(project, call, _unreadable(call))
-    return _decided(project, call, call.writes)
+    return _decide_writes(project, call, call.writes)
 
 
 def _unreadable(call: Call) -> Deny:
     return Deny("unreadable-call", f"this {call.tool} call does not say what it writes.", "name one file")
 
 
-def _decided(project: Project, call: Call, writes: Mapping[str, Rewrite | None]) -> Reply:
+def _decide_writes(project: Project, call: Call, writes: Mapping[str, Rewrite | None]) -> Reply:
     """Every reading of every spelling, each in the worktree where it lies."""
     from verdigris.turns.write import decide_writes
 
@@ -70,7 +70,7 @@ def _decided(project: Project, call: Call, writes: Mapping[str, Rewrite | None])
             case Deny() as no:
                 return _denial(no)
             case Allow() as yes:
-                texts += [_claimed(red.test_id) for red in yes.claims]
+                texts += [_describe_claim(red.test_id) for red in yes.claims]
     return Reply(text="\n".join(texts))
 
 
@@ -78,7 +78,7 @@ def _switch(name: str) -> Deny:
     return Deny("switch", f"{name} switches Verdigris itself, so no agent may write it.", "leave it as it is")
 
 
-def _claimed(test_id: str) -> str:
+def _describe_claim(test_id: str) -> str:
     return (
         f"[tdd] this edit claims {test_id}: the phase is green, tests are frozen until the verdict. "
         "next: make it pass, then `tdd settle`"
@@ -104,7 +104,7 @@ def _shell(project: Project, call: Call) -> Reply:
     private = str(project.repo.private)
     tripped = before_call(project, agent_alive=alive(private))
     if call.confined or not call.confinable:
-        begun(private, call.session, call.command, call.actor.context if call.subagent else "")
+        note_caller(private, call.session, call.command, call.actor.context if call.subagent else "")
         return Reply(text=tripped.text)
     denial = Deny(
         "unconfined-shell",
@@ -135,8 +135,8 @@ def _foreign(project: Project, call: Call) -> Reply:
     known = call.source in state.tools or state.phase is Phase.OFF
     if not known and not call.attended:
         return _no(project, call, _unknown(call))
-    named = _protected(project, call, call.strings)
-    reply = _decided(project, call, dict.fromkeys(named)) if named else PASS
+    named = _protected_names(project, call, call.strings)
+    reply = _decide_writes(project, call, dict.fromkeys(named)) if named else PASS
     if reply.kind == "deny" or known:
         return reply if reply.text else Reply(text=tripped.text)
     return Reply(
@@ -152,12 +152,12 @@ def _unknown(call: Call) -> Deny:
     )
 
 
-def _protected(project: Project, call: Call, strings: Iterable[str]) -> list[str]:
+def _protected_names(project: Project, call: Call, strings: Iterable[str]) -> list[str]:
     cwd = _cwd(project, call)
     return [
         name
         for text in strings
-        for spelling in mentioned(text)
+        for spelling in mentioned_paths(text)
         for name in readings(spelling)
         if is_switch(project, name, cwd, call.guarded) or _class(project, name, cwd) is not PathClass.OTHER
     ]
@@ -190,5 +190,5 @@ _PATCH = re.compile(
 )
 
 
-def mentioned(text: str) -> tuple[str, ...]:
+def mentioned_paths(text: str) -> tuple[str, ...]:
     return (text, *_PATCH.findall(text)) if "\n" in text else (text,)

@@ -93,7 +93,7 @@ class Reply:
 
 
 @value
-class Answer:
+class HookAnswer:
     """What a hook process gives back."""
 
     exit_code: Literal[0, 2]

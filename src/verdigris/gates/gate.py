@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
-from verdigris.gates.calls import PASS, Answer, Call, Moment, Reply
+from verdigris.gates.calls import PASS, HookAnswer, Call, Moment, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,7 @@ def answer(
     raw: bytes,
     environment: Mapping[str, str] | None = None,
     project: Project | None = None,
-) -> Answer:
+) -> HookAnswer:
     """Total: our own fault is a refusal for the agent and no obstacle for a person.
 
     `project`: the one that the call is about, where it is open already.
@@ -43,7 +43,7 @@ def answer(
         return client.fault(call, what, "`tdd doctor`, and report it")
 
 
-def _decide(client: Client, call: Call, environment: Mapping[str, str], opened: Project | None) -> Answer:
+def _decide(client: Client, call: Call, environment: Mapping[str, str], opened: Project | None) -> HookAnswer:
     from verdigris.gates.agent_shell.launcher import add_import_paths
 
     add_import_paths(environment)

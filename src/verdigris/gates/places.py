@@ -41,14 +41,14 @@ def is_name(text: str) -> bool:
         return False
 
 
-def resolved(spelling: str, cwd: Path) -> Path:
+def resolve(spelling: str, cwd: Path) -> Path:
     return Path(os.path.realpath(os.path.join(cwd, spelling)))  # noqa: PTH118 - as the client's system will read it
 
 
 def home(project: Project, spelling: str, cwd: Path) -> Project:
     """The worktree of this repository that the path lies in, each with a phase of its own."""
     try:
-        repo = find_repository(_folder(resolved(spelling, cwd)))
+        repo = find_repository(_folder(resolve(spelling, cwd)))
         if repo.common_dir != project.repo.common_dir or repo.root == project.root:
             return project
         return open_project(repo.root, project.actor)
@@ -63,13 +63,13 @@ def _folder(path: Path) -> Path:
 
 def is_switch(project: Project, spelling: str, cwd: Path, guarded: Iterable[Path]) -> bool:
     """The git folder that all worktrees share, and what the gate stands on outside the worktree."""
-    path = resolved(spelling, cwd)
+    path = resolve(spelling, cwd)
     return any(path == place or place in path.parents for place in (project.repo.common_dir, *guarded))
 
 
 def is_control(project: Project, spelling: str, cwd: Path) -> bool:
     """Whether reading there may show what is held out: the control area, or a search from right above."""
     fixed = spelling[: next((i for i, c in enumerate(spelling) if c in _GLOB), len(spelling))]
-    path = resolved(fixed or ".", cwd)
+    path = resolve(fixed or ".", cwd)
     control = project.repo.control
     return path == control or control in path.parents or path == project.repo.common_dir

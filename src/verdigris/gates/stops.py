@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.checks.observation import difference, unclaimed
+from verdigris.checks.observation import difference, find_unclaimed
 from verdigris.checks.unproven_commits import describe, remedy
 from verdigris.checks.weakening import lost
 from verdigris.core.actions import Deny
@@ -13,7 +13,7 @@ from verdigris.core.policy import owners
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
 from verdigris.gates.calls import PASS, Reply
-from verdigris.storage.open_calls import alive, ended
+from verdigris.storage.open_calls import alive, forget_caller
 from verdigris.turns.claim_check import following
 from verdigris.turns.refactor import end
 from verdigris.turns.settle import settle
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from verdigris.core.state import WorktreeState
     from verdigris.gates.calls import Call
     from verdigris.storage.project import Project
-    from verdigris.turns.refactor import Ended
+    from verdigris.turns.refactor import RefactorResult
     from verdigris.turns.settle import Settlement
 
 MANY = 20
@@ -41,10 +41,10 @@ def stop(project: Project, call: Call) -> Reply:
     tripped = before_call(project, agent_alive=alive(str(project.repo.private)))
     state = project.state()
     match state.phase:
-        case Phase.GREEN if _edited(project, state):
-            reply = _judged(project, call, settle(project))
-        case Phase.REFACTOR if _restructured(project, state):
-            reply = _judged(project, call, end(project))
+        case Phase.GREEN if _has_edits(project, state):
+            reply = _reply_to_verdict(project, call, settle(project))
+        case Phase.REFACTOR if _has_restructured(project, state):
+            reply = _reply_to_verdict(project, call, end(project))
         case _:
             reply = _left_open(project, call, state)
     if reply.kind != "pass":
@@ -60,15 +60,15 @@ def subagent_stop(project: Project, call: Call) -> Reply:
     """Its own claims are settled; where others' are open in the same turn, they all wait for the last."""
     private = str(project.repo.private)
     before_call(project, agent_alive=alive(private))
-    ended(private, call.actor.context)
+    forget_caller(private, call.actor.context)
     state = project.state()
     theirs = {claim.by for claim in state.claims.values()}
-    if state.phase is not Phase.GREEN or theirs != {call.actor.context} or not _edited(project, state):
+    if state.phase is not Phase.GREEN or theirs != {call.actor.context} or not _has_edits(project, state):
         return PASS
-    return _judged(project, call, settle(project))
+    return _reply_to_verdict(project, call, settle(project))
 
 
-def _edited(project: Project, state: WorktreeState) -> bool:
+def _has_edits(project: Project, state: WorktreeState) -> bool:
     """Whether anything that the claims are about changed since the last settlement."""
     if state.turn is None or state.turn.suspended:
         return False
@@ -77,7 +77,7 @@ def _edited(project: Project, state: WorktreeState) -> bool:
     return bool(since.source) or any(owners(claims, change.path) for change in since.other)
 
 
-def _restructured(project: Project, state: WorktreeState) -> bool:
+def _has_restructured(project: Project, state: WorktreeState) -> bool:
     """Whether an open refactor changed anything since it was begun or last judged."""
     refactor = state.refactor
     if refactor is None:
@@ -88,7 +88,7 @@ def _restructured(project: Project, state: WorktreeState) -> bool:
 
 def _left_open(project: Project, call: Call, state: WorktreeState) -> Reply:
     """The agent hears of it once; whatever is the same at its next stop is for the person to know."""
-    what = tuple(_unfinished(project, state))
+    what = tuple(_describe_unfinished(project, state))
     if not what:
         return PASS
     text = "\n".join(("Left at this stop:", *what, f"next: {following(project, state)}"))
@@ -100,7 +100,7 @@ def _left_open(project: Project, call: Call, state: WorktreeState) -> Reply:
     return _sent_back(project, call, f"{text}\nIf a person wants it so, say so and stop again.")
 
 
-def _unfinished(project: Project, state: WorktreeState) -> Iterator[str]:
+def _describe_unfinished(project: Project, state: WorktreeState) -> Iterator[str]:
     match state.phase:
         case Phase.GREEN if state.turn is not None and state.turn.suspended:
             claimed = ", ".join(state.claims)
@@ -111,7 +111,7 @@ def _unfinished(project: Project, state: WorktreeState) -> Iterator[str]:
             yield from _unproven(project)
             tree = project.workspace.snapshot()
             yield from (f"the suite lost something: {loss}" for loss in lost(project, state, tree).blocking)
-            edits = unclaimed(project, state.ground or tree, tree, limit=MANY)
+            edits = find_unclaimed(project, state.ground or tree, tree, limit=MANY)
             yield from (f"no claim covers {edit.path}:{edit.line}: {edit.why}" for edit in edits)
 
 
@@ -123,7 +123,7 @@ def _unproven(project: Project) -> tuple[str, ...]:
     return (*describe(memory.unproven), f"to mend HEAD: {remedy(memory.unproven)}")
 
 
-def _judged(project: Project, call: Call, judged: Settlement | Ended | Deny) -> Reply:
+def _reply_to_verdict(project: Project, call: Call, judged: Settlement | RefactorResult | Deny) -> Reply:
     match judged:
         case Deny() as no:
             return _sent_back(project, call, "\n".join(no.lines()))
@@ -133,10 +133,10 @@ def _judged(project: Project, call: Call, judged: Settlement | Ended | Deny) -> 
             # A suite that does not run may be beyond the agent.
             return Reply(note=done.footer)
         case done:
-            return _sent_back(project, call, _told(done))
+            return _sent_back(project, call, _describe_verdict(done))
 
 
-def _told(judged: Settlement | Ended) -> str:
+def _describe_verdict(judged: Settlement | RefactorResult) -> str:
     """The reasons that the footer has no room for, then the footer, then what became of the edits."""
     lines = [*judged.verdict.reasons[1:], judged.footer]
     if judged.aside is not None:

@@ -188,7 +188,7 @@ class TestSeen:
 
 
 @value
-class Reading:
+class TestReading:
     """One file."""
 
     tests: tuple[TestSeen, ...] = ()

@@ -68,7 +68,7 @@ class Folder:
 
 
 @value
-class Found:
+class FoundStacks:
     stacks: tuple[Stack, ...] = ()
     notes: tuple[str, ...] = ()
     """What was seen, and what it would take to make a stack of it."""

@@ -22,19 +22,10 @@ if TYPE_CHECKING:
 
     from verdigris.core.languages import Facts
     from verdigris.core.report import Failure, TestResult
-    from verdigris.languages.assertions import Reading, TestFile
+    from verdigris.languages.assertions import TestReading, TestFile
     from verdigris.languages.conventions import Usual
-    from verdigris.languages.findings import (
-        Concern,
-        IdMark,
-        Imported,
-        Mutated,
-        Parcel,
-        SourceChange,
-        StubFinding,
-        WrittenTest,
-    )
-    from verdigris.languages.folders import Folder, Found
+    from verdigris.languages.findings import Concern, IdMark, Imported, Mutated, Parcel, SourceChange, StubFinding, WrittenTest
+    from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.literals import Lot, Replaced
     from verdigris.languages.probes import Probe
     from verdigris.languages.starter import Starter
@@ -132,11 +123,11 @@ class Language:
         """Where a stack keeps its source and its tests, as far as names alone do not tell."""
         return Detected(flat=True)
 
-    def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> Found | None:
+    def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks | None:
         """The stacks in these folders; `alone`: no other language was found."""
         return None
 
-    def detect_bare(self, root: Path, known: Sequence[Folder]) -> Found | None:
+    def detect_bare(self, root: Path, known: Sequence[Folder]) -> FoundStacks | None:
         """What can be said where nobody found anything."""
         return None
 
@@ -248,7 +239,7 @@ class Language:
         """Whether a grammar reads the file: its tests become `Reading`s, and its texts can be changed."""
         return False
 
-    def read_tests(self, files: Mapping[str, bytes]) -> dict[str, Reading]:
+    def read_tests(self, files: Mapping[str, bytes]) -> dict[str, TestReading]:
         """Of files that `has_grammar`; each may call the others' functions."""
         return {}
 

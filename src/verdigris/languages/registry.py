@@ -11,16 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from verdigris.core.languages import (
-    DEFAULT_LANGUAGE,
-    FACTS,
-    READ_LANGUAGES,
-    Facts,
-    facts_named,
-    facts_of,
-    known_languages,
-    register,
-)
+from verdigris.core.languages import DEFAULT_LANGUAGE, FACTS, READ_LANGUAGES, Facts, facts_named, facts_of, known_languages, register
 from verdigris.languages.protocol import Language
 
 if TYPE_CHECKING:
@@ -28,7 +19,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.actions import FileWrite
     from verdigris.core.settings import Settings, Stack
-    from verdigris.languages.assertions import Reading
+    from verdigris.languages.assertions import TestReading
     from verdigris.languages.conventions import Usual
     from verdigris.languages.findings import StubFinding
 
@@ -134,9 +125,9 @@ def with_stub_facts(file: FileWrite, found: StubFinding | None) -> FileWrite:
     return replace(file, beyond_stubs=why, stub=stub)
 
 
-def read_all(files: Mapping[str, bytes]) -> dict[str, Reading]:
+def read_all(files: Mapping[str, bytes]) -> dict[str, TestReading]:
     """Of files that have a grammar; of what does not parse, as much as can be made out."""
-    found: dict[str, Reading] = {}
+    found: dict[str, TestReading] = {}
     for language, paths in by_language(files).items():
         found |= language.read_tests({path: files[path] for path in paths})
     return {path: found[path] for path in files}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @value
-class Form:
+class ScaffoldForm:
     manifest: str
     """Of the files the one that is written first: by it a project is known."""
     files: Mapping[str, str]
@@ -26,7 +26,7 @@ class Form:
 
 
 @value
-class Equipment:
+class StarterTools:
     stack: Stack
     before: tuple[str, ...] = ()
     """What a person does before the first test run, as commands or sentences."""
@@ -162,9 +162,9 @@ class Scaffolder(Protocol):
     TAKEN: frozenset[str]
     """Names that a project must not have."""
 
-    def form(self, name: str, title: str, /) -> Form: ...
+    def form(self, name: str, title: str, /) -> ScaffoldForm: ...
 
-    def equipment(self, root: Path, find_python: FindPython, /) -> Equipment: ...
+    def equipment(self, root: Path, find_python: FindPython, /) -> StarterTools: ...
 
 
 @value

@@ -29,7 +29,7 @@ class Argument:
 
 
 @value
-class Call:
+class WantedCall:
     arguments: tuple[Argument, ...] = ()
     spread: bool = False
     """With `*args`, whose number nobody can tell."""
@@ -64,7 +64,7 @@ class Wanted:
     """As the test names it."""
     name: str
     kind: Kind
-    calls: tuple[Call, ...] = ()
+    calls: tuple[WantedCall, ...] = ()
     members: tuple[Wanted, ...] = ()
     of_type: bool = False
     """A member of the class itself, not of what is made of it."""
@@ -90,7 +90,7 @@ class Stub:
     """What could not be told from the test."""
 
 
-def signature(calls: Sequence[Call]) -> Signature:
+def signature(calls: Sequence[WantedCall]) -> Signature:
     """One that takes every call: what not all of them give is optional."""
     if not calls:
         return Signature()
@@ -114,7 +114,7 @@ def signature(calls: Sequence[Call]) -> Signature:
     )
 
 
-def _keywords(calls: Sequence[Call], taken: set[str]) -> list[Parameter]:
+def _keywords(calls: Sequence[WantedCall], taken: set[str]) -> list[Parameter]:
     named = [{one.name: one for one in call.arguments if one.keyword} for call in calls]
     found: dict[str, Parameter] = {}
     for row in named:
@@ -140,21 +140,21 @@ def _free(name: str, taken: Iterable[str]) -> str:
     return found
 
 
-def merged(wanted: Iterable[Wanted]) -> tuple[Wanted, ...]:
+def merge_wanted(wanted: Iterable[Wanted]) -> tuple[Wanted, ...]:
     """One a name: its calls and members together."""
     found: dict[tuple[str, str, bool], Wanted] = {}
     for one in wanted:
         key = (one.module, one.name, one.of_type)
         known = found.get(key)
         if known is None:
-            found[key] = replace(one, members=merged(one.members))
+            found[key] = replace(one, members=merge_wanted(one.members))
         else:
             rank: tuple[Kind, ...] = ("value", "function", "class", "error")
             found[key] = replace(
                 known,
                 kind=max(known.kind, one.kind, key=rank.index),
                 calls=known.calls + one.calls,
-                members=merged((*known.members, *one.members)),
+                members=merge_wanted((*known.members, *one.members)),
                 type=known.type or one.type,
             )
     return tuple(found.values())

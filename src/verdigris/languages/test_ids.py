@@ -34,10 +34,10 @@ def marks(path: str, text: str) -> tuple[IdMark, ...]:
 def apply(report: TestReport, texts: Mapping[str, str]) -> TestReport:
     """The report under the ids that annotations in `texts` (by path) give; a case keeps its own name."""
     known = {path: marks(path, text) for path, text in texts.items()}
-    return replace(report, results=tuple(_renamed(result, known) for result in report.results))
+    return replace(report, results=tuple(_rename_result(result, known) for result in report.results))
 
 
-def _renamed(result: TestResult, known: Mapping[str, tuple[IdMark, ...]]) -> TestResult:
+def _rename_result(result: TestResult, known: Mapping[str, tuple[IdMark, ...]]) -> TestResult:
     path = split_id(result.native_id).path
     for mark in known.get(path, ()):
         case = _case(mark, path, result)

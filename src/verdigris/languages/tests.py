@@ -13,11 +13,11 @@ from verdigris.languages.registry import UNREAD, has_grammar, language_for, read
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from verdigris.languages.assertions import Reading
+    from verdigris.languages.assertions import TestReading
     from verdigris.languages.findings import WrittenTest
 
 
-def read_tests(texts: Mapping[str, str]) -> dict[str, Reading]:
+def read_tests(texts: Mapping[str, str]) -> dict[str, TestReading]:
     """Of files that have a grammar."""
     return read_all({path: text.encode("utf-8", "surrogateescape") for path, text in texts.items()})
 

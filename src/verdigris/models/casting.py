@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from verdigris.core.settings import Player, Served
+    from verdigris.core.settings import Player, ModelSettings
     from verdigris.models.protocol import Model
     from verdigris.models.providers import Endpoint
 
@@ -27,7 +27,7 @@ class Casting(AbstractContextManager["Casting"]):
     def __init__(
         self,
         players: Mapping[str, Player],
-        llm: Served = AS_USUAL,
+        llm: ModelSettings = AS_USUAL,
         *,
         root: Path,
         record: Path | None = None,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import openai
 
-from verdigris.models.failure import Failure, Meaning, Refusal, meaning_of, message_of, retry_after
-from verdigris.models.protocol import Reply, ToolCall, Usage
+from verdigris.models.failure import ModelFailure, Meaning, Refusal, meaning_of, message_of, retry_after
+from verdigris.models.protocol import ModelReply, ToolCall, Usage
 from verdigris.models.request import features_of
 
 if TYPE_CHECKING:
@@ -51,13 +51,13 @@ class Client:
     def close(self) -> None:
         self._sdk.close()
 
-    def complete(self, request: dict[str, Any], key: str) -> Hearing | Failure:
+    def complete(self, request: dict[str, Any], key: str) -> AnswerStream | ModelFailure:
         try:
             return self._heard(request, key)
         except Exception as error:  # noqa: BLE001 - whatever the SDK raises is told in our words, without its request
             return self._failure(error, request)
 
-    def models(self, key: str) -> tuple[str, ...] | Failure:
+    def models(self, key: str) -> tuple[str, ...] | ModelFailure:
         """What the server lists."""
         try:
             response = self._sdk.models.with_raw_response.list(extra_headers=self._headers(key)).http_response
@@ -67,9 +67,9 @@ class Client:
         except Exception as error:  # noqa: BLE001 - same
             return self._failure(error, {})
 
-    def _heard(self, request: dict[str, Any], key: str) -> Hearing | Failure:
+    def _heard(self, request: dict[str, Any], key: str) -> AnswerStream | ModelFailure:
         raw = self._sdk.chat.completions.with_raw_response.create(**request, extra_headers=self._headers(key))
-        response, hearing = raw.http_response, Hearing()
+        response, hearing = raw.http_response, AnswerStream()
         try:
             kind = response.headers.get("content-type", "")
             if "html" in kind:
@@ -93,7 +93,7 @@ class Client:
         assert isinstance(response.stream, httpx2.SyncByteStream)  # noqa: S101 - of a client that is not async
         response.stream = _Watched(response.stream, time.monotonic() + WHOLE * self._endpoint.timeout)
 
-    def _failure(self, error: Exception, request: dict[str, Any]) -> Failure:
+    def _failure(self, error: Exception, request: dict[str, Any]) -> ModelFailure:
         shown = self._endpoint.shown
         match error:
             case openai.APIStatusError():
@@ -102,15 +102,15 @@ class Client:
                 refusal = Refusal(error.status_code, said, code, after)
                 return meaning_of(refusal, self._endpoint, features_of(request))
             case openai.APITimeoutError() if isinstance(error.__cause__, httpx2.ConnectTimeout):
-                return Failure(Meaning.AGAIN, f"no connection to {shown}: it does not answer")
+                return ModelFailure(Meaning.AGAIN, f"no connection to {shown}: it does not answer")
             case openai.APITimeoutError():
-                return Failure(Meaning.AGAIN, f"{shown} was silent for {self._endpoint.timeout:g} s")
+                return ModelFailure(Meaning.AGAIN, f"{shown} was silent for {self._endpoint.timeout:g} s")
             case openai.APIConnectionError() if isinstance(error.__cause__, httpx2.ConnectError):
-                return Failure(Meaning.AGAIN, f"no connection to {shown}: {_reason(error.__cause__)}")
+                return ModelFailure(Meaning.AGAIN, f"no connection to {shown}: {_reason(error.__cause__)}")
             case openai.APIConnectionError() if isinstance(
                 error.__cause__, httpx2.UnsupportedProtocol | httpx2.InvalidURL
             ):
-                return Failure(
+                return ModelFailure(
                     Meaning.MISUSED, f"{shown}: the base URL cannot be used", "check base_url in tdd.yaml"
                 )
             case openai.APIConnectionError():
@@ -120,18 +120,18 @@ class Client:
                 status = int(code) if code.isdigit() and len(code) == 3 else 502  # noqa: PLR2004
                 return meaning_of(Refusal(status, said, code), self._endpoint, features_of(request))
             case Endless():
-                return Failure(Meaning.AGAIN, f"the answer of {shown} {error}")
+                return ModelFailure(Meaning.AGAIN, f"the answer of {shown} {error}")
             case ValueError() | KeyError() | TypeError() | AttributeError():
-                return Failure(Meaning.AGAIN, f"{shown} sent what is no answer ({type(error).__name__})")
+                return ModelFailure(Meaning.AGAIN, f"{shown} sent what is no answer ({type(error).__name__})")
             case _:
-                return Failure(Meaning.AGAIN, f"the call of {shown} failed ({type(error).__name__})")
+                return ModelFailure(Meaning.AGAIN, f"the call of {shown} failed ({type(error).__name__})")
 
-    def _cut(self) -> Failure:
-        return Failure(Meaning.AGAIN, f"the answer of {self._endpoint.shown} was cut off")
+    def _cut(self) -> ModelFailure:
+        return ModelFailure(Meaning.AGAIN, f"the answer of {self._endpoint.shown} was cut off")
 
-    def _no_api(self) -> Failure:
+    def _no_api(self) -> ModelFailure:
         words = f"{self._endpoint.shown} answers with a web page"
-        return Failure(Meaning.MISUSED, words, "check base_url in tdd.yaml; it usually ends in /v1")
+        return ModelFailure(Meaning.MISUSED, words, "check base_url in tdd.yaml; it usually ends in /v1")
 
 
 def _document(body: bytes) -> dict[str, Any]:
@@ -173,7 +173,7 @@ _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>\s*", re.DOTALL)
 """Some servers leave a model's reasoning in front of its answer."""
 
 
-class Hearing:
+class AnswerStream:
     """Takes pieces and whole answers, as JSON documents; `finish` is empty until the model has ended."""
 
     def __init__(self) -> None:
@@ -211,13 +211,13 @@ class Hearing:
     def empty(self) -> bool:
         return not self._calls and not "".join(self._text).strip()
 
-    def reply(self) -> Reply:
+    def reply(self) -> ModelReply:
         calls = tuple(
             ToolCall(call["id"] or f"call_{index}", call["name"], call["arguments"])
             for index, call in sorted(self._calls.items())
         )
         text = _THOUGHT.sub("", "".join(self._text))
-        return Reply(text, calls, self._usage or Usage(estimated=True), self.finish, self._model)
+        return ModelReply(text, calls, self._usage or Usage(estimated=True), self.finish, self._model)
 
 
 def _usage(said: dict[str, Any] | None) -> Usage | None:

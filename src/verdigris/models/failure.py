@@ -28,7 +28,7 @@ class Meaning(StrEnum):
 
 
 @value
-class Failure:
+class ModelFailure:
     meaning: Meaning
     words: str
     hint: str = ""
@@ -85,25 +85,25 @@ _NAMES: Mapping[Feature, re.Pattern[str]] = {
 }
 
 
-def meaning_of(refusal: Refusal, endpoint: Endpoint, sent: Sequence[Feature]) -> Failure:
+def meaning_of(refusal: Refusal, endpoint: Endpoint, sent: Sequence[Feature]) -> ModelFailure:
     """`sent`: the features of the request, those first that are easiest to do without."""
     said = f"{refusal.code} {refusal.message}"
     if _spent(refusal, said):
-        return Failure(
+        return ModelFailure(
             Meaning.UNAVAILABLE,
             f"there is no credit or quota left for {endpoint.shown}",
             f"see to it at the provider, then run again{_key_hint(endpoint)}",
         )
     if _overflows(refusal.status, said):
-        return Failure(Meaning.OVERFLOW, f"{endpoint.shown} cannot read that much at once: {refusal.message}")
+        return ModelFailure(Meaning.OVERFLOW, f"{endpoint.shown} cannot read that much at once: {refusal.message}")
     if refusal.code in _MISSED:
-        return Failure(Meaning.AGAIN, f"{endpoint.shown} failed to answer in the form asked for")
+        return ModelFailure(Meaning.AGAIN, f"{endpoint.shown} failed to answer in the form asked for")
     if refusal.status in _PARAMETERS and (feature := _refused_feature(said, sent)):
-        return Failure(Meaning.LESS, f"{endpoint.shown} does not take {feature}", feature=feature)
+        return ModelFailure(Meaning.LESS, f"{endpoint.shown} does not take {feature}", feature=feature)
     if refusal.status in _AGAIN or refusal.status >= _FAULT:
         words = f"{endpoint.shown} answers {refusal.status}: {refusal.message}"
-        return Failure(Meaning.AGAIN, words, after=refusal.after)
-    return _misused(refusal, endpoint)
+        return ModelFailure(Meaning.AGAIN, words, after=refusal.after)
+    return _failure_of_misuse(refusal, endpoint)
 
 
 def _spent(refusal: Refusal, said: str) -> bool:
@@ -131,24 +131,24 @@ def _refused_feature(said: str, sent: Sequence[Feature]) -> Feature | None:
     return next((feature for feature in sent if _NAMES[feature].search(said)), None)
 
 
-def _misused(refusal: Refusal, endpoint: Endpoint) -> Failure:
+def _failure_of_misuse(refusal: Refusal, endpoint: Endpoint) -> ModelFailure:
     match refusal.status:
         case 401:  # what the server says may hold a part of the key
-            return Failure(Meaning.MISUSED, *_wrong_key(endpoint))
+            return ModelFailure(Meaning.MISUSED, *_wrong_key(endpoint))
         case 403:
             words = f"{endpoint.shown} refuses access: {refusal.message}"
-            return Failure(Meaning.MISUSED, words, f"see what the account may use{_key_hint(endpoint)}")
+            return ModelFailure(Meaning.MISUSED, words, f"see what the account may use{_key_hint(endpoint)}")
         case 404 if re.search(r"model|" + re.escape(endpoint.model), f"{refusal.code} {refusal.message}"):
             words = f"the server does not know the model {endpoint.shown}: {refusal.message}"
-            return Failure(
+            return ModelFailure(
                 Meaning.MISUSED, words, "check the model's name in tdd.yaml; `tdd doctor` lists what is there"
             )
         case 404 | 405:
             words = f"there is no chat API for {endpoint.shown}"
-            return Failure(Meaning.MISUSED, words, "check base_url in tdd.yaml; it usually ends in /v1")
+            return ModelFailure(Meaning.MISUSED, words, "check base_url in tdd.yaml; it usually ends in /v1")
         case _:
             words = f"{endpoint.shown} refuses the request with {refusal.status}: {refusal.message}"
-            return Failure(Meaning.MISUSED, words, "check the model's settings in tdd.yaml")
+            return ModelFailure(Meaning.MISUSED, words, "check the model's settings in tdd.yaml")
 
 
 def _wrong_key(endpoint: Endpoint) -> tuple[str, str]:
@@ -209,13 +209,13 @@ class Patience:
 
 def retry_after(headers: Mapping[str, str], said: str = "", now: datetime | None = None) -> float | None:
     """Seconds, from either form of the header, or from what the server says."""
-    if (told := _told(headers, now)) is not None:
+    if (told := _read_retry_after(headers, now)) is not None:
         return told
     spoken = _SPOKEN.search(said)
     return None if spoken is None else float(spoken[1]) / (1000 if spoken[2] == "ms" else 1)
 
 
-def _told(headers: Mapping[str, str], now: datetime | None) -> float | None:
+def _read_retry_after(headers: Mapping[str, str], now: datetime | None) -> float | None:
     if (exact := _number(headers.get("retry-after-ms"))) is not None:
         return exact / 1000
     header = headers.get("retry-after", "")

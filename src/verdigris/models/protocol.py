@@ -73,7 +73,7 @@ class Ask:
 
 
 @value
-class Reply:
+class ModelReply:
     text: str
     calls: tuple[ToolCall, ...] = ()
     usage: Usage = Usage()
@@ -86,6 +86,6 @@ class Model(Protocol):
     @property
     def name(self) -> str: ...
 
-    def ask(self, ask: Ask) -> Reply:
+    def ask(self, ask: Ask) -> ModelReply:
         """Raises `ModelUnavailable`, `ContextOverflow` or `ModelMisused`."""
         ...

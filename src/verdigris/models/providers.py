@@ -14,7 +14,7 @@ from verdigris.models.secrets import shown_url
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from verdigris.core.settings import Served
+    from verdigris.core.settings import ModelSettings
 
 
 @value
@@ -41,15 +41,15 @@ PROVIDERS: Mapping[str, Provider] = {
 TIMEOUT = 120.0
 
 
-def split(word: str) -> tuple[str, str]:
+def split_model(word: str) -> tuple[str, str]:
     """The provider, or nothing, and the model's name: of `qwen2.5-coder:7b` the whole is the name."""
     before, colon, after = word.partition(":")
     return (before, after) if colon and before in PROVIDERS and after else ("", word)
 
 
-def endpoint_of(word: str, role: Served = AS_USUAL, llm: Served = AS_USUAL) -> Endpoint:
+def endpoint_of(word: str, role: ModelSettings = AS_USUAL, llm: ModelSettings = AS_USUAL) -> Endpoint:
     """The role's settings before those of `llm`, and both before what is usual for the provider."""
-    provider, name = split(word.strip())
+    provider, name = split_model(word.strip())
     if not name:
         raise ConfigError("a model's name is empty", hint=f"write it as {_forms()}")
     base_url, api_key_env = _place(PROVIDERS.get(provider, Provider("")), role, llm)
@@ -75,7 +75,7 @@ def endpoint_of(word: str, role: Served = AS_USUAL, llm: Served = AS_USUAL) -> E
     )
 
 
-def _place(usual: Provider, role: Served, llm: Served) -> tuple[str, str]:
+def _place(usual: Provider, role: ModelSettings, llm: ModelSettings) -> tuple[str, str]:
     """The address and the key variable that belongs to it: no key goes to a server that it is not for."""
     if role.base_url:
         return role.base_url, role.api_key_env or ("" if llm.base_url else llm.api_key_env)
@@ -84,7 +84,7 @@ def _place(usual: Provider, role: Served, llm: Served) -> tuple[str, str]:
     return usual.base_url, role.api_key_env or llm.api_key_env or usual.api_key_env
 
 
-def key_variables(*given: Served) -> tuple[str, ...]:
+def key_variables(*given: ModelSettings) -> tuple[str, ...]:
     """Every variable that may hold a key: those that are configured and those that are usual."""
     usual = (provider.api_key_env for provider in PROVIDERS.values())
     return tuple(sorted({*usual, *(each.api_key_env for each in given)} - {""}))

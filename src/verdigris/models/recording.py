@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ModelMisused, ModelUnavailable, StorageError, UserError
 from verdigris.core.value import value
-from verdigris.models.protocol import Ask, Reply, ToolCall, Usage
+from verdigris.models.protocol import Ask, ModelReply, ToolCall, Usage
 from verdigris.models.request import prompt_text
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ HEADER = {"recording": "verdigris", "schema": 1}
 
 
 @value
-class Asked:
+class AskDigest:
     """What is kept of an ask: enough to tell where another differs, and none of its text."""
 
     wants: str
@@ -39,13 +39,13 @@ class Asked:
 
 @value
 class Exchange:
-    asked: Asked
-    reply: Reply
+    asked: AskDigest
+    reply: ModelReply
 
 
-def asked_of(ask: Ask) -> Asked:
+def asked_of(ask: Ask) -> AskDigest:
     wants = ask.schema_name if ask.schema is not None else ""
-    return Asked(wants, tuple((message.role, _digest(message)) for message in ask.messages))
+    return AskDigest(wants, tuple((message.role, _digest(message)) for message in ask.messages))
 
 
 def _digest(message: Message) -> str:
@@ -62,8 +62,8 @@ class Recorder:
         if path.exists() and path.stat().st_size:
             read_recording(path)  # nothing is appended to a file that is not ours
 
-    def append(self, place: str, number: int, ask: Ask, reply: Reply) -> None:
-        document = {"place": place, "number": number, "asked": _asked(ask), "reply": _reply(reply)}
+    def append(self, place: str, number: int, ask: Ask, reply: ModelReply) -> None:
+        document = {"place": place, "number": number, "asked": _digest_ask(ask), "reply": _reply(reply)}
         line = json.dumps(self._scrub.document(document)).encode() + b"\n"
         try:
             with self.path.open("ab") as file:
@@ -99,7 +99,7 @@ class Recorded:
     def name(self) -> str:
         return self._model.name
 
-    def ask(self, ask: Ask) -> Reply:
+    def ask(self, ask: Ask) -> ModelReply:
         reply = self._model.ask(ask)
         self._number += 1
         self._recorder.append(self._place, self._number, ask, reply)
@@ -133,12 +133,12 @@ def _is_header(line: bytes) -> bool:
         return False
 
 
-def _asked(ask: Ask) -> dict[str, Any]:
+def _digest_ask(ask: Ask) -> dict[str, Any]:
     asked = asked_of(ask)
     return {"wants": asked.wants, "messages": asked.messages}
 
 
-def _reply(reply: Reply) -> dict[str, Any]:
+def _reply(reply: ModelReply) -> dict[str, Any]:
     usage = reply.usage
     return {
         "text": reply.text,
@@ -154,12 +154,12 @@ def _reply(reply: Reply) -> dict[str, Any]:
     }
 
 
-def _read_asked(document: Mapping[str, Any]) -> Asked:
-    return Asked(document["wants"], tuple((role, digest) for role, digest in document["messages"]))
+def _read_asked(document: Mapping[str, Any]) -> AskDigest:
+    return AskDigest(document["wants"], tuple((role, digest) for role, digest in document["messages"]))
 
 
-def _read_reply(document: Mapping[str, Any]) -> Reply:
-    return Reply(
+def _read_reply(document: Mapping[str, Any]) -> ModelReply:
+    return ModelReply(
         document["text"],
         tuple(ToolCall(**call) for call in document["calls"]),
         Usage(**document["usage"]),
@@ -188,7 +188,7 @@ class Replay:
     def name(self) -> str:
         return f"replay:{self._recording.path.name}"
 
-    def ask(self, ask: Ask) -> Reply:
+    def ask(self, ask: Ask) -> ModelReply:
         taken = self._recording.places.get(self._place, ())
         if self._number >= len(taken):
             raise ModelUnavailable(
@@ -199,7 +199,7 @@ class Replay:
         self._compare(exchange.asked, asked_of(ask))
         return exchange.reply
 
-    def _compare(self, then: Asked, now: Asked) -> None:
+    def _compare(self, then: AskDigest, now: AskDigest) -> None:
         which = f"answer {self._number} of {self._place} in the recording {self._recording.path}"
         if then.wants != now.wants:
             raise ModelMisused(
@@ -210,7 +210,7 @@ class Replay:
             self._recording.drift = f"{which} was given to another prompt: {difference}"
 
 
-def first_difference(then: Asked, now: Asked) -> str:
+def first_difference(then: AskDigest, now: AskDigest) -> str:
     """In words; empty where the asks are the same."""
     for number, (old, new) in enumerate(zip(then.messages, now.messages, strict=False), start=1):
         if old != new:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn, Self, assert_never
 
 from verdigris.core.errors import ContextOverflow, ModelMisused, ModelUnavailable, VerdigrisError
 from verdigris.core.value import value
-from verdigris.models.failure import Failure, Meaning, Patience
+from verdigris.models.failure import ModelFailure, Meaning, Patience
 from verdigris.models.protocol import Ask, Message, Usage
 from verdigris.models.providers import key_of, key_variables
 from verdigris.models.request import Abilities, Counter, estimate_ask, request_of
@@ -20,8 +20,8 @@ from verdigris.models.secrets import Scrubber
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from verdigris.models.client import Client, Hearing
-    from verdigris.models.protocol import Reply
+    from verdigris.models.client import Client, AnswerStream
+    from verdigris.models.protocol import ModelReply
     from verdigris.models.providers import Endpoint
 
 
@@ -61,10 +61,10 @@ class Remote(AbstractContextManager["Remote"]):
             self._client.close()
             self._client = None
 
-    def ask(self, ask: Ask) -> Reply:
+    def ask(self, ask: Ask) -> ModelReply:
         key = key_of(self.endpoint, self._environ)
         tried = 1
-        while isinstance(heard := self._once(ask, key), Failure):
+        while isinstance(heard := self._once(ask, key), ModelFailure):
             if heard.feature is not None:
                 continue
             delay = self._patience.delay(tried, heard.after, self._jitter())
@@ -75,12 +75,12 @@ class Remote(AbstractContextManager["Remote"]):
             self._sleep(delay)
         return self._reply(heard, ask, tried)
 
-    def _once(self, ask: Ask, key: str) -> Hearing | Failure:
+    def _once(self, ask: Ask, key: str) -> AnswerStream | ModelFailure:
         # Some servers take a schema, and tools, but not both.
         both = bool(ask.tools)
         abilities = self._abilities.setdefault(both, Abilities())
         heard = self._opened().complete(request_of(self.endpoint, ask, abilities), key)
-        if isinstance(heard, Failure) and heard.feature is not None:
+        if isinstance(heard, ModelFailure) and heard.feature is not None:
             self._abilities[both] = abilities.without(heard.feature)
         return heard
 
@@ -91,7 +91,7 @@ class Remote(AbstractContextManager["Remote"]):
             self._client = Client(self.endpoint)
         return self._client
 
-    def _give_up(self, failure: Failure, tried: int) -> NoReturn:
+    def _give_up(self, failure: ModelFailure, tried: int) -> NoReturn:
         words = self._scrub(failure.words)
         hint = self._scrub(failure.hint) or None
         match failure.meaning:
@@ -105,7 +105,7 @@ class Remote(AbstractContextManager["Remote"]):
             case _:
                 assert_never(failure.meaning)
 
-    def _reply(self, hearing: Hearing, ask: Ask, tried: int) -> Reply:
+    def _reply(self, hearing: AnswerStream, ask: Ask, tried: int) -> ModelReply:
         if hearing.empty and hearing.finish == "length":
             raise ContextOverflow(
                 f"{self.endpoint.shown} had no room left for an answer",
@@ -121,7 +121,7 @@ class Remote(AbstractContextManager["Remote"]):
         return replace(reply, usage=usage, model=reply.model or self.endpoint.model, tries=tried)
 
 
-def _later(failure: Failure) -> str:
+def _later(failure: ModelFailure) -> str:
     wait = f" in {failure.after:.0f} s" if failure.after else ""
     return f"run again{wait} when the server answers: nothing is lost; `tdd doctor` checks it"
 
@@ -160,14 +160,14 @@ def _check(endpoint: Endpoint, environ: Mapping[str, str]) -> Checked:
     finally:
         client.close()
     if isinstance(listed, tuple):
-        return _listed(endpoint, listed)
+        return _check_listed(endpoint, listed)
     if listed.meaning is Meaning.AGAIN:
         scrub = Scrubber((*key_variables(), endpoint.api_key_env), environ)
         return Checked(answers=False, words=scrub(listed.words), hint=listed.hint or _START)
-    return _asked(endpoint, environ)
+    return _check_by_asking(endpoint, environ)
 
 
-def _listed(endpoint: Endpoint, listed: Sequence[str]) -> Checked:
+def _check_listed(endpoint: Endpoint, listed: Sequence[str]) -> Checked:
     """Servers list `llama3` as `llama3:latest`, or behind `models/`."""
     names = {
         name for full in listed for name in (full, full.removesuffix(":latest"), full.removeprefix("models/"))
@@ -182,7 +182,7 @@ def _listed(endpoint: Endpoint, listed: Sequence[str]) -> Checked:
     )
 
 
-def _asked(endpoint: Endpoint, environ: Mapping[str, str]) -> Checked:
+def _check_by_asking(endpoint: Endpoint, environ: Mapping[str, str]) -> Checked:
     """Not every server can list its models: one token is asked for, and a refusal tells what is wrong."""
     with Remote(replace(endpoint, max_tokens=1), environ=environ, patience=Patience(tries=1)) as model:
         try:

@@ -12,16 +12,7 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.report import CollectError, Ended, TestReport
 from verdigris.core.value import value
 from verdigris.runners.libtest_output import Binary, Heard, doc_listed, doc_results, hear, is_doc_id
-from verdigris.runners.protocol import (
-    RunnerAnswer,
-    RunnerCall,
-    TestRequest,
-    ended_by,
-    is_asked,
-    read_record,
-    relative,
-    worst,
-)
+from verdigris.runners.protocol import RunnerAnswer, RunnerCall, TestRequest, ended_by, is_asked, read_record, relative, worst
 from verdigris.runners.reporter.libtest_wrapper import SETTINGS
 
 if TYPE_CHECKING:
@@ -55,12 +46,12 @@ class CargoRunner:
 
     def built(self, request: TestRequest) -> RunnerCall:
         """Compiles what `commands` would run as tests, and starts none of it."""
-        options, _ = _split(request.extra)
+        options, _ = _split_arguments(request.extra)
         argv = (self.cargo, "test", "--tests", "--no-run", *_ALWAYS, *options)
-        return RunnerCall(argv=argv, cwd=request.folder, command=_typed("--no-run", options, []))
+        return RunnerCall(argv=argv, cwd=request.folder, command=_shown_command("--no-run", options, []))
 
     def _tests(self, request: TestRequest, names: list[str]) -> RunnerCall:
-        options, own = _split(request.extra)
+        options, own = _split_arguments(request.extra)
         wrapped = json.dumps([self.python, "-I", "-S", str(WRAPPER)])
         settings = {
             "folder": request.report_folder,
@@ -79,20 +70,20 @@ class CargoRunner:
         return RunnerCall(
             argv=argv,
             cwd=request.folder,
-            command=_typed("--tests", options, [*own, *(["--exact", *plain] if plain else [])]),
+            command=_shown_command("--tests", options, [*own, *(["--exact", *plain] if plain else [])]),
             env={SETTINGS: json.dumps(settings)},
         )
 
     def _docs(self, request: TestRequest, names: list[str]) -> RunnerCall:
         """Rustdoc splits arguments at blanks: tests are chosen by file here, and by id in the report."""
-        options, own = _split(request.extra)
+        options, own = _split_arguments(request.extra)
         files = dict.fromkeys(_within(name.partition("::")[0], request.stack_root) for name in names)
         filters = [] if any(" " in file or file == "." for file in files) else [*files]
         after = [*own, *(["--list"] if request.collect_only else []), *filters]
         return RunnerCall(
             argv=(self.cargo, "test", "--doc", *_ALWAYS, *options, "--", *after),
             cwd=request.folder,
-            command=_typed("--doc", options, after),
+            command=_shown_command("--doc", options, after),
             env={"RUST_BACKTRACE": "0"},
         )
 
@@ -105,7 +96,7 @@ class CargoRunner:
             ended=ended,
             exit_code=None if None in codes else max((c for c in codes if c is not None), default=None),
             duration_ms=sum(answer.duration_ms for answer in answers),
-            results=_merged([result for part in parts for result in part.results]),
+            results=_merge_doubles([result for part in parts for result in part.results]),
             collected=tuple(dict.fromkeys(i for part in parts for i in part.collected)),
             others=tuple(dict.fromkeys(i for part in parts for i in part.others)),
             errors=tuple(dict.fromkeys(error for part in parts for error in part.errors)),
@@ -117,7 +108,7 @@ class CargoRunner:
 _WORST_FIRST = (Ended.TIMEOUT, Ended.DIED, Ended.NO_START, Ended.EARLY_EXIT)
 
 
-def _merged(results: list[TestResult]) -> tuple[TestResult, ...]:
+def _merge_doubles(results: list[TestResult]) -> tuple[TestResult, ...]:
     """A file that two crates hold has its tests in both: the worse result counts."""
     ordered = sorted(results, key=lambda result: result.id)
     return tuple(worst(same) for _, same in groupby(ordered, key=lambda result: result.id))
@@ -209,7 +200,7 @@ def _may_hold_docs(name: str) -> bool:
     return "::" not in name and not {"tests", "benches", "examples"} & set(name.split("/"))
 
 
-def _split(extra: tuple[str, ...]) -> tuple[list[str], list[str]]:
+def _split_arguments(extra: tuple[str, ...]) -> tuple[list[str], list[str]]:
     """Cargo's own arguments, and those for the test binaries."""
     if "--" not in extra:
         return [*extra], []
@@ -221,7 +212,7 @@ def _within(path: str, stack_root: str) -> str:
     return posixpath.relpath(f"/{path}", posixpath.join("/", stack_root))
 
 
-def _typed(kind: str, options: list[str], after: list[str]) -> str:
+def _shown_command(kind: str, options: list[str], after: list[str]) -> str:
     return shlex.join(["cargo", "test", kind, *options, *(["--", *after] if after else [])])
 
 

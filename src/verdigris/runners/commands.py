@@ -18,7 +18,7 @@ ARGS = "{args}"
 Words = tuple[str, ...]
 
 
-def fitting(stack: Stack, name: str) -> Words | None:
+def fitting_command(stack: Stack, name: str) -> Words | None:
     """For an id or a path, both from the worktree's root; None: the runner's own command."""
     path = split_id(name).path
     return next(
@@ -26,7 +26,7 @@ def fitting(stack: Stack, name: str) -> Words | None:
     )
 
 
-def parted(stack: Stack, names: Sequence[str], files: Iterable[str] = ()) -> dict[Words | None, Words]:
+def split_by_command(stack: Stack, names: Sequence[str], files: Iterable[str] = ()) -> dict[Words | None, Words]:
     """The calls that these names make; none of the runner's own where each has a command.
 
     A folder, or no name at all, is for the runner; of `files`, those in it that a pattern fits go to its
@@ -34,10 +34,10 @@ def parted(stack: Stack, names: Sequence[str], files: Iterable[str] = ()) -> dic
     """
     calls: dict[Words | None, dict[str, None]] = {}
     for name in names or ("",):
-        calls.setdefault(fitting(stack, name) if name else None, {})[name] = None
+        calls.setdefault(fitting_command(stack, name) if name else None, {})[name] = None
     broad = [name for name in calls.get(None, ()) if "::" not in name]
     for file in files:
-        if (words := fitting(stack, file)) and any(_holds(folder, file) for folder in broad):
+        if (words := fitting_command(stack, file)) and any(_holds(folder, file) for folder in broad):
             calls.setdefault(words, {})[file] = None
     for pattern, words in stack.test_command_for:
         if "::" in pattern and any(_holds(folder, split_id(_below(stack, pattern)).path) for folder in broad):
@@ -45,7 +45,7 @@ def parted(stack: Stack, names: Sequence[str], files: Iterable[str] = ()) -> dic
     return {words: tuple(filter(None, asked)) for words, asked in calls.items()}
 
 
-def filled(words: Words, arguments: Sequence[str]) -> Words:
+def fill_command(words: Words, arguments: Sequence[str]) -> Words:
     """`{args}` alone becomes the arguments; within a word it becomes them as a shell would read them."""
     made: list[str] = []
     for word in words:

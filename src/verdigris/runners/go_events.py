@@ -20,7 +20,7 @@ _UNBUILT = ("[build failed]", "[setup failed]")
 
 
 @dataclass(slots=True)
-class Told:
+class GoTestOutput:
     """Of one test."""
 
     starts: int = 0
@@ -42,7 +42,7 @@ class Told:
 class Package:
     end: str = ""
     said: list[str] = field(default_factory=list)
-    tests: dict[str, Told] = field(default_factory=dict)
+    tests: dict[str, GoTestOutput] = field(default_factory=dict)
     unbuilt: bool = False
 
     @property
@@ -87,7 +87,7 @@ def _event(line: str) -> Mapping[str, Any]:
 
 def _take(package: Package, action: str, event: Mapping[str, Any]) -> None:
     test = event.get("Test")
-    told = package.tests.setdefault(test, Told()) if test else None
+    told = package.tests.setdefault(test, GoTestOutput()) if test else None
     if action == "output":
         text = str(event.get("Output", ""))
         (told or package).said.append(text)
@@ -134,20 +134,20 @@ _TRACE = re.compile(r"Error Trace:\s+(\S.*?\.go):(\d+)")
 _CLOSING = re.compile(r"^ *--- FAIL: .*\n?", re.MULTILINE)
 
 
-def go_failure(name: str, tests: Mapping[str, Told], worktree: str, folder: str) -> Failure:
+def go_failure(name: str, tests: Mapping[str, GoTestOutput], worktree: str, folder: str) -> Failure:
     """`folder` is the package's, where a test runs and from which relative names start."""
     output = tests[name].output
     died = _PANIC.search(output)
     if died and _RUNNING.search(output, died.end()):
-        return _panicked(died, output, worktree, folder)
+        return _failure_of_panic(died, output, worktree, folder)
     for other in tests:
         if other.startswith(name + "/") and "/" not in other[len(name) + 1 :] and "fail" in tests[other].ends:
             inner = go_failure(other, tests, worktree, folder)
             return replace(inner, message=f"{other}: {inner.message}")
-    return _asserted(name, output, worktree, folder)
+    return _failure_of_assertion(name, output, worktree, folder)
 
 
-def _panicked(died: re.Match[str], output: str, worktree: str, folder: str) -> Failure:
+def _failure_of_panic(died: re.Match[str], output: str, worktree: str, folder: str) -> Failure:
     message = _RECOVERED.sub("", died[2]).strip()
     kind = "Timeout" if message.startswith("test timed out after") else died[1]
     running = _RUNNING.search(output, died.end())
@@ -160,7 +160,7 @@ def _panicked(died: re.Match[str], output: str, worktree: str, folder: str) -> F
     )
 
 
-def _asserted(name: str, output: str, worktree: str, folder: str) -> Failure:
+def _failure_of_assertion(name: str, output: str, worktree: str, folder: str) -> Failure:
     """`t.Log` and `t.Error` print alike; the last one said is taken for the reason."""
     said = _CLOSING.sub("", output)
     logged = list(_LOGGED.finditer(said))

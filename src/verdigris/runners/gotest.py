@@ -11,21 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import Ended, Failure, RunPhase, Status, TestReport, TestResult
 from verdigris.core.value import value
-from verdigris.runners.go_events import Events, Package, Told, build_errors, go_failure, read_events
-from verdigris.runners.protocol import (
-    CONTRADICTION,
-    OUTPUT,
-    TWICE,
-    RunnerAnswer,
-    RunnerCall,
-    TestRequest,
-    ended_by,
-    is_asked,
-    read_record,
-    tail,
-    unfinished,
-    untrusted,
-)
+from verdigris.runners.go_events import Events, Package, GoTestOutput, build_errors, go_failure, read_events
+from verdigris.runners.protocol import CONTRADICTION, OUTPUT, TWICE, RunnerAnswer, RunnerCall, TestRequest, ended_by, is_asked, read_record, tail, unfinished_failure, untrusted_result
 from verdigris.runners.reporter.gotest_wrapper import MARK, SETTINGS, pattern
 
 if TYPE_CHECKING:
@@ -49,8 +36,8 @@ class GoRunner:
             "list": request.collect_only,
             "withheld": request.withheld,
         }
-        wrapped = " ".join(map(_quoted, [self.python, "-I", "-S", str(WRAPPER)]))
-        options, own = _split(request.extra)
+        wrapped = " ".join(map(_quote, [self.python, "-I", "-S", str(WRAPPER)]))
+        options, own = _split_arguments(request.extra)
         packages = list(dict.fromkeys(_package(name, request.stack_root) for name in request.names)) or [
             "./..."
         ]
@@ -68,7 +55,7 @@ class GoRunner:
 
     def built(self, request: TestRequest) -> RunnerCall:
         """Compiles and vets what a call for all would run, and starts `true` instead of it."""
-        options, _ = _split(request.extra)
+        options, _ = _split_arguments(request.extra)
         return RunnerCall(
             argv=(self.go, "test", "-exec", "true", *options, "-count=1", "./..."),
             cwd=request.folder,
@@ -91,7 +78,7 @@ class GoRunner:
             ended = Ended.EARLY_EXIT
         results = [result for part in parts for result in part.results(ended)]
         listed = [_id(record, name) for record in records.values() for name in record["tests"]]
-        asked = [i for i in listed if _asked(i, request.names)]
+        asked = [i for i in listed if _is_asked(i, request.names)]
         run = [result.id for result in results]
         return TestReport(
             command=answer.call.command,
@@ -102,7 +89,7 @@ class GoRunner:
             collected=tuple(dict.fromkeys(run if ended is Ended.FINISHED and run else [*run, *asked])),
             others=tuple(i for i in listed if i not in asked and i not in run),
             errors=errors,
-            tail=_shown(events) or tail(answers),
+            tail=_printed_output(events) or tail(answers),
         )
 
 
@@ -136,20 +123,20 @@ class _Part:
         unexplained = self.package.end == "fail" and not failed
         for name, told in self.package.tests.items():
             test_id = _id(self.record, name)
-            if not _asked(test_id, self.request.names):
+            if not _is_asked(test_id, self.request.names):
                 continue
             if told.starts > 1 or len(told.ends) > 1 or not told.starts:
-                yield untrusted(test_id, TWICE)
+                yield untrusted_result(test_id, TWICE)
             elif not told.confirmed(name):
                 failure = go_failure(name, self.package.tests, self.request.worktree, self.record["folder"])
-                seen = failure if failure.kind in {"panic", "fatal error", "Timeout"} else unfinished(ended)
-                yield untrusted(test_id, seen, output=told.output[-OUTPUT:])
+                seen = failure if failure.kind in {"panic", "fatal error", "Timeout"} else unfinished_failure(ended)
+                yield untrusted_result(test_id, seen, output=told.output[-OUTPUT:])
             elif unexplained and told.ends == ["pass"]:
-                yield untrusted(test_id, CONTRADICTION, output=told.output[-OUTPUT:])
+                yield untrusted_result(test_id, CONTRADICTION, output=told.output[-OUTPUT:])
             else:
                 yield self._result(test_id, name, told)
 
-    def _result(self, test_id: str, name: str, told: Told) -> TestResult:
+    def _result(self, test_id: str, name: str, told: GoTestOutput) -> TestResult:
         status = {"pass": Status.PASS, "skip": Status.SKIP}.get(told.ends[0], Status.FAIL)
         failure: Failure | None = None
         if status is Status.FAIL:
@@ -185,7 +172,7 @@ def _id(record: Mapping[str, Any], name: str) -> str:
     return f"{file}::{name}"
 
 
-def _asked(test_id: str, names: tuple[str, ...]) -> bool:
+def _is_asked(test_id: str, names: tuple[str, ...]) -> bool:
     """A named test brings its subtests along."""
     path = test_id.partition("::")[0]
     return is_asked(test_id, path, names) or any(
@@ -199,7 +186,7 @@ def _records(reports: Mapping[str, bytes]) -> Iterator[Mapping[str, Any]]:
             yield record
 
 
-def _shown(events: Events) -> str:
+def _printed_output(events: Events) -> str:
     texts = [text for said in events.builds.values() for text in said]
     texts += [
         package.output + "".join(t.output for t in package.tests.values())
@@ -216,7 +203,7 @@ def _package(name: str, stack_root: str) -> str:
     return "./..." if within == "." else f"./{within}/..."
 
 
-def _split(extra: tuple[str, ...]) -> tuple[list[str], list[str]]:
+def _split_arguments(extra: tuple[str, ...]) -> tuple[list[str], list[str]]:
     """Go's own arguments, and those for the test binary."""
     if "-args" not in extra:
         return [*extra], []
@@ -224,7 +211,7 @@ def _split(extra: tuple[str, ...]) -> tuple[list[str], list[str]]:
     return [*extra[:at]], [*extra[at + 1 :]]
 
 
-def _quoted(argument: str) -> str:
+def _quote(argument: str) -> str:
     """For go, which knows quotes but no escapes."""
     if not re.search(r"[\s'\"]", argument):
         return argument

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.runners import node_report
-from verdigris.runners.node_selection import batches, escaped, full_path
+from verdigris.runners.node_selection import batches, escape, full_path
 from verdigris.runners.protocol import RunnerCall
 
 if TYPE_CHECKING:
     from verdigris.core.report import TestReport
-    from verdigris.runners.node_selection import Batch
+    from verdigris.runners.node_selection import SelectionBatch
     from verdigris.runners.protocol import RunnerAnswer, TestRequest
 
 BIN = "node_modules/jest/bin/jest.js"
@@ -42,9 +42,9 @@ class Jest:
     def commands(self, request: TestRequest) -> tuple[RunnerCall, ...]:
         return tuple(self._call(request, batch) for batch in batches(request))
 
-    def _call(self, request: TestRequest, batch: Batch) -> RunnerCall:
+    def _call(self, request: TestRequest, batch: SelectionBatch) -> RunnerCall:
         named = () if batch.pattern is None else (f"--testNamePattern={batch.pattern}",)
-        paths = tuple(f"^{escaped(full_path(request, path))}(?:/|$)" for path in batch.paths)
+        paths = tuple(f"^{escape(full_path(request, path))}(?:/|$)" for path in batch.paths)
         cache = f"--cacheDirectory={request.report_folder}/.cache"
         return RunnerCall(
             argv=(self.node, self.script, *request.extra, *_OPTIONS, cache, *named, "--", *paths),

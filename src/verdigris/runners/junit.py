@@ -10,19 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.report import CollectError, Ended, RunPhase, Status, TestReport, TestResult
 from verdigris.core.value import value
-from verdigris.runners.junit_xml import Case, Document, UnreadableReport, junit_failure, read_junit
-from verdigris.runners.protocol import (
-    CONTRADICTION,
-    OUTPUT,
-    TWICE,
-    RunnerAnswer,
-    RunnerCall,
-    TestRequest,
-    is_asked,
-    relative,
-    tail,
-    untrusted,
-)
+from verdigris.runners.junit_xml import Case, JUnitDocument, UnreadableReport, junit_failure, read_junit
+from verdigris.runners.protocol import CONTRADICTION, OUTPUT, TWICE, RunnerAnswer, RunnerCall, TestRequest, is_asked, relative, tail, untrusted_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -99,7 +88,7 @@ class JUnitRunner:
 
     def _filled(self, request: TestRequest) -> Iterator[str]:
         tool = self.tool
-        template = tool.command if request.names else tool.everything or _unnamed(tool.command)
+        template = tool.command if request.names else tool.everything or _words_without_names(tool.command)
         parts = [_parts(name) for name in request.names]
         escape = re.escape if tool.escape else str
         values = {
@@ -131,20 +120,20 @@ class JUnitRunner:
             elif not is_asked(test_id, _parts(test_id)[0], request.names):
                 others.append(test_id)
             elif told[test_id] > 1:
-                results.append(untrusted(test_id, TWICE))
+                results.append(untrusted_result(test_id, TWICE))
             else:
                 results.append(self._result(case, test_id, request.worktree))
-        errors += [*_miscounted(documents), *self._unbuilt(answer, request)]
+        errors += [*_find_miscounts(documents), *self._unbuilt(answer, request)]
         if (
             answer.exit_code
             and not any(r.status in {Status.FAIL, Status.ERROR} for r in results)
             and not others
         ):
-            results = [untrusted(r.id, CONTRADICTION) if r.status is Status.PASS else r for r in results]
+            results = [untrusted_result(r.id, CONTRADICTION) if r.status is Status.PASS else r for r in results]
         results = list({result.id: result for result in results}.values())
         return TestReport(
             command=answer.call.command,
-            ended=_ended(answer, started=bool(documents or errors), unreadable=bool(unreadable)),
+            ended=_end_of(answer, started=bool(documents or errors), unreadable=bool(unreadable)),
             exit_code=answer.exit_code,
             duration_ms=answer.duration_ms,
             results=tuple(results),
@@ -196,7 +185,7 @@ class JUnitRunner:
         )
 
 
-def _documents(answer: RunnerAnswer) -> tuple[list[Document], list[CollectError]]:
+def _documents(answer: RunnerAnswer) -> tuple[list[JUnitDocument], list[CollectError]]:
     documents, unreadable = [], []
     for name in sorted(answer.reports):
         try:
@@ -206,7 +195,7 @@ def _documents(answer: RunnerAnswer) -> tuple[list[Document], list[CollectError]
     return documents, unreadable
 
 
-def _miscounted(documents: Sequence[Document]) -> Iterator[CollectError]:
+def _find_miscounts(documents: Sequence[JUnitDocument]) -> Iterator[CollectError]:
     """Some tools do not count what they skip."""
     for document in documents:
         held = len(document.cases)
@@ -215,7 +204,7 @@ def _miscounted(documents: Sequence[Document]) -> Iterator[CollectError]:
             yield CollectError("", "Miscounted", message)
 
 
-def _ended(answer: RunnerAnswer, *, started: bool, unreadable: bool) -> Ended:
+def _end_of(answer: RunnerAnswer, *, started: bool, unreadable: bool) -> Ended:
     if answer.timed_out:
         return Ended.TIMEOUT
     if answer.exit_code is None or unreadable:
@@ -236,7 +225,7 @@ def _fields(path: str, classname: str, name: str) -> dict[str, str]:
     return {"id": whole, "path": path, "classname": classname, "class": last, "name": name}
 
 
-def _unnamed(command: Sequence[str]) -> tuple[str, ...]:
+def _words_without_names(command: Sequence[str]) -> tuple[str, ...]:
     return tuple(one for one in command if not re.search(r"\{(ids|paths|names)\}", one))
 
 

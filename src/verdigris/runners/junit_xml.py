@@ -24,7 +24,7 @@ class UnreadableReport(ValueError):
 
 
 @dataclass(slots=True)
-class Outcome:
+class CaseOutcome:
     tag: str
     type: str = ""
     message: str = ""
@@ -36,19 +36,19 @@ class Case:
     attributes: dict[str, str]
     suites: tuple[str, ...]
     """Names of the suites around it, outermost first."""
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[CaseOutcome] = field(default_factory=list)
     output: str = ""
 
 
 @dataclass(slots=True)
-class Document:
+class JUnitDocument:
     cases: list[Case] = field(default_factory=list)
     declared: int | None = None
     """How many tests the outermost suites say that they have."""
     skipped: int = 0
 
 
-def read_junit(xml: bytes) -> Document:
+def read_junit(xml: bytes) -> JUnitDocument:
     """Raises UnreadableReport."""
     reading = _Reading()
     parser = expat.ParserCreate()
@@ -75,7 +75,7 @@ def _refuse(*_: object) -> NoReturn:
 
 class _Reading:
     def __init__(self) -> None:
-        self.document = Document()
+        self.document = JUnitDocument()
         self.root = ""
         self._tags: list[str] = []
         self._suites: list[str] = []
@@ -93,7 +93,7 @@ class _Reading:
             self._case = Case(attributes, tuple(self._suites))
             self.document.cases.append(self._case)
         elif self._case and tag in _OUTCOMES:
-            told = Outcome(tag, attributes.get("type", ""), attributes.get("message", ""))
+            told = CaseOutcome(tag, attributes.get("type", ""), attributes.get("message", ""))
             self._case.outcomes.append(told)
         self._tags.append(tag)
 
@@ -122,9 +122,9 @@ _RAISED = re.compile(
 _ASSERTS = re.compile(r"assert|expectation|comparison|mismatch|multiplefailures|^Failed$", re.IGNORECASE)
 
 
-def junit_failure(outcome: Outcome, path: str, classname: str, worktree: str, source: str) -> Failure:
+def junit_failure(outcome: CaseOutcome, path: str, classname: str, worktree: str, source: str) -> Failure:
     """`source` says where a class of the project lies that is not the test's own: `{package}/{file}`."""
-    kind = outcome.type or _raised(outcome)
+    kind = outcome.type or _exception_name(outcome)
     frames = tuple(_frames(outcome.text, path, classname, worktree, source))
     return Failure(
         kind=kind or outcome.tag,
@@ -135,7 +135,7 @@ def junit_failure(outcome: Outcome, path: str, classname: str, worktree: str, so
     )
 
 
-def _raised(outcome: Outcome) -> str:
+def _exception_name(outcome: CaseOutcome) -> str:
     """Some tools name the exception only at the start of the message."""
     told = _RAISED.match(outcome.message)
     return told[1] if told else ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import Ended, Failure, Place, RunPhase, Status, TestResult
 from verdigris.core.value import value
-from verdigris.runners.protocol import CONTRADICTION, OUTPUT, TWICE, is_asked, relative, unfinished, untrusted
+from verdigris.runners.protocol import CONTRADICTION, OUTPUT, TWICE, is_asked, relative, unfinished_failure, untrusted_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -67,7 +67,7 @@ def _hear_alone(binary: Binary, ended: Ended) -> Heard:
     [test_id] = binary.ids.values()
     output = (binary.out or b"").decode("utf-8", "replace")[-OUTPUT:]
     if binary.code is None or binary.code < 0:
-        return Heard((untrusted(test_id, unfinished(ended), output=output),), whole=False)
+        return Heard((untrusted_result(test_id, unfinished_failure(ended), output=output),), whole=False)
     failure = (
         Failure("exit", assertion=False, message=f"it exited with {binary.code}") if binary.code else None
     )
@@ -97,14 +97,14 @@ def _hear_events(binary: Binary, worktree: str, ended: Ended) -> Heard:
     for name in binary.chosen:
         test_id, ends = binary.ids[name], over.get(name, [])
         if started[name] > 1 or len(ends) > 1:
-            results.append(untrusted(test_id, TWICE))
+            results.append(untrusted_result(test_id, TWICE))
         elif ends:
             results.append(_result(binary, name, ends[0], worktree))
         elif started[name]:
-            results.append(untrusted(test_id, unfinished(ended)))
+            results.append(untrusted_result(test_id, unfinished_failure(ended)))
     whole = len(over) == len(binary.chosen)
     if whole and not _agrees(binary, suites, results):
-        results = [_doubted(result) for result in results]
+        results = [_doubt(result) for result in results]
     return Heard(tuple(results), whole, strays)
 
 
@@ -132,7 +132,7 @@ def _agrees(binary: Binary, suites: Sequence[Mapping[str, Any]], results: Sequen
     )
 
 
-def _doubted(result: TestResult) -> TestResult:
+def _doubt(result: TestResult) -> TestResult:
     if result.status is not Status.PASS:
         return result
     return replace(result, status=Status.ERROR, failure=CONTRADICTION)
@@ -268,11 +268,11 @@ def doc_results(
             if not is_asked(test_id, test_id.partition("::")[0], names):
                 others.append(test_id)
             elif told[name] > 1:
-                results.append(untrusted(test_id, TWICE))
+                results.append(untrusted_result(test_id, TWICE))
             elif not agrees and word == "ok":
-                results.append(untrusted(test_id, CONTRADICTION if closing else unfinished(ended)))
+                results.append(untrusted_result(test_id, CONTRADICTION if closing else unfinished_failure(ended)))
             else:
-                results.append(_doc_result(test_id, word, _said(group, name), _line(name)))
+                results.append(_doc_result(test_id, word, _output_of(group, name), _line(name)))
     return results, others, whole
 
 
@@ -287,7 +287,7 @@ def _counts(lines: Sequence[tuple[str, str]]) -> tuple[int, int, int]:
     return words.count("ok"), words.count("FAILED"), sum(word.startswith("ignored") for word in words)
 
 
-def _said(group: str, name: str) -> str:
+def _output_of(group: str, name: str) -> str:
     return _BLOCK_END.split(group.partition(f"\n---- {name} stdout ----\n")[2], maxsplit=1)[0]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.report import CollectError, Ended, Place, RunPhase, Status, TestReport, TestResult
 from verdigris.languages.node.test_ids import node_id
 from verdigris.runners.node_selection import by_path, collect_error, failure, is_chosen, is_of_hook
-from verdigris.runners.protocol import OUTPUT, TWICE, relative, tail, unfinished, untrusted, worst
+from verdigris.runners.protocol import OUTPUT, TWICE, relative, tail, unfinished_failure, untrusted_result, worst
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -58,7 +58,7 @@ class _Run:
 def parse(request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport:
     """Of all calls of one request. What ran without being asked for counts among the others."""
     runs = [_read(request, answer) for answer in answers]
-    ends = [_ended(run, answer) for run, answer in zip(runs, answers, strict=True)]
+    ends = [_end_of(run, answer) for run, answer in zip(runs, answers, strict=True)]
     asked = by_path(request.names)
     results: dict[str, TestResult] = {}
     seen: dict[str, bool] = {}
@@ -169,7 +169,7 @@ def _result(run: _Run, test: _Test, message: Mapping[str, Any]) -> TestResult | 
     if status is Status.FAIL and phase is RunPhase.CALL and is_of_hook(errors):
         phase = RunPhase.SETUP
     failed = failure(errors, run.located, Place(path, line) if line else None) if state == "fail" else None
-    status, note = _noted(Status.ERROR if failed and phase is not RunPhase.CALL else status, message)
+    status, note = _read_note(Status.ERROR if failed and phase is not RunPhase.CALL else status, message)
     defined = message.get("defined")
     return TestResult(
         id=node_id(path, names),
@@ -186,7 +186,7 @@ def _result(run: _Run, test: _Test, message: Mapping[str, Any]) -> TestResult | 
     )
 
 
-def _noted(status: Status, message: Mapping[str, Any]) -> tuple[Status, str]:
+def _read_note(status: Status, message: Mapping[str, Any]) -> tuple[Status, str]:
     """A test that is expected to fail shows nothing when it does."""
     if message.get("xfail"):
         return (Status.SKIP, "xfail") if status is Status.PASS else (status, "xpass")
@@ -202,13 +202,13 @@ def _results(run: _Run, ended: Ended) -> Mapping[_Test, TestResult | None]:
     """In the order of collection; None for what never began."""
     found: dict[_Test, TestResult | None] = dict.fromkeys(run.due)
     for test in _open(run) or _cut_off(run, ended):
-        found[test] = untrusted(node_id(*test), unfinished(ended))
+        found[test] = untrusted_result(node_id(*test), unfinished_failure(ended))
     for test, told in run.told.items():
         results = [result for result in told if result is not None]
         if run.due and len(told) > max(1, run.due[test]):
-            found[test] = untrusted(node_id(*test), TWICE)
+            found[test] = untrusted_result(node_id(*test), TWICE)
         elif len(results) < len(told):
-            found[test] = untrusted(node_id(*test), unfinished(ended))
+            found[test] = untrusted_result(node_id(*test), unfinished_failure(ended))
         else:
             found[test] = worst(results)
     return found
@@ -225,7 +225,7 @@ def _cut_off(run: _Run, ended: Ended) -> Iterable[_Test]:
     return () if ended is Ended.FINISHED else [test for test in run.due if test not in run.told]
 
 
-def _ended(run: _Run, answer: RunnerAnswer) -> Ended:
+def _end_of(run: _Run, answer: RunnerAnswer) -> Ended:
     if answer.timed_out:
         return Ended.TIMEOUT
     if answer.exit_code is None:

@@ -27,7 +27,7 @@ _BETWEEN = " (?:> )?"
 
 
 @value
-class Batch:
+class SelectionBatch:
     """One call: files and folders relative to the worktree, and the pattern of names; none means all."""
 
     paths: tuple[str, ...]
@@ -60,17 +60,17 @@ def is_chosen(asked: Mapping[str, tuple[tuple[str, ...], ...]], path: str, names
     return path in asked and (not asked[path] or names in asked[path])
 
 
-def batches(request: TestRequest) -> tuple[Batch, ...]:
+def batches(request: TestRequest) -> tuple[SelectionBatch, ...]:
     """One where that can be: names of tests would hide the rest of the files that are asked whole."""
     asked = by_path(request.names)
     if request.collect_only:
-        return (Batch(tuple(asked), NOTHING),)
+        return (SelectionBatch(tuple(asked), NOTHING),)
     whole = tuple(path for path, names in asked.items() if not names)
     some = {path: names for path, names in asked.items() if names}
-    return (*([Batch(whole)] if whole or not some else ()), *_named(some))
+    return (*([SelectionBatch(whole)] if whole or not some else ()), *_named(some))
 
 
-def _named(asked: Mapping[str, tuple[tuple[str, ...], ...]]) -> Iterator[Batch]:
+def _named(asked: Mapping[str, tuple[tuple[str, ...], ...]]) -> Iterator[SelectionBatch]:
     paths: dict[str, None] = {}
     patterns: dict[str, None] = {}
     size = 0
@@ -78,12 +78,12 @@ def _named(asked: Mapping[str, tuple[tuple[str, ...], ...]]) -> Iterator[Batch]:
         for each in names:
             pattern = name_pattern(each)
             if patterns and size + len(pattern) > _ARGUMENT:
-                yield Batch(tuple(paths), _any_of(patterns))
+                yield SelectionBatch(tuple(paths), _any_of(patterns))
                 paths, patterns, size = {}, {}, 0
             size += 0 if pattern in patterns else len(pattern) + 1
             paths[path] = patterns[pattern] = None
     if patterns:
-        yield Batch(tuple(paths), _any_of(patterns))
+        yield SelectionBatch(tuple(paths), _any_of(patterns))
 
 
 def _any_of(patterns: Iterable[str]) -> str:
@@ -93,10 +93,10 @@ def _any_of(patterns: Iterable[str]) -> str:
 def name_pattern(names: Sequence[str]) -> str:
     """Matches the full name of one test, for a JavaScript RegExp without flags."""
     between = _BETWEEN if all(names) else f"(?:{_BETWEEN})?"
-    return between.join(escaped(name) for name in names)
+    return between.join(escape(name) for name in names)
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """ASCII only: an argument then means the same in every locale."""
     return _PLAIN.sub(lambda found: _units(found[0]), text)
 

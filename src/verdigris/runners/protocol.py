@@ -186,12 +186,12 @@ def ended_by(answer: RunnerAnswer, *, started: bool) -> Ended:
     return Ended.FINISHED if started or answer.exit_code == 0 else Ended.NO_START
 
 
-def unfinished(ended: Ended) -> Failure:
+def unfinished_failure(ended: Ended) -> Failure:
     kind = "Timeout" if ended is Ended.TIMEOUT else "Crash"
     return Failure(kind, assertion=False, message=f"the run ended in this test ({ended})")
 
 
-def untrusted(test_id: str, failure: Failure, *, output: str = "") -> TestResult:
+def untrusted_result(test_id: str, failure: Failure, *, output: str = "") -> TestResult:
     return TestResult(test_id, test_id, "native", Status.ERROR, RunPhase.CALL, 0, failure, output)
 
 

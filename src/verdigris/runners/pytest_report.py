@@ -7,19 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from verdigris.core.report import (
-    CollectError,
-    Ended,
-    Failure,
-    FileUse,
-    Place,
-    Property,
-    RunPhase,
-    Status,
-    TestReport,
-    TestResult,
-    VariantOutcome,
-)
+from verdigris.core.report import CollectError, Ended, Failure, FileUse, Place, Property, RunPhase, Status, TestReport, TestResult, VariantOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,7 +85,7 @@ def parse(answer: RunnerAnswer) -> TestReport:
             _take(run, read_line(line, nonce) or {})
         except (AttributeError, KeyError, TypeError, ValueError):
             run.strays += 1
-    ended = _ended(run, exit_code, timed_out=answer.timed_out)
+    ended = _end_of(run, exit_code, timed_out=answer.timed_out)
     twice = run.twice()
     return TestReport(
         command=answer.call.command,
@@ -261,7 +249,7 @@ def _failure(facts: Mapping[str, Any]) -> Failure | None:
     )
 
 
-def _ended(run: _Run, exit_code: int | None, *, timed_out: bool) -> Ended:
+def _end_of(run: _Run, exit_code: int | None, *, timed_out: bool) -> Ended:
     if timed_out:
         return Ended.TIMEOUT
     if exit_code is None:

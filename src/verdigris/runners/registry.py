@@ -72,7 +72,7 @@ KINDS = {kind.name: kind for kind in _KINDS}
 
 
 def kind_of(name: str) -> RunnerKind:
-    kind = KINDS.get(name) or _installed(name)
+    kind = KINDS.get(name) or _find_installed(name)
     if kind is None:
         raise ConfigError(
             f"no runner is called {name!r}",
@@ -82,7 +82,7 @@ def kind_of(name: str) -> RunnerKind:
 
 
 def is_known(name: str) -> bool:
-    return name in KINDS or _installed(name) is not None
+    return name in KINDS or _find_installed(name) is not None
 
 
 def is_in_interpreter(name: str) -> bool:
@@ -95,7 +95,7 @@ def runs(name: str, language: str) -> bool:
 
 
 @cache
-def _installed(name: str) -> RunnerKind | None:
+def _find_installed(name: str) -> RunnerKind | None:
     """Asked for an unknown name only: to look at all that is installed takes time."""
     from importlib.metadata import entry_points
 

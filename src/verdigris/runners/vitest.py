@@ -14,7 +14,7 @@ from verdigris.runners.protocol import RunnerCall
 
 if TYPE_CHECKING:
     from verdigris.core.report import TestReport
-    from verdigris.runners.node_selection import Batch
+    from verdigris.runners.node_selection import SelectionBatch
     from verdigris.runners.protocol import RunnerAnswer, TestRequest
 
 BIN = "node_modules/vitest/vitest.mjs"
@@ -39,7 +39,7 @@ class Vitest:
     def commands(self, request: TestRequest) -> tuple[RunnerCall, ...]:
         return tuple(self._call(request, batch) for batch in batches(request))
 
-    def _call(self, request: TestRequest, batch: Batch) -> RunnerCall:
+    def _call(self, request: TestRequest, batch: SelectionBatch) -> RunnerCall:
         named = () if batch.pattern is None else (f"--testNamePattern={batch.pattern}",)
         paths = tuple(full_path(request, path) for path in batch.paths)
         return RunnerCall(

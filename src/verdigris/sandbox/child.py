@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import cache
 
 from verdigris.core.errors import ToolMissing
-from verdigris.sandbox.confinement import Confinement, checked
+from verdigris.sandbox.confinement import Confinement, check_confinement
 from verdigris.sandbox.entry import STEPS, enter
 from verdigris.sandbox.folders import clear
 from verdigris.sandbox.mounts import points_below
@@ -84,7 +84,7 @@ def available() -> Availability:
     found = []
     for place in _places():
         for way in ways():
-            found.append(_judged(way, place, tried(way, place)))
+            found.append(_judge_abilities(way, place, try_way(way, place)))
             if found[-1].ok and found[-1].network:
                 return found[-1]
     return max(found, key=lambda one: (one.ok, sum(ability.ok for ability in one.abilities)))
@@ -96,29 +96,29 @@ def _places() -> Iterator[str]:
         yield _SHARED_MEMORY
 
 
-def _judged(way: Way, place: str, abilities: tuple[Ability, ...]) -> Availability:
+def _judge_abilities(way: Way, place: str, abilities: tuple[Ability, ...]) -> Availability:
     ok = all(ability.ok for ability in abilities if ability.name not in _OPTIONAL)
     return Availability(way if ok else None, place, abilities)
 
 
-def tried(way: Way, place: str) -> tuple[Ability, ...]:
+def try_way(way: Way, place: str) -> tuple[Ability, ...]:
     """One ability for each step, from a child that took them in a folder of its own."""
     folder = f"{place}/tdd-probe.{os.urandom(8).hex()}"
     os.mkdir(folder, 0o700)
     try:
         for name in ("root", "upper", "work"):
             os.mkdir(f"{folder}/{name}")
-        said = _attempted(way, folder, "loopback")
+        said = _attempt_steps(way, folder, "loopback")
         if said[-1] != _DONE and said[-2:-1] == ["network"]:
             refused = said[-1]
-            return _read(_attempted(way, folder, "host"), folder, refused)
+            return _read(_attempt_steps(way, folder, "host"), folder, refused)
         return _read(said, folder)
     finally:
         clear(folder)
         os.rmdir(folder)
 
 
-def _attempted(way: Way, folder: str, network: Network) -> list[str]:
+def _attempt_steps(way: Way, folder: str, network: Network) -> list[str]:
     """What the child said: each step as it came to it, then `done`, or what went wrong."""
     reading, writing = os.pipe()
     child = os.fork()
@@ -173,7 +173,7 @@ def preexec(confinement: Confinement, way: Way | None = None) -> Confining:
 
     `way` is one that was found to work earlier, and saves finding out; a child whose way fails does not run.
     """
-    made = checked(confinement)
+    made = check_confinement(confinement)
     way = way or _way(made)
     if way == "own" and (points := points_below(made.root)):
         raise ToolMissing(

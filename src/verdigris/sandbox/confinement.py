@@ -11,7 +11,7 @@ import os
 import sys
 
 from verdigris.core.errors import HarnessError
-from verdigris.sandbox.mounts import bind, mount_overlay, opened, remove
+from verdigris.sandbox.mounts import bind, mount_overlay, open_path, remove
 from verdigris.sandbox.syscalls import CLONE_NEWNET, unshare
 
 TYPE_CHECKING = False  # `typing` takes long to load
@@ -63,9 +63,9 @@ class Besides:
 
     def __init__(self, confinement: Confinement) -> None:
         self.root = confinement.root
-        self.placed = [(path, opened(folder)) for folder, path in confinement.placed]
+        self.placed = [(path, open_path(folder)) for folder, path in confinement.placed]
         self.shadows = [
-            (path, path == folder, opened(folder), opened(upper), opened(work))
+            (path, path == folder, open_path(folder), open_path(upper), open_path(work))
             for folder, path, upper, work in confinement.shadows
         ]
 
@@ -158,7 +158,7 @@ def inside(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-def checked(confinement: Confinement) -> Confinement:
+def check_confinement(confinement: Confinement) -> Confinement:
     """The same with every path canonical; mistakes of ours are found here, before there is a child."""
     made = confinement.but(
         root=os.path.realpath(confinement.root),

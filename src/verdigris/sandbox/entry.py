@@ -8,21 +8,9 @@ from __future__ import annotations
 import os
 
 from verdigris.sandbox.confinement import Besides, enter_network, inside
-from verdigris.sandbox.mounts import bind, mount_overlay, mount_tmpfs, opened, points_below, remove, seal
+from verdigris.sandbox.mounts import bind, mount_overlay, mount_tmpfs, open_path, points_below, remove, seal
 from verdigris.sandbox.places import make_devices, make_private
-from verdigris.sandbox.syscalls import (
-    ATTR_RDONLY,
-    CLONE_NEWNS,
-    CLONE_NEWUSER,
-    Mapper,
-    Way,
-    drop_all_but,
-    join,
-    kept,
-    leave,
-    set_mount_attributes,
-    unshare,
-)
+from verdigris.sandbox.syscalls import ATTR_RDONLY, CLONE_NEWNS, CLONE_NEWUSER, Mapper, Way, drop_all_but, join, kept_capabilities, leave, set_mount_attributes, unshare
 
 TYPE_CHECKING = False  # see confinement.py
 if TYPE_CHECKING:
@@ -68,17 +56,17 @@ def enter(
     reached("network")
     enter_network(confinement.network)
     reached("capabilities")
-    drop_all_but(kept(user_namespace=way != "plain"))
+    drop_all_but(kept_capabilities(user_namespace=way != "plain"))
 
 
 def _mount(confinement: Confinement, *, user_namespace: bool) -> tuple[list[str], list[str]]:
     """The mount points that stay writable, and those that are devices."""
     root = confinement.root
-    layers = [opened(folder) for folder in (*confinement.laid, root)]
-    upper, work = opened(confinement.upper), opened(confinement.work)
-    mounted = {point: opened(point) for point in points_below(root) if os.path.exists(point)}
-    outside = {folder: opened(folder) for folder in confinement.writable}
-    decoys = {path: opened(decoy) for decoy, path in confinement.decoys if os.path.isdir(path)}
+    layers = [open_path(folder) for folder in (*confinement.laid, root)]
+    upper, work = open_path(confinement.upper), open_path(confinement.work)
+    mounted = {point: open_path(point) for point in points_below(root) if os.path.exists(point)}
+    outside = {folder: open_path(folder) for folder in confinement.writable}
+    decoys = {path: open_path(decoy) for decoy, path in confinement.decoys if os.path.isdir(path)}
     besides = Besides(confinement)
 
     writable = make_private(confinement, user_namespace=user_namespace)
@@ -122,7 +110,7 @@ def _mask(paths: tuple[str, ...]) -> None:
         if os.path.isdir(path):
             mount_tmpfs(path, 0o555)
         elif os.path.lexists(path):
-            fd = opened(_MASK)
+            fd = open_path(_MASK)
             bind(fd, path)
             os.close(fd)
     os.unlink(_MASK)

@@ -132,7 +132,7 @@ class Folders:
         while True:
             folder = f"{place}/{PREFIX}{os.urandom(6).hex()}"
             os.mkdir(folder, 0o700)
-            lock = _locked(folder)
+            lock = _lock_folder(folder)
             if lock is not None and os.path.isdir(folder):  # noqa: PTH112
                 self._held[folder] = lock
                 return folder
@@ -146,7 +146,7 @@ def sweep(place: str) -> None:
         if not name.startswith(PREFIX):
             continue
         folder = f"{place}/{name}"
-        lock = _locked(folder)
+        lock = _lock_folder(folder)
         if lock is not None:
             if not _around_us(folder):
                 _remove_if_possible(folder)
@@ -162,7 +162,7 @@ def _around_us(folder: str) -> bool:
         return False
 
 
-def _locked(folder: str) -> int | None:
+def _lock_folder(folder: str) -> int | None:
     try:
         held = os.open(folder, _OPEN_FOLDER)
     except OSError:

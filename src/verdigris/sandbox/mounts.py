@@ -9,17 +9,7 @@ import errno
 import os
 
 from verdigris.sandbox import syscalls
-from verdigris.sandbox.syscalls import (
-    ATTR_NODEV,
-    ATTR_RDONLY,
-    MS_BIND,
-    MS_NODEV,
-    MS_RDONLY,
-    MS_REC,
-    MS_REMOUNT,
-    mount,
-    set_mount_attributes,
-)
+from verdigris.sandbox.syscalls import ATTR_NODEV, ATTR_RDONLY, MS_BIND, MS_NODEV, MS_RDONLY, MS_REC, MS_REMOUNT, mount, set_mount_attributes
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
@@ -46,52 +36,52 @@ class Mount:
         self.flags = flags
 
 
-def listed() -> tuple[Mount, ...]:
+def list_mounts() -> tuple[Mount, ...]:
     """In the order they were made: of two with one point, the later hides the earlier."""
     with open("/proc/self/mountinfo", "rb") as lines:
-        return tuple(parsed(line) for line in lines)
+        return tuple(parse_mount(line) for line in lines)
 
 
 def points_below(folder: str) -> tuple[str, ...]:
     prefix = folder.rstrip("/") + "/"
-    points = (found.point for found in listed())
+    points = (found.point for found in list_mounts())
     return tuple(point for point in points if point.startswith(prefix) and point != folder)
 
 
-def parsed(line: bytes) -> Mount:
+def parse_mount(line: bytes) -> Mount:
     fields = line.split(b" ")
     flags = 0
     for option in fields[5].decode().split(","):
         flags |= _FLAGS.get(option, 0)
-    return Mount(os.fsdecode(_unescaped(fields[4])), flags)
+    return Mount(os.fsdecode(_unescape(fields[4])), flags)
 
 
-def _unescaped(name: bytes) -> bytes:
+def _unescape(name: bytes) -> bytes:
     """Blanks, line ends and backslashes stand as three octal digits after a backslash."""
     first, *rest = name.split(b"\\")
     return first + b"".join(bytes([int(part[:3], 8)]) + part[3:] for part in rest)
 
 
-def opened(path: str) -> int:
+def open_path(path: str) -> int:
     """A hold on what is at a path now, whatever is mounted over it later; gone at the exec."""
     return os.open(path, os.O_PATH | os.O_CLOEXEC)
 
 
-def held(fd: int) -> str:
+def path_of_descriptor(fd: int) -> str:
     """By descriptor: a name of any bytes needs no escaping, and no later mount comes between."""
     return f"/proc/self/fd/{fd}"
 
 
 def mount_overlay(target: str, lower: Sequence[int], upper: int, work: int, *, user_namespace: bool) -> None:
-    layers = ":".join(map(held, lower))
-    options = f"lowerdir={layers},upperdir={held(upper)},workdir={held(work)}"
+    layers = ":".join(map(path_of_descriptor, lower))
+    options = f"lowerdir={layers},upperdir={path_of_descriptor(upper)},workdir={path_of_descriptor(work)}"
     if user_namespace:
         options += ",userxattr"
     mount("overlay", target, "overlay", 0, options)
 
 
 def bind(source: int, target: str) -> None:
-    mount(held(source), target, None, MS_BIND | MS_REC)
+    mount(path_of_descriptor(source), target, None, MS_BIND | MS_REC)
 
 
 def mount_tmpfs(target: str, mode: int) -> None:
@@ -127,7 +117,7 @@ def seal(writable: Collection[str], devices: Collection[str]) -> None:
 
 def seal_one_by_one(writable: Collection[str], devices: Collection[str]) -> None:
     """Before Linux 5.12. Only the last mount on a point can be reached, by us as by who is confined."""
-    flags = {found.point: found.flags for found in listed()}
+    flags = {found.point: found.flags for found in list_mounts()}
     for point, had in flags.items():
         wanted = had | (0 if point in writable else MS_RDONLY) | (0 if point in devices else MS_NODEV)
         mount(None, point, None, MS_REMOUNT | MS_BIND | wanted)

@@ -9,7 +9,7 @@ import errno
 import os
 
 from verdigris.sandbox.confinement import Confinement, inside
-from verdigris.sandbox.mounts import bind, held, mount_overlay, mount_tmpfs, opened
+from verdigris.sandbox.mounts import bind, path_of_descriptor, mount_overlay, mount_tmpfs, open_path
 from verdigris.sandbox.syscalls import mount
 
 TYPE_CHECKING = False  # see confinement.py
@@ -59,8 +59,8 @@ def _holds(folder: str, confinement: Confinement) -> bool:
 
 def _temporary(folder: str, confinement: Confinement, *, user_namespace: bool) -> None:
     """Empty; or, where the run reads something in it, what is there with nothing written through."""
-    below = opened(folder)
-    needed = {path: opened(path) for path in confinement.needed if inside(path, folder)}
+    below = open_path(folder)
+    needed = {path: open_path(path) for path in confinement.needed if inside(path, folder)}
     mount_tmpfs(folder, _ANYONE)
     if _holds(folder, confinement):
         try:
@@ -78,7 +78,7 @@ def _show(folder: str, below: int, *, user_namespace: bool) -> None:
     for name in names:
         os.mkdir(name)
     os.chmod(names[0], _ANYONE)
-    upper, work = map(opened, names)
+    upper, work = map(open_path, names)
     mount_overlay(folder, [below], upper, work, user_namespace=user_namespace)
     os.close(upper)
     os.close(work)
@@ -87,7 +87,7 @@ def _show(folder: str, below: int, *, user_namespace: bool) -> None:
 def _show_only(needed: dict[str, int]) -> None:
     """No overlay can be had of a folder with mounts in it that are not ours to hide."""
     for path, fd in needed.items():
-        if os.path.isdir(held(fd)):
+        if os.path.isdir(path_of_descriptor(fd)):
             os.makedirs(path, exist_ok=True)
         else:
             os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -97,7 +97,7 @@ def _show_only(needed: dict[str, int]) -> None:
 
 def make_devices() -> tuple[Sequence[str], Sequence[str]]:
     """A `/dev` without disks, memory or the user's terminals: its device mounts, its writable mounts."""
-    old = {name: opened(f"/dev/{name}") for name in DEVICES if os.path.exists(f"/dev/{name}")}
+    old = {name: open_path(f"/dev/{name}") for name in DEVICES if os.path.exists(f"/dev/{name}")}
     mount_tmpfs("/dev", 0o755)
     for name, fd in old.items():
         os.close(os.open(f"/dev/{name}", os.O_CREAT | os.O_CLOEXEC, 0o666))

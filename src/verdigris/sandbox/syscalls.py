@@ -55,17 +55,17 @@ class _Function(CFuncPtr):
 
 
 def unshare(flags: int) -> None:
-    _called("unshare", flags)
+    _call("unshare", flags)
 
 
 def join(namespace: int, kind: int) -> None:
     """The namespace of a descriptor, of the kind that one of the CLONE_NEW… says."""
-    _called("setns", namespace, kind)
+    _call("setns", namespace, kind)
 
 
 def mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
     words = (_bytes(source), _bytes(target), _bytes(kind), _Word(flags), _bytes(data))
-    _called("mount", *words, path=target)
+    _call("mount", *words, path=target)
 
 
 def set_mount_attributes(path: str, *, put: int = 0, take: int = 0, recursive: bool = False) -> None:
@@ -73,38 +73,38 @@ def set_mount_attributes(path: str, *, put: int = 0, take: int = 0, recursive: b
     attributes = b"".join(number.to_bytes(8, sys.byteorder) for number in (put, take, 0, 0))
     flags = _AT_RECURSIVE if recursive else 0
     at = (_AT_FDCWD, os.fsencode(path), flags, attributes, _Word(len(attributes)))
-    _called("syscall", _SYS_MOUNT_SETATTR, *at, path=path)
+    _call("syscall", _SYS_MOUNT_SETATTR, *at, path=path)
 
 
 def copied_mount(path: str) -> int:
     """A descriptor of what is mounted at and below a path, as it is now; ENOSYS before Linux 5.2."""
     flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC | _AT_RECURSIVE
-    return _returned("syscall", _SYS_OPEN_TREE, _AT_FDCWD, os.fsencode(path), flags, path=path)
+    return _call_for_value("syscall", _SYS_OPEN_TREE, _AT_FDCWD, os.fsencode(path), flags, path=path)
 
 
 def attach_mount(copied: int, path: str) -> None:
     at = (copied, b"", _AT_FDCWD, os.fsencode(path), _MOVE_MOUNT_F_EMPTY_PATH)
-    _called("syscall", _SYS_MOVE_MOUNT, *at, path=path)
+    _call("syscall", _SYS_MOVE_MOUNT, *at, path=path)
 
 
 def prctl(option: int, first: int = 0, second: int = 0) -> None:
-    _called("prctl", option, _Word(first), _Word(second), _Word(0), _Word(0))
+    _call("prctl", option, _Word(first), _Word(second), _Word(0), _Word(0))
 
 
 def set_capabilities(kept: int) -> None:
     """Of this process, effective and permitted; nothing is inheritable."""
     low, high = kept & 0xFFFFFFFF, kept >> 32
-    _called("capset", _numbers(_CAPABILITY_VERSION_3, 0), _numbers(low, low, 0, high, high, 0))
+    _call("capset", _numbers(_CAPABILITY_VERSION_3, 0), _numbers(low, low, 0, high, high, 0))
 
 
 def inotify(flags: int) -> int:
     """A descriptor from which events of watched folders are read."""
-    return _returned("inotify_init1", flags)
+    return _call_for_value("inotify_init1", flags)
 
 
 def watch_folder(events: int, folder: str, mask: int) -> int:
     """The number that stands for the folder in its events."""
-    return _returned("inotify_add_watch", events, os.fsencode(folder), mask, path=folder)
+    return _call_for_value("inotify_add_watch", events, os.fsencode(folder), mask, path=folder)
 
 
 def _numbers(*numbers: int) -> bytes:
@@ -115,12 +115,12 @@ def _bytes(text: str | None) -> bytes | None:
     return None if text is None else os.fsencode(text)
 
 
-def _called(name: str, *words: Any, path: str | None = None) -> None:
-    if _returned(name, *words, path=path) != 0:
+def _call(name: str, *words: Any, path: str | None = None) -> None:
+    if _call_for_value(name, *words, path=path) != 0:
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
 
 
-def _returned(name: str, *words: Any, path: str | None = None) -> int:
+def _call_for_value(name: str, *words: Any, path: str | None = None) -> int:
     """Found when first called: other systems lack some of them."""
     if name not in _found:
         _found[name] = _Function(dlsym(dlopen(None, 0), name))  # type: ignore[arg-type]  # None: what is loaded
@@ -137,7 +137,7 @@ _FILES = frozenset({CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, NET_BIND_SERVICE}
 _IDS = frozenset({SETGID, SETUID})
 
 
-def kept(*, user_namespace: bool) -> frozenset[int]:
+def kept_capabilities(*, user_namespace: bool) -> frozenset[int]:
     """DAC_READ_SEARCH is not among them: with it files are opened by handle, past what masks them.
 
     Without a user namespace, to become another user is to look into that user's processes outside.
@@ -160,10 +160,10 @@ def drop_all_but(keep: frozenset[int]) -> None:
                 break
             raise
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
-    set_capabilities(sum(1 << capability for capability in keep & _permitted()))
+    set_capabilities(sum(1 << capability for capability in keep & _permitted_capabilities()))
 
 
-def _permitted() -> frozenset[int]:
+def _permitted_capabilities() -> frozenset[int]:
     with open("/proc/self/status", encoding="utf-8", errors="replace") as status:
         bits = next(int(line.split()[1], 16) for line in status if line.startswith("CapPrm:"))
     return frozenset(n for n in range(bits.bit_length()) if bits >> n & 1)

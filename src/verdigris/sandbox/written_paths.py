@@ -31,7 +31,7 @@ def report(confinement: Confinement, classify: Callable[[str], PathClass]) -> tu
     A file that has been opened for writing and is as it was does not count, nor do caches. What it wrote
     into a decoy goes by the name of the kernel's own folder.
     """
-    changed = set(_changed(confinement))
+    changed = set(_changed_paths(confinement))
     for path in confinement.removed:
         changed.difference_update(_missing(confinement, path))
     counting = {path for path in changed if _counts(path, classify)}
@@ -62,7 +62,7 @@ def _written_below(folder: str) -> Iterator[str]:
                 yield path
 
 
-def _changed(confinement: Confinement) -> Iterator[str]:
+def _changed_paths(confinement: Confinement) -> Iterator[str]:
     waiting = [""]
     while waiting:
         prefix = waiting.pop()

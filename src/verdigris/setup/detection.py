@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import UserError
 from verdigris.core.languages import JUNIT, family_of, known_languages
 from verdigris.core.settings import JUnit, Stack
-from verdigris.languages.folders import Found, folders, holding, outermost, text_in
+from verdigris.languages.folders import FoundStacks, folders, holding, outermost, text_in
 from verdigris.languages.registry import all_languages, language_named, load_third_parties, readers
 from verdigris.runners.junit import PHPUNIT, RSPEC, SUREFIRE
 
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from verdigris.languages.folders import Folder
 
 
-def detect(root: Path, lang: str | None = None) -> Found:
+def detect(root: Path, lang: str | None = None) -> FoundStacks:
     """The stacks, outermost first; with `lang` those of that language alone."""
     known = folders(root)
     load_third_parties()
     wanted = None if lang is None else name_of_language(lang)
     default, *rest = readers()
-    others = [*(language.detect(root, known, alone=False) for language in rest), found(root, known)]
+    others = [*(language.detect(root, known, alone=False) for language in rest), find_junit_stacks(root, known)]
     elsewhere = any(one.stacks for one in others if one is not None)
     first = default.detect(root, known, alone=wanted == default.name or not elsewhere)
     seen = [one for one in (first, *others) if one is not None]
     stacks = sorted((s for one in seen for s in one.stacks), key=lambda s: (s.root != ".", s.root))
     if wanted is not None:
-        return Found(_of_language(stacks, wanted))
+        return FoundStacks(_of_language(stacks, wanted))
     notes = tuple(note for one in seen for note in one.notes)
     if stacks or notes:
-        return Found(tuple(stacks), notes)
+        return FoundStacks(tuple(stacks), notes)
     bare = (language.detect_bare(root, known) for language in readers())
-    return next((one for one in bare if one is not None), Found())
+    return next((one for one in bare if one is not None), FoundStacks())
 
 
 def name_of_language(lang: str) -> str:
@@ -75,7 +75,7 @@ _UNSET = {
 """Tools that can write JUnit XML, and for which there is no preset."""
 
 
-def found(root: Path, known: Sequence[Folder]) -> Found:
+def find_junit_stacks(root: Path, known: Sequence[Folder]) -> FoundStacks:
     stacks = (*_maven(root, known), *_phpunit(root, known), *_rspec(root, known))
     marks = {name: outermost(holding(known, [name])) for name in _UNSET}
     notes = [
@@ -90,7 +90,7 @@ def found(root: Path, known: Sequence[Folder]) -> Found:
     ]
     if any(stack.language == "ruby" and _FORMATTER not in _gems(root, stack.root) for stack in stacks):
         notes.append(f"RSpec writes JUnit XML by the gem {_FORMATTER}: add it to the Gemfile")
-    return Found(stacks, tuple(notes))
+    return FoundStacks(stacks, tuple(notes))
 
 
 def _maven(root: Path, known: Sequence[Folder]) -> Iterator[Stack]:

@@ -44,7 +44,7 @@ ADOPTED = "init, with the tdd.yaml that was there"
 
 
 @value
-class Plan:
+class InitPlan:
     repo: Repository
     settings: Settings
     content: str | None
@@ -72,34 +72,34 @@ class Removed:
     was_configured: bool
 
 
-def plan(start: Path, *, lang: str | None = None) -> Plan:
+def plan(start: Path, *, lang: str | None = None) -> InitPlan:
     repo = find_repository(start)
     if (repo.root / CONFIG).exists():
-        return Plan(repo, load(repo.root).settings, None)
+        return InitPlan(repo, load(repo.root).settings, None)
     found = detect(repo.root, lang)
     if not found.stacks and found.notes:
         hint = "name the language (`tdd init --lang NAME`), or write tdd.yaml first"
         raise UserError("; ".join(found.notes) + ".", hint=hint)
     settings = Settings(stacks=found.stacks or (Stack(),))
-    return Plan(repo, settings, render(settings), found.notes)
+    return InitPlan(repo, settings, render(settings), found.notes)
 
 
 def initialise(start: Path, actor: Actor) -> Initialised:
     return carry_out(plan(start), actor)
 
 
-def carry_out(plan: Plan, actor: Actor) -> Initialised:
+def carry_out(plan: InitPlan, actor: Actor) -> Initialised:
     """Safe to repeat, and after a kill: the file comes first, and is adopted if the events do not follow."""
     log = open_log(plan.repo)
     state = log.state()
-    if state.configuration is not None and _settled(state.of(plan.repo.worktree), plan):
-        return _initialised(open_project(plan.repo.root, actor), already=True)
+    if state.configuration is not None and _is_set_up(state.of(plan.repo.worktree), plan):
+        return _describe_result(open_project(plan.repo.root, actor), already=True)
     if plan.content is not None:
         _write(plan.repo.root / CONFIG, plan.content)
-    return _initialised(_record(plan, log, actor), already=False)
+    return _describe_result(_record(plan, log, actor), already=False)
 
 
-def _settled(here: WorktreeState, plan: Plan) -> bool:
+def _is_set_up(here: WorktreeState, plan: InitPlan) -> bool:
     """Whether there is nothing to do in a repository that is configured."""
     if plan.content is not None and (here.turn is not None or here.refactor is not None):
         raise UserError(
@@ -109,7 +109,7 @@ def _settled(here: WorktreeState, plan: Plan) -> bool:
     return plan.content is None and here.ground is not None
 
 
-def _record(plan: Plan, log: Log[State], actor: Actor) -> Project:
+def _record(plan: InitPlan, log: Log[State], actor: Actor) -> Project:
     configured = configured_event(plan.repo.root)
     settings = from_json(Settings, configured.settings)
     project = Project(plan.repo, log, actor, settings, Classes.from_json(configured.classes))
@@ -128,7 +128,7 @@ def _record(plan: Plan, log: Log[State], actor: Actor) -> Project:
     return project
 
 
-def _initialised(project: Project, *, already: bool) -> Initialised:
+def _describe_result(project: Project, *, already: bool) -> Initialised:
     state = project.state()
     return Initialised(state.phase, following(project, state), has_tests(project), already)
 

@@ -24,7 +24,7 @@ from verdigris.storage.repository import find_repository, read_plain
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from verdigris.languages.starter import Form, Scaffolder
+    from verdigris.languages.starter import ScaffoldForm, Scaffolder
 
 
 IGNORE = ".gitignore"
@@ -32,7 +32,7 @@ IGNORE = ".gitignore"
 
 @value
 class _Chosen:
-    form: Form | None
+    form: ScaffoldForm | None
     stacks: tuple[Stack, ...]
     before: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ def plan_scaffold(cwd: Path, lang: str | None, kata: str | None) -> Scaffold | N
     root, has_repository = _root(cwd)
     found = read_kata(kata, cwd, root) if kata is not None else placeholder()
     chosen = _choose(root, lang, found)
-    wanted = _wanted(chosen.form, found)
+    wanted = _wanted_files(chosen.form, found)
     missing = {path: text for path, text in wanted.items() if not os.path.lexists(root / path)}
     there = tuple(path for path, text in wanted.items() if path not in missing and _is(root / path, text))
     configured = os.path.lexists(root / CONFIG)
@@ -91,7 +91,7 @@ def plan_scaffold(cwd: Path, lang: str | None, kata: str | None) -> Scaffold | N
         found.path,
         kata is not None,
         chosen.before,
-        (*chosen.notes, *(_unnamed(root, found) if configured else ())),
+        (*chosen.notes, *(_note_other_kata(root, found) if configured else ())),
     )
 
 
@@ -100,7 +100,7 @@ def _is_new(folder: Path, language: str) -> bool:
     there = {entry.name for entry in folder.iterdir()}
     if _scaffolder(language) is None or CONFIG in there:
         return False
-    return there <= {".git"} or _begun(folder, language, placeholder()) is not None
+    return there <= {".git"} or _language_begun(folder, language, placeholder()) is not None
 
 
 def _root(cwd: Path) -> tuple[Path, bool]:
@@ -124,22 +124,22 @@ def _choose(root: Path, lang: str | None, kata: Kata) -> _Chosen:
     language = name_of_language(lang) if lang else None
     known = detect(root)
     there = tuple(stack for stack in known.stacks if language in {None, stack.language})
-    if begun := _begun(root, language, kata):
+    if begun := _language_begun(root, language, kata):
         others = tuple(stack for stack in there if stack.root != ".")
-        return _chosen(root, begun, kata, others)
+        return _make_choice(root, begun, kata, others)
     if there:
         return _Chosen(None, there, notes=tuple(f"left out: {note}" for note in known.notes))
     if known.notes and (language is None or _notes(root, language)):
         raise UserError("; ".join(known.notes) + ".", hint="then `tdd init --kata PATH` adds the rest")
     if language is None:
         note = f"no language is named or found, so it is {DEFAULT_LANGUAGE} (`--lang NAME`)"
-        return replace(_chosen(root, DEFAULT_LANGUAGE, kata), notes=(note,))
+        return replace(_make_choice(root, DEFAULT_LANGUAGE, kata), notes=(note,))
     if _scaffolder(language) is None:
         raise UserError(
-            f"there is no scaffold for {language}; there is one for {', '.join(scaffolded())}.",
+            f"there is no scaffold for {language}; there is one for {', '.join(scaffold_languages())}.",
             hint="make the project with the tools of the language, then `tdd init --kata PATH` adds the rest",
         )
-    return _chosen(root, language, kata)
+    return _make_choice(root, language, kata)
 
 
 def find_python(root: Path) -> FoundPython | None:
@@ -151,9 +151,9 @@ def find_python(root: Path) -> FoundPython | None:
     return FoundPython(found.path, found.how, packages)
 
 
-def _begun(root: Path, language: str | None, kata: Kata) -> str | None:
+def _language_begun(root: Path, language: str | None, kata: Kata) -> str | None:
     """The language whose manifest is there just as the scaffold writes it."""
-    for each in scaffolded():
+    for each in scaffold_languages():
         if language in {None, each}:
             form = _form_of(root, each, kata)
             if _is(root / form.manifest, form.files[form.manifest]):
@@ -161,7 +161,7 @@ def _begun(root: Path, language: str | None, kata: Kata) -> str | None:
     return None
 
 
-def scaffolded() -> tuple[str, ...]:
+def scaffold_languages() -> tuple[str, ...]:
     """The languages that a project can be begun in."""
     return tuple(one.name for one in readers() if _scaffolder(one.name) is not None)
 
@@ -178,12 +178,12 @@ def _notes(root: Path, language: str) -> tuple[str, ...]:
     return tuple(note for one in found if one is not None for note in one.notes)
 
 
-def _chosen(root: Path, language: str, kata: Kata, others: tuple[Stack, ...] = ()) -> _Chosen:
+def _make_choice(root: Path, language: str, kata: Kata, others: tuple[Stack, ...] = ()) -> _Chosen:
     equipment = _known_scaffolder(language).equipment(root, partial(find_python, root))
     return _Chosen(_form_of(root, language, kata), (equipment.stack, *others), equipment.before)
 
 
-def _form_of(root: Path, language: str, kata: Kata) -> Form:
+def _form_of(root: Path, language: str, kata: Kata) -> ScaffoldForm:
     scaffolder = _known_scaffolder(language)
     title = " ".join(title_of(kata.text).split())
     name = project_name(title, root.name, taken=scaffolder.TAKEN)
@@ -197,7 +197,7 @@ def _known_scaffolder(language: str) -> Scaffolder:
     return found
 
 
-def _wanted(form: Form | None, kata: Kata) -> dict[str, str]:
+def _wanted_files(form: ScaffoldForm | None, kata: Kata) -> dict[str, str]:
     """The manifest first: by it a scaffold that was begun is known again."""
     files = {} if form is None else {form.manifest: form.files[form.manifest], **form.files}
     ignored = {} if form is None else {IGNORE: "".join(f"{line}\n" for line in form.ignore)}
@@ -211,7 +211,7 @@ def _is(path: Path, text: str) -> bool:
         return False
 
 
-def _unnamed(root: Path, kata: Kata) -> tuple[str, ...]:
+def _note_other_kata(root: Path, kata: Kata) -> tuple[str, ...]:
     if load_machine(root).kata == kata.path:
         return ()
     return (f"tdd.yaml names another kata; for this one: `machine: {{kata_description: {kata.path}}}`",)

@@ -13,12 +13,12 @@ from verdigris.core.errors import ConfigError, StorageError, UserError
 from verdigris.core.events import Scaffolded, Unconfigured, decode
 from verdigris.core.settings import MachineSettings
 from verdigris.core.value import value
-from verdigris.setup.initialisation import Initialised, Plan, carry_out
+from verdigris.setup.initialisation import Initialised, InitPlan, carry_out
 from verdigris.storage.config import load_machine
 from verdigris.storage.git import git
 from verdigris.storage.project import CONFIG, drafts, open_log
 from verdigris.storage.repository import find_repository, head, read_plain
-from verdigris.turns.commit import Identity, authored
+from verdigris.turns.commit import CommitIdentity, author_environment
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -38,7 +38,7 @@ shows that they work.
 
 
 @value
-class Made:
+class ScaffoldResult:
     done: Initialised
     commit: str = ""
     """The first one, where it was made."""
@@ -48,7 +48,7 @@ class Made:
     """What git said where it refused the commit."""
 
 
-def make(scaffold: Scaffold, actor: Actor) -> Made:
+def make(scaffold: Scaffold, actor: Actor) -> ScaffoldResult:
     if scaffold.makes_repository:
         _make_repository(scaffold.root)
     repo = find_repository(scaffold.root)
@@ -57,10 +57,10 @@ def make(scaffold: Scaffold, actor: Actor) -> Made:
         digests = {path: digest(text.encode()) for path, text in scaffold.files.items()}
         log.append(drafts(repo, actor, Scaffolded(files=digests, project=scaffold.project)), sync=True)
     for path, text in scaffold.files.items():
-        _put(scaffold.root / path, text)
+        _write_file(scaffold.root / path, text)
     known = log.state().configuration is not None and (scaffold.root / CONFIG).exists()
-    done = carry_out(Plan(repo, scaffold.settings, None if known else scaffold.config), actor)
-    return _committed(scaffold, repo, done)
+    done = carry_out(InitPlan(repo, scaffold.settings, None if known else scaffold.config), actor)
+    return _commit_first(scaffold, repo, done)
 
 
 def digest(data: bytes) -> str:
@@ -83,7 +83,7 @@ def _make_repository(root: Path) -> None:
         )
 
 
-def _put(path: Path, text: str) -> None:
+def _write_file(path: Path, text: str) -> None:
     new = path.with_name(f"{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -95,29 +95,29 @@ def _put(path: Path, text: str) -> None:
         ) from error
 
 
-def _committed(scaffold: Scaffold, repo: Repository, done: Initialised) -> Made:
+def _commit_first(scaffold: Scaffold, repo: Repository, done: Initialised) -> ScaffoldResult:
     """Only where there is no commit yet and nothing of anybody else's: the rest is theirs to commit."""
     root = scaffold.root
     ours = {*scaffold.files, *scaffold.there, CONFIG, scaffold.kata}
     shown = visible_files(root)
-    changed = _changed(root)
+    changed = _changed_paths(root)
     if head(repo).commit is not None or not set(shown) <= ours:
-        return Made(done, uncommitted=tuple(path for path in changed if path in ours))
+        return ScaffoldResult(done, uncommitted=tuple(path for path in changed if path in ours))
     said = load_machine(root)
     added = git(root, "add", "--", *shown)
     made = git(
         root,
         *("commit", "--quiet", "--file=-"),
         stdin=_MESSAGE,
-        env=authored(root, Identity(said.author_name, said.author_email)),
+        env=author_environment(root, CommitIdentity(said.author_name, said.author_email)),
     )
     if added.ok and made.ok:
-        return Made(done, commit=head(repo).commit or "")
+        return ScaffoldResult(done, commit=head(repo).commit or "")
     git(root, "rm", "--quiet", "--cached", "-r", "--", *shown)
-    return Made(done, uncommitted=shown, refused=(added if not added.ok else made).text)
+    return ScaffoldResult(done, uncommitted=shown, refused=(added if not added.ok else made).text)
 
 
-def _changed(root: Path) -> tuple[str, ...]:
+def _changed_paths(root: Path) -> tuple[str, ...]:
     said = git(root, "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames").out
     return tuple(entry[3:] for entry in said.split("\0") if entry)
 
@@ -134,10 +134,10 @@ class Undone:
 def undo(start: Path) -> Undone:
     """Before the configuration goes, which names the kata."""
     repo = find_repository(start)
-    written = _written(repo)
+    written = _read_scaffolded(repo)
     there = {path: d for path, d in written.files.items() if (repo.root / path).is_file()}
     same = [path for path, d in there.items() if digest(read_plain(repo.root / path)) == d]
-    worked = _worked(repo.root, there, same) if written.project else []
+    worked = _find_work(repo.root, there, same) if written.project else []
     if worked and there:
         return Undone("kept", worked[0])
     for path in same:
@@ -145,7 +145,7 @@ def undo(start: Path) -> Undone:
     return Undone("removed" if same else "none", paths=tuple(same))
 
 
-def _worked(root: Path, there: Collection[str], same: Collection[str]) -> list[str]:
+def _find_work(root: Path, there: Collection[str], same: Collection[str]) -> list[str]:
     """What differs from the scaffold, or came to it; neither the kata nor the configuration is work in it."""
     kata = MachineSettings().kata
     with suppress(ConfigError):
@@ -155,7 +155,7 @@ def _worked(root: Path, there: Collection[str], same: Collection[str]) -> list[s
     return [path for path in (*changed, *more) if path not in {CONFIG, kata}]
 
 
-def _written(repo: Repository) -> Scaffolded:
+def _read_scaffolded(repo: Repository) -> Scaffolded:
     """By every `tdd init` since the last `tdd uninit`, as one that was interrupted is repeated."""
     files: dict[str, str] = {}
     project = False

@@ -29,7 +29,7 @@ TAG = (2, __version__, sys.hexversion, _sre.MAGIC)
 """Regexes are compiled for one version of the interpreter, and chosen by one version of ours."""
 
 
-class Card:
+class QuickCard:
     __slots__ = (
         "config",
         "control",
@@ -83,15 +83,15 @@ class Card:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def read(private: str) -> Card | None:
+def read(private: str) -> QuickCard | None:
     try:
         tag, fields = marshal.loads(whole(f"{private}/{FILE}"))  # noqa: S302 - our own, where no agent may write
-        return Card(fields) if tag == TAG else None
+        return QuickCard(fields) if tag == TAG else None
     except (OSError, EOFError, ValueError, TypeError, KeyError):
         return None
 
 
-def write(private: str, card: Card) -> None:
+def write(private: str, card: QuickCard) -> None:
     place = f"{private}/{FILE}"
     new = f"{place}.{posix.getpid()}"
     fd = posix.open(new, posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC, 0o666)

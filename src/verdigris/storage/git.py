@@ -100,17 +100,17 @@ class Git:
 
     def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """Run git and give its output; a failure is an error."""
-        return succeeded(self.call(*arguments, stdin=stdin), arguments)
+        return require_success(self.call(*arguments, stdin=stdin), arguments)
 
 
 def store_git(repo: Repository, store: Path) -> Git:
     """Git on the kernel's store: no configuration but the store's own."""
-    return Git(store, repo.root, {**_scrubbed(), **QUIET, **DEAF})
+    return Git(store, repo.root, {**_scrubbed_environment(), **QUIET, **DEAF})
 
 
 def users_git(repo: Repository) -> Git:
     """Git on the user's repository, for refs and objects; of the configuration it reads the repository's."""
-    return Git(repo.git_dir, repo.root, {**_scrubbed(), **QUIET, **DEAF, **UNOBSERVED})
+    return Git(repo.git_dir, repo.root, {**_scrubbed_environment(), **QUIET, **DEAF, **UNOBSERVED})
 
 
 @contextmanager
@@ -144,7 +144,7 @@ def finish(process: Popen[bytes], stdin: bytes = b"") -> Output:
     return Output(process.returncode, stdout, os.fsdecode(stderr).strip())
 
 
-def succeeded(output: Output, arguments: Iterable[str]) -> bytes:
+def require_success(output: Output, arguments: Iterable[str]) -> bytes:
     if output.code == 0:
         return output.stdout
     command = " ".join(["git", *arguments])
@@ -162,7 +162,7 @@ def null_split(output: bytes) -> list[str]:
     return [os.fsdecode(part) for part in output.split(b"\0") if part]
 
 
-def _scrubbed() -> dict[str, str]:
+def _scrubbed_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
 
 
@@ -219,7 +219,7 @@ def git(
     return Said(done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr))
 
 
-def asked(root: Path, *arguments: str) -> str:
+def ask_users_git(root: Path, *arguments: str) -> str:
     """What git says, without the last line's end; that it does not is an error."""
     said = git(root, *arguments)
     if not said.ok:

@@ -23,7 +23,7 @@ _deadline: float | None = None
 
 
 @contextmanager
-def locked(path: Path, *, wait: float | None = None) -> Iterator[int]:
+def hold_lock(path: Path, *, wait: float | None = None) -> Iterator[int]:
     """Hold the lock at `path` and give its descriptor; `wait` in seconds, None for as long as it takes.
 
     A child that inherits the descriptor keeps the lock when its parent is killed, so that nobody
@@ -55,7 +55,7 @@ def acquire(descriptor: int, name: str, wait: float | None = None, operation: in
     started = time.monotonic()
     limits = [limit for limit in (None if wait is None else started + wait, _deadline) if limit is not None]
     told = False
-    while not _taken(descriptor, operation):
+    while not _take(descriptor, operation):
         now = time.monotonic()
         if limits and now >= min(limits):
             raise _busy(descriptor, name)
@@ -94,7 +94,7 @@ def _named(pid: int) -> str:
     return f"process {pid}" + (f" ({command.decode(errors='replace')})" if command else "")
 
 
-def _taken(descriptor: int, operation: int) -> bool:
+def _take(descriptor: int, operation: int) -> bool:
     try:
         fcntl.flock(descriptor, operation | fcntl.LOCK_NB)
     except OSError as error:

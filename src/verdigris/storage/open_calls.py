@@ -34,7 +34,7 @@ _KILL = 9
 _NS_GET_PARENT = 0xB702
 
 
-def opened(private: str, command: str) -> int:
+def open_record(private: str, command: str) -> int:
     """A record of a call that begins now; whoever holds the descriptor is the call's end outside."""
     folder = folder_of(private)
     for made in (folder, f"{private}/{SOCKETS}"):
@@ -58,11 +58,11 @@ def namespace(*, user_namespace: bool) -> bytes:
     return f"{kind} {os.stat(f'/proc/self/ns/{kind}').st_ino}".encode()
 
 
-def entered(record: int, namespace: bytes) -> None:
+def note_namespace(record: int, namespace: bytes) -> None:
     os.pwrite(record, namespace.ljust(_NAMESPACE), 0)
 
 
-def closed(private: str, *, empty: bool = False) -> None:
+def close_record(private: str, *, empty: bool = False) -> None:
     """The call has ended; its record stays while a process of it lives, and no longer.
 
     `empty`: none can. Numbers of namespaces are used again: a record that outlives its call may come to mean
@@ -95,7 +95,7 @@ def refusal(private: str) -> Deny | None:
 def open_call(private: str) -> str | None:
     """What a call that is open now runs."""
     for name in _records(private):
-        if _locked(f"{folder_of(private)}/{name}"):
+        if _is_locked(f"{folder_of(private)}/{name}"):
             return _read(f"{folder_of(private)}/{name}")[1]
     return None
 
@@ -103,7 +103,7 @@ def open_call(private: str) -> str | None:
 def alive(private: str) -> bool:
     """Whether a call is open, or a process of an earlier one lives."""
     left = [f"{folder_of(private)}/{name}" for name in _records(private)]
-    if any(_locked(record) for record in left):
+    if any(_is_locked(record) for record in left):
         return True
     return bool(left and _living({_read(record)[0] for record in left}))
 
@@ -115,7 +115,7 @@ def forget_ended(private: str) -> bool:
     process died since: what changed meanwhile may be its doing.
     """
     left = [f"{folder_of(private)}/{name}" for name in _records(private)]
-    wanted = {record: _read(record)[0] for record in left if not _locked(record)}
+    wanted = {record: _read(record)[0] for record in left if not _is_locked(record)}
     living = _living(set(wanted.values())) if wanted else set()
     ended = [record for record, namespace in wanted.items() if namespace not in living]
     for record in ended:
@@ -130,7 +130,7 @@ def _records(private: str) -> list[str]:
         return []
 
 
-def _locked(record: str) -> bool:
+def _is_locked(record: str) -> bool:
     try:
         descriptor = os.open(record, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -207,7 +207,7 @@ def _remove(*names: str) -> None:
 FOLDER = "callers"
 
 
-def begun(private: str, session: str, command: str, agent: str) -> None:
+def note_caller(private: str, session: str, command: str, agent: str) -> None:
     """`agent` is empty for the session itself."""
     record = _record(private, session, command)
     if agent:
@@ -217,7 +217,7 @@ def begun(private: str, session: str, command: str, agent: str) -> None:
         record.unlink(missing_ok=True)
 
 
-def ended(private: str, agent: str) -> None:
+def forget_caller(private: str, agent: str) -> None:
     """All of a subagent's are over."""
     with suppress(FileNotFoundError):
         for record in Path(private, FOLDER).iterdir():

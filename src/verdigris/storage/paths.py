@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 _ORDER = tuple(PathClass)
 
 
-class Identity(NamedTuple):
+class FileIdentity(NamedTuple):
     device: int
     inode: int
     links: int
 
-    def same(self, other: Identity | None) -> bool:
+    def same(self, other: FileIdentity | None) -> bool:
         return other is not None and self[:2] == other[:2]
 
 
-def _identity(path: str) -> Identity | None:
+def _identity(path: str) -> FileIdentity | None:
     try:
         found = os.lstat(path)
     except OSError:
         return None
-    return Identity(found.st_dev, found.st_ino, found.st_nlink)
+    return FileIdentity(found.st_dev, found.st_ino, found.st_nlink)
 
 
 def _listing(folder: str) -> list[str]:
@@ -49,7 +49,7 @@ class Disk:
     """What is asked of a file system; tests put one that folds names in its place."""
 
     realpath: Callable[[str], str] = os.path.realpath
-    identity: Callable[[str], Identity | None] = _identity
+    identity: Callable[[str], FileIdentity | None] = _identity
     listing: Callable[[str], list[str]] = _listing
 
 
@@ -57,7 +57,7 @@ DISK = Disk()
 
 
 @value
-class Canonical:
+class CanonicalPath:
     path: str | None
     """Relative to the root, with `/`; `.` is the root, None is outside."""
     names: tuple[str, ...] = field(default=())
@@ -68,7 +68,7 @@ class Canonical:
 
 def canonical(
     root: Path, spelling: str, *, cwd: Path, protected: Iterable[str] = (), disk: Disk = DISK
-) -> Canonical:
+) -> CanonicalPath:
     """Resolve a spelling that may name nothing yet.
 
     Tools differ in two ways, so both readings are names: `..` after a link (text or file system), and a link
@@ -85,7 +85,7 @@ def canonical(
     found = [_below(top, reading, disk) for reading in dict.fromkeys(readings)]
     names = [name for name, _ in found if name is not None]
     names += _other_links(top, target, found[0][0], protected, disk)
-    return Canonical(found[0][0], tuple(dict.fromkeys(names)), any(folds for _, folds in found))
+    return CanonicalPath(found[0][0], tuple(dict.fromkeys(names)), any(folds for _, folds in found))
 
 
 def class_of(
@@ -114,8 +114,8 @@ def _below(top: str, path: str, disk: Disk) -> tuple[str | None, bool]:
             folds = folds or _folds(at, disk)
             real += parts[index:]
             break
-        name = _listed(at, part, disk, suspicious=folds)
-        folds = folds or name != part or _aliased(at, name, disk)
+        name = _listed_name(at, part, disk, suspicious=folds)
+        folds = folds or name != part or _has_alias(at, name, disk)
         real.append(name)
         at = f"{at}/{name}"
     return "/".join(real) or ".", folds
@@ -135,9 +135,9 @@ def _parts_below(top: str, path: str, disk: Disk) -> list[str] | None:
     return None
 
 
-def _listed(folder: str, name: str, disk: Disk, *, suspicious: bool) -> str:
+def _listed_name(folder: str, name: str, disk: Disk, *, suspicious: bool) -> str:
     """The name under which a folder lists an existing entry."""
-    if not suspicious and not _aliased(folder, name, disk):
+    if not suspicious and not _has_alias(folder, name, disk):
         return name
     entries = disk.listing(folder)
     if name in entries:
@@ -147,7 +147,7 @@ def _listed(folder: str, name: str, disk: Disk, *, suspicious: bool) -> str:
     return next((e for e in alike if wanted and wanted.same(disk.identity(f"{folder}/{e}"))), name)
 
 
-def _aliased(folder: str, name: str, disk: Disk) -> bool:
+def _has_alias(folder: str, name: str, disk: Disk) -> bool:
     """Whether an existing entry also answers to a spelling that the folder does not list."""
     here = disk.identity(f"{folder}/{name}")
     others = {name.swapcase(), *_normal_forms(name)} - {name}
@@ -159,9 +159,9 @@ def _folds(folder: str, disk: Disk) -> bool:
     """Whether a folder would take another case for the same name, tried on what it holds, or on itself."""
     known = next((name for name in disk.listing(folder) if name.swapcase() != name), None)
     if known is not None:
-        return _aliased(folder, known, disk)
+        return _has_alias(folder, known, disk)
     parent, _, name = folder.rpartition("/")
-    return bool(name) and _aliased(parent, name, disk)
+    return bool(name) and _has_alias(parent, name, disk)
 
 
 def _fold(name: str) -> str:

@@ -16,7 +16,7 @@ from verdigris.core.paths import Classes, classify, with_frozen
 from verdigris.core.records import from_json, to_json
 from verdigris.core.settings import Settings
 from verdigris.core.state import Configuration
-from verdigris.storage.lock import locked
+from verdigris.storage.lock import hold_lock
 from verdigris.storage.log import Draft, Log
 from verdigris.storage.repository import Repository, find_repository, head
 
@@ -82,7 +82,7 @@ class Project:
     def exclusive(self) -> Iterator[None]:
         """One operation at a time in a worktree; a killed holder frees it."""
         self.repo.private.mkdir(parents=True, exist_ok=True)
-        with locked(self.repo.lock("operation"), wait=OPERATION_WAIT):
+        with hold_lock(self.repo.lock("operation"), wait=OPERATION_WAIT):
             yield
 
 
@@ -109,7 +109,7 @@ def open_project(start: Path, actor: Actor) -> Project:
     here = state.of(repo.worktree)
     configuration = here.configuration
     if configuration is None or _may_reconfigure(repo, configuration, here):
-        configuration = _reconfigured(repo, log, actor, state.configuration)
+        configuration = _read_configuration(repo, log, actor, state.configuration)
     settings = from_json(Settings, configuration.settings)
     if any(facts_named(stack.language) is None for stack in settings.stacks):
         from verdigris.languages.registry import know
@@ -140,7 +140,7 @@ def _may_reconfigure(repo: Repository, known: Configuration, here: WorktreeState
     return found != known.tdd_yaml
 
 
-def _reconfigured(
+def _read_configuration(
     repo: Repository, log: Log[State], actor: Actor, elsewhere: Configuration | None
 ) -> Configuration:
     """From tdd.yaml; where it is gone or was never there, from what another worktree goes by."""

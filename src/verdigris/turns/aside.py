@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.checks.observation import difference, unclaimed
+from verdigris.checks.observation import difference, find_unclaimed
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import UserError
 from verdigris.core.events import Event, LayingAside, RefactorEnded, Restored, Restoring, Reverted
@@ -44,7 +44,7 @@ def lay_unclaimed_aside(project: Project) -> LaidAside | Deny | None:
             return decision
         tree = project.workspace.snapshot()
         ground = state.ground or tree
-        edits = unclaimed(project, ground, tree)
+        edits = find_unclaimed(project, ground, tree)
         if not edits:
             return None
         intent = LayingAside(
@@ -66,7 +66,7 @@ def restore(project: Project, aside: str) -> tuple[str, ...] | Deny:
         decision = decide(state, Do("restore", aside), project.settings)
         if isinstance(decision, Deny):
             return decision
-        laid = _known(state, aside)
+        laid = _find_aside(state, aside)
         return lay_on(project, laid, frozen=state.phase is Phase.GREEN)
 
 
@@ -89,7 +89,7 @@ def lay_on(project: Project, laid: LaidAside, *, frozen: bool = True) -> tuple[s
         merged[path] = (mode, content)
     target = project.workspace.compose(target, merged)
     if frozen and (oracle := difference(project, current, target).oracle):
-        return _frozen(laid, oracle[0])
+        return _deny_frozen(laid, oracle[0])
     intent = Restoring(aside=laid.id, paths=laid.paths, before=current, after=target)
     project.record(intent, sync=True)
     carry_out_restore(project, intent)
@@ -112,7 +112,7 @@ def _conflict(laid: LaidAside, path: str) -> Deny:
     )
 
 
-def _frozen(laid: LaidAside, path: str) -> Deny:
+def _deny_frozen(laid: LaidAside, path: str) -> Deny:
     return Deny(
         "frozen-oracle",
         f"{laid.id} holds {path}, which is frozen from claim to verdict; nothing was changed.",
@@ -122,11 +122,11 @@ def _frozen(laid: LaidAside, path: str) -> Deny:
 
 def show(project: Project, aside: str) -> str:
     """What was set aside, as a diff to read."""
-    laid = _known(project.state(), aside)
+    laid = _find_aside(project.state(), aside)
     return project.workspace.diff(laid.start, laid.edited, laid.paths)
 
 
-def _known(state: WorktreeState, aside: str) -> LaidAside:
+def _find_aside(state: WorktreeState, aside: str) -> LaidAside:
     laid = state.aside.get(aside)
     if laid is None:
         known = ", ".join(state.aside) or "nothing is set aside"
@@ -178,7 +178,7 @@ class Kept:
     ts: int
 
 
-def kept(project: Project, path: str | None = None) -> Iterator[Kept]:
+def list_displaced_files(project: Project, path: str | None = None) -> Iterator[Kept]:
     """Of this worktree; all, or those of one path."""
     for record in project.log.records(reverse=True):
         told = record.data.get("displaced")

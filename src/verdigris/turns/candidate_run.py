@@ -12,10 +12,10 @@ from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.core.verdict import Before, Tool, regressions
-from verdigris.execution.room.opening import beside, held
+from verdigris.execution.room.opening import beside, frozen_layer
 from verdigris.execution.test_run import collect, execute, execute_suite, run_tool, time_limit
 from verdigris.execution.test_selection import baseline_ids
-from verdigris.execution.tree_stability import on_start_tree, standing, stirred
+from verdigris.execution.tree_stability import on_start_tree, stat_tree, touched_paths
 from verdigris.languages.tests import given_up, still_written
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import CONFIG, texts_at
@@ -23,7 +23,7 @@ from verdigris.storage.project import CONFIG, texts_at
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from verdigris.checks.observation import Difference
+    from verdigris.checks.observation import TreeDifference
     from verdigris.core.events import SuiteRun
     from verdigris.core.state import WorktreeState
     from verdigris.execution.room.layers import Layer
@@ -49,20 +49,20 @@ class Trial:
 
 
 def try_candidate(
-    project: Project, state: WorktreeState, tree: str, edits: Difference, progress: Progress | None
+    project: Project, state: WorktreeState, tree: str, edits: TreeDifference, progress: Progress | None
 ) -> Trial:
-    before = standing(project, tree)
-    trial = _tried(project, state, tree, edits, progress)
-    return replace(trial, moved=tuple(dict.fromkeys((*trial.moved, *stirred(project, before)))))
+    before = stat_tree(project, tree)
+    trial = _try_in_room(project, state, tree, edits, progress)
+    return replace(trial, moved=tuple(dict.fromkeys((*trial.moved, *touched_paths(project, before)))))
 
 
-def _tried(
-    project: Project, state: WorktreeState, tree: str, edits: Difference, progress: Progress | None
+def _try_in_room(
+    project: Project, state: WorktreeState, tree: str, edits: TreeDifference, progress: Progress | None
 ) -> Trial:
     claimed = tuple(c.native_id for c in state.claims.values())
     limit = time_limit(project, state)
     sources = source_roots(project, tree)
-    room = held(project, tree, {split_id(native).path for native in claimed})
+    room = frozen_layer(project, tree, {split_id(native).path for native in claimed})
     report = execute_suite(
         project, TestRequest(claimed, timeout=limit, sources=sources), progress=progress, layer=room
     )
@@ -119,11 +119,11 @@ def _before(
     return Before(
         was,
         frozenset(_pass_this_time(project, state, doubtful, room)),
-        _uncollected(project, state, tree, missing, seen),
+        _find_uncollected(project, state, tree, missing, seen),
     )
 
 
-def _uncollected(
+def _find_uncollected(
     project: Project, state: WorktreeState, tree: str, missing: Collection[str], seen: Collection[str]
 ) -> tuple[str, ...]:
     """Of the tests that nobody reports: those that are still written; what a person configured is no loss."""

@@ -7,7 +7,7 @@ import time
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from verdigris.checks.observation import difference, unclaimed
+from verdigris.checks.observation import difference, find_unclaimed
 from verdigris.core.actions import ClaimTest, Deny, Target
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide, next_after, next_move, next_red
@@ -68,7 +68,7 @@ def claim_within(
         return out
     noted: dict[str, None] = {}
     for test_id in test_ids:
-        action = _observed(project, state, test_id, targets, tree)
+        action = _observe(project, state, test_id, targets, tree)
         decision = decide(state, action, project.settings, in_progress=in_progress(project.repo))
         if isinstance(decision, Deny):
             project.record(denial_event(decision, f"claim {test_id}"))
@@ -104,7 +104,7 @@ def claimable(project: Project, state: WorktreeState, tree: str) -> Red | Deny |
 
     decision: Decision | None = refuse(links_out(project, tree))
     if decision is None:
-        action = _observed(project, state, red.test_id, (ALL_SOURCE,), tree)
+        action = _observe(project, state, red.test_id, (ALL_SOURCE,), tree)
         decision = decide(state, action, project.settings, in_progress=in_progress(project.repo))
     return decision if isinstance(decision, Deny) else red
 
@@ -124,7 +124,7 @@ def following(project: Project, state: WorktreeState, tree: str | None = None, *
     return next_move(state, claimable=claimable(project, state, tree or project.workspace.snapshot()))
 
 
-def _observed(
+def _observe(
     project: Project, state: WorktreeState, test_id: str, targets: tuple[Target, ...], tree: str
 ) -> ClaimTest:
     if state.turn is not None and test_id in state.claims:
@@ -147,7 +147,7 @@ def _observed(
     if state.turn is not None:
         drift = difference(project, state.turn.tree, tree).oracle
         return ClaimTest(test_id, targets, moved=(*since_red.oracle, *data), drift=drift)
-    edits = unclaimed(project, state.ground or tree, tree, limit=1)
+    edits = find_unclaimed(project, state.ground or tree, tree, limit=1)
     losses = lost(project, state, tree)
     return ClaimTest(
         test_id,

@@ -11,7 +11,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.value import value
 from verdigris.storage.git import Said, git
 from verdigris.storage.intents import finishes
-from verdigris.storage.lock import locked
+from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import head
 from verdigris.turns.operation import operation
 
@@ -28,13 +28,13 @@ ORPHAN_WAIT = 60.0
 
 
 @value
-class Identity:
+class CommitIdentity:
     name: str
     email: str
 
 
 @value
-class Refused:
+class CommitRefused:
     """Git made no commit; the tree is as it was judged."""
 
     why: str
@@ -46,15 +46,15 @@ class Refused:
 def commit(
     project: Project,
     intent: Committing,
-    author: Identity,
+    author: CommitIdentity,
     *,
     hidden: Collection[str] = (),
     hooks: str | None = None,
-) -> str | Refused:
+) -> str | CommitRefused:
     """The new commit's id. `hidden`: variables that no hook sees; `hooks`: where they are, if not here."""
     with operation(project):
         project.record(intent, sync=True)
-        with locked(project.repo.lock("commit"), wait=ORPHAN_WAIT) as held:
+        with hold_lock(project.repo.lock("commit"), wait=ORPHAN_WAIT) as held:
             refused = _carry_out(project, intent, author, _Surroundings(hidden, hooks, held))
         if refused is not None:
             project.record(NotCommitted(step=intent.step, why=refused.why), sync=True)
@@ -68,7 +68,7 @@ def commit(
 @finishes(Committing)
 def finish(project: Project, intent: Committing) -> str:
     """After a kill: either the commit was made, or what was staged for it is only in the files again."""
-    with locked(project.repo.lock("commit"), wait=ORPHAN_WAIT):
+    with hold_lock(project.repo.lock("commit"), wait=ORPHAN_WAIT):
         now = head(project.repo).commit
         if now is not None and now != intent.parent and _is_it(project, intent, now):
             project.record(Committed(step=intent.step, role=intent.role, commit=now), sync=True)
@@ -86,8 +86,8 @@ class _Surroundings:
 
 
 def _carry_out(
-    project: Project, intent: Committing, author: Identity, around: _Surroundings
-) -> Refused | None:
+    project: Project, intent: Committing, author: CommitIdentity, around: _Surroundings
+) -> CommitRefused | None:
     hidden = around.hidden
     added = git(project.root, "add", "--all", "--", *intent.paths, hidden=hidden)
     if not added.ok:
@@ -98,7 +98,7 @@ def _carry_out(
         *(() if around.hooks is None else ("-c", f"core.hooksPath={around.hooks}")),
         *("commit", "--quiet", "--cleanup=whitespace", "--file=-"),
         stdin=message,
-        env=authored(project.root, author),
+        env=author_environment(project.root, author),
         hidden=hidden,
         held=around.held,
     )
@@ -117,7 +117,7 @@ def _carry_out(
     return None
 
 
-def authored(root: Path, author: Identity) -> Mapping[str, str]:
+def author_environment(root: Path, author: CommitIdentity) -> Mapping[str, str]:
     """The author is the machine; who commits is whoever runs it, unless git does not know them."""
     wanted = {"GIT_AUTHOR_NAME": author.name, "GIT_AUTHOR_EMAIL": author.email}
     if git(root, "var", "GIT_COMMITTER_IDENT").ok:
@@ -125,14 +125,14 @@ def authored(root: Path, author: Identity) -> Mapping[str, str]:
     return {**wanted, "GIT_COMMITTER_NAME": author.name, "GIT_COMMITTER_EMAIL": author.email}
 
 
-def _undone(project: Project, intent: Committing, why: str, said: Said) -> Refused:
+def _undone(project: Project, intent: Committing, why: str, said: Said) -> CommitRefused:
     """Nothing stays staged, and what a hook wrote makes way for what was judged."""
     git(project.root, "reset", "--quiet")
     now = project.workspace.snapshot()
     changed = [change.path for change in project.workspace.changes(intent.tree, now)]
     if changed:
         project.workspace.lay(intent.tree, changed, expect=now)
-    return Refused(why, said.text)
+    return CommitRefused(why, said.text)
 
 
 def _not_as_judged(project: Project, intent: Committing) -> list[str]:

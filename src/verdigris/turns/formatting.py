@@ -51,11 +51,11 @@ def _in_rooms(project: Project, tree: str, paths: Sequence[str], jobs: Jobs) -> 
     for stack, inside in jobs:
         with room(project, layer=Layer(after, tree)) as made:
             tools.append(run_tool_in(made, project, stack, "format", stack.format or "", inside))
-            after = project.workspace.compose(after, _written(made, paths))
+            after = project.workspace.compose(after, _written_files(made, paths))
     return after, tuple(tools)
 
 
-def _written(made: Room, paths: Sequence[str]) -> dict[str, tuple[str, bytes] | None]:
+def _written_files(made: Room, paths: Sequence[str]) -> dict[str, tuple[str, bytes] | None]:
     """Of these, what is now another regular file; one that a formatter deletes stays."""
     contents: dict[str, tuple[str, bytes] | None] = {}
     for path in paths:

@@ -10,17 +10,10 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.acceptance import question_refactor
 from verdigris.checks.equivalence import behaviour_changes
-from verdigris.checks.evidence import (
-    about_the_run,
-    rewritten_oracle,
-    run_events,
-    suite_event,
-    suite_names,
-    test_events,
-)
+from verdigris.checks.evidence import about_the_run, rewritten_oracle, run_events, suite_event, suite_names, test_events
 from verdigris.checks.file_use import objections_of
-from verdigris.checks.foundation import changed, prepare
-from verdigris.checks.observation import Candidate, difference, source_roots, unclaimed
+from verdigris.checks.foundation import find_changes, prepare
+from verdigris.checks.observation import Candidate, difference, source_roots, find_unclaimed
 from verdigris.checks.source_tests import test_texts
 from verdigris.checks.survivors import survivors
 from verdigris.core.actions import Deny, Do
@@ -32,10 +25,10 @@ from verdigris.core.report import Status, TestReport
 from verdigris.core.turn_events import next_aside
 from verdigris.core.value import value
 from verdigris.core.verdict import STRIKES, Kind, Restructured, Verdict, footer, judge_answers, judge_refactor
-from verdigris.execution.room.opening import held
+from verdigris.execution.room.opening import frozen_layer
 from verdigris.execution.test_run import execute_suite, run_tool, time_limit
-from verdigris.execution.tree_stability import standing, stirred
-from verdigris.languages.python.assertions import kept
+from verdigris.execution.tree_stability import stat_tree, touched_paths
+from verdigris.languages.python.assertions import find_losses
 from verdigris.languages.python.syntax import added_lines
 from verdigris.languages.tests import TestReader, given_up, without
 from verdigris.runners.protocol import TestRequest
@@ -47,7 +40,7 @@ from verdigris.turns.claim_check import following as next_here
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
-    from verdigris.checks.observation import Difference
+    from verdigris.checks.observation import TreeDifference
     from verdigris.core.events import SuiteRun
     from verdigris.core.state import Refactor, WorktreeState
     from verdigris.execution.room.layers import Layer
@@ -66,7 +59,7 @@ class Begun:
 
 
 @value
-class Ended:
+class RefactorResult:
     verdict: Verdict
     report: TestReport | None
     paths: tuple[str, ...]
@@ -89,12 +82,12 @@ def begin(
     """`known`: the last whole run says how the tests stand, where it was of this tree; else they are run."""
     with operation(project) as state:
         tree = project.workspace.snapshot()
-        edits = unclaimed(project, state.ground or tree, tree, limit=1)
+        edits = find_unclaimed(project, state.ground or tree, tree, limit=1)
         action = Do("refactor begin", unclaimed=edits)
         decision = decide(state, action, project.settings, in_progress=in_progress(project.repo))
         if isinstance(decision, Deny):
             return decision
-        record = _known(project, state, tree) if known else None
+        record = _known_record(project, state, tree) if known else None
         suites: list[SuiteRun] = []
         if record is None:
             report = execute_suite(project, progress=progress)
@@ -111,7 +104,7 @@ def begin(
         return Begun(statuses[Status.PASS], statuses[Status.FAIL] + statuses[Status.ERROR], uncovered)
 
 
-def _known(project: Project, state: WorktreeState, tree: str) -> str | None:
+def _known_record(project: Project, state: WorktreeState, tree: str) -> str | None:
     """Where a suite is configured, a settlement's run holds more than it: the claimed tests as well."""
     baseline = state.baseline
     if baseline is None or baseline.tree != tree or any(stack.suite for stack in project.settings.stacks):
@@ -133,7 +126,7 @@ def _nothing_to_hold_on_to(report: TestReport) -> Deny:
     )
 
 
-def end(project: Project, progress: Progress | None = None) -> Ended | Deny:
+def end(project: Project, progress: Progress | None = None) -> RefactorResult | Deny:
     with operation(project) as state:
         decision = decide(state, Do("refactor end"), project.settings, in_progress=in_progress(project.repo))
         if isinstance(decision, Deny):
@@ -143,23 +136,23 @@ def end(project: Project, progress: Progress | None = None) -> Ended | Deny:
         if out := refuse(links_out(project, tree)):
             return out
         edits = difference(project, refactor.tree, tree)
-        room = held(project, tree)
-        standing_before = standing(project, tree)
-        seen = _restructured(project, state, tree, edits, room, progress)
+        room = frozen_layer(project, tree)
+        standing_before = stat_tree(project, tree)
+        seen = _gather_facts(project, state, tree, edits, room, progress)
         verdict = judge_refactor(seen)
         if verdict.accepted and edits.protected:
-            verdict = _questioned(project, state, tree, edits, room, seen)
+            verdict = _question_code(project, state, tree, edits, room, seen)
         if verdict.accepted:
-            seen = replace(seen, moved=stirred(project, standing_before))
+            seen = replace(seen, moved=touched_paths(project, standing_before))
             verdict = replace(judge_refactor(seen), concerns=verdict.concerns)
         return _conclude(project, state, tree, verdict, seen, tuple(sorted(edits.protected)))
 
 
-def _questioned(
+def _question_code(
     project: Project,
     state: WorktreeState,
     tree: str,
-    edits: Difference,
+    edits: TreeDifference,
     room: Layer | None,
     seen: Restructured,
 ) -> Verdict:
@@ -188,11 +181,11 @@ def _questioned(
     return Verdict(kind, unnoticed.found, (*noted, *unnoticed.noted))
 
 
-def _restructured(
+def _gather_facts(
     project: Project,
     state: WorktreeState,
     tree: str,
-    edits: Difference,
+    edits: TreeDifference,
     room: Layer | None,
     progress: Progress | None,
 ) -> Restructured:
@@ -224,12 +217,12 @@ def _restructured(
         before={i: s for i, s in _statuses(project, refactor.record).items() if not given_up(i, revised)},
         after=report,
         frozen=frozen,
-        findings=kept(then, now, TestReader(revised)),
+        findings=find_losses(then, now, TestReader(revised)),
         added={} if refactor.uncovered else added,
         tools=tools,
         moved=difference(project, tree, project.workspace.snapshot()).protected,
         rewritten=rewritten_oracle(project, report),
-        undermined=changed(project, refactor.foundation, refactor.founded, report.below),
+        undermined=find_changes(project, refactor.foundation, refactor.founded, report.below),
         noted=about_the_run(project, report),
     )
 
@@ -241,7 +234,7 @@ def _conclude(
     verdict: Verdict,
     seen: Restructured,
     paths: tuple[str, ...],
-) -> Ended:
+) -> RefactorResult:
     refactor = _open(state)
     ended = RefactorEnded(verdict=verdict.kind, tree=tree, reasons=verdict.reasons, concerns=verdict.concerns)
     suite = suite_event(project, seen.after, tree) if verdict.accepted else None
@@ -263,7 +256,7 @@ def _conclude(
 
 def _result(
     project: Project, verdict: Verdict, seen: Restructured, paths: tuple[str, ...], laid: str | None
-) -> Ended:
+) -> RefactorResult:
     after = project.state()
     following = next_here(project, after)
     if laid is None and seen.undermined:
@@ -272,7 +265,7 @@ def _result(
         following = _TEST_FIRST
     elif laid is None and seen.findings and verdict.kind is Kind.WEAKENED:
         following = give_up_losses(verdict.reasons)
-    return Ended(
+    return RefactorResult(
         verdict,
         seen.after,
         paths,

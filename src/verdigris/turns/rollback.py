@@ -71,7 +71,7 @@ WHY = "tdd: moved back, whole"
 
 
 @value
-class Place:
+class GitPosition:
     """Where git stands in one worktree."""
 
     head: str
@@ -94,7 +94,7 @@ class Place:
     def begun(self) -> frozenset[str]:
         return frozenset(path.split("/")[0] for path in self.unfinished).intersection(BEGUN)
 
-    def same(self, other: Place) -> bool:
+    def same(self, other: GitPosition) -> bool:
         """Whether nothing moved; the index alone may differ."""
         return (self.head, self.commit, self.stash, self.unfinished, self.touched) == (
             other.head,
@@ -105,7 +105,7 @@ class Place:
         )
 
 
-def place(project: Project, known: Place | None = None) -> Place:
+def place(project: Project, known: GitPosition | None = None) -> GitPosition:
     """Where git stands now; bytes of the index go to the store unless it looks as it is `known`."""
     repo = project.repo
     looks = _look(repo.git_dir / "index")
@@ -113,11 +113,11 @@ def place(project: Project, known: Place | None = None) -> Place:
         index = known.index
     else:
         index = project.workspace.blob(read_plain(repo.git_dir / "index")) if looks else ""
-    return Place(
+    return GitPosition(
         os.fsdecode(read_plain(repo.git_dir / "HEAD")),
         head(repo).commit,
         resolve(repo, STASH),
-        {name: project.workspace.blob(data) for name, data in _unfinished(repo).items()},
+        {name: project.workspace.blob(data) for name, data in _unfinished_state(repo).items()},
         index,
         looks,
         _look(repo.git_dir / "ORIG_HEAD"),
@@ -125,7 +125,7 @@ def place(project: Project, known: Place | None = None) -> Place:
     )
 
 
-def watched(repo: Repository) -> list[bytes]:
+def watched_files(repo: Repository) -> list[bytes]:
     """The files whose looks tell whether git moved; those that do not exist, too."""
     now = os.fsdecode(read_plain(repo.git_dir / "HEAD")).strip()
     refs = [STASH, *([now.removeprefix("ref: ")] if now.startswith("ref: ") else [])]
@@ -134,7 +134,7 @@ def watched(repo: Repository) -> list[bytes]:
     return [os.fsencode(path) for path in (*places, repo.common_dir / "packed-refs")]
 
 
-def move_back(project: Project, to: Place, tree: str, paths: Iterable[str], found: str) -> tuple[str, ...]:
+def move_back(project: Project, to: GitPosition, tree: str, paths: Iterable[str], found: str) -> tuple[str, ...]:
     """The caller holds the operation; `paths` of `tree` are what the move had changed or would have."""
     intent = MovingBack(place=to_json(to), tree=tree, paths=tuple(sorted(paths)), found=found)
     project.record(intent, sync=True)
@@ -147,13 +147,13 @@ def carry_out_move_back(project: Project, intent: MovingBack) -> None:
     from verdigris.storage.git import users_git
     from verdigris.storage.snapshots.restoration import list_displaced
 
-    to = from_json(Place, intent.place)
+    to = from_json(GitPosition, intent.place)
     displaced = project.workspace.lay(intent.tree, intent.paths, expect=intent.found)
     git = users_git(project.repo)
     _move_head(git, to)
     _finish_as_before(project, to)
     if to.index:
-        _put(project, project.repo.git_dir / "index", to.index)
+        _write_back(project, project.repo.git_dir / "index", to.index)
     _move_stash(project.repo, git, to.stash)
     project.record(MovedBack(displaced=list_displaced(displaced)), sync=True)
 
@@ -163,12 +163,12 @@ def stashes(git: Git) -> list[str]:
     return os.fsdecode(git.run("rev-list", "--walk-reflogs", STASH, "--")).split()
 
 
-def same_entries(project: Project, one: Place, other: Place) -> bool:
+def same_entries(project: Project, one: GitPosition, other: GitPosition) -> bool:
     """Whether two indexes hold the same, however their files looked."""
     return one.index == other.index or _entries(project, one) == _entries(project, other)
 
 
-def _entries(project: Project, at: Place) -> bytes:
+def _entries(project: Project, at: GitPosition) -> bytes:
     from verdigris.storage.git import users_git
 
     draft = project.repo.private / "moves-index"
@@ -176,7 +176,7 @@ def _entries(project: Project, at: Place) -> bytes:
     return users_git(project.repo).with_index(draft).run("ls-files", "--stage", "-z")
 
 
-def _move_head(git: Git, to: Place) -> None:
+def _move_head(git: Git, to: GitPosition) -> None:
     """The branch that HEAD was on goes back as well; the reflog keeps where both have been."""
     name = to.head.strip()
     if not name.startswith("ref: "):
@@ -190,7 +190,7 @@ def _move_head(git: Git, to: Place) -> None:
     git.run("symbolic-ref", "-m", WHY, "HEAD", branch)
 
 
-def _finish_as_before(project: Project, to: Place) -> None:
+def _finish_as_before(project: Project, to: GitPosition) -> None:
     import shutil
 
     folder = project.repo.git_dir
@@ -201,7 +201,7 @@ def _finish_as_before(project: Project, to: Place) -> None:
             (folder / name).unlink(missing_ok=True)
     for name, blob in to.unfinished.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        _put(project, folder / name, blob)
+        _write_back(project, folder / name, blob)
 
 
 def _move_stash(repo: Repository, git: Git, to: str | None) -> None:
@@ -218,7 +218,7 @@ def _move_stash(repo: Repository, git: Git, to: str | None) -> None:
         git.run("stash", "store", "-m", WHY, to)
 
 
-def _unfinished(repo: Repository) -> dict[str, bytes]:
+def _unfinished_state(repo: Repository) -> dict[str, bytes]:
     found = {}
     for name in UNFINISHED:
         top = repo.git_dir / name
@@ -239,7 +239,7 @@ def _look(path: Path) -> tuple[int, ...]:
     return (found.st_ctime_ns, found.st_ino, found.st_size)
 
 
-def _put(project: Project, path: Path, blob: str) -> None:
+def _write_back(project: Project, path: Path, blob: str) -> None:
     """By a draft where no agent can write: a link in its place would lead our bytes anywhere."""
     draft = project.repo.private / "moves-draft"
     draft.write_bytes(project.workspace.blob_bytes(blob) or b"")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.evidence import about_the_run
 from verdigris.checks.file_use import objections_of
-from verdigris.checks.foundation import undermined
+from verdigris.checks.foundation import judge_foundation
 from verdigris.checks.observation import difference, is_layout
 from verdigris.checks.source_tests import home_of
 from verdigris.core.actions import Allow, Deny, Do, FileWrite, Write
@@ -15,13 +15,7 @@ from verdigris.core.errors import HarnessError
 from verdigris.core.events import LayingAside, Repair, Settled, Violation
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import apart, decide, owners
-from verdigris.core.turn_events import (
-    accepted_events,
-    joining_events,
-    next_aside,
-    settled_event,
-    struck_out,
-)
+from verdigris.core.turn_events import accepted_events, joining_events, next_aside, settled_event, struck_out
 from verdigris.core.value import value
 from verdigris.core.verdict import Kind, TrialFacts, Verdict, footer, judge
 from verdigris.storage.links import explain, links_out, remedy
@@ -34,7 +28,7 @@ from verdigris.turns.operation import operation
 from verdigris.turns.rollback import AGENT, put_back
 
 if TYPE_CHECKING:
-    from verdigris.checks.observation import Difference
+    from verdigris.checks.observation import TreeDifference
     from verdigris.core.report import TestReport
     from verdigris.core.state import Turn, WorktreeState
     from verdigris.runners.protocol import Progress
@@ -67,10 +61,10 @@ def settle(project: Project, progress: Progress | None = None) -> Settlement | D
         decision = decide(state, Do("settle"), project.settings, in_progress=in_progress(project.repo))
         if isinstance(decision, Deny):
             return decision
-        return _joined(project, state) or _settle(project, project.state(), progress)
+        return _join_edits(project, state) or _settle(project, project.state(), progress)
 
 
-def _joined(project: Project, state: WorktreeState) -> Deny | None:
+def _join_edits(project: Project, state: WorktreeState) -> Deny | None:
     """Edited source that no target covers joins the open claims, or is refused where claims are strict."""
     edits = difference(project, _turn(state).tree, project.workspace.snapshot())
     claims = state.claims.values()
@@ -92,15 +86,15 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
     tree = project.workspace.snapshot()
     edits = difference(project, turn.tree, tree)
     if edits.oracle:
-        return _tampered(project, state, tree, edits)
+        return _settle_tampered(project, state, tree, edits)
     if links := links_out(project, tree):
         return _led_out(project, state, tree, edits, links)
-    if below := undermined(project, turn, tree):
+    if below := judge_foundation(project, turn, tree):
         return _settlement(project, state, _Outcome(below, _paths(edits)))
     tree, formats = format_edits(project, tree, tuple(c.path for c in edits.source if not c.deleted))
     edits = difference(project, turn.tree, tree)
     trial = try_candidate(project, state, tree, edits, progress)
-    if below := undermined(project, turn, tree, trial.report.below):
+    if below := judge_foundation(project, turn, tree, trial.report.below):
         return _settlement(project, state, _Outcome(below, _paths(edits), trial=trial))
     trial = replace(trial, tools=(*formats, *trial.tools))
     claimed = {c.test_id: c.native_id for c in state.claims.values()}
@@ -128,7 +122,7 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
     return _refuse(project, state, trial, verdict, edits, progress)
 
 
-def _tampered(project: Project, state: WorktreeState, tree: str, edits: Difference) -> Settlement:
+def _settle_tampered(project: Project, state: WorktreeState, tree: str, edits: TreeDifference) -> Settlement:
     """An agent's is put back; a person's own edit is kept, and answered with how it is done rightly."""
     what = "changed while it was frozen"
     reasons = tuple(f"{path} {what}" for path in edits.oracle)
@@ -145,7 +139,7 @@ def _tampered(project: Project, state: WorktreeState, tree: str, edits: Differen
 
 
 def _led_out(
-    project: Project, state: WorktreeState, tree: str, edits: Difference, links: tuple[LinkOut, ...]
+    project: Project, state: WorktreeState, tree: str, edits: TreeDifference, links: tuple[LinkOut, ...]
 ) -> Settlement:
     verdict = Verdict(Kind.BROKEN, tuple(map(explain, links)))
     project.record(Settled(turn=_turn(state).id, verdict=verdict.kind, tree=tree, reasons=verdict.reasons))
@@ -153,7 +147,7 @@ def _led_out(
 
 
 def _accept(
-    project: Project, state: WorktreeState, trial: Trial, verdict: Verdict, edits: Difference
+    project: Project, state: WorktreeState, trial: Trial, verdict: Verdict, edits: TreeDifference
 ) -> Settlement:
     turn = _turn(state)
     triples = accepted_events(state, turn, trial.tree, _paths(edits), trial.seqs)
@@ -170,7 +164,7 @@ def _refuse(
     state: WorktreeState,
     trial: Trial,
     verdict: Verdict,
-    edits: Difference,
+    edits: TreeDifference,
     progress: Progress | None,
 ) -> Settlement:
     turn = _turn(state)
@@ -187,7 +181,7 @@ def _refuse(
 class _Judged:
     trial: Trial
     verdict: Verdict
-    edits: Difference
+    edits: TreeDifference
 
 
 def _lay_aside(
@@ -280,7 +274,7 @@ def _settlement(project: Project, state: WorktreeState, outcome: _Outcome) -> Se
     )
 
 
-def _paths(edits: Difference) -> tuple[str, ...]:
+def _paths(edits: TreeDifference) -> tuple[str, ...]:
     return tuple(c.path for c in (*edits.source, *edits.other))
 
 

@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.checks import foundation
-from verdigris.checks.observation import brought_by, difference, lost_reds, unclaimed
+from verdigris.checks.observation import brought_by, difference, lost_reds, find_unclaimed
 from verdigris.checks.unproven_commits import describe
 from verdigris.core.errors import NotARepository, StorageError, ToolMissing, UserError
 from verdigris.core.policy import next_move
 from verdigris.core.state import Phase
 from verdigris.core.value import value
 from verdigris.storage.intents import recover
-from verdigris.storage.lock import locked
+from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import Head, head, in_progress
 from verdigris.storage.snapshots import head_moves
 from verdigris.turns.claim_check import following
@@ -47,7 +47,7 @@ class Survey:
 
 
 def survey(project: Project) -> Survey:
-    notes = _finished(project)
+    notes = _finish_interrupted(project)
     state = project.state()
     if unfinished := in_progress(project.repo):
         notes.append(f"a {unfinished} is in progress")
@@ -72,12 +72,12 @@ def _without_lost_reds(project: Project, state: WorktreeState) -> WorktreeState:
     return replace(state, reds={i: red for i, red in state.reds.items() if i not in gone})
 
 
-def _finished(project: Project) -> list[str]:
+def _finish_interrupted(project: Project) -> list[str]:
     pending = project.state().intent
     if pending is None:
         return []
     try:
-        with locked(project.repo.lock("operation"), wait=0):
+        with hold_lock(project.repo.lock("operation"), wait=0):
             done = recover(project)
     except UserError:
         return [f"another command is at work ({pending.kind})"]
@@ -95,12 +95,12 @@ def _tree(
             "HEAD moved since the last command; the next command takes its files as the new baseline"
         )
     if state.phase is Phase.RED and state.ground is not None:
-        edits = unclaimed(project, state.ground, project.workspace.snapshot(), limit=SHOWN)
+        edits = find_unclaimed(project, state.ground, project.workspace.snapshot(), limit=SHOWN)
         return tuple(u for u in edits if u.path not in (brought or ())), ()
     if state.phase is Phase.GREEN and state.turn is not None:
         drift = difference(project, state.turn.tree, project.workspace.snapshot()).oracle
-        below = foundation.changed(project, state.turn.foundation, state.turn.founded)
-        notes += [f"{path} {foundation.CHANGED}" for path in foundation.folded(below)]
+        below = foundation.find_changes(project, state.turn.foundation, state.turn.founded)
+        notes += [f"{path} {foundation.CHANGED}" for path in foundation.fold_paths(below)]
         return (), tuple(path for path in drift if path not in (brought or ()))
     return (), ()
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris.checks.observation import look
-from verdigris.checks.unproven_commits import unearned
+from verdigris.checks.unproven_commits import find_foreign_source
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import UserError
 from verdigris.core.events import Synced, Syncing
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
-    from verdigris.turns.rollback import Place
+    from verdigris.turns.rollback import GitPosition
 
 BACK = "HEAD, index and files are as before."
 MOVES = ("switch", "checkout", "pull", "merge", "rebase", "stash", "revert", "cherry-pick", "reset", "fetch")
@@ -87,27 +87,27 @@ def _refusal(project: Project, argv: Sequence[str], agents_git: AgentGit | None)
     return agents_git.refusal(project, argv)
 
 
-def _not_an_agents(project: Project, state: WorktreeState, intent: Syncing, before: Place) -> Deny | None:
+def _not_an_agents(project: Project, state: WorktreeState, intent: Syncing, before: GitPosition) -> Deny | None:
     """Switches are never an agent's to write, by whatever way; nor is source that no red asked for."""
     asked = f"`git {' '.join(intent.argv)}`"
     person = f"ask the person to run `tdd sync -- {' '.join(intent.argv)}`"
     if switches := _switches(project, before):
         what = f"{asked} would change {switches[0]}, which no agent may write: {BACK}"
         return Deny("switch", what, person)
-    if state.phase is Phase.RED and (paths := unearned(project, state, intent.tree, before.commit)):
+    if state.phase is Phase.RED and (paths := find_foreign_source(project, state, intent.tree, before.commit)):
         what = f"{asked} would bring {paths[0]}, which no red test asked for and no remote has: {BACK}"
         return Deny("unearned-source", what, f"a failing test first; if others made it, {person}")
     return None
 
 
-def _switches(project: Project, before: Place) -> tuple[str, ...]:
+def _switches(project: Project, before: GitPosition) -> tuple[str, ...]:
     if before.commit is None:
         return ()
-    staged = trees.staged(users_git(project.repo), before.commit)
+    staged = trees.staged_changes(users_git(project.repo), before.commit)
     return tuple(c.path for c in staged if project.classify(c.path) is PathClass.SWITCH)
 
 
-def _moved_back(project: Project, intent: Syncing, to: Place, why: Deny) -> Deny:
+def _moved_back(project: Project, intent: Syncing, to: GitPosition, why: Deny) -> Deny:
     found = project.workspace.snapshot()
     changed = [change.path for change in project.workspace.changes(intent.tree, found)]
     project.record(Synced(argv=intent.argv, exit_code=None), sync=True)

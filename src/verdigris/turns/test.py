@@ -16,7 +16,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.reds import covers_test, ended_reds
 from verdigris.core.report import Ended, Status, TestReport, holds_tests, unseen_files
 from verdigris.core.state import Phase
-from verdigris.core.test_ids import nearest, split_id, typed
+from verdigris.core.test_ids import nearest, split_id, shell_words
 from verdigris.core.value import value
 from verdigris.execution.test_run import execute, execute_suite
 from verdigris.execution.test_selection import baseline_ids, resolve
@@ -86,22 +86,22 @@ def run_tests(
         is_steady = _watch_for_writers(project, tree)
         if natives:
             report = execute(project, TestRequest(natives), progress=progress)
-            meant = _meant(natives, report)
+            meant = _resolve_names(natives, report)
             if meant != natives:
                 report = execute(project, TestRequest(meant), progress=progress)
             asked = meant
         else:
             report = execute_suite(project, progress=progress)
             asked = suite_names(project)
-        events = _recorded(project, state, _Seen(report, tree, asked, whole=not natives, steady=is_steady()))
+        events = _record_runs(project, state, _Seen(report, tree, asked, whole=not natives, steady=is_steady()))
         _all_known(natives and asked, report)
         after = project.state()
         lacking = _lacking(project, report)
         stubs = _stubs(project, report, events) if after.phase == Phase.RED else {}
         after_this = following(project, after, tree)
         if stubs and not after.valid_reds:
-            after_this = f"`tdd stub {typed(next(iter(stubs)))}`"
-        uncollected = {} if natives else _uncollected(project, report, tree)
+            after_this = f"`tdd stub {shell_words(next(iter(stubs)))}`"
+        uncollected = {} if natives else _find_uncollected(project, report, tree)
         return Tested(
             events, report, after.phase, after_this, needs=lacking, stubs=stubs, uncollected=uncollected
         )
@@ -111,10 +111,10 @@ def _watch_for_writers(project: Project, tree: str) -> Callable[[], bool]:
     """Tells after the run whether the tree stood still; while no call of an agent is alive, nobody writes."""
     if not alive(str(project.repo.private)):
         return lambda: True
-    from verdigris.execution.tree_stability import standing, stirred
+    from verdigris.execution.tree_stability import stat_tree, touched_paths
 
-    before = standing(project, tree)
-    return lambda: not stirred(project, before)
+    before = stat_tree(project, tree)
+    return lambda: not touched_paths(project, before)
 
 
 def _lacking(project: Project, report: TestReport) -> tuple[Need, ...]:
@@ -126,7 +126,7 @@ def _lacking(project: Project, report: TestReport) -> tuple[Need, ...]:
     return needs(report, os.environ, project.settings)
 
 
-def _uncollected(project: Project, report: TestReport, tree: str) -> Mapping[str, tuple[str, ...]]:
+def _find_uncollected(project: Project, report: TestReport, tree: str) -> Mapping[str, tuple[str, ...]]:
     """What a person wrote as a test and nobody runs: mostly a name that the runner does not take."""
     stacks = [stack for stack in project.settings.stacks if is_in_interpreter(stack.runner)]
     if report.ended is not Ended.FINISHED or not stacks:
@@ -186,7 +186,7 @@ class _Seen:
     """Nothing was touched meanwhile."""
 
 
-def _recorded(project: Project, state: WorktreeState, seen: _Seen) -> tuple[TestRun, ...]:
+def _record_runs(project: Project, state: WorktreeState, seen: _Seen) -> tuple[TestRun, ...]:
     report, tree = seen.report, seen.tree
     runs = test_events(project, report, tree)
     if not seen.steady or difference(project, tree, project.workspace.snapshot()).protected:
@@ -217,7 +217,7 @@ def _whole_enough(project: Project, state: WorktreeState, report: TestReport) ->
     return (baseline_ids(project, state) or frozenset()) <= {r.native_id for r in report.results}
 
 
-def _meant(natives: tuple[str, ...], report: TestReport) -> tuple[str, ...]:
+def _resolve_names(natives: tuple[str, ...], report: TestReport) -> tuple[str, ...]:
     """What its tool does not know by a name may be a group of tests, or one without its outer modules."""
     found: dict[str, None] = {}
     for native in natives:

@@ -33,8 +33,8 @@ Rewrite: TypeAlias = Callable[[bytes | None], bytes | None]
 def write(project: Project, files: Mapping[str, bytes | None], *, cwd: Path) -> Decision:
     """All of the files, or none; None deletes."""
     with operation(project) as state:
-        action = Write(tuple(_observed(project, name, after, cwd) for name, after in files.items()))
-        decision = _outside(project, action) or _decided(project, state, action)
+        action = Write(tuple(_observe_write(project, name, after, cwd) for name, after in files.items()))
+        decision = _outside(project, action) or _decide_and_record(project, state, action)
         if isinstance(decision, Allow):
             for file in action.files:
                 _carry_out(project, file)
@@ -50,13 +50,13 @@ def decide_writes(project: Project, writes: Mapping[str, Rewrite | None], *, cwd
         if out := _through_link(project, state.phase, writes, cwd):
             project.record(denial_event(out, f"write {', '.join(writes)}"))
             return out
-        observed = (_planned(project, name, rewrite, cwd) for name, rewrite in writes.items())
+        observed = (_plan_write(project, name, rewrite, cwd) for name, rewrite in writes.items())
         action = Write(tuple(file for file in observed if file.path is not None))
-        return _decided(project, state, action)
+        return _decide_and_record(project, state, action)
 
 
-def _planned(project: Project, spelling: str, rewrite: Rewrite | None, cwd: Path) -> FileWrite:
-    file = _observed(project, spelling, None, cwd)
+def _plan_write(project: Project, spelling: str, rewrite: Rewrite | None, cwd: Path) -> FileWrite:
+    file = _observe_write(project, spelling, None, cwd)
     return file if rewrite is None else replace(file, after=rewrite(file.before))
 
 
@@ -88,7 +88,7 @@ def _names(action: Write) -> str:
     return ", ".join(f.spelling for f in action.files)
 
 
-def _decided(project: Project, state: WorktreeState, action: Write) -> Decision:
+def _decide_and_record(project: Project, state: WorktreeState, action: Write) -> Decision:
     action = Write(tuple(_read(project, state.phase, file) for file in action.files))
     decision = decide(state, action, project.settings)
     match decision:
@@ -112,8 +112,8 @@ def _decided(project: Project, state: WorktreeState, action: Write) -> Decision:
     return decision
 
 
-def _observed(project: Project, spelling: str, after: bytes | None, cwd: Path) -> FileWrite:
-    cls, path = class_of(project.root, spelling, project.classes, cwd=cwd, protected=_protected(project))
+def _observe_write(project: Project, spelling: str, after: bytes | None, cwd: Path) -> FileWrite:
+    cls, path = class_of(project.root, spelling, project.classes, cwd=cwd, protected=_protected_names(project))
     before = None
     if path is not None and (project.root / path).is_file():
         before = (project.root / path).read_bytes()
@@ -138,7 +138,7 @@ def _read(project: Project, phase: Phase, file: FileWrite) -> FileWrite:
     return with_stub_facts(file, more_than_stubs(project, file.path, file.before, file.after))
 
 
-def _protected(project: Project) -> Iterator[str]:
+def _protected_names(project: Project) -> Iterator[str]:
     """Names that a hard link may lead to; asked for only where a file has several."""
     for entry in project.workspace.files(project.workspace.snapshot()):
         if project.classify(entry.path) is not PathClass.OTHER:

@@ -10,7 +10,7 @@ from verdigris.core.value import value
 from verdigris.core.verdict import Kind
 from verdigris.drivers.demo import scenes as s
 from verdigris.drivers.machine import events as w
-from verdigris.views.lines import counted, visible
+from verdigris.views.lines import count_of, visible
 from verdigris.views.machine import changed_lines
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ LEGEND: tuple[tuple[str, Tone], ...] = (
 
 def rows(scene: s.Scene, width: int) -> list[Row]:
     """Wrapped at words; code is cut where the screen ends."""
-    return [part for row in _rows(scene, width) for part in _fitted(row, width)]
+    return [part for row in _rows(scene, width) for part in _fit_row(row, width)]
 
 
 def _rows(scene: s.Scene, width: int) -> Iterator[Row]:
@@ -51,17 +51,17 @@ def _rows(scene: s.Scene, width: int) -> Iterator[Row]:
                 yield Row(scene.about)
         case s.Wish():
             yield from (Row(""), Row(scene.text, "wish"))
-        case s.Edit():
+        case s.EditScene():
             yield Row(f"{MARGIN}{scene.path}", "quiet")
             yield from (Row(f"{MARGIN}│ {line}", "code") for line in scene.lines[:_MOST_CODE])
-        case s.Command():
+        case s.CommandScene():
             yield Row(f"{MARGIN}$ {scene.text}", "command")
-        case s.Allowed() | s.Passing():
+        case s.AllowedScene() | s.Passing():
             yield Row(f"{MARGIN}· {scene.text}", "quiet")
-        case s.Denied():
-            yield _signed("denied", f"denied [{scene.rule}]")
+        case s.DeniedScene():
+            yield _sign_row("denied", f"denied [{scene.rule}]")
             yield from (Row(f"{_DEEPER}{scene.reason}"), Row(f"{_DEEPER}next: {scene.next}", "quiet"))
-        case s.Red():
+        case s.RedScene():
             yield from _red(scene)
         case s.PlainRun():
             yield from (Row(f"{_DEEPER}{line}", "quiet") for line in scene.output)
@@ -69,24 +69,24 @@ def _rows(scene: s.Scene, width: int) -> Iterator[Row]:
             yield Row(f"{MARGIN}· plain {scene.tool} says {says}", "wish")
         case s.Moral():
             yield Row(f"{MARGIN}→ {scene.text}", "wish")
-        case s.Judged():
-            yield from _judged(scene)
+        case s.JudgedScene():
+            yield from _verdict_rows(scene)
 
 
-def _red(scene: s.Red) -> Iterator[Row]:
+def _red(scene: s.RedScene) -> Iterator[Row]:
     if scene.wrong:
-        yield _signed("denied", "red, but not for the right reason")
+        yield _sign_row("denied", "red, but not for the right reason")
         yield from (Row(f"{_DEEPER}{text}") for text in (scene.failure, scene.wrong) if text)
         yield Row(f"{_DEEPER}next: {scene.next}", "quiet")
     else:
-        yield _signed("red", "red for the right reason")
+        yield _sign_row("red", "red for the right reason")
         yield Row(f"{_DEEPER}{scene.failure}")
 
 
-def _judged(scene: s.Judged) -> Iterator[Row]:
+def _verdict_rows(scene: s.JudgedScene) -> Iterator[Row]:
     accepted = scene.kind is Kind.ACCEPTED
     said = f"accepted: {scene.what}" if accepted else f"{scene.kind}"
-    yield _signed("accepted" if accepted else "rejected", said)
+    yield _sign_row("accepted" if accepted else "rejected", said)
     if scene.assertion:
         yield Row(f"{_DEEPER}│ {scene.assertion}", "code")
     more = f" (and {len(scene.reasons) - 1} more)" if len(scene.reasons) > 1 else ""
@@ -95,7 +95,7 @@ def _judged(scene: s.Judged) -> Iterator[Row]:
 
 def machine_rows(happening: w.Happening, width: int) -> list[Row]:
     """What a step of the machine came to; that it is a replay is told before."""
-    return [part for row in _machine_rows(happening) for part in _fitted(row, width)]
+    return [part for row in _machine_rows(happening) for part in _fit_row(row, width)]
 
 
 def _machine_rows(happening: w.Happening) -> Iterator[Row]:
@@ -108,10 +108,10 @@ def _machine_rows(happening: w.Happening) -> Iterator[Row]:
             yield from _changes(happening.diff)
             yield from _proof(happening)
         case w.Refused():
-            yield _signed("denied", f"attempt {happening.attempt} not accepted")
+            yield _sign_row("denied", f"attempt {happening.attempt} not accepted")
             yield Row(f"{_DEEPER}{happening.why}")
         case w.RunEnded():
-            made = f"{counted(happening.steps, 'step')}, {counted(len(happening.commits), 'commit')}"
+            made = f"{count_of(happening.steps, 'step')}, {count_of(len(happening.commits), 'commit')}"
             yield from (Row(""), Row(f"{made}; the log has the proof of each."))
 
 
@@ -125,18 +125,18 @@ def _changes(diff: str) -> Iterator[Row]:
 
 def _proof(step: w.StepEnded) -> Iterator[Row]:
     if step.tests:
-        yield _signed("red", "red for the right reason")
+        yield _sign_row("red", "red for the right reason")
         yield Row(f"{_DEEPER}{step.tests[0].splitlines()[-1].strip()}")
     else:
-        yield _signed("accepted", f"{step.verdict}")
+        yield _sign_row("accepted", f"{step.verdict}")
     yield Row(f"{_DEEPER}commit {step.commit[:_SHORT]} {step.subject}", "quiet")
 
 
-def _signed(tone: Tone, text: str) -> Row:
+def _sign_row(tone: Tone, text: str) -> Row:
     return Row(f"{MARGIN}{_SIGNS[tone]} {text}", tone)
 
 
-def _fitted(row: Row, width: int) -> list[Row]:
+def _fit_row(row: Row, width: int) -> list[Row]:
     text = visible(row.text)
     if len(text) <= width:
         return [Row(text, row.tone)]

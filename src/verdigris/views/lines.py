@@ -34,7 +34,7 @@ def _visible(char: str) -> str:
     return char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
 
 
-def wrapped(line: Line, width: int) -> list[Line]:
+def wrap(line: Line, width: int) -> list[Line]:
     """At words, with what follows below its first word; nothing is done to what fits."""
     room = width - (2 if line.dot else 0)
     text = visible(line.text)
@@ -49,12 +49,12 @@ def wrapped(line: Line, width: int) -> list[Line]:
     return [Line(part, line.dot if number == 0 else None) for number, part in enumerate(parts)]
 
 
-def counted(number: int, noun: str) -> str:
+def count_of(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def block(text: str, *, most: int) -> list[Line]:
     """The last lines of a tool's output, indented."""
     lines = text.rstrip().splitlines()
-    left_out = [Line(f"    … {counted(len(lines) - most, 'line')} left out")] if len(lines) > most else []
+    left_out = [Line(f"    … {count_of(len(lines) - most, 'line')} left out")] if len(lines) > most else []
     return left_out + [Line("    " + line.expandtabs()) for line in lines[-most:]]

@@ -10,7 +10,7 @@ from verdigris.core.records import to_json
 from verdigris.drivers.machine import events as w
 from verdigris.drivers.machine.history import NOTHING_RED, NOTHING_TO_DO, SENT_BACK, UPHELD
 from verdigris.models.roles.answer import Say
-from verdigris.views.lines import Line, counted
+from verdigris.views.lines import Line, count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,7 @@ def _lines(happening: w.Happening) -> Iterator[Line]:
         case w.Refused() if happening.attempt:
             yield Line(f"  attempt {happening.attempt} not accepted: {happening.why}", "yellow")
         case w.StepEnded():
-            yield from _ended(happening)
+            yield from _end_lines(happening)
         case w.Noted():
             yield Line(f"note: {happening.text}")
         case w.YourTurn():
@@ -64,7 +64,7 @@ def _players(models: tuple[tuple[str, str], ...]) -> Iterator[str]:
         yield f"{roles}: {model}"
 
 
-def _ended(step: w.StepEnded) -> Iterator[Line]:
+def _end_lines(step: w.StepEnded) -> Iterator[Line]:
     if step.commit:
         yield Line(
             f"step {step.step}: {step.verdict}: {step.commit[:_SHORT]} {step.subject}", DOTS[step.role]
@@ -92,7 +92,7 @@ def _tests(tests: tuple[str, ...]) -> Iterator[Line]:
         yield Line(f"    {name}", code=True)
         yield from (Line(f"      {line}", code=True) for line in more if line.strip())
     if len(tests) > _MOST_TESTS:
-        yield Line(f"    … and {counted(len(tests) - _MOST_TESTS, 'test')} more")
+        yield Line(f"    … and {count_of(len(tests) - _MOST_TESTS, 'test')} more")
 
 
 def _difference(diff: str) -> Iterator[Line]:
@@ -102,7 +102,7 @@ def _difference(diff: str) -> Iterator[Line]:
         new = line.startswith("+++ ")
         yield Line(f"    {line[4:].removeprefix('b/')}" if new else f"      {line}", code=True)
     if len(shown) > _MOST_LINES:
-        yield Line(f"      … {counted(len(shown) - _MOST_LINES, 'line')} more")
+        yield Line(f"      … {count_of(len(shown) - _MOST_LINES, 'line')} more")
 
 
 def changed_lines(diff: str) -> list[str]:
@@ -122,7 +122,7 @@ def passed_by(step: w.StepEnded) -> Dot:
 
 def _summary(ended: w.RunEnded) -> Iterator[Line]:
     why = f": {ended.why}" if ended.why and ended.outcome in _TOLD_AT_THE_END else ""
-    made = f"{counted(ended.steps, 'step')}, {counted(len(ended.commits), 'commit')}"
+    made = f"{count_of(ended.steps, 'step')}, {count_of(len(ended.commits), 'commit')}"
     yield Line(f"{ended.outcome}{why}", "green" if ended.outcome in {"steps-made", "kata-done"} else "yellow")
     written = ended.tokens - ended.uncached - ended.cached
     cost = _cost(ended.uncached + ended.cached, ended.cached, written) if ended.tokens else "no tokens"

@@ -14,7 +14,7 @@ from rich.text import Text
 from verdigris.core.value import value
 from verdigris.drivers.machine import events as w
 from verdigris.views import machine as view
-from verdigris.views.lines import visible, wrapped
+from verdigris.views.lines import visible, wrap
 from verdigris.views.machine import DOTS, passed_by
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def after(glance: Glance, happening: w.Happening) -> Glance:
             return glance
 
 
-def told(glance: Glance, elapsed: float) -> list[str]:
+def glance_lines(glance: Glance, elapsed: float) -> list[str]:
     """Two lines below the dots."""
     minutes, seconds = divmod(int(elapsed), 60)
     attempt = f", attempt {glance.attempt} of {glance.attempts}" if glance.attempt else ""
@@ -92,7 +92,7 @@ SCROLLING = (w.RunBegan, w.StepEnded, w.Refused, w.Noted, w.YourTurn, w.RunEnded
 
 
 @contextmanager
-def watched() -> Iterator[w.Watcher]:
+def watch_run() -> Iterator[w.Watcher]:
     shown = Shown()
     try:
         yield shown.watch
@@ -105,7 +105,7 @@ class Shown:
 
     def __init__(self) -> None:
         self._console = Console(highlight=False, markup=False)
-        self._screen = Screen()
+        self._screen = MachineScreen()
         self._live: Live | None = None
 
     def watch(self, happening: w.Happening) -> None:
@@ -116,7 +116,7 @@ class Shown:
         self._screen.glance = after(self._screen.glance, happening)
         if isinstance(happening, SCROLLING):
             for line in view.lines(happening):
-                for part in wrapped(line, self._console.width):
+                for part in wrap(line, self._console.width):
                     self._console.print(_text(part), soft_wrap=True)
 
     def _begun(self) -> Live:
@@ -133,7 +133,7 @@ class Shown:
             self._live = None
 
 
-class Screen:
+class MachineScreen:
     def __init__(self) -> None:
         self.glance = Glance()
         self._began = time.monotonic()
@@ -142,7 +142,7 @@ class Screen:
         if not self.glance.step:
             return Text("")
         dots = Text(" ").join(Text(mark, style=colour) for mark, colour in self.glance.dots)
-        lines = told(self.glance, time.monotonic() - self._began)
+        lines = glance_lines(self.glance, time.monotonic() - self._began)
         return Group(dots, *(Text(visible(line), no_wrap=True, overflow="ellipsis") for line in lines))
 
 

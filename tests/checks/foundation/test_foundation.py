@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World, make_world
-from verdigris.checks.foundation import CHANGED, changed, folded, memory, prepare, undermined
-from verdigris.checks.foundation.files import watched
+from verdigris.checks.foundation import CHANGED, find_changes, fold_paths, memory, prepare, judge_foundation
+from verdigris.checks.foundation.files import interpreter_files
 from verdigris.core.events import Settled, Violation
 from verdigris.core.verdict import Kind
 from verdigris.execution.interpreter import Places
@@ -95,10 +95,10 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 def test_what_runs_below_the_tests_is_named_when_it_changes(world: World, path: str) -> None:
     packages = environment(world)
     blob = prepare(world.project)
-    assert changed(world.project, blob) == ()
+    assert find_changes(world.project, blob) == ()
     CHANGES[path](packages)
-    assert changed(world.project, blob) == (str((packages / path).relative_to(world.root)),)
-    assert changed(world.project, prepare(world.project)) == ()
+    assert find_changes(world.project, blob) == (str((packages / path).relative_to(world.root)),)
+    assert find_changes(world.project, prepare(world.project)) == ()
 
 
 def test_environment_and_start_up_modules_of_the_project_count(world: World) -> None:
@@ -106,7 +106,7 @@ def test_environment_and_start_up_modules_of_the_project_count(world: World) -> 
     blob = prepare(world.project)
     world.write("src/sitecustomize.py", "")
     (world.root / ".venv/pyvenv.cfg").write_text(CFG + "prompt = other\n")
-    assert changed(world.project, blob) == (".venv/pyvenv.cfg", "src/sitecustomize.py")
+    assert find_changes(world.project, blob) == (".venv/pyvenv.cfg", "src/sitecustomize.py")
 
 
 def test_another_package_is_no_matter(world: World) -> None:
@@ -117,20 +117,20 @@ def test_another_package_is_no_matter(world: World) -> None:
     (packages / "numpy-2.dist-info").mkdir()
     (packages / "numpy-2.dist-info/entry_points.txt").write_text("[console_scripts]\nf2py = numpy:main\n")
     (packages / "click/__init__.py").write_text("VERSION = 9\n")
-    assert changed(world.project, blob) == ()
+    assert find_changes(world.project, blob) == ()
 
 
 def test_bytecode_that_python_wrote_is_no_matter_and_any_other_is(world: World) -> None:
     packages = environment(world)
     blob = prepare(world.project)
     py_compile.compile(str(packages / "_pytest" / "runner.py"))
-    assert changed(world.project, blob) == ()
+    assert find_changes(world.project, blob) == ()
     with_cache = prepare(world.project)
     poison(packages)
     poisoned = str(cached(packages).relative_to(world.root))
-    assert changed(world.project, blob) == changed(world.project, with_cache) == (poisoned,)
+    assert find_changes(world.project, blob) == find_changes(world.project, with_cache) == (poisoned,)
     cached(packages).unlink()
-    assert changed(world.project, with_cache) == ()
+    assert find_changes(world.project, with_cache) == ()
 
 
 def test_the_usual_look_reads_and_stores_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +153,7 @@ def test_a_lost_memory_only_costs_time(world: World, junk: bytes) -> None:
 
 def test_a_turn_without_a_recorded_foundation_is_not_compared(world: World) -> None:
     environment(world)
-    assert changed(world.project, "") == ()
+    assert find_changes(world.project, "") == ()
 
 
 def test_the_claim_freezes_it_and_a_change_suspends_the_turn(world: World) -> None:
@@ -162,10 +162,10 @@ def test_the_claim_freezes_it_and_a_change_suspends_the_turn(world: World) -> No
     turn = world.state.turn
     assert turn is not None
     tree = world.project.workspace.snapshot()
-    assert undermined(world.project, turn, tree) is None
+    assert judge_foundation(world.project, turn, tree) is None
     world.write("calc.py", CALC + SUB)
     (packages / "zz.pth").write_text("import os\n")
-    verdict = undermined(world.project, turn, tree)
+    verdict = judge_foundation(world.project, turn, tree)
     assert verdict is not None
     assert verdict.kind is Kind.TAMPERED
     (settled,) = world.events(Settled)
@@ -180,7 +180,7 @@ def test_the_claim_freezes_it_and_a_change_suspends_the_turn(world: World) -> No
 
 
 def test_folders_on_the_python_path_are_looked_at_for_start_up_modules() -> None:
-    found = watched(Places("/p", "/lib", (), TAG), {"PYTHONPATH": f"/a{os.pathsep}/b"})
+    found = interpreter_files(Places("/p", "/lib", (), TAG), {"PYTHONPATH": f"/a{os.pathsep}/b"})
     assert {"/a/sitecustomize.py", "/b/usercustomize/__init__.py", "/lib/sitecustomize.py"} <= found
 
 
@@ -188,20 +188,20 @@ def test_what_a_run_loaded_belongs_to_it_whatever_its_name(world: World) -> None
     packages = environment(world)
     click = packages / "click/__init__.py"
     blob = prepare(world.project, [str(click)])
-    assert changed(world.project, blob) == ()
+    assert find_changes(world.project, blob) == ()
     click.write_text("VERSION = 9\n")
-    assert changed(world.project, blob) == (str(click.relative_to(world.root)),)
+    assert find_changes(world.project, blob) == (str(click.relative_to(world.root)),)
 
 
 def test_what_a_later_run_loads_counts_where_it_is_newer_than_the_claim(world: World) -> None:
     packages = environment(world)
     blob, since = prepare(world.project), time.time_ns()
     click, late = packages / "click/__init__.py", packages / "late.py"
-    assert changed(world.project, blob, since, [str(click)]) == ()
+    assert find_changes(world.project, blob, since, [str(click)]) == ()
     time.sleep(0.02)
     late.write_text("import pytest\n")
-    assert changed(world.project, blob, since) == ()
-    assert changed(world.project, blob, since, [str(late)]) == (str(late.relative_to(world.root)),)
+    assert find_changes(world.project, blob, since) == ()
+    assert find_changes(world.project, blob, since, [str(late)]) == (str(late.relative_to(world.root)),)
 
 
 def test_bytecode_stands_for_its_source(world: World) -> None:
@@ -209,7 +209,7 @@ def test_bytecode_stands_for_its_source(world: World) -> None:
     source = packages / "click/__init__.py"
     blob = prepare(world.project, [importlib.util.cache_from_source(str(source))])
     source.write_text("VERSION = 9\n")
-    assert changed(world.project, blob) == (str(source.relative_to(world.root)),)
+    assert find_changes(world.project, blob) == (str(source.relative_to(world.root)),)
 
 
 def test_the_interpreter_and_the_programs_of_commands_belong_to_it(world: World) -> None:
@@ -222,18 +222,18 @@ def test_the_interpreter_and_the_programs_of_commands_belong_to_it(world: World)
     lint.chmod(0o755)
     blob = prepare(world.project)
     (packages / "click/__init__.py").write_text("main = int\n")
-    assert changed(world.project, blob) == (str((packages / "click/__init__.py").relative_to(world.root)),)
+    assert find_changes(world.project, blob) == (str((packages / "click/__init__.py").relative_to(world.root)),)
     lint.write_text("#!/bin/sh\n")
     (world.root / PYTHON).unlink()
     (world.root / PYTHON).write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
     (world.root / PYTHON).chmod(0o755)
-    assert {PYTHON, ".venv/bin/lint"} <= set(changed(world.project, blob))
+    assert {PYTHON, ".venv/bin/lint"} <= set(find_changes(world.project, blob))
 
 
 def test_many_files_of_one_package_are_told_as_one() -> None:
     many = tuple(f".venv/lib/python3.12/site-packages/pygments/{n}.py" for n in range(9))
     deep = tuple(f"web/node_modules/@scope/lib/{n}.js" for n in range(4))
-    assert folded((*many, "a.pth", *deep, "web/node_modules/one/index.js")) == (
+    assert fold_paths((*many, "a.pth", *deep, "web/node_modules/one/index.js")) == (
         ".venv/lib/python3.12/site-packages/pygments: 9 files",
         "a.pth",
         "web/node_modules/@scope/lib: 4 files",
@@ -273,4 +273,4 @@ def test_nor_can_source_import_a_module_that_came_after_it(tmp_path: Path) -> No
 
 def test_many_packages_are_told_as_their_environment() -> None:
     paths = tuple(f"web/node_modules/{name}/{n}.js" for name in "abcde" for n in range(68))
-    assert folded(paths) == ("web/node_modules: 340 files",)
+    assert fold_paths(paths) == ("web/node_modules: 340 files",)

@@ -7,8 +7,8 @@ import os
 from typing import TYPE_CHECKING
 
 from support.tool_worlds import make_tool_world
-from verdigris.checks.foundation import changed, prepare
-from verdigris.checks.foundation.files import imported, tool_files
+from verdigris.checks.foundation import find_changes, prepare
+from verdigris.checks.foundation.files import asserted_packages, tool_files
 from verdigris.core.settings import Stack
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def test_packages_that_tests_alone_import(tmp_path: Path) -> None:
     config = "stacks:\n  - {root: ., language: node, runner: node-test}\n"
     project = make_tool_world(tmp_path, config, files).project
     known: dict[str, list[str]] = {"gone": []}
-    assert imported(project, known) == {f"{project.root}/node_modules/fair/index.js"}
+    assert asserted_packages(project, known) == {f"{project.root}/node_modules/fair/index.js"}
     assert [*known.values()] == [["fair", "needed"]]
 
 
@@ -95,6 +95,6 @@ def test_a_runner_that_changes_after_a_claim(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "bin" / "node").touch(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     blob = prepare(world.project)
-    assert changed(world.project, blob) == ()
+    assert find_changes(world.project, blob) == ()
     (root / "node_modules" / "vitest" / "index.js").write_text("expect = () => {}")
-    assert changed(world.project, blob) == ("node_modules/vitest/index.js",)
+    assert find_changes(world.project, blob) == ("node_modules/vitest/index.js",)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from support.machines import make_kata, stop
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.cycle_commit import cycle_message
-from verdigris.drivers.machine.events import unwatched
+from verdigris.drivers.machine.events import ignore_event
 from verdigris.drivers.machine.opening import open_machine
 from verdigris.drivers.machine.roles import REFACTORER, TESTER
 from verdigris.drivers.machine.run import where
@@ -61,7 +61,7 @@ def test_the_users_branch_gets_one_green_commit_a_cycle_and_a_run_goes_on_from_i
     assert kata.subjects() == ["feat: the empty string", "feat: one number"]
     assert kata.repo.git("status", "--porcelain") == ""
     assert kata.repo.head() == kata.repo.git("rev-parse", "tdd-machine/main")
-    made = history.made(kata.root)
+    made = history.machine_commits(kata.root)
     assert [(each.step, each.role, each.squashed) for each in made] == [
         (6, REFACTORER, True),
         (3, REFACTORER, True),
@@ -69,7 +69,7 @@ def test_the_users_branch_gets_one_green_commit_a_cycle_and_a_run_goes_on_from_i
     trailers = kata.repo.run("interpret-trailers", "--parse", stdin=kata.repo.run("log", "-1", "--format=%B"))
     assert trailers.decode().count("TDD-Role: ") == 3
     assert b"TDD-Red: " in trailers
-    with open_machine(kata.root, unwatched) as machine:
+    with open_machine(kata.root, ignore_event) as machine:
         assert (where(machine).step, where(machine).role) == (7, TESTER)
     assert kata.project.log.verify().whole
     assert kata.run(2).outcome == "steps-made"

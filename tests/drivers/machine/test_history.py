@@ -6,7 +6,7 @@ import pytest
 
 from support.gitrepo import make_repo
 from verdigris.core.paths import PathClass
-from verdigris.drivers.machine.history import Made, Record, commits, made, record
+from verdigris.drivers.machine.history import MachineCommit, ProjectRecord, commits, machine_commits, record
 from verdigris.drivers.machine.roles import TESTER
 from verdigris.storage.repository import find_repository
 
@@ -34,7 +34,7 @@ def source(_: str) -> PathClass:
 def test_the_machines_commits_are_known_by_their_trailers(repo: GitRepo) -> None:
     first = repo.commit(MESSAGE)
     repo.commit("docs: mentions\n\nTDD-Step: 9 was fine.\n\nnot a trailer")
-    assert made(repo.root) == (Made(first, 7, TESTER, ("t.py::a b", "t.py::c"), "test: one"),)
+    assert machine_commits(repo.root) == (MachineCommit(first, 7, TESTER, ("t.py::a b", "t.py::c"), "test: one"),)
 
 
 def test_a_merge_brings_the_machines_commits_of_the_other_side(repo: GitRepo) -> None:
@@ -44,14 +44,14 @@ def test_a_merge_brings_the_machines_commits_of_the_other_side(repo: GitRepo) ->
     repo.git("switch", "--quiet", "main")
     repo.commit("docs: meanwhile")
     repo.git("merge", "--quiet", "--no-edit", "other")
-    assert [(each.commit, each.step) for each in made(repo.root)] == [(second, 8), (first, 7)]
+    assert [(each.commit, each.step) for each in machine_commits(repo.root)] == [(second, 8), (first, 7)]
     assert [told.made for told in commits(repo.root)] == [None] * 3
 
 
 def test_the_files_are_heads_and_the_history_begins_with_the_machines_first_commit(repo: GitRepo) -> None:
     place = find_repository(repo.root)
     told = record(place, commits(repo.root), source)
-    assert told == Record({"a.py": "a = 1\n", "image.png": None}, {}, ())
+    assert told == ProjectRecord({"a.py": "a = 1\n", "image.png": None}, {}, ())
     repo.write("b.py", "b = 1\n")
     repo.commit(MESSAGE)
     repo.write("b.py", "b = 2\n")
@@ -64,5 +64,5 @@ def test_the_files_are_heads_and_the_history_begins_with_the_machines_first_comm
 
 def test_points_and_concerns_are_read_from_the_trailers(repo: GitRepo) -> None:
     repo.commit(f"{MESSAGE}TDD-Point: 2\nTDD-Point: 3\nTDD-Concern: a.py:1: a table\n")
-    found = made(repo.root)[0]
+    found = machine_commits(repo.root)[0]
     assert (found.points, found.concerns, found.squashed) == ((2, 3), ("a.py:1: a table",), False)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from verdigris.drivers.machine.context import listed, points_of, unshown_points
+from verdigris.drivers.machine.context import list_points, points_of, unshown_points
 
 KATA = """\
 # Rover
@@ -26,4 +26,4 @@ def test_the_points_of_a_kata_are_the_items_of_its_outermost_list() -> None:
 
 def test_points_that_no_test_was_written_for() -> None:
     assert unshown_points(KATA, {2}) == ("1 (It starts at 0:0:N.)", "3 (It moves.)")
-    assert listed([str(n) for n in range(14)]).endswith("11, and 2 more")
+    assert list_points([str(n) for n in range(14)]).endswith("11, and 2 more")

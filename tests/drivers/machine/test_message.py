@@ -6,7 +6,7 @@ import pytest
 
 from verdigris.core.report import Status
 from verdigris.core.state import Red
-from verdigris.drivers.machine.message import Proposal, Verified, message, styled, told_red
+from verdigris.drivers.machine.message import Proposal, Verified, message, style_subject, told_red
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TESTER
 
 PROPOSAL = Proposal(
@@ -56,7 +56,7 @@ def test_a_test_that_came_back_says_why_it_was_revised() -> None:
     ],
 )
 def test_a_subject_has_neither_a_sentences_capital_nor_a_full_stop(said: str, subject: str) -> None:
-    assert styled(said) == subject
+    assert style_subject(said) == subject
 
 
 def test_git_reads_the_trailers() -> None:

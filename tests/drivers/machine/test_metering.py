@@ -5,7 +5,7 @@ import pytest
 from verdigris.drivers.machine.budget import BudgetUsedUp, Meter
 from verdigris.drivers.machine.events import Asked, Happening, Noted
 from verdigris.drivers.machine.roles import TESTER
-from verdigris.models.protocol import Ask, Message, Reply, Usage
+from verdigris.models.protocol import Ask, Message, ModelReply, Usage
 
 
 class Counting:
@@ -16,8 +16,8 @@ class Counting:
     def __init__(self, prompt: int) -> None:
         self._prompt = prompt
 
-    def ask(self, _: Ask) -> Reply:
-        return Reply("{}", usage=Usage(self._prompt, 0, 10))
+    def ask(self, _: Ask) -> ModelReply:
+        return ModelReply("{}", usage=Usage(self._prompt, 0, 10))
 
 
 def ask(words: int) -> Ask:

@@ -9,7 +9,7 @@ from verdigris.core.actions import Actor
 from verdigris.drivers.machine import recorded
 from verdigris.drivers.machine.events import Noted
 from verdigris.models.recording import read_recording
-from verdigris.storage.git import asked
+from verdigris.storage.git import ask_users_git
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +44,7 @@ def test_a_replay_makes_proven_commits_and_says_what_it_is(tmp_path: Path) -> No
     happenings: list[Happening] = []
     ended = recorded.replay(tmp_path / "show", Actor(client="demo"), happenings.append, 3)
     assert (ended.outcome, len(ended.commits)) == ("steps-made", 2)
-    subjects = asked(tmp_path / "show", "log", "--reverse", "--format=%s").splitlines()
+    subjects = ask_users_git(tmp_path / "show", "log", "--reverse", "--format=%s").splitlines()
     assert subjects == ["chore: scaffold the kata", *script().commits[:2]]
     notes = [happening.text for happening in happenings if isinstance(happening, Noted)]
     assert "this is a replay" in notes[0]

@@ -25,7 +25,7 @@ from support.machines import (
 )
 from verdigris.core.errors import ModelUnavailable, UserError
 from verdigris.core.events import TestBug, TestBugClosed, decode
-from verdigris.drivers.machine.events import Noted, Refused, RunBegan, StepEnded, unwatched
+from verdigris.drivers.machine.events import Noted, Refused, RunBegan, StepEnded, ignore_event
 from verdigris.drivers.machine.opening import open_machine
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def test_a_dirty_tree_is_no_place_to_work(red: Kata) -> None:
 
 
 def test_a_second_machine_says_so(kata: Kata) -> None:
-    with open_machine(kata.root, unwatched), pytest.raises(UserError, match="already"):
+    with open_machine(kata.root, ignore_event), pytest.raises(UserError, match="already"):
         kata.run(1)
 
 

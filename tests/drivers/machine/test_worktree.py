@@ -12,7 +12,7 @@ from support.machines import HONEST, KATA, TALK, Kata, make_kata, recording
 from support.turns import QUICK
 from verdigris.core.actions import Actor
 from verdigris.core.errors import UserError
-from verdigris.drivers.machine.events import Noted, unwatched
+from verdigris.drivers.machine.events import Noted, ignore_event
 from verdigris.drivers.machine.opening import open_machine
 from verdigris.drivers.machine.worktree import place
 from verdigris.setup.initialisation import initialise
@@ -62,7 +62,7 @@ def test_an_editable_install_of_the_users_checkout_does_not_answer_for_the_priva
 
 def test_branches_that_went_different_ways_are_a_persons_to_bring_together(tmp_path: Path) -> None:
     kata = make_kata(tmp_path / "project")
-    with open_machine(kata.root, unwatched):
+    with open_machine(kata.root, ignore_event):
         pass
     ours = place(find_repository(kata.root), "main")
     kata.repo.git("-C", str(ours), "commit", "--quiet", "--allow-empty", "--message", "theirs")
@@ -75,10 +75,10 @@ def test_a_worktree_that_was_deleted_is_made_again(tmp_path: Path) -> None:
     kata = make_kata(tmp_path / "project", "machine: {share: [local.cfg]}\n")
     kata.repo.write("local.cfg", "shared\n")
     kata.repo.write(".git/info/exclude", "local.cfg\n")
-    with open_machine(kata.root, unwatched) as machine:
+    with open_machine(kata.root, ignore_event) as machine:
         assert (machine.project.root / "local.cfg").read_text() == "shared\n"
         subprocess.run(["rm", "-r", str(machine.project.root)], check=True)
-    with open_machine(kata.root, unwatched) as machine:
+    with open_machine(kata.root, ignore_event) as machine:
         assert (machine.project.root / "kata.md").read_text() == KATA
 
 
@@ -103,7 +103,7 @@ def test_held_out_tests_go_with_the_machine(tmp_path: Path) -> None:
     kata = make_kata(tmp_path / "project")
     kata.repo.write("tests/test_held.py", "def test_secret_case():\n    assert True\n")
     hold_out(kata.project, ["tests/test_held.py"], cwd=kata.root)
-    with open_machine(kata.root, unwatched) as machine:
+    with open_machine(kata.root, ignore_event) as machine:
         assert list(machine.project.state().held_out) == ["tests/test_held.py"]
         assert not (machine.project.root / "tests/test_held.py").exists()
 

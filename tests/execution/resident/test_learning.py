@@ -140,7 +140,7 @@ def test_only_what_leaves_no_marks_is_loaded_and_none_of_it_is_seen(world: World
     )
     ready(world)
     (folder,) = folders(world)
-    refused = set(resident.told(str(folder))["refused"])
+    refused = set(resident.read_note(str(folder))["refused"])
     assert refused & {*GOOD.split(), *BAD} == BAD
     assert set(statuses(called(world, TEST)).values()) == {Status.PASS}
     assert warmth.taken == [False, True]

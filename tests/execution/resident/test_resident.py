@@ -14,16 +14,7 @@ import pytest
 from support.warming import until
 from verdigris import sandbox
 from verdigris.execution.resident import resident
-from verdigris.execution.resident.resident import (
-    Resident,
-    ResidentProgram,
-    connect,
-    end,
-    ensure,
-    is_running,
-    stop,
-    told,
-)
+from verdigris.execution.resident.resident import Resident, ResidentProgram, connect, end, ensure, is_running, stop, read_note
 from verdigris.execution.room.room import Terms
 from verdigris.sandbox.syscalls import leave
 
@@ -80,7 +71,7 @@ def described(private: str, key: str = "one", **fields: Any) -> Resident:
 def started(private: str, key: str = "one", **fields: Any) -> str:
     made = described(private, key, **fields)
     ensure(made)
-    until(lambda: told(made.folder).get("ready") and told(made.folder).get("key") == key, "not ready")
+    until(lambda: read_note(made.folder).get("ready") and read_note(made.folder).get("key") == key, "not ready")
     return made.folder
 
 
@@ -173,7 +164,7 @@ def test_while_one_speaks_with_it_nobody_else_is_let_in(private: str) -> None:
 def test_a_name_that_is_refused_is_left_out_and_told(private: str) -> None:
     folder = started(private, greeting={"load": ["good", "bad", "worse", "bad.below", "bad2"]})
     assert answered(folder)["load"] == ["good", "worse"]
-    assert told(folder)["refused"] == {"bad": "it is bad", "bad2": "it is bad"}
+    assert read_note(folder)["refused"] == {"bad": "it is bad", "bad2": "it is bad"}
 
 
 def test_it_ends_when_idle(private: str) -> None:
@@ -222,7 +213,7 @@ def test_the_variable_switches_it_off(private: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("VERDIGRIS_WARM", "0")
     assert connect(folder, "one") is None
     ensure(described(private, "two"))
-    assert told(folder)["key"] == "one"
+    assert read_note(folder)["key"] == "one"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can take a mount namespace alone")
@@ -243,8 +234,8 @@ def test_whoever_sees_the_machine_otherwise_is_not_listened_to(private: str) -> 
 
 def test_nonsense_from_a_caller_or_none_at_all_is_no_matter(private: str) -> None:
     folder = started(private)
-    line = resident._called(folder)
+    line = resident._call_keeper(folder)
     line.connection.sendall(b"nonsense\n")
     line.close()
-    resident._called(folder).close()
+    resident._call_keeper(folder).close()
     assert answered(folder, word="a")["word"] == "a"

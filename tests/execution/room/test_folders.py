@@ -74,7 +74,7 @@ def test_what_is_not_a_room_is_left_alone(place: Path) -> None:
 def test_a_room_swept_before_it_was_locked_is_made_again(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    locked = folders._locked
+    locked = folders._lock_folder
     swept: list[str] = []
 
     def too_late(folder: str) -> int | None:
@@ -83,7 +83,7 @@ def test_a_room_swept_before_it_was_locked_is_made_again(
             Path(folder).rmdir()
         return locked(folder)
 
-    monkeypatch.setattr(folders, "_locked", too_late)
+    monkeypatch.setattr(folders, "_lock_folder", too_late)
     made = Folders(str(place))
     assert Path(made.upper).is_dir()
     made.discard()

@@ -13,7 +13,7 @@ from verdigris.core.verdict import Kind
 from verdigris.execution.resident import headstart
 from verdigris.execution.room import opening as module
 from verdigris.execution.room.layers import Layer
-from verdigris.execution.room.opening import beside, held, possible, room
+from verdigris.execution.room.opening import beside, frozen_layer, possible, room
 from verdigris.execution.test_run import execute
 from verdigris.runners.protocol import TestRequest
 
@@ -33,7 +33,7 @@ def confined(world: World) -> Iterator[None]:
 
 
 def layer(world: World, *claimed: str) -> Layer:
-    made = held(world.project, world.project.workspace.snapshot(), claimed)
+    made = frozen_layer(world.project, world.project.workspace.snapshot(), claimed)
     assert made is not None
     return made
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from support.gitrepo import make_repo
 from support.turns import World
 from verdigris.core.actions import Actor
-from verdigris.execution.tools.build import Built, dated, misdated, read, write
+from verdigris.execution.tools.build import Built, date_build, misdated_paths, read, write
 from verdigris.setup.initialisation import initialise
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ def test_what_did_not_change_has_no_time_of_its_own(tmp_path: Path) -> None:
     world = made(tmp_path / "demo")
     project = world.project
     tree = project.workspace.snapshot()
-    first = dated(project, tree, None)
+    first = date_build(project, tree, None)
     assert (first.tree, first.changed, first.whole) == (tree, {}, False)
-    assert dated(project, tree, replace(first, ended=time.time_ns())).changed == {}
+    assert date_build(project, tree, replace(first, ended=time.time_ns())).changed == {}
 
 
 def test_a_change_after_the_build_keeps_its_time(tmp_path: Path) -> None:
@@ -43,9 +43,9 @@ def test_a_change_after_the_build_keeps_its_time(tmp_path: Path) -> None:
     project = world.project
     built = Built(project.workspace.snapshot(), {}, ended=time.time_ns() - HOUR, whole=True)
     world.write("src/a.rs", "another")
-    again = dated(project, project.workspace.snapshot(), built)
+    again = date_build(project, project.workspace.snapshot(), built)
     assert again.changed == {"src/a.rs": (world.root / "src/a.rs").stat().st_mtime_ns}
-    assert not misdated(project, again)
+    assert not misdated_paths(project, again)
     assert not again.whole
 
 
@@ -56,18 +56,18 @@ def test_a_change_with_an_old_time_gets_a_new_one(tmp_path: Path) -> None:
     built = Built(project.workspace.snapshot(), {"src/b.rs": 5}, ended=ended, whole=True)
     world.write("src/a.rs", "another")
     os.utime(world.root / "src/a.rs", ns=(ended - HOUR, ended - HOUR))
-    again = dated(project, project.workspace.snapshot(), built)
+    again = date_build(project, project.workspace.snapshot(), built)
     assert again.changed["src/a.rs"] > ended
     assert again.changed["src/b.rs"] == 5
-    assert misdated(project, again) == {"src/a.rs", "src/b.rs"}
+    assert misdated_paths(project, again) == {"src/a.rs", "src/b.rs"}
 
 
 def test_a_build_that_did_not_end_trusts_no_time(tmp_path: Path) -> None:
     world = made(tmp_path / "demo")
     project = world.project
-    built = dated(project, project.workspace.snapshot(), None)
+    built = date_build(project, project.workspace.snapshot(), None)
     world.write("src/a.rs", "another")
-    again = dated(project, project.workspace.snapshot(), built)
+    again = date_build(project, project.workspace.snapshot(), built)
     assert again.changed["src/a.rs"] != (world.root / "src/a.rs").stat().st_mtime_ns
 
 

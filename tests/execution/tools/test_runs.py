@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from support.turns import make_world
-from verdigris.execution.room.opening import Equipment
-from verdigris.execution.tools.runs import Place, ran, taken
+from verdigris.execution.room.opening import RoomEquipment
+from verdigris.execution.tools.runs import RunPlace, run_in_room, take_reports
 from verdigris.runners.protocol import RunnerCall
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def test_reports_are_regular_files_and_are_taken_away(tmp_path: Path) -> None:
     (folder / ".cache" / "b").write_bytes(b"b")
     (tmp_path / "secret").write_bytes(b"secret")
     (folder / "link").symlink_to(tmp_path / "secret")
-    assert taken(str(folder)) == {"deep/a.xml": b"a"}
+    assert take_reports(str(folder)) == {"deep/a.xml": b"a"}
     assert list(folder.iterdir()) == []
     assert (tmp_path / "secret").exists()
 
@@ -29,7 +29,7 @@ def test_reports_are_regular_files_and_are_taken_away(tmp_path: Path) -> None:
 def test_all_that_a_tool_prints_is_kept(tmp_path: Path) -> None:
     world = make_world(tmp_path / "demo")
     called = RunnerCall(("sh", "-c", "seq 100000; echo $ONE $TWO"), str(world.root), "seq", env={"TWO": "2"})
-    place = Place(world.project, equipment=Equipment(env={"ONE": "1", "TWO": "1"}))
-    lines = ran(called, place, 60).finished.output.splitlines()
+    place = RunPlace(world.project, equipment=RoomEquipment(env={"ONE": "1", "TWO": "1"}))
+    lines = run_in_room(called, place, 60).finished.output.splitlines()
     assert len(lines) == 100_001
     assert lines[-1] == b"1 2"

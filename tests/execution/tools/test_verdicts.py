@@ -58,7 +58,7 @@ def test_a_refactor(world: World) -> None:
     assert isinstance(refactor.begin(world.project, uncovered=False), refactor.Begun)
     world.write("src/calc.js", "function plus(a, b) {\n  return a + b;\n}\nexports.add = plus;\n")
     done = refactor.end(world.project)
-    assert isinstance(done, refactor.Ended)
+    assert isinstance(done, refactor.RefactorResult)
     assert done.verdict.kind is Kind.ACCEPTED, done.verdict
 
 
@@ -66,7 +66,7 @@ def test_an_answer_that_fits_the_tests_alone_is_another_behaviour(world: World) 
     assert isinstance(refactor.begin(world.project, uncovered=False), refactor.Begun)
     world.write("src/calc.js", "exports.add = () => 3;\n")
     done = refactor.end(world.project)
-    assert isinstance(done, refactor.Ended)
+    assert isinstance(done, refactor.RefactorResult)
     assert done.verdict.kind is Kind.REGRESSED
     assert "test/add.test.js::adds asked otherwise" in done.verdict.reasons[0]
 
@@ -75,7 +75,7 @@ def test_a_function_that_no_test_runs_is_no_refactor(world: World) -> None:
     assert isinstance(refactor.begin(world.project, uncovered=False), refactor.Begun)
     world.write("src/calc.js", ADD + "exports.parse = (text) => Number(text);\n")
     done = refactor.end(world.project)
-    assert isinstance(done, refactor.Ended)
+    assert isinstance(done, refactor.RefactorResult)
     assert done.verdict.kind is Kind.REGRESSED
     (reason,) = done.verdict.reasons
     assert reason.startswith("src/calc.js:")

@@ -7,7 +7,7 @@ import pytest
 from verdigris.core.events import Denied, SwitchedOff
 from verdigris.core.protection import VARIABLES
 from verdigris.gates.agent_shell import card
-from verdigris.gates.agent_shell.card import ANCHOR, HOLE, MASKED, READONLY, Card
+from verdigris.gates.agent_shell.card import ANCHOR, HOLE, MASKED, READONLY, ShellCard
 from verdigris.gates.agent_shell.protection import protection
 from verdigris.gates.agent_shell.writable import FILES, PLACES, TEMPORARY_VARIABLES
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def places(world: World) -> tuple[str, str]:
     repo = world.project.repo
-    card.write(str(repo.private), Card(str(repo.root), "own", (("/a", 1),), card.seen(str(repo.control))))
+    card.write(str(repo.private), ShellCard(str(repo.root), "own", (("/a", 1),), card.log_position(str(repo.control))))
     return str(repo.private), str(repo.control)
 
 

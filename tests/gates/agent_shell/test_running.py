@@ -185,7 +185,7 @@ def test_without_namespaces_the_command_runs_and_is_still_an_agents(one: Shelled
     around = card.surroundings(control, one.environment)
     known = card.read(str(one.private), control, around)
     assert known is not None
-    card.write(str(one.private), card.Card(known.root, "", (), known.log, around=around))
+    card.write(str(one.private), card.ShellCard(known.root, "", (), known.log, around=around))
     done = one.run("echo ran; tdd off --why x; echo $?; tdd status --json | wc -l")
     assert done.out == "ran\n3\n1\n"
     (one.private / card.NAME).unlink()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.events import TestRun
-from verdigris.gates.broker.wire import Call, unpacked
+from verdigris.gates.broker.wire import BrokerCall, unpack_call
 
 if TYPE_CHECKING:
     from support.shelled import Shelled
@@ -109,8 +109,8 @@ def test_calls_at_the_same_time(shell: Shelled) -> None:
 
 
 def test_a_call_survives_the_wire() -> None:
-    call = Call(["test", "a\nb", "\udcff"], "/tmp/x y", {"CI": "1", "HOME": "/h", "TERM": "a=b"})
-    again = unpacked(call.packed())
+    call = BrokerCall(["test", "a\nb", "\udcff"], "/tmp/x y", {"CI": "1", "HOME": "/h", "TERM": "a=b"})
+    again = unpack_call(call.packed())
     assert (again.argv, again.cwd, again.environment) == (call.argv, call.cwd, {"CI": "1", "TERM": "a=b"})
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.languages.grammar.trees import Unparsed, parsed
+from verdigris.languages.grammar.trees import Unparsed, parse_tree
 from verdigris.languages.registry import reader_of
 
 
@@ -10,7 +10,7 @@ def told(path: str, before: str, after: str) -> list[str]:
     made = reader_of(path).mutants({path: before.encode()}, {path: after.encode()})
     for mutant in made.mutants:
         assert mutant.data != after.encode()
-        assert not isinstance(parsed(path, mutant.data), Unparsed), mutant.data.decode()
+        assert not isinstance(parse_tree(path, mutant.data), Unparsed), mutant.data.decode()
     return [mutant.what for mutant in made.mutants]
 
 

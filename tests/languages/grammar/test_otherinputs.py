@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from verdigris.languages.grammar.trees import Unparsed, parsed
+from verdigris.languages.grammar.trees import Unparsed, parse_tree
 from verdigris.languages.literals import apply
 from verdigris.languages.registry import reader_of
 
@@ -32,5 +32,5 @@ def test_one_argument_of_each_test_is_another(path: str, text: str, inputs: set[
         seen.add(one.was)
         changed = apply(text.encode(), made)
         assert changed != text.encode()
-        assert not isinstance(parsed(path, changed), Unparsed)
+        assert not isinstance(parse_tree(path, changed), Unparsed)
     assert seen == inputs

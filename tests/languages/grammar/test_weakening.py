@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.languages.grammar.weakening import plain_weakenings
-from verdigris.languages.python.assertions import kept
+from verdigris.languages.python.assertions import find_losses
 from verdigris.languages.tests import TestReader, read_tests
 
 TS = """\
@@ -305,12 +305,12 @@ def test_a_refactor_keeps_every_assertion_up_to_names(path: str) -> None:
         .replace("Parse", "Read")
         .replace("add", "plus")
     )
-    assert kept({path: text}, {path: renamed}, TestReader()) == ()
+    assert find_losses({path: text}, {path: renamed}, TestReader()) == ()
     weaker = (
         text.replace("toBe(3)", "toBe(4)").replace("(got, 3)", "(got, 4)").replace("got != 3", "got != 4")
     )
-    assert kept({path: text}, {path: weaker}, TestReader()) != ()
-    (first, *_) = kept({path: text}, {}, TestReader())
+    assert find_losses({path: text}, {path: weaker}, TestReader()) != ()
+    (first, *_) = find_losses({path: text}, {}, TestReader())
     assert first.path == path
-    assert kept({path: text}, {}, TestReader((path,))) == ()
-    assert "parse" in kept({path: text}, {path: "}"}, TestReader())[0].what
+    assert find_losses({path: text}, {}, TestReader((path,))) == ()
+    assert "parse" in find_losses({path: text}, {path: "}"}, TestReader())[0].what

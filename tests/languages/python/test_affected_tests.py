@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from random import Random
 
-from verdigris.languages.python.affected_tests import affected, changed_names
+from verdigris.languages.python.affected_tests import list_affected, changed_names
 
 BEFORE = "A = 1\n\n\ndef one():\n    return 1\n\n\nclass Box:\n    def open(self):\n        return 1\n"
 
@@ -31,7 +31,7 @@ def test_tests_that_name_what_was_changed_come_first() -> None:
     ]
     after = BEFORE.replace("def one():\n    return 1", "def one():\n    return 2")
     for seed in range(5):
-        found = affected(passed, tests, {"pkg/a.py": BEFORE}, {"pkg/a.py": after}, Random(seed))
+        found = list_affected(passed, tests, {"pkg/a.py": BEFORE}, {"pkg/a.py": after}, Random(seed))
         assert found == ("tests/test_a.py::test_x", "tests/test_a.py::test_y", "tests/test_b.py::test_z")
 
 
@@ -40,6 +40,6 @@ def test_the_sample_is_random() -> None:
     passed = [f"t.py::test_{n}" for n in range(9)]
     after = BEFORE.replace("def one():\n    return 1", "def one():\n    return 2")
     orders = {
-        affected(passed, {"t.py": text}, {"a.py": BEFORE}, {"a.py": after}, Random(s)) for s in range(5)
+        list_affected(passed, {"t.py": text}, {"a.py": BEFORE}, {"a.py": after}, Random(s)) for s in range(5)
     }
     assert len(orders) == 5

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdigris.core.verdict import Finding
-from verdigris.languages.python.assertions import assertions, kept
+from verdigris.core.verdict import LostAssertion
+from verdigris.languages.python.assertions import assertions, find_losses
 
 PATH = "tests/test_calc.py"
 OLD = """\
@@ -37,9 +37,9 @@ class TestMoney:
 """
 
 
-def changed(old: str, new: str) -> tuple[Finding, ...]:
+def changed(old: str, new: str) -> tuple[LostAssertion, ...]:
     assert old in OLD
-    return kept({PATH: OLD}, {PATH: OLD.replace(old, new)})
+    return find_losses({PATH: OLD}, {PATH: OLD.replace(old, new)})
 
 
 def test_every_kind_of_assertion_is_seen() -> None:
@@ -58,7 +58,7 @@ def test_every_kind_of_assertion_is_seen() -> None:
 
 
 def test_nothing_changed() -> None:
-    assert kept({PATH: OLD}, {PATH: OLD}) == ()
+    assert find_losses({PATH: OLD}, {PATH: OLD}) == ()
 
 
 @pytest.mark.parametrize(
@@ -86,18 +86,18 @@ def test_a_local_name_may_change_in_one_test_alone() -> None:
         "def test_a():\n    x = f()\n    assert x == 1\n\ndef test_b():\n    x = f()\n    assert x == 2\n"
     )
     after = before.replace("x = f()\n    assert x == 1", "y = f()\n    assert y == 1")
-    assert kept({PATH: before}, {PATH: after}) == ()
+    assert find_losses({PATH: before}, {PATH: after}) == ()
 
 
 def test_parameters_may_be_renamed() -> None:
     after = OLD.replace('"a, b"', '"x, y"').replace("def test_pairs(a, b)", "def test_pairs(x, y)")
-    assert kept({PATH: OLD}, {PATH: after.replace("add(a, b) == a + b", "add(x, y) == x + y")}) == ()
+    assert find_losses({PATH: OLD}, {PATH: after.replace("add(a, b) == a + b", "add(x, y) == x + y")}) == ()
 
 
 def test_tests_may_move_between_files() -> None:
     head, _, tail = OLD.partition("def test_raises")
     after = {PATH: head, "tests/unit/test_more.py": "import pytest\n\ndef test_raises" + tail}
-    assert kept({PATH: OLD}, after) == ()
+    assert find_losses({PATH: OLD}, after) == ()
 
 
 @pytest.mark.parametrize(
@@ -147,62 +147,62 @@ def test_what_is_lost_is_found(old: str, new: str, what: str) -> None:
 
 def test_a_rename_must_be_one_to_one() -> None:
     before = "def test_a():\n    assert f(1) == 1\n    assert g(1) == 2\n"
-    assert kept({PATH: before}, {PATH: before.replace("g(", "f(")}) != ()
+    assert find_losses({PATH: before}, {PATH: before.replace("g(", "f(")}) != ()
     swapped = before.replace("f(", "h(").replace("g(", "f(").replace("h(", "g(")
-    assert kept({PATH: before}, {PATH: swapped}) == ()
+    assert find_losses({PATH: before}, {PATH: swapped}) == ()
 
 
 def test_a_name_still_in_use_is_not_renamed() -> None:
     before = "def test_a():\n    assert f(1) == 1\n\ndef test_b():\n    assert f(2) == 1\n"
-    assert kept({PATH: before}, {PATH: before.replace("f(2)", "g(2)")}) != ()
+    assert find_losses({PATH: before}, {PATH: before.replace("f(2)", "g(2)")}) != ()
 
 
 def test_the_finding_names_the_test_that_changed() -> None:
     before = "".join(f"def test_{n}():\n    x = f({n})\n    assert x == 1\n" for n in range(4))
     after = before.replace("x", "y").replace("y == 1", "y == 2", 1)
-    assert [finding.line for finding in kept({PATH: before}, {PATH: after})] == [3]
+    assert [finding.line for finding in find_losses({PATH: before}, {PATH: after})] == [3]
 
 
 def test_one_assertion_does_not_stand_for_two() -> None:
     before = "def test_a():\n    assert f(1) == 1\n    assert f(1) == 1\n"
     after = "def test_a():\n    assert f(1) == 1\n"
-    assert len(kept({PATH: before}, {PATH: after})) == 1
+    assert len(find_losses({PATH: before}, {PATH: after})) == 1
 
 
 def test_a_test_without_assertions_counts_too() -> None:
     before = "def test_a():\n    f()\n\ndef test_b():\n    f()\n"
-    assert kept({PATH: before}, {PATH: before.replace("test_a", "test_c")}) == ()
-    assert kept({PATH: before}, {PATH: "def test_b():\n    f()\n"}) == (Finding(PATH, 1, "test_a is gone"),)
+    assert find_losses({PATH: before}, {PATH: before.replace("test_a", "test_c")}) == ()
+    assert find_losses({PATH: before}, {PATH: "def test_b():\n    f()\n"}) == (LostAssertion(PATH, 1, "test_a is gone"),)
 
 
 def test_a_new_test_of_something_else_is_no_heir() -> None:
     before = "def test_a():\n    assert f(1) == 1\n\ndef test_b():\n    f()\n"
     after = "def test_b():\n    assert f(1) == 1\n\ndef test_c():\n    assert f(1) < 2\n"
-    assert kept({PATH: before}, {PATH: after}) == (Finding(PATH, 1, "test_a is gone"),)
+    assert find_losses({PATH: before}, {PATH: after}) == (LostAssertion(PATH, 1, "test_a is gone"),)
 
 
 def test_a_duplicate_hides_the_first_of_its_name() -> None:
     before = "def test_a():\n    assert f(1) == 1\n"
-    assert kept({PATH: before}, {PATH: before + "\ndef test_a():\n    pass\n"}) != ()
+    assert find_losses({PATH: before}, {PATH: before + "\ndef test_a():\n    pass\n"}) != ()
 
 
 def test_a_deleted_file() -> None:
-    found = kept({PATH: OLD}, {})
+    found = find_losses({PATH: OLD}, {})
     assert {finding.path for finding in found} == {PATH}
     assert len(found) == 8 + 4
 
 
 def test_data_keeps_its_content_wherever_it_moves() -> None:
     golden = {"tests/golden/out.txt": "4\n"}
-    assert kept(golden, {"tests/data/out.txt": "4\n"}) == ()
-    assert kept(golden, {"tests/golden/out.txt": "5\n"}) == (
-        Finding("tests/golden/out.txt", 1, "its content changed"),
+    assert find_losses(golden, {"tests/data/out.txt": "4\n"}) == ()
+    assert find_losses(golden, {"tests/golden/out.txt": "5\n"}) == (
+        LostAssertion("tests/golden/out.txt", 1, "its content changed"),
     )
-    assert kept(golden, {}) == (Finding("tests/golden/out.txt", 1, "its content changed"),)
+    assert find_losses(golden, {}) == (LostAssertion("tests/golden/out.txt", 1, "its content changed"),)
 
 
 def test_a_file_that_did_not_parse_had_no_assertions() -> None:
-    assert kept({PATH: "def ("}, {PATH: "def test_a(): pass\n"}) == ()
+    assert find_losses({PATH: "def ("}, {PATH: "def test_a(): pass\n"}) == ()
 
 
 CHECKS = st.lists(
@@ -222,7 +222,7 @@ def test_any_bijection_and_any_order_is_kept(
     checks: list[tuple[str, int, str]], to: list[str], rng: object
 ) -> None:
     renamed = text_of(checks, dict(zip("fgh", to, strict=True)))
-    assert kept({PATH: text_of(checks)}, {PATH: renamed}) == ()
+    assert find_losses({PATH: text_of(checks)}, {PATH: renamed}) == ()
 
 
 @given(CHECKS, st.data())
@@ -230,4 +230,4 @@ def test_leaving_any_one_out_is_found(checks: list[tuple[str, int, str]], data: 
     out = data.draw(st.integers(0, len(checks) - 1))
     fewer = checks[:out] + checks[out + 1 :]
     after = text_of(fewer) if fewer else "def test_a():\n    pass\n"
-    assert kept({PATH: text_of(checks)}, {PATH: after}) != ()
+    assert find_losses({PATH: text_of(checks)}, {PATH: after}) != ()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.languages.python.mutation import mutated
+from verdigris.languages.python.mutation import mutate
 
 if TYPE_CHECKING:
     from verdigris.languages.findings import Mutant
@@ -22,7 +22,7 @@ def noting(before: str, after: str) -> list[str]:
 
 
 def _mutants(before: str, after: str) -> tuple[Mutant, ...]:
-    return mutated({"m.py": dedent(before)}, {"m.py": dedent(after)}).mutants
+    return mutate({"m.py": dedent(before)}, {"m.py": dedent(after)}).mutants
 
 
 HONEST = {

@@ -6,13 +6,13 @@ from textwrap import dedent
 
 import pytest
 
-from verdigris.languages.python.missing_names import asked, declared, extended, python_stub, stub_of_edit
+from verdigris.languages.python.missing_names import find_wanted, read_declarations, extend_module, python_stub, stub_of_edit
 from verdigris.languages.python.stubs import only_stubs
 
 
 def stubs(text: str, *, raises: bool = True) -> str:
-    wanted = (one for one in asked(dedent(text), lambda _: False) if one.name)
-    return extended("", [python_stub(one, raises=raises) for one in wanted if one.module == "shop"])
+    wanted = (one for one in find_wanted(dedent(text), lambda _: False) if one.name)
+    return extend_module("", [python_stub(one, raises=raises) for one in wanted if one.module == "shop"])
 
 
 @pytest.mark.parametrize(
@@ -80,21 +80,21 @@ def test_where_only_an_assertion_is_a_red_a_stub_returns() -> None:
 
 
 def test_a_module_that_is_taken_from_a_package_is_asked_for_its_names() -> None:
-    found = asked("from shop import cart\nassert cart.total(1) == 2\n", lambda _: False)
+    found = find_wanted("from shop import cart\nassert cart.total(1) == 2\n", lambda _: False)
     assert ("shop.cart", "total", "function") in {(one.module, one.name, one.kind) for one in found}
 
 
 def test_a_stub_goes_behind_what_a_module_holds() -> None:
-    text = extended("import os\n", ["def f():\n    pass  # STUB:TDD\n"])
+    text = extend_module("import os\n", ["def f():\n    pass  # STUB:TDD\n"])
     assert text == "import os\n\n\ndef f():\n    pass  # STUB:TDD\n"
 
 
 def test_what_a_module_declares() -> None:
     text = "import os.path\nfrom a import b as c\ntry:\n    X = 1\nexcept E:\n    Y = 2\nclass K: z = 1\n"
-    assert declared(text) == frozenset({"os", "c", "X", "Y", "K"})
-    assert declared("from a import *\n") is None
-    assert declared("def __getattr__(name): ...\n") is None
-    assert declared("def (") is None
+    assert read_declarations(text) == frozenset({"os", "c", "X", "Y", "K"})
+    assert read_declarations("from a import *\n") is None
+    assert read_declarations("def __getattr__(name): ...\n") is None
+    assert read_declarations("def (") is None
 
 
 def test_the_stub_of_what_an_edit_adds() -> None:

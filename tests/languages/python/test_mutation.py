@@ -4,13 +4,13 @@ import ast
 
 import pytest
 
-from verdigris.languages.python.mutation import mutated
+from verdigris.languages.python.mutation import mutate
 
 SLUG = 'import re\n\n\ndef slugify(text):\n    return re.sub(r"[^a-z]+", "-", text.lower()).strip("-")\n'
 
 
 def told(before: str, after: str) -> list[str]:
-    made = mutated({"m.py": before}, {"m.py": after})
+    made = mutate({"m.py": before}, {"m.py": after})
     for mutant in made.mutants:
         assert ast.dump(ast.parse(mutant.data)) != ast.dump(ast.parse(after))
     return [mutant.what for mutant in made.mutants]
@@ -37,7 +37,7 @@ def test_a_moved_boundary_is_moved_back() -> None:
 
 def test_a_new_parameter_is_held_at_its_default() -> None:
     after = SLUG.replace("(text)", '(text, sep="-")').replace('"-", text', "sep, text")
-    found = mutated({"m.py": SLUG}, {"m.py": after}).mutants
+    found = mutate({"m.py": SLUG}, {"m.py": after}).mutants
     assert [m.what for m in found] == [
         "the parameter `sep` of `slugify` is new, and no test needs more than `'-'`"
     ]
@@ -90,9 +90,9 @@ def test_a_condition_on_another_name_is_a_changed_one() -> None:
 
 
 def test_what_stands_in_no_readable_file_is_left_alone() -> None:
-    assert mutated({"m.py": "x = ("}, {"m.py": "x = ) if"}).mutants == ()
+    assert mutate({"m.py": "x = ("}, {"m.py": "x = ) if"}).mutants == ()
 
 
 def test_text_beyond_ascii_is_changed_at_the_right_place() -> None:
-    (mutant,) = mutated({"m.py": 'x = "é"\n'}, {"m.py": 'x = "é"; y = 4\n'}).mutants
+    (mutant,) = mutate({"m.py": 'x = "é"\n'}, {"m.py": 'x = "é"; y = 4\n'}).mutants
     assert mutant.data.decode().startswith('x = "é"; y = 5\n')

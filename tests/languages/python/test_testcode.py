@@ -6,16 +6,16 @@ from unittest.mock import ANY
 import pytest
 
 from support.alive import HONEST, PATH, function, tried
-from verdigris.languages.python.probes import Plan
+from verdigris.languages.python.probes import ProbePlan
 from verdigris.languages.python.probes import plan as drawn
 
 
-def plan(texts: dict[str, str], ids: list[str]) -> Plan:
+def plan(texts: dict[str, str], ids: list[str]) -> ProbePlan:
     """With one draw an assertion."""
     return drawn(texts, ids, Random(1), few=1)
 
 
-def lines_of(made: Plan) -> list[int]:
+def lines_of(made: ProbePlan) -> list[int]:
     """Of the assertions that are changed, each once."""
     probes = (probe for variant in made.variants for probe in variant.probes)
     return [line for _, line in dict.fromkeys((probe.path, probe.line) for probe in probes)]

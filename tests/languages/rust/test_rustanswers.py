@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from verdigris.core.report import Failure, Place
-from verdigris.languages.rust.answers import defined, unwrapped
+from verdigris.languages.rust.answers import find_definitions, find_unwrapped
 
-KNOWN = defined(
+KNOWN = find_definitions(
     {"src/lib.rs": "pub fn parse(text: &str) -> Result<u32, String> {}\nimpl A { fn add(&self) {} }\n"}
 )
 TEXT = """\
@@ -68,4 +68,4 @@ def test_source_was_asked_before_the_test_gave_up(
 ) -> None:
     place = None if line is None else Place("tests/a.rs", line)
     failure = Failure(kind, assertion=False, message="", place=place)
-    assert unwrapped(failure, TEXT, test, KNOWN) == (None if asked is None else ("src/lib.rs", asked))
+    assert find_unwrapped(failure, TEXT, test, KNOWN) == (None if asked is None else ("src/lib.rs", asked))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from verdigris.models.roles.answer import Answer, Refused, read_answer
+from verdigris.models.roles.answer import Answer, RefusedAnswer, read_answer
 
 EDIT: dict[str, Any] = {"path": "a.py", "action": "upsert", "content": "x = 'it\\'s, ]'\n"}
 SAID: dict[str, Any] = {"verdict": "edit", "rationale": "why", "subject": "add it", "edits": [EDIT]}
@@ -63,5 +63,5 @@ def test_a_list_of_lines_is_a_text(lines: list[str]) -> None:
 )
 def test_what_is_in_doubt_is_not_guessed(text: str, why: str) -> None:
     answer = read_answer(text)
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, RefusedAnswer)
     assert why in answer.reasons[0]

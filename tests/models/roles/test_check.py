@@ -8,7 +8,7 @@ import pytest
 from support.kata_run import SOURCE, TEST, classify, start
 from verdigris.core.paths import PathClass
 from verdigris.drivers.machine.roles import IMPLEMENTOR, REFACTORER, TESTER
-from verdigris.models.roles.answer import Answer, Edit, Refused, Say
+from verdigris.models.roles.answer import Answer, Edit, RefusedAnswer, Say
 from verdigris.models.roles.check import MOST_CHARACTERS, EditPlan, Stop, check
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def checked(given: Answer, role: Role = IMPLEMENTOR, known: frozenset[str] = KNO
 
 def reason(given: Answer, role: Role = IMPLEMENTOR) -> str:
     refused = checked(given, role)
-    assert isinstance(refused, Refused), refused
+    assert isinstance(refused, RefusedAnswer), refused
     return "\n".join(refused.reasons)
 
 
@@ -210,7 +210,7 @@ def test_what_each_role_may_touch(role: Role, edits: list[Edit], why: str | None
     if why is None:
         assert isinstance(found, EditPlan)
     else:
-        assert isinstance(found, Refused)
+        assert isinstance(found, RefusedAnswer)
         assert why in found.reasons[0]
 
 

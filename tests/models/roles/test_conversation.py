@@ -8,8 +8,8 @@ import pytest
 
 from support.kata_run import SOURCE, TEST, after, start, test_text
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TEAM, TESTER
-from verdigris.models.protocol import Ask, Reply, ToolCall
-from verdigris.models.roles.answer import Refused, Say
+from verdigris.models.protocol import Ask, ModelReply, ToolCall
+from verdigris.models.roles.answer import RefusedAnswer, Say
 from verdigris.models.roles.check import EditPlan, Stop
 from verdigris.models.roles.conversation import LOOKS, begin, edit, say
 from verdigris.models.roles.prompt import Task
@@ -21,14 +21,14 @@ TASK = Task(TESTER, 1)
 
 @dataclass
 class Script:
-    replies: list[str | Reply]
+    replies: list[str | ModelReply]
     asks: list[Ask] = field(default_factory=list)
     name: str = "script"
 
-    def ask(self, ask: Ask) -> Reply:
+    def ask(self, ask: Ask) -> ModelReply:
         self.asks.append(ask)
         reply = self.replies.pop(0)
-        return Reply(reply) if isinstance(reply, str) else reply
+        return ModelReply(reply) if isinstance(reply, str) else reply
 
 
 def answered(*edits: dict[str, Any], **about: Any) -> str:
@@ -65,7 +65,7 @@ def test_a_plan_costs_a_call_and_no_attempt(plan: str) -> None:
 def test_a_model_that_only_plans_is_refused_in_the_end() -> None:
     model = Script([answered()] * (LOOKS + 1))
     _, refused = edit(model, begin(start(), TASK))
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RefusedAnswer)
     assert "`edits` is empty" in refused.reasons[0]
 
 
@@ -86,7 +86,7 @@ def test_an_attempt_is_told_its_own_failure_in_full_and_the_others_by_their_reas
 def test_a_bad_answer_goes_back_with_its_reason() -> None:
     model = Script(["Sure! {}", answered(WRITE)])
     talk, refused = edit(model, begin(start(), TASK))
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RefusedAnswer)
     assert isinstance(edit(model, talk)[1], EditPlan)
     assert "There is text before the JSON object" in model.asks[1].messages[-1].content
     assert model.asks[1].messages[-2].content == "Sure! {}"
@@ -107,7 +107,7 @@ def test_a_role_may_stop_at_once() -> None:
 )
 def test_a_verdict_that_cannot_be_meant_is_answered(said: dict[str, str], why: str) -> None:
     talk, refused = edit(Script([answered(**said)]), begin(start(), TASK))
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RefusedAnswer)
     assert why in talk.ask.messages[-1].content
 
 
@@ -117,7 +117,7 @@ def test_a_tester_whose_test_came_back_may_say_that_it_is_right() -> None:
     assert edit(model, begin(start(), returned))[1] == Stop(Say.TEST_IS_RIGHT, "rule 3 says so")
     material = after(start(), "test: it", {TEST: test_text(1)})
     _, refused = edit(Script([answered(WRITE)]), begin(material, returned))
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RefusedAnswer)
     assert "answer test-is-right" in refused.reasons[0]
 
 
@@ -148,14 +148,14 @@ def test_a_file_that_was_replaced_unseen_is_shown_with_the_refusal() -> None:
     material = replace(start(4_000), files={SOURCE: LONG})
     model = Script([REPLACED, REPLACED])
     talk, refused = edit(model, begin(material, IMPLEMENTING))
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RefusedAnswer)
     assert isinstance(edit(model, talk)[1], EditPlan)
     assert LONG in model.asks[1].messages[-1].content
 
 
 def test_a_file_that_a_tool_gave_is_known() -> None:
     material = replace(start(4_000), files={SOURCE: LONG})
-    reading = Reply("", (ToolCall("c", "read_file", json.dumps({"path": SOURCE})),))
+    reading = ModelReply("", (ToolCall("c", "read_file", json.dumps({"path": SOURCE})),))
     talk, made = edit(Script([reading, REPLACED]), begin(material, IMPLEMENTING))
     assert isinstance(made, EditPlan)
     assert SOURCE in talk.known
@@ -163,12 +163,12 @@ def test_a_file_that_a_tool_gave_is_known() -> None:
 
 
 def test_a_model_that_only_calls_tools_is_not_asked_for_ever() -> None:
-    reading = Reply("", (ToolCall("c", "list_files", json.dumps({"glob": "**"})),))
+    reading = ModelReply("", (ToolCall("c", "list_files", json.dumps({"glob": "**"})),))
     model = Script([reading] * 40)
     talk = begin(start(), TASK)
     for _ in range(5):
         talk, refused = edit(model, talk)
-        assert isinstance(refused, Refused)
+        assert isinstance(refused, RefusedAnswer)
         assert "You called a tool once more instead of answering" in refused.reasons[0]
     assert len(model.asks) <= 13
     assert model.asks[-1].tools == ()

@@ -8,19 +8,10 @@ import pytest
 from support.kata_run import SOURCE, start
 from verdigris.core.actions import Deny
 from verdigris.core.events import TestRun
-from verdigris.core.report import (
-    CollectError,
-    Ended,
-    Failure,
-    Place,
-    RunPhase,
-    Status,
-    TestReport,
-    TestResult,
-)
+from verdigris.core.report import CollectError, Ended, Failure, Place, RunPhase, Status, TestReport, TestResult
 from verdigris.core.verdict import Kind, Verdict
 from verdigris.models.roles import feedback
-from verdigris.models.roles.answer import Refused
+from verdigris.models.roles.answer import RefusedAnswer
 
 ID = "tests/test_a.py::test_sum"
 HELD = "tests/test_held.py"
@@ -54,13 +45,13 @@ def report(*results: TestResult, **about: Any) -> TestReport:
 
 def test_a_refused_answer_goes_back_with_every_reason_and_the_files_it_had_not_seen() -> None:
     material = replace(start(), files={SOURCE: "x = 1\n"})
-    said = feedback.refused_answer(Refused(("one", "two"), (SOURCE,)), material)
+    said = feedback.refused_answer(RefusedAnswer(("one", "two"), (SOURCE,)), material)
     assert "- one\n- two\n" in said
     assert f"## {SOURCE}\n```\nx = 1\n```" in said
 
 
 def test_a_denial_goes_back_without_moves_for_a_shell() -> None:
-    said = feedback.denied(Deny("red-first", "No source edit without a red.", "run `tdd test ID`"))
+    said = feedback.describe_denial(Deny("red-first", "No source edit without a red.", "run `tdd test ID`"))
     assert "[red-first]: No source edit without a red." in said
     assert "tdd test" not in said
 
@@ -109,12 +100,12 @@ def test_what_else_does_not_pass_beside_a_good_red_is_told() -> None:
 
 def test_addresses_are_left_out() -> None:
     odd = result(message="assert -1 == 5\n where -1 = <function add at 0x7fa962bf91c0>(2, 3)")
-    assert "<function add at 0x…>" in feedback.unsettled(Verdict(Kind.STILL_RED), report(odd))
+    assert "<function add at 0x…>" in feedback.describe_verdict(Verdict(Kind.STILL_RED), report(odd))
 
 
 def test_a_settlement_is_told_with_the_failing_tests_message_and_place() -> None:
     verdict = Verdict(Kind.STILL_RED, (f"{ID}: AssertionError",))
-    said = feedback.unsettled(verdict, report(result(message="assert 0 == 3\n  where 0 = add('1,2')")))
+    said = feedback.describe_verdict(verdict, report(result(message="assert 0 == 3\n  where 0 = add('1,2')")))
     assert "Not accepted [still-red]. The red test does not pass yet." in said
     assert said.count(ID) == 1
     assert (
@@ -125,14 +116,14 @@ def test_a_settlement_is_told_with_the_failing_tests_message_and_place() -> None
 def test_lines_are_quoted_as_they_were_judged_since_a_formatter_moves_them() -> None:
     """The model wrote another text: a number alone would point at the wrong line of it."""
     quoted = {("tests/test_a.py", 4): " `assert add('') == 3`", ("calc.py", 17): " `if numbers:`"}
-    said = feedback.unsettled(
+    said = feedback.describe_verdict(
         Verdict(Kind.STILL_RED, (f"{ID}: AssertionError",)),
         report(result()),
         quote=lambda path, line: quoted[path, line],
     )
     assert f"{ID}: AssertionError at tests/test_a.py:4 `assert add('') == 3`:" in said
     unasked = Verdict(Kind.HOLLOW, ("no test was seen to run calc.py:17-18",))
-    said = feedback.unsettled(unasked, None, quote=lambda path, line: quoted[path, line])
+    said = feedback.describe_verdict(unasked, None, quote=lambda path, line: quoted[path, line])
     assert "calc.py:17-18 `if numbers:`" in said
 
 
@@ -140,7 +131,7 @@ def test_what_a_linter_said_is_told_from_its_end() -> None:
     output = "".join(f"line {n}\n" for n in range(100))
     verdict = Verdict(Kind.REGRESSED, ("check failed: ruff check",))
     for said in (
-        feedback.unsettled(verdict, report(), (output,)),
+        feedback.describe_verdict(verdict, report(), (output,)),
         feedback.tool_failed("check", "ruff", output),
     ):
         assert "line 99" in said
@@ -148,19 +139,19 @@ def test_what_a_linter_said_is_told_from_its_end() -> None:
 
 
 def test_a_long_failure_is_cut() -> None:
-    said = feedback.unsettled(Verdict(Kind.STILL_RED), report(result(message="line\n" * 500)))
+    said = feedback.describe_verdict(Verdict(Kind.STILL_RED), report(result(message="line\n" * 500)))
     assert said.count("line\n") < 40
     assert "lines more" in said
 
 
 def test_many_failures_are_not_all_told() -> None:
     results = [result(f"tests/test_a.py::test_{n}") for n in range(30)]
-    said = feedback.unsettled(Verdict(Kind.REGRESSED), report(*results))
+    said = feedback.describe_verdict(Verdict(Kind.REGRESSED), report(*results))
     assert "… and 25 more that fail" in said
 
 
 def test_a_run_that_died_is_told_by_its_last_lines() -> None:
-    said = feedback.unsettled(Verdict(Kind.BROKEN), report(ended=Ended.NO_START, tail="no module named x\n"))
+    said = feedback.describe_verdict(Verdict(Kind.BROKEN), report(ended=Ended.NO_START, tail="no module named x\n"))
     assert "no module named x" in said
 
 
@@ -171,7 +162,7 @@ def test_nothing_of_a_held_out_test_is_told(kind: Kind) -> None:
     seen = report(held, errors=(error,), ended=Ended.DIED, tail=f"{HELD}: hush")
     verdict = Verdict(kind, (f"{HELD}::test_secret: hush",))
     withheld = frozenset({HELD})
-    said = feedback.unsettled(verdict, seen, withheld=withheld)
+    said = feedback.describe_verdict(verdict, seen, withheld=withheld)
     said += feedback.wrong_red([run("syntax", f"{HELD}::test_secret", "hush")], seen, withheld=withheld)
     said += "".join(feedback.failing([run("valid", f"{HELD}::test_secret", "hush")], seen, withheld=withheld))
     assert "hush" not in said
@@ -180,7 +171,7 @@ def test_nothing_of_a_held_out_test_is_told(kind: Kind) -> None:
 
 
 def test_of_tests_that_are_held_out_only_the_meaning_is_told() -> None:
-    said = feedback.unsettled(
+    said = feedback.describe_verdict(
         Verdict(Kind.OVERFIT, ("a held-out test fails: hush",)), report(result()), ("hush",)
     )
     assert "Implement the behaviour that the kata describes" in said

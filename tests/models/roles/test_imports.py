@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.models.roles.context import imported
+from verdigris.models.roles.context import read_imports
 
 INIT, ADDING, DEEP = "src/calc/__init__.py", "src/calc/adding.py", "src/calc/deep/__init__.py"
 PYTHON = {INIT, ADDING, DEEP, "tests/test_x.py", "tests/aid.py"}
@@ -33,4 +33,4 @@ PARTS = "import x from '../src/parts'\nconst o = require('../src/old')"
     ],
 )
 def test_what_a_file_imports(path: str, text: str, files: set[str], found: list[str]) -> None:
-    assert list(imported(path, text, frozenset(files))) == found
+    assert list(read_imports(path, text, frozenset(files))) == found

@@ -12,7 +12,7 @@ from verdigris.core.errors import ContextOverflow
 from verdigris.drivers.machine.roles import TESTER
 from verdigris.models.providers import Endpoint
 from verdigris.models.remote import Remote
-from verdigris.models.roles.answer import Refused
+from verdigris.models.roles.answer import RefusedAnswer
 from verdigris.models.roles.check import EditPlan
 from verdigris.models.roles.context import shrunk
 from verdigris.models.roles.conversation import begin, edit
@@ -38,7 +38,7 @@ def test_a_step_that_reads_blunders_and_succeeds() -> None:
     with serving(script) as server, remote(server) as model:
         talk, refused = edit(model, begin(start(), TASK))
         talk, made = edit(model, talk)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RefusedAnswer)
     assert isinstance(made, EditPlan)
     assert [tool["function"]["name"] for tool in server.requests[0].body["tools"]] == [
         "read_file",

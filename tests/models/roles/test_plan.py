@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from verdigris.drivers.machine.roles import TEAM
-from verdigris.models.roles.answer import Answer, Edit, Refused, Say, read_answer, schema
+from verdigris.models.roles.answer import Answer, Edit, RefusedAnswer, Say, read_answer, schema
 
 EDIT = {"path": "a.py", "action": "upsert", "intent": "it", "content": "x\n", "to": None}
 GOOD: dict[str, Any] = {
@@ -79,13 +79,13 @@ def test_what_does_no_harm_around_it(text: str) -> None:
 )
 def test_a_bad_answer_is_refused_with_the_exact_reason(text: str, reason: str) -> None:
     refused = read_answer(text)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RefusedAnswer)
     assert reason in refused.reasons[0]
 
 
 def test_an_answer_that_the_server_cut_is_called_cut() -> None:
     refused = read_answer('{"verdict": "edit" "', finish="length")
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RefusedAnswer)
     assert "cut off" in refused.reasons[0]
 
 

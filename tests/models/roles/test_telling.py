@@ -7,7 +7,7 @@ import pytest
 
 from support.kata_run import KATA, SOURCE, TEST, after, run, source_text, start, test_text
 from verdigris.models.request import estimate, estimate_ask
-from verdigris.models.roles.prompt import MOST_COMMITS, clipped, fenced, tell
+from verdigris.models.roles.prompt import MOST_COMMITS, clip, put_fences, tell
 
 if TYPE_CHECKING:
     from verdigris.models.roles.context import Material
@@ -108,10 +108,10 @@ def test_the_kata_is_not_told_twice() -> None:
 
 
 def test_clipped_keeps_whole_lines() -> None:
-    assert clipped("one\ntwo\n", 100) == "one\ntwo\n"
-    assert clipped("one\n" + "two " * 50, 5) == "one\n… (cut here)"
+    assert clip("one\ntwo\n", 100) == "one\ntwo\n"
+    assert clip("one\n" + "two " * 50, 5) == "one\n… (cut here)"
 
 
 def test_a_fence_is_longer_than_any_in_the_text() -> None:
-    assert fenced("a\n```\nb\n").startswith("````\n")
-    assert fenced("") == "```\n```"
+    assert put_fences("a\n```\nb\n").startswith("````\n")
+    assert put_fences("") == "```\n```"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from support.kata_run import start
-from verdigris.models.protocol import Ask, Message, Reply, ToolCall, Usage
+from verdigris.models.protocol import Ask, Message, ModelReply, ToolCall, Usage
 from verdigris.models.roles.conversation import converse
 from verdigris.models.roles.tools import TOOLS, answer
 
@@ -69,18 +69,18 @@ def test_a_file_that_is_given_in_part_is_not_given_whole() -> None:
 
 @dataclass
 class Script:
-    replies: list[Reply]
+    replies: list[ModelReply]
     asks: list[Ask] = field(default_factory=list)
     name: str = "script"
 
-    def ask(self, ask: Ask) -> Reply:
+    def ask(self, ask: Ask) -> ModelReply:
         self.asks.append(ask)
         return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
 
 
 def test_a_model_reads_and_then_answers() -> None:
     calls = (call("read_file", 1, path="src/a.py"), call("search", 2, text="import"))
-    model = Script([Reply("let me see", calls, Usage(10, 2, 3)), Reply("done", usage=Usage(20, 10, 4))])
+    model = Script([ModelReply("let me see", calls, Usage(10, 2, 3)), ModelReply("done", usage=Usage(20, 10, 4))])
     conversed = converse(model, ASK, MATERIAL)
     assert conversed.reply.text == "done"
     assert conversed.read == ("src/a.py",)
@@ -95,7 +95,7 @@ def test_a_model_reads_and_then_answers() -> None:
 
 
 def test_a_model_that_never_stops_reading_is_told_so_and_then_left() -> None:
-    model = Script([Reply("", (call("read_file", path="src/a.py"),))])
+    model = Script([ModelReply("", (call("read_file", path="src/a.py"),))])
     conversed = converse(model, ASK, MATERIAL, rounds=2)
     assert len(model.asks) == 4
     given = [message.content for message in conversed.ask.messages if message.role == "tool"]
@@ -105,7 +105,7 @@ def test_a_model_that_never_stops_reading_is_told_so_and_then_left() -> None:
 
 
 def test_what_is_given_has_an_end() -> None:
-    model = Script([Reply("", (call("read_file", path="src/a.py"),) * 3), Reply("done")])
+    model = Script([ModelReply("", (call("read_file", path="src/a.py"),) * 3), ModelReply("done")])
     conversed = converse(model, ASK, MATERIAL, characters=30)
     given = [message.content for message in conversed.ask.messages if message.role == "tool"]
     assert given[0] == "def add():\n    return 1\n"
@@ -114,7 +114,7 @@ def test_what_is_given_has_an_end() -> None:
 
 
 def test_many_calls_at_once_are_not_all_answered() -> None:
-    model = Script([Reply("", tuple(call("search", n, text="x") for n in range(40))), Reply("done")])
+    model = Script([ModelReply("", tuple(call("search", n, text="x") for n in range(40))), ModelReply("done")])
     given = [m for m in converse(model, ASK, MATERIAL).ask.messages if m.role == "tool"]
     assert len(given) == 40
     assert given[-1].content.startswith("You have read enough")

@@ -9,7 +9,7 @@ import pytest
 from storage.log.children import outcome, start
 from storage.log.tally import draft, filled, numbers, open_log
 from verdigris.core.errors import StorageError
-from verdigris.storage.log.files import Files
+from verdigris.storage.log.files import LogFiles
 
 
 def test_a_lock_file_removed_while_others_wait_for_it_still_keeps_writers_apart(tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ def test_a_lock_file_removed_while_others_wait_for_it_still_keeps_writers_apart(
             log.append([draft()])
 
     waiting = [start(append) for _ in range(2)]  # before the lock is taken: a fork would inherit it
-    with Files(os.fspath(tmp_path)).writing():
+    with LogFiles(os.fspath(tmp_path)).writing():
         os.write(ready, b"!!")
         (tmp_path / "lock").unlink()
     assert [outcome(pid) for pid in waiting] == [0, 0]
@@ -43,7 +43,7 @@ def test_the_lock_is_on_the_file_that_stands_there(tmp_path: Path, monkeypatch: 
         flock(fd, operation)
 
     monkeypatch.setattr(fcntl, "flock", replaced_meanwhile)
-    with Files(os.fspath(tmp_path)).writing(), lock.open() as other, pytest.raises(BlockingIOError):
+    with LogFiles(os.fspath(tmp_path)).writing(), lock.open() as other, pytest.raises(BlockingIOError):
         flock(other.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
@@ -61,7 +61,7 @@ def test_what_a_killed_repair_prepared_for_a_log_that_is_not_there_is_passed_ove
 def test_readers_share_the_log(tmp_path: Path) -> None:
     log = filled(tmp_path, 2)
 
-    with Files(os.fspath(tmp_path)).reading() as there:
+    with LogFiles(os.fspath(tmp_path)).reading() as there:
         assert there
         assert log.state().events == 2
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.core.records import CHECKPOINT, GENESIS, Record
-from verdigris.storage.log.lines import EMPTY, Head, Link, parse, reached, render
+from verdigris.storage.log.lines import EMPTY, LogHead, Link, parse, head_after, render
 
 
 def link(seq: int, kind: str, offset: int) -> Link:
@@ -11,7 +11,7 @@ def link(seq: int, kind: str, offset: int) -> Link:
 
 
 def test_a_head_comes_back_as_it_was_written() -> None:
-    head = Head(7, "ab", 900, 300)
+    head = LogHead(7, "ab", 900, 300)
 
     assert render(head) == b'{"seq":7,"hash":"ab","size":900,"checkpoint":300}\n'
     assert parse(render(head)) == head
@@ -37,4 +37,4 @@ def test_anything_else_is_no_head(data: bytes) -> None:
 def test_the_head_moves_along_and_remembers_the_last_checkpoint() -> None:
     links = [link(1, "noted", 0), link(2, CHECKPOINT, 10), link(3, "noted", 20)]
 
-    assert reached(EMPTY, links) == Head(3, "h3", 30, 10)
+    assert head_after(EMPTY, links) == LogHead(3, "h3", 30, 10)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verdigris.storage.log import lines
-from verdigris.storage.log.lines import Line, backward, forward
+from verdigris.storage.log.lines import LogLine, backward, forward
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ def test_backward_gives_the_same_lines_from_the_last_to_the_first(found: list[by
 
 def test_what_has_no_newline_is_not_whole() -> None:
     with blocks_of(4, b"one\nhalf") as fd:
-        assert list(forward(fd, 0, 8)) == [Line(0, b"one"), Line(4, b"half", whole=False)]
+        assert list(forward(fd, 0, 8)) == [LogLine(0, b"one"), LogLine(4, b"half", whole=False)]
 
 
 def test_reading_stops_at_the_end_that_was_asked_for_and_at_the_end_of_the_file() -> None:

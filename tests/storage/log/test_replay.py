@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from storage.log.tally import Tally, TallyFolding
 from verdigris.core.records import CHECKPOINT, GENESIS, SCHEMA, Record, Schema
-from verdigris.storage.log.verification import Replay
+from verdigris.storage.log.verification import FoldReplay
 
 
 def event(n: int) -> Record:
@@ -19,7 +19,7 @@ AFTER_TWO = TallyFolding().step(AFTER_ONE, event(2))
 
 
 def test_a_checkpoint_is_right_if_the_events_fold_to_it() -> None:
-    replay = Replay(TallyFolding(), SCHEMA)
+    replay = FoldReplay(TallyFolding(), SCHEMA)
 
     assert replay.objection(event(1)) is None
     assert replay.objection(checkpoint(AFTER_ONE)) is None
@@ -29,7 +29,7 @@ def test_a_checkpoint_is_right_if_the_events_fold_to_it() -> None:
 
 
 def test_after_damage_the_next_checkpoint_is_taken_on_trust() -> None:
-    replay = Replay(TallyFolding(), SCHEMA)
+    replay = FoldReplay(TallyFolding(), SCHEMA)
     replay.lose()
 
     assert replay.objection(event(7)) is None
@@ -40,6 +40,6 @@ def test_after_damage_the_next_checkpoint_is_taken_on_trust() -> None:
 
 
 def test_a_checkpoint_of_an_older_version_is_passed_over() -> None:
-    replay = Replay(TallyFolding(), Schema(1, {}))
+    replay = FoldReplay(TallyFolding(), Schema(1, {}))
 
     assert replay.objection(checkpoint(AFTER_TWO, v=0)) is None

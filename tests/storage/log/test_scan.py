@@ -5,23 +5,23 @@ from hypothesis import strategies as st
 
 from storage.log.tally import draft
 from verdigris.storage.log.lines import EMPTY
-from verdigris.storage.log.log import chained
-from verdigris.storage.log.verification import Scan
+from verdigris.storage.log.log import chain_batch
+from verdigris.storage.log.verification import ChainScan
 
 SIZE = 12
-_, LINKS = chained(EMPTY, [draft(n) for n in range(SIZE)], 0, 1)
+_, LINKS = chain_batch(EMPTY, [draft(n) for n in range(SIZE)], 0, 1)
 
 
-def scan(order: list[int]) -> Scan:
+def scan(order: list[int]) -> ChainScan:
     """Read the events with these indices, in this order, up to the head of the whole."""
-    seen = Scan()
+    seen = ChainScan()
     for index in order:
         list(seen.see(LINKS[index]))
     list(seen.end(SIZE))
     return seen
 
 
-def missing(seen: Scan) -> set[int]:
+def missing(seen: ChainScan) -> set[int]:
     return {n for first, last in seen._missing for n in range(first, last + 1)}
 
 

@@ -8,8 +8,8 @@ import pytest
 from storage.log.tally import Tally, TallyFolding, draft, filled, lines, open_log, put_lines
 from verdigris.storage.log import Log
 from verdigris.storage.log.format import digest, encode
-from verdigris.storage.log.lines import EMPTY, Head, parse, reached, render
-from verdigris.storage.log.log import chained
+from verdigris.storage.log.lines import EMPTY, LogHead, parse, head_after, render
+from verdigris.storage.log.log import chain_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -187,7 +187,7 @@ def test_each_checkpoint_is_compared_with_the_fold_from_the_start(tmp_path: Path
     head = parse((tmp_path / "head").read_bytes())
     size = sum(map(len, forged))
     (tmp_path / "head").write_bytes(
-        render(Head(head.seq, digest(forged[-1].removesuffix(b"\n")), size, size - len(forged[-1])))
+        render(LogHead(head.seq, digest(forged[-1].removesuffix(b"\n")), size, size - len(forged[-1])))
     )
 
     assert found(log) == "4 checkpoint"
@@ -214,11 +214,11 @@ def test_an_event_that_cannot_be_folded_is_found(tmp_path: Path) -> None:
 
 def test_a_million_numbers_are_no_reason_to_take_a_million_bytes(tmp_path: Path) -> None:
     log = filled(tmp_path, 2)
-    far = Head(10**15, "f" * 64, 0, 0)
-    data, links = chained(far, [draft(), draft()], 0, 1)
+    far = LogHead(10**15, "f" * 64, 0, 0)
+    data, links = chain_batch(far, [draft(), draft()], 0, 1)
     tamper(tmp_path, lambda text: [*text, data])
 
-    assert reached(far, links).seq == 10**15 + 2
+    assert head_after(far, links).seq == 10**15 + 2
     assert "3 removed" in found(log)
 
 

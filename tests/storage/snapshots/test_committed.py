@@ -7,7 +7,7 @@ from pathlib import Path
 from support.gitrepo import GitRepo, make_repo
 from verdigris.core.paths import EXECUTABLE, FILE, LINK
 from verdigris.storage.repository import find_repository
-from verdigris.storage.snapshots.head_moves import checked_out, listing, unchanged
+from verdigris.storage.snapshots.head_moves import checked_out, listing, clean_entries
 
 ODD = os.fsdecode(b"line\nbreak \xff.py")
 
@@ -37,7 +37,7 @@ def test_what_lies_there_as_a_checkout_would_write_it_is_unchanged(repo: GitRepo
     repo.write("edited.py", "b\r\n")
     (repo.root / "deleted.py").unlink()
     (repo.root / "mode.py").chmod(0o755)
-    assert unchanged(found, entries) == {".gitattributes", "same.py"}
+    assert clean_entries(found, entries) == {".gitattributes", "same.py"}
 
 
 def test_a_worktree_is_seen_though_its_repository_lies_in_another_temporary_folder(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_a_worktree_is_seen_though_its_repository_lies_in_another_temporary_fold
         commit = repo.commit(a="x")
         repo.git("worktree", "add", "--quiet", str(tmp_path / "linked"))
         found = find_repository(tmp_path / "linked")
-        assert unchanged(found, listing(found, commit).files) == {"a"}
+        assert clean_entries(found, listing(found, commit).files) == {"a"}
 
 
 def test_the_bytes_are_those_of_a_checkout(repo: GitRepo) -> None:

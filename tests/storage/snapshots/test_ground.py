@@ -31,7 +31,7 @@ def top(root: Path) -> Iterator[int]:
 def test_what_is_written_is_found(root: Path, top: int) -> None:
     for mode, data in ((FILE, b"text"), (EXECUTABLE, b""), (LINK, b"no\xffwhere")):
         disk.write(top, "a/b/c", mode, data)
-        assert disk.look(top, "a/b/c") == disk.Found(mode, data)
+        assert disk.look(top, "a/b/c") == disk.FileOnDisk(mode, data)
 
 
 def test_nothing_folders_and_pipes_are_not_found(root: Path, top: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 from support.gitrepo import GitRepo, make_repo
 from support.workspaces import NOBODY, workspace_of
 from verdigris.core.errors import StorageError, UserError
-from verdigris.storage.lock import locked
+from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import find_repository
 from verdigris.storage.snapshots import workspace as module
 
@@ -213,7 +213,7 @@ def test_a_busy_workspace_names_who_uses_it(
 ) -> None:
     monkeypatch.setattr(module, "LOCK_WAIT", 0.0)
     lock = find_repository(repo.root).lock("workspace")
-    with locked(lock, wait=None), pytest.raises(UserError, match=str(os.getpid())):
+    with hold_lock(lock, wait=None), pytest.raises(UserError, match=str(os.getpid())):
         workspace.snapshot()
 
 

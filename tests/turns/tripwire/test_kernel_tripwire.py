@@ -21,7 +21,7 @@ from verdigris.turns.rollback import put_back
 from verdigris.turns.survey import survey
 from verdigris.turns.tripwire import calls
 from verdigris.turns.tripwire.calls import after_call, before_call
-from verdigris.turns.tripwire.watch import unwatched
+from verdigris.turns.tripwire.watch import has_changed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -302,24 +302,24 @@ def test_without_a_memory_the_log_decides(green: World) -> None:
 
 
 def test_the_stamps_speak_until_something_differs(green: World) -> None:
-    assert unwatched(green.project)
+    assert has_changed(green.project)
     before_call(agent(green))
-    assert not unwatched(green.project)
+    assert not has_changed(green.project)
     green.write("calc.py", CALC + "# in place\n")
-    assert not unwatched(green.project)
+    assert not has_changed(green.project)
     for path in ("tests/test_sub.py", "tests/new.py", ".git/HEAD", ".git/MERGE_HEAD", "pyproject.toml"):
         before_call(agent(green))
         green.write(path, (green.root / path).read_bytes() if (green.root / path).exists() else b"")
-        assert unwatched(green.project), path
+        assert has_changed(green.project), path
     (green.root / ".git/MERGE_HEAD").unlink()
 
 
 def test_another_state_makes_them_stale(green: World) -> None:
     before_call(agent(green))
     green.project.record(SwitchedOff(why="a spike"))
-    assert unwatched(green.project)
+    assert has_changed(green.project)
     (green.project.repo.private / stat_cache.FILE).unlink()
-    assert unwatched(green.project)
+    assert has_changed(green.project)
 
 
 # -- kills -------------------------------------------------------------------------------------------

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from verdigris.checks.foundation.frozen import CHANGED, changed, folded, known_since, prepare, undermined
+from verdigris.checks.foundation.frozen import CHANGED, find_changes, fold_paths, known_since, prepare, judge_foundation
 
-__all__ = ["CHANGED", "changed", "folded", "known_since", "prepare", "undermined"]
+__all__ = ["CHANGED", "find_changes", "fold_paths", "known_since", "prepare", "judge_foundation"]

@@ -34,7 +34,7 @@ _CODE = (".py", ".so", ".pyd", ".pyc")
 _PLUGINS = "[pytest11]"
 
 
-def watched(places: Places, env: Mapping[str, str]) -> frozenset[str]:
+def interpreter_files(places: Places, env: Mapping[str, str]) -> frozenset[str]:
     found = {f"{places.prefix}/pyvenv.cfg"}
     modules = set(RUNNER)
     started = [entry for entry in env.get("PYTHONPATH", "").split(os.pathsep) if entry] + [places.library]
@@ -42,7 +42,7 @@ def watched(places: Places, env: Mapping[str, str]) -> frozenset[str]:
         names = _names(folder)
         found.update(f"{folder}/{n}" for n in names if n.endswith(".pth") or n.startswith(_START_UP))
         modules.update(_plugins(f"{folder}/{n}/entry_points.txt" for n in names if n.endswith("-info")))
-        started += [folder, *_added(folder, names)]
+        started += [folder, *_pth_folders(folder, names)]
     for folder in started:
         found.update(f"{folder}/{name}{end}" for name in CUSTOM for end in (".py", "/__init__.py"))
     found.update(_code(f"{places.library}/unittest", places.cache_tag))
@@ -70,7 +70,7 @@ def _plugins(files: Iterable[str]) -> Iterator[str]:
                 yield line.partition("=")[2].strip().split(":")[0].split(".")[0]
 
 
-def _added(folder: str, names: Iterable[str]) -> Iterator[str]:
+def _pth_folders(folder: str, names: Iterable[str]) -> Iterator[str]:
     """Folders that `.pth` files put on the path, where start-up modules are looked for too."""
     for name in names:
         if name.endswith(".pth"):
@@ -239,7 +239,7 @@ _IMPORTED = re.compile(rb"""\b(?:from|import|require)\s*\(?\s*["']((?:@[\w.-]+/)
 _MANIFEST = "package.json"
 
 
-def imported(project: Project, known: dict[str, Any]) -> frozenset[str]:
+def asserted_packages(project: Project, known: dict[str, Any]) -> frozenset[str]:
     """Files by path. `known`: packages that a test file imports, by its blob; what is new is added."""
     if not any(language_named(stack.language).packages_folder for stack in project.settings.stacks):
         return frozenset()
@@ -253,7 +253,7 @@ def imported(project: Project, known: dict[str, Any]) -> frozenset[str]:
         del known[blob]
     manifests = [entry.path for entry in entries if f"/{entry.path}".endswith(f"/{_MANIFEST}")]
     needed = frozenset(
-        name for data in project.workspace.read_many(tree, manifests).values() for name in _needed(data)
+        name for data in project.workspace.read_many(tree, manifests).values() for name in _imported_names(data)
     )
     asked = {(entry.path.rpartition("/")[0], name) for entry in tests for name in known[entry.blob]}
     root = str(project.root)
@@ -272,7 +272,7 @@ def _is_test(project: Project, entry: Entry) -> bool:
     return project.classify(entry.path) is PathClass.TEST
 
 
-def _needed(data: bytes | None) -> Iterator[str]:
+def _imported_names(data: bytes | None) -> Iterator[str]:
     """By source too: such packages come and go while going green."""
     try:
         document = json.loads(data or b"{}")
@@ -291,10 +291,10 @@ def programs(stack: Stack, root: Path, environ: Mapping[str, str]) -> Iterator[s
     folder = os.path.normpath(root / stack.root)
     for command in (stack.check, stack.format, stack.verify):
         for word in _words(command or ""):
-            found = _found(word, folder, environ.get("PATH", os.defpath))
+            found = _find_program(word, folder, environ.get("PATH", os.defpath))
             if found is not None:
                 yield found
-                yield from _started(Path(found))
+                yield from _started_modules(Path(found))
 
 
 def _words(command: str) -> list[str]:
@@ -304,14 +304,14 @@ def _words(command: str) -> list[str]:
         return command.split()
 
 
-def _found(word: str, folder: str, path: str) -> str | None:
+def _find_program(word: str, folder: str, path: str) -> str | None:
     if "/" not in word:
         return shutil.which(word, path=path)
     found = os.path.normpath(os.path.join(folder, word))  # noqa: PTH118 - text in, text out
     return found if os.path.isfile(found) and os.access(found, os.X_OK) else None  # noqa: PTH113 - same
 
 
-def _started(program: Path) -> Iterator[str]:
+def _started_modules(program: Path) -> Iterator[str]:
     """Of an environment's script such as `mypy`: the modules that it imports first."""
     try:
         with program.open("rb") as file:

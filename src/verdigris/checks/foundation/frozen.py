@@ -9,8 +9,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from verdigris.checks.foundation.files import arrivals, programs, watched
-from verdigris.checks.foundation.memory import Memory, came_after, foreign
+from verdigris.checks.foundation.files import arrivals, programs, interpreter_files
+from verdigris.checks.foundation.memory import DigestMemory, came_after, foreign
 from verdigris.core.errors import ConfigError, ToolMissing
 from verdigris.core.events import Settled, Suspended, Violation
 from verdigris.core.verdict import Kind, Verdict
@@ -32,7 +32,7 @@ def prepare(project: Project, loaded: Iterable[str] = ()) -> str:
 
     `loaded`: what a run has just loaded from outside the project. It belongs to it from now on.
     """
-    memory = Memory(project.repo.private)
+    memory = DigestMemory(project.repo.private)
     memory.learn(loaded)
     firm = _firm(project, _interpreters(project), memory)
     told = json.dumps(_digests(firm | memory.loaded, memory), sort_keys=True)
@@ -44,7 +44,7 @@ def prepare(project: Project, loaded: Iterable[str] = ()) -> str:
     return str(memory.known["blob"])
 
 
-def changed(project: Project, blob: str, since: int = 0, loaded: Iterable[str] = ()) -> tuple[str, ...]:
+def find_changes(project: Project, blob: str, since: int = 0, loaded: Iterable[str] = ()) -> tuple[str, ...]:
     """What is not as it was when `blob` was made; paths below the root are relative to it.
 
     `since`: when that was. What runs load that was not known then has changed if it is newer. `loaded`: by
@@ -53,7 +53,7 @@ def changed(project: Project, blob: str, since: int = 0, loaded: Iterable[str] =
     data = project.workspace.blob_bytes(blob) if blob else None
     if data is None:
         return ()
-    memory = Memory(project.repo.private)
+    memory = DigestMemory(project.repo.private)
     memory.learn(loaded)
     before: dict[str, str] = json.loads(data)
     interpreters = _interpreters(project)
@@ -73,7 +73,7 @@ def changed(project: Project, blob: str, since: int = 0, loaded: Iterable[str] =
 
 def known_since(project: Project, path: str, since: int) -> bool:
     """Whether runs have loaded it before, and it did not change since."""
-    return path in Memory(project.repo.private).loaded and not came_after(path, since)
+    return path in DigestMemory(project.repo.private).loaded and not came_after(path, since)
 
 
 def _interpreters(project: Project) -> tuple[Interpreter, ...]:
@@ -90,23 +90,23 @@ def _interpreters(project: Project) -> tuple[Interpreter, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _firm(project: Project, interpreters: tuple[Interpreter, ...], memory: Memory) -> frozenset[str]:
+def _firm(project: Project, interpreters: tuple[Interpreter, ...], memory: DigestMemory) -> frozenset[str]:
     """What counts whether or not a run has loaded it, and when it appears."""
     places = (interpreter.places for interpreter in interpreters)
-    paths = frozenset().union(*(watched(place, os.environ) for place in places if place is not None))
+    paths = frozenset().union(*(interpreter_files(place, os.environ) for place in places if place is not None))
     paths |= {str(interpreter.path) for interpreter in interpreters}
     stacks = project.settings.stacks
     paths |= frozenset().union(*(programs(stack, project.root, os.environ) for stack in stacks))
     others = [stack for stack in stacks if not is_in_interpreter(stack.runner)]
     if others:
-        from verdigris.checks.foundation.files import imported, tool_files
+        from verdigris.checks.foundation.files import asserted_packages, tool_files
 
         paths |= frozenset().union(*(tool_files(stack, project.root, os.environ) for stack in others))
-        paths |= imported(project, memory.part("imported"))
+        paths |= asserted_packages(project, memory.part("imported"))
     return paths
 
 
-def _digests(paths: Iterable[str], memory: Memory) -> dict[str, str]:
+def _digests(paths: Iterable[str], memory: DigestMemory) -> dict[str, str]:
     return {path: digest for path in paths if (digest := memory.digest(path)) is not None}
 
 
@@ -115,7 +115,7 @@ def _genuine(
     interpreters: tuple[Interpreter, ...],
     caches: list[str],
     now: dict[str, str],
-    memory: Memory,
+    memory: DigestMemory,
 ) -> set[str]:
     """Bytecode appears when somebody runs what had none: it counts only where it is not its source's."""
     checked: dict[str, str] = memory.part("genuine")
@@ -138,18 +138,18 @@ _FOLDERS = (
 CHANGED = "changed since the claim; the tests run on it"
 
 
-def undermined(project: Project, turn: Turn, tree: str, loaded: Iterable[str] = ()) -> Verdict | None:
+def judge_foundation(project: Project, turn: Turn, tree: str, loaded: Iterable[str] = ()) -> Verdict | None:
     """None while all is as it was frozen. Otherwise `tdd test` of the claims resumes; no edit is touched.
 
     `loaded`: by the verdict's run, where it was made.
     """
-    paths = changed(project, turn.foundation, turn.founded, loaded)
+    paths = find_changes(project, turn.foundation, turn.founded, loaded)
     if not paths:
         return None
-    reasons = tuple(f"{what} {CHANGED}" for what in folded(paths))
+    reasons = tuple(f"{what} {CHANGED}" for what in fold_paths(paths))
     now = head(project.repo)
     project.record(
-        *(Violation(path=path, what=CHANGED) for path in folded(paths)),
+        *(Violation(path=path, what=CHANGED) for path in fold_paths(paths)),
         Settled(turn=turn.id, verdict=Kind.TAMPERED, tree=tree, reasons=reasons),
         Suspended(turn=turn.id, tree=turn.tree, commit=now.commit, on=now.branch, why=reasons[0]),
         sync=True,
@@ -157,7 +157,7 @@ def undermined(project: Project, turn: Turn, tree: str, loaded: Iterable[str] = 
     return Verdict(Kind.TAMPERED, reasons)
 
 
-def folded(paths: tuple[str, ...]) -> tuple[str, ...]:
+def fold_paths(paths: tuple[str, ...]) -> tuple[str, ...]:
     """Many files of one package are told as one, many packages as their folder: an upgrade changes them."""
     told = {path: path for path in paths}
     for folder in _FOLDERS:

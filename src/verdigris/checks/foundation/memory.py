@@ -29,7 +29,7 @@ LARGE = 1 << 24
 MOST = 50_000
 
 
-class Memory:
+class DigestMemory:
     def __init__(self, private: Path) -> None:
         self._file = private / FILE
         self.changed = False

@@ -99,7 +99,7 @@ def read_spec(path: str, data: bytes) -> Spec:
         page.metadata,
         tuple(line.number for line in page.lines if UNCLEAR.casefold() in line.text.casefold()),
         page.blocks,
-        tuple(_skipped(page)),
+        tuple(_find_skipped(page)),
     )
 
 
@@ -221,7 +221,7 @@ def _with_ids(spec_id: str, found: Sequence[Scenario]) -> Iterator[Scenario]:
         yield Scenario(one.requirement, one.name, one.line, one.last_line, one.text, made)
 
 
-def _skipped(page: Page) -> Iterator[Skipped]:
+def _find_skipped(page: Page) -> Iterator[Skipped]:
     yield from (Skipped(line, why) for line, why in page.skipped)
     for line in page.lines:
         if _MATRIX.search(line.text):

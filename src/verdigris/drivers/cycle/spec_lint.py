@@ -127,7 +127,7 @@ def _lint_file(spec: Spec, *, is_delta: bool) -> Iterator[Fault]:
 def _lint_names(spec: Spec) -> Iterator[Fault]:
     seen: dict[tuple[str, str], Scenario] = {}
     for one in spec.scenarios:
-        key = (_folded(one.requirement), _folded(one.name))
+        key = (_fold_name(one.requirement), _fold_name(one.name))
         first = seen.setdefault(key, one)
         if first is not one:
             what = f"the scenario {one.name!r} is there twice in one requirement (line {first.line})"
@@ -156,7 +156,7 @@ def _lint_delta(
                 "error", entry.line, f"there is no spec that has {entry.name!r}", "name a spec that exists"
             )
         elif entry.name not in names:
-            close = next((one for one in known if _folded(one) == _folded(entry.name)), "")
+            close = next((one for one in known if _fold_name(one) == _fold_name(entry.name)), "")
             fix = (
                 f"write `{close}`, letter for letter"
                 if close
@@ -174,9 +174,9 @@ def _lint_dropped(
     before = next(
         (one.name for one in delta if one.operation == "renamed" and one.to == entry.name), entry.name
     )
-    kept = {_folded(one.name) for one in spec.scenarios if one.requirement == entry.name}
+    kept = {_fold_name(one.name) for one in spec.scenarios if one.requirement == entry.name}
     for one in base.scenarios:
-        if one.requirement == before and _folded(one.name) not in kept:
+        if one.requirement == before and _fold_name(one.name) not in kept:
             what = f"the change of {entry.name!r} drops the scenario {one.name!r}"
             yield Fault("error", entry.line, what, "copy it into the block, or remove the requirement")
 
@@ -187,7 +187,7 @@ def _requirements(text: str) -> Mapping[str, int]:
     return {name[1].strip(): number for number, name in named if name}
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return " ".join(name.casefold().split())
 
 

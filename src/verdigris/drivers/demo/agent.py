@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.redness import VALID, WHY_NOT, judge_collect_error
-from verdigris.core.test_ids import typed
+from verdigris.core.test_ids import shell_words
 from verdigris.core.value import value
 from verdigris.core.verdict import Kind, first_line
 from verdigris.drivers.demo import scenes as s
@@ -32,10 +32,10 @@ class Agent:
         before = (self.project.root / path).read_text("utf-8")
         self.stage.show(s.edit(path, before, text))
         answered = write(self.project, {path: text.encode()}, cwd=self.project.root)
-        self.stage.show(_denied(answered) if isinstance(answered, Deny) else s.Allowed("written"))
+        self.stage.show(_as_scene(answered) if isinstance(answered, Deny) else s.AllowedScene("written"))
 
     def tests(self, test_id: str) -> None:
-        self.stage.show(s.Command(f"tdd test {typed(test_id)}"))
+        self.stage.show(s.CommandScene(f"tdd test {shell_words(test_id)}"))
         tested = run_tests(self.project, [test_id], cwd=self.project.root)
         for run in tested.tests:
             self.stage.show(_red(run.failure, run.red) if run.red else s.Passing("it passes"))
@@ -44,21 +44,21 @@ class Agent:
             self.stage.show(_red(failure, judge_collect_error(error)))
 
     def claims(self, test_id: str, path: str) -> None:
-        self.stage.show(s.Command(f"tdd claim {typed(test_id, path)}"))
+        self.stage.show(s.CommandScene(f"tdd claim {shell_words(test_id, path)}"))
         answered = claim(self.project, [test_id], [path], cwd=self.project.root)
         freed = f"claimed: {path} may be edited now, and the tests are frozen"
-        self.stage.show(_denied(answered) if isinstance(answered, Deny) else s.Allowed(freed))
+        self.stage.show(_as_scene(answered) if isinstance(answered, Deny) else s.AllowedScene(freed))
 
     def settles(self) -> Kind | None:
         """The verdict; None where there was none."""
-        self.stage.show(s.Command("tdd settle"))
+        self.stage.show(s.CommandScene("tdd settle"))
         found = settle(self.project)
         if isinstance(found, Deny):
-            self.stage.show(_denied(found))
+            self.stage.show(_as_scene(found))
             return None
         verdict = found.verdict
         named = self._line_named(verdict.reasons[0]) if verdict.kind is Kind.HOLLOW else ""
-        self.stage.show(s.Judged(verdict.kind, ", ".join(found.accepted), verdict.reasons, named))
+        self.stage.show(s.JudgedScene(verdict.kind, ", ".join(found.accepted), verdict.reasons, named))
         return verdict.kind
 
     def _line_named(self, reason: str) -> str:
@@ -70,21 +70,21 @@ class Agent:
 
     def tests_plainly(self, tool: PlainTool) -> None:
         """As without Verdigris: the tool is run in the folder, and what it prints is believed."""
-        self.stage.show(s.Command(tool.shown))
+        self.stage.show(s.CommandScene(tool.shown))
         ran = subprocess.run(
             tool.argv, cwd=self.project.root, capture_output=True, text=True, check=False, timeout=60
         )
-        self.stage.show(s.PlainRun(tool.name, _told(ran.stdout + ran.stderr), ran.returncode == 0))
+        self.stage.show(s.PlainRun(tool.name, _output_lines(ran.stdout + ran.stderr), ran.returncode == 0))
 
 
-def _denied(no: Deny) -> s.Denied:
-    return s.Denied(no.rule, no.reason, no.next)
+def _as_scene(no: Deny) -> s.DeniedScene:
+    return s.DeniedScene(no.rule, no.reason, no.next)
 
 
-def _red(failure: str, red: str) -> s.Red:
+def _red(failure: str, red: str) -> s.RedScene:
     wrong, following = ("", "") if red == VALID else WHY_NOT.get(red, (red, ""))
-    return s.Red(failure, wrong, following)
+    return s.RedScene(failure, wrong, following)
 
 
-def _told(output: str) -> tuple[str, ...]:
+def _output_lines(output: str) -> tuple[str, ...]:
     return tuple(line for line in output.splitlines() if line.strip("-= \t"))

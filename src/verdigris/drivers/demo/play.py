@@ -16,7 +16,7 @@ from verdigris.drivers.demo.scenes import Act, Moral
 from verdigris.execution.tools.lookup import program
 from verdigris.languages.registry import language_named
 from verdigris.setup.initialisation import initialise
-from verdigris.storage.git import asked
+from verdigris.storage.git import ask_users_git
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
@@ -103,11 +103,11 @@ def lay_out(files: Mapping[str, str], root: Path, subject: str) -> None:
     for path, text in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text, encoding="utf-8")
-    asked(root, "init", "--quiet", "--initial-branch=main")
+    ask_users_git(root, "init", "--quiet", "--initial-branch=main")
     for name, setting in _SETTINGS.items():
-        asked(root, "config", name, setting)
-    asked(root, "add", "--all")
-    asked(root, "commit", "--quiet", "--message", subject)
+        ask_users_git(root, "config", name, setting)
+    ask_users_git(root, "add", "--all")
+    ask_users_git(root, "commit", "--quiet", "--message", subject)
 
 
 _PATIENCE = 20.0

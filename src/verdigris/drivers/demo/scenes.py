@@ -29,31 +29,31 @@ class Wish:
 
 
 @value
-class Edit:
+class EditScene:
     path: str
     lines: tuple[str, ...]
     """What is new and what is gone, with a `+` or a `-` before it."""
 
 
 @value
-class Command:
+class CommandScene:
     text: str
 
 
 @value
-class Allowed:
+class AllowedScene:
     text: str
 
 
 @value
-class Denied:
+class DeniedScene:
     rule: str
     reason: str
     next: str
 
 
 @value
-class Red:
+class RedScene:
     """A test that fails. `wrong`: why that proves nothing; empty where the reason is the right one."""
 
     failure: str
@@ -76,7 +76,7 @@ class PlainRun:
 
 
 @value
-class Judged:
+class JudgedScene:
     kind: Kind
     what: str
     reasons: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ class Moral:
     text: str
 
 
-Scene: TypeAlias = Act | Wish | Edit | Command | Allowed | Denied | Red | Passing | PlainRun | Judged | Moral
+Scene: TypeAlias = Act | Wish | EditScene | CommandScene | AllowedScene | DeniedScene | RedScene | Passing | PlainRun | JudgedScene | Moral
 
 
 class Stage(Protocol):
@@ -100,14 +100,14 @@ class Stage(Protocol):
     def show(self, scene: Scene, /) -> None: ...
 
 
-def edit(path: str, before: str, after: str) -> Edit:
+def edit(path: str, before: str, after: str) -> EditScene:
     """The lines that differ; blank ones tell nothing."""
     old, new = (text.expandtabs(_TAB).splitlines() for text in (before, after))
     shown: list[str] = []
     for a, b, c, d in _differences(old, new):
         shown += [f"- {line}" for line in old[a:b] if line.strip()]
         shown += [f"+ {line}" for line in new[c:d] if line.strip()]
-    return Edit(path, tuple(shown))
+    return EditScene(path, tuple(shown))
 
 
 def _differences(old: list[str], new: list[str]) -> Iterator[tuple[int, int, int, int]]:

@@ -11,7 +11,7 @@ from verdigris.models.request import Share, prefix_share, whole_share
 
 if TYPE_CHECKING:
     from verdigris.drivers.machine.events import Watcher
-    from verdigris.models.protocol import Ask, Model, Reply
+    from verdigris.models.protocol import Ask, Model, ModelReply
     from verdigris.models.roles.role import Role
 
 _LONG = 4_000
@@ -19,7 +19,7 @@ _LONG = 4_000
 
 
 @value
-class Call:
+class MeteredCall:
     ask: Ask
     usage: Usage
     share: Share
@@ -52,7 +52,7 @@ class Meter:
     def metered(self, model: Model, step: int, role: Role) -> Metered:
         return Metered(self, model, step, role)
 
-    def asked(self, model: Model, ask: Ask, step: int, role: Role) -> tuple[Reply, Share]:
+    def asked(self, model: Model, ask: Ask, step: int, role: Role) -> tuple[ModelReply, Share]:
         if self._limit and self.tokens >= self._limit:
             raise BudgetUsedUp(f"the budget of {self._limit} tokens is used up ({self.tokens} were used)")
         share = prefix_share(self._before.get(model.name), ask)
@@ -82,7 +82,7 @@ class Metered:
     """A model whose every call of one step is counted."""
 
     def __init__(self, meter: Meter, model: Model, step: int, role: Role) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[MeteredCall] = []
         self._meter, self._model, self._step, self._role = meter, model, step, role
 
     @property
@@ -93,7 +93,7 @@ class Metered:
     def usage(self) -> Usage:
         return sum((call.usage for call in self.calls), Usage())
 
-    def ask(self, ask: Ask) -> Reply:
+    def ask(self, ask: Ask) -> ModelReply:
         reply, share = self._meter.asked(self._model, ask, self._step, self._role)
-        self.calls.append(Call(ask, reply.usage, share))
+        self.calls.append(MeteredCall(ask, reply.usage, share))
         return reply

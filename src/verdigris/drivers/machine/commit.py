@@ -16,7 +16,7 @@ from verdigris.drivers.machine.message import Proposal, Verified, message
 from verdigris.drivers.machine.records import FOLDER
 from verdigris.drivers.machine.roles import REFACTORER, TEAM
 from verdigris.turns import commit
-from verdigris.turns.commit import Identity, Refused
+from verdigris.turns.commit import CommitIdentity, CommitRefused
 
 if TYPE_CHECKING:
     from verdigris.core.state import OpenStep
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @value
-class Committed:
+class StepCommit:
     commit: str
     subject: str
     verdict: str
@@ -50,13 +50,13 @@ def propose(machine: Machine, project: Project, attempt: int, proposal: Proposal
     project.record(StepProposed(step=step, attempt=attempt, proposal=blob), sync=True)
 
 
-def commit_step(machine: Machine, project: Project, found: Verified | None = None) -> Committed | Refused:
+def commit_step(machine: Machine, project: Project, found: Verified | None = None) -> StepCommit | CommitRefused:
     """`found`: of a tester's step; of the others the log knows it, so that a resumed run says the same."""
     step = open_step(project)
     tree = project.workspace.snapshot()
-    paths = tuple(path for path in _changed(project, step.tree, tree) if not path.startswith(f"{FOLDER}/"))
+    paths = tuple(path for path in _changed_paths(project, step.tree, tree) if not path.startswith(f"{FOLDER}/"))
     proposal = _proposal(project, step)
-    verified = replace(found or _verified(project, step, proposal), oracle=oracle_of(project, tree))
+    verified = replace(found or _gather_verified(project, step, proposal), oracle=oracle_of(project, tree))
     role = TEAM.role(step.role)
     text = machine.casting.scrub(message(role, step.step, proposal, verified))
     intent = Committing(
@@ -67,9 +67,9 @@ def commit_step(machine: Machine, project: Project, found: Verified | None = Non
         message=project.workspace.blob(text.encode(errors="replace")),
         paths=paths,
     )
-    author = Identity(machine.settings.author_name, machine.settings.author_email)
+    author = CommitIdentity(machine.settings.author_name, machine.settings.author_email)
     made = commit.commit(project, intent, author, hidden=machine.casting.scrub.variables, hooks=machine.hooks)
-    if isinstance(made, Refused):
+    if isinstance(made, CommitRefused):
         if not made.by_content:
             raise UserError(
                 machine.casting.scrub(made.why),
@@ -77,10 +77,10 @@ def commit_step(machine: Machine, project: Project, found: Verified | None = Non
             )
         return made
     concerns = tuple(map(machine.casting.scrub, verified.concerns))
-    return Committed(made, text.partition("\n")[0], verified.verdict, concerns, step.tree, tree)
+    return StepCommit(made, text.partition("\n")[0], verified.verdict, concerns, step.tree, tree)
 
 
-def _changed(project: Project, old: str, new: str) -> list[str]:
+def _changed_paths(project: Project, old: str, new: str) -> list[str]:
     return [change.path for change in project.workspace.changes(old, new)] if old != new else []
 
 
@@ -91,7 +91,7 @@ def _proposal(project: Project, step: OpenStep) -> Proposal:
     return from_json(Proposal, json.loads(data))
 
 
-def _verified(project: Project, step: OpenStep, proposal: Proposal) -> Verified:
+def _gather_verified(project: Project, step: OpenStep, proposal: Proposal) -> Verified:
     counts = _counts(project)
     if step.role == REFACTORER.name:
         return Verified(step.verdict, counts, concerns=step.concerns)

@@ -69,7 +69,7 @@ def _notes(now: Position, machine: Machine) -> Iterator[str]:
         case roles.IMPLEMENTOR if now.finding:
             yield _UPHELD.format(finding=now.finding)
         case roles.TESTER if points := unshown_points(machine.kata(), now.points):
-            yield f"Points of the kata that no test shows yet: {listed(points)}."
+            yield f"Points of the kata that no test shows yet: {list_points(points)}."
     if now.concerns:
         yield "\n".join(("Concerns about the last commit:", *(f"- {concern}" for concern in now.concerns)))
 
@@ -103,7 +103,7 @@ def unshown_points(kata: str, shown: Collection[int]) -> tuple[str, ...]:
     )
 
 
-def listed(points: Sequence[str]) -> str:
+def list_points(points: Sequence[str]) -> str:
     """Some of them, as one text."""
     more = f", and {len(points) - _MOST} more" if len(points) > _MOST else ""
     return ", ".join(points[:_MOST]) + more

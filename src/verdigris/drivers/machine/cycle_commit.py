@@ -16,10 +16,10 @@ from verdigris.core.state import Phase
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.roles import REFACTORER, TESTER
 from verdigris.drivers.machine.worktree import ancestor, ref, taken_back
-from verdigris.storage.git import asked, git
-from verdigris.storage.lock import locked
+from verdigris.storage.git import ask_users_git, git
+from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import head, in_progress
-from verdigris.turns.commit import Identity, authored
+from verdigris.turns.commit import CommitIdentity, author_environment
 from verdigris.turns.operation import operation
 from verdigris.turns.sync import sync
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from verdigris.drivers.machine.history import Made, Position
+    from verdigris.drivers.machine.history import MachineCommit, Position
     from verdigris.drivers.machine.opening import Machine
     from verdigris.storage.project import Project
 
@@ -50,29 +50,29 @@ def squash_cycle(machine: Machine, now: Position) -> str | None:
     if held := git(root, "branch", "--remotes", "--contains", oldest).out.split():
         return f"the cycle stays {len(steps)} commits: {held[0]} has them already"
     text = cycle_message(
-        [asked(root, "log", "-1", "--format=%B", each.commit) for each in reversed(steps)], now.step - 1
+        [ask_users_git(root, "log", "-1", "--format=%B", each.commit) for each in reversed(steps)], now.step - 1
     )
-    author = Identity(machine.settings.author_name, machine.settings.author_email)
+    author = CommitIdentity(machine.settings.author_name, machine.settings.author_email)
     signed = ("-S",) if git(root, "config", "--type=bool", "commit.gpgsign").out.strip() == "true" else ()
     made = git(
         root,
         *("commit-tree", "HEAD^{tree}", "-p", f"{oldest}^", *signed, "-F", "-"),
         stdin=text,
-        env=authored(root, author),
+        env=author_environment(root, author),
         hidden=machine.casting.scrub.variables,
     )
     if not made.ok:
         return f"the cycle stays {len(steps)} commits: git could not make one of them: {made.text}"
-    asked(root, "update-ref", "-m", "tdd: one commit of a cycle", "HEAD", made.out.strip(), steps[0].commit)
+    ask_users_git(root, "update-ref", "-m", "tdd: one commit of a cycle", "HEAD", made.out.strip(), steps[0].commit)
     with operation(machine.project):
         pass  # takes in where HEAD is now
     return None
 
 
-def _steps(machine: Machine) -> list[Made]:
+def _steps(machine: Machine) -> list[MachineCommit]:
     """The newest first; nothing that the user's branch has, and nothing of a cycle before."""
     root = machine.project.root
-    found: list[Made] = []
+    found: list[MachineCommit] = []
     for told in history.commits(root):
         made = told.made
         if made is None or made.squashed or _is_users(machine, root, made.commit):
@@ -89,9 +89,9 @@ def _is_users(machine: Machine, root: Path, commit: str) -> bool:
 
 def cycle_message(messages: Sequence[str], last: int) -> str:
     """Headed as the implementor's; each step's own words below it, then all the trailers in their order."""
-    parts = [_parted(message) for message in messages]
+    parts = [_split_trailers(message) for message in messages]
     head = next((lines[0] for lines, _ in parts if lines[0].startswith(("feat", "fix"))), parts[-1][0][0])
-    said = "\n\n".join(_told(lines, head) for lines, _ in parts)
+    said = "\n\n".join(_join_body(lines, head) for lines, _ in parts)
     trailers = [line for _, lines in parts for line in lines]
     oracles = [line for line in trailers if line.startswith("TDD-Oracle: ")]
     kept = [line for line in trailers if line not in oracles]
@@ -100,13 +100,13 @@ def cycle_message(messages: Sequence[str], last: int) -> str:
     return "\n".join((head, "", said.strip(), "", *kept, *oracles[-1:], *closing)) + "\n"
 
 
-def _told(lines: Sequence[str], head: str) -> str:
+def _join_body(lines: Sequence[str], head: str) -> str:
     """Without the headline that is the commit's own."""
     body = "\n".join(lines[1:]).strip()
     return "\n\n".join(filter(None, ("" if lines[0] == head else f"{lines[0]}:", body)))
 
 
-def _parted(message: str) -> tuple[list[str], list[str]]:
+def _split_trailers(message: str) -> tuple[list[str], list[str]]:
     lines = message.strip().splitlines()
     trailers = list(_trailers(lines))
     return lines[: len(lines) - len(trailers)], trailers
@@ -128,7 +128,7 @@ def forward(home: Project, branch: str, to: str) -> str | None:
     target = git(home.root, "rev-parse", "--verify", "--quiet", to).out.strip()
     if now.branch == branch and now.commit == target:
         return None
-    return hindrance(home, branch, to) or _moved(home, to)
+    return hindrance(home, branch, to) or _move_branch(home, to)
 
 
 def hindrance(home: Project, branch: str, to: str) -> str | None:
@@ -147,13 +147,13 @@ def hindrance(home: Project, branch: str, to: str) -> str | None:
     if taken_back(home.root, ref(branch), to):
         return f"{branch} was taken back behind the machine's commits"
     try:
-        with locked(home.repo.lock("operation"), wait=0):
+        with hold_lock(home.repo.lock("operation"), wait=0):
             return None
     except UserError:
         return "another tdd command is at work in your checkout"
 
 
-def _moved(home: Project, to: str) -> str | None:
+def _move_branch(home: Project, to: str) -> str | None:
     match sync(home, ("merge", "--quiet", "--ff-only", to), quiet=True):
         case Deny() as no:
             return no.reason

@@ -132,7 +132,7 @@ class Watcher(Protocol):
     def __call__(self, happening: Happening, /) -> None: ...
 
 
-def scrubbed(watch: Watcher, scrub: Callable[[str], str]) -> Watcher:
+def scrub_events(watch: Watcher, scrub: Callable[[str], str]) -> Watcher:
     """No key reaches a screen or a pipe, whoever repeats it."""
 
     def told(happening: Happening) -> None:
@@ -148,5 +148,5 @@ def scrubbed(watch: Watcher, scrub: Callable[[str], str]) -> Watcher:
     return told
 
 
-def unwatched(_: Happening) -> None:
+def ignore_event(_: Happening) -> None:
     """Where nobody watches."""

@@ -9,7 +9,7 @@ from verdigris.core.paths import LINK, PathClass
 from verdigris.core.value import value
 from verdigris.drivers.machine.roles import REFACTORER, TEAM, TESTER
 from verdigris.models.roles.context import HUGE, as_text
-from verdigris.storage.git import asked, users_git
+from verdigris.storage.git import ask_users_git, users_git
 from verdigris.storage.repository import head
 from verdigris.storage.snapshots import head_moves, trees
 
@@ -33,40 +33,40 @@ _FORMAT = "%x1e%H%x1f" + "".join(f"%(trailers:key={key},valueonly,unfold)%x1f" f
 
 
 @value
-class Told:
+class CommitText:
     """A commit as git tells it."""
 
     commit: str
     subject: str
-    made: Made | None
+    made: MachineCommit | None
     """Where it is the machine's."""
 
 
-def commits(root: Path) -> tuple[Told, ...]:
+def commits(root: Path) -> tuple[CommitText, ...]:
     """Of HEAD and its first parents, the newest first."""
-    return _logged(root, "--first-parent")
+    return _read_log(root, "--first-parent")
 
 
-def made(root: Path) -> tuple[Made, ...]:
+def machine_commits(root: Path) -> tuple[MachineCommit, ...]:
     """The machine's own, the last step first; a merge may have brought them from either side."""
-    found = (told.made for told in _logged(root, "--topo-order") if told.made is not None)
+    found = (told.made for told in _read_log(root, "--topo-order") if told.made is not None)
     return tuple(sorted(found, key=lambda commit: -commit.step))
 
 
-def _logged(root: Path, *which: str) -> tuple[Told, ...]:
-    text = asked(root, "log", *which, f"--max-count={LOOKED_AT}", f"--format={_FORMAT}")
-    return tuple(_told(part) for part in text.split("\x1e")[1:])
+def _read_log(root: Path, *which: str) -> tuple[CommitText, ...]:
+    text = ask_users_git(root, "log", *which, f"--max-count={LOOKED_AT}", f"--format={_FORMAT}")
+    return tuple(_parse_commit(part) for part in text.split("\x1e")[1:])
 
 
-def _told(part: str) -> Told:
+def _parse_commit(part: str) -> CommitText:
     commit, steps, roles, tests, points, concerns, subject = part.split("\x1f", 6)
     step = (steps.split() or [""])[-1]
     role = (roles.split() or [""])[-1]
     subject = subject.strip("\n")
     if not step.isdecimal() or role not in set(TEAM.names):
-        return Told(commit, subject, None)
+        return CommitText(commit, subject, None)
     numbers = tuple(int(point) for point in points.split() if point.isdecimal())
-    made = Made(
+    made = MachineCommit(
         commit,
         int(step),
         TEAM.role(role),
@@ -76,11 +76,11 @@ def _told(part: str) -> Told:
         tuple(line for line in concerns.splitlines() if line.strip()),
         squashed=len(roles.split()) > 1,
     )
-    return Told(commit, subject, made)
+    return CommitText(commit, subject, made)
 
 
 @value
-class Record:
+class ProjectRecord:
     """The project as HEAD has it, and what happened since the machine's first commit."""
 
     files: Tree
@@ -90,23 +90,23 @@ class Record:
     """Subjects, the oldest first."""
 
 
-def record(repo: Repository, history: tuple[Told, ...], classify: Callable[[str], PathClass]) -> Record:
+def record(repo: Repository, history: tuple[CommitText, ...], classify: Callable[[str], PathClass]) -> ProjectRecord:
     machines = [number for number, told in enumerate(history) if told.made is not None]
     since = history[: machines[-1] + 1] if machines else ()
     below = history[len(since)].commit if len(since) < len(history) else None
     files = _files(repo, history[0].commit, classify) if history else {}
     ages: dict[str, int] = {}
-    changed = _changed(repo.root, below) if since else ()
+    changed = _changed_paths(repo.root, below) if since else ()
     for number, paths in enumerate(reversed(changed), 1):
         ages |= dict.fromkeys((path for path in paths if path in files), number)
-    return Record(files, ages, tuple(told.subject for told in reversed(since)))
+    return ProjectRecord(files, ages, tuple(told.subject for told in reversed(since)))
 
 
-def _changed(root: Path, below: str | None) -> tuple[tuple[str, ...], ...]:
+def _changed_paths(root: Path, below: str | None) -> tuple[tuple[str, ...], ...]:
     """The paths of each commit since then, the newest first."""
     which = "HEAD" if below is None else f"{below}..HEAD"
     words = ("--first-parent", "-m", "--name-only", "--no-renames", "-z", "--format=%x1e")
-    text = asked(root, "log", *words, f"--max-count={LOOKED_AT}", which)
+    text = ask_users_git(root, "log", *words, f"--max-count={LOOKED_AT}", which)
     return tuple(tuple(filter(None, re.split(r"[\0\n]+", part))) for part in text.split("\x1e")[1:])
 
 
@@ -133,8 +133,8 @@ def committed_tree(project: Project) -> str:
     if commit is None:
         return now
     held = {entry.path: entry for entry in head_moves.listing(project.repo, commit).files}
-    known = head_moves.unchanged(project.repo, held.values())
-    said = asked(project.root, "ls-files", "-z", "--others", "--exclude-standard")
+    known = head_moves.clean_entries(project.repo, held.values())
+    said = ask_users_git(project.root, "ls-files", "-z", "--others", "--exclude-standard")
     wanted: dict[str, tuple[str, bytes] | None] = {
         path: (entry.mode, head_moves.checked_out(project.repo, entry))
         for path, entry in held.items()
@@ -154,7 +154,7 @@ NOTHING_RED = "nothing-red"
 
 
 @value
-class Made:
+class MachineCommit:
     """A commit of the machine's."""
 
     commit: str
@@ -188,7 +188,7 @@ class Position:
     """Of the kata, that tests show so far, by what the testers said."""
 
 
-def position(made: Sequence[Made], passed: Sequence[PassedStep]) -> Position:
+def position(made: Sequence[MachineCommit], passed: Sequence[PassedStep]) -> Position:
     """`made`: the newest first. Steps without a commit count where they followed the last commit."""
     step, role, after = (made[0].step, made[0].role, made[0].commit) if made else (0, REFACTORER, "")
     following, finding = TEAM.after(role), ""
@@ -206,13 +206,13 @@ def position(made: Sequence[Made], passed: Sequence[PassedStep]) -> Position:
         after,
         finding,
         tests,
-        _returned(made, passed),
+        _came_back(made, passed),
         made[0].concerns if made else (),
         tuple(sorted({point for each in made for point in each.points})),
     )
 
 
-def _returned(made: Sequence[Made], passed: Sequence[PassedStep]) -> bool:
+def _came_back(made: Sequence[MachineCommit], passed: Sequence[PassedStep]) -> bool:
     """Within the round that no implementor has ended yet."""
     round_ = {""} if not made else set()
     for each in made:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny
 from verdigris.core.paths import PathClass
-from verdigris.drivers.machine.judgement import Bad, forbidden, gist_of, quoting, written
+from verdigris.drivers.machine.judgement import Bad, forbidden, gist_of, quoting, write_changes
 from verdigris.drivers.machine.message import flat
 from verdigris.drivers.machine.tester import test_texts_at as tests_of
 from verdigris.languages.python.concerns import concerns
@@ -60,8 +60,8 @@ def judge_implementation(
     for red in reds:
         claimed = claim(project, [red.test_id], targets, cwd=project.root)
         if isinstance(claimed, Deny):
-            return Bad(feedback.denied(claimed), (f"denied [{claimed.rule}]: {claimed.reason}",))
-    return written(project, plan.changes) or judge_implemented(machine, project, seen)
+            return Bad(feedback.describe_denial(claimed), (f"denied [{claimed.rule}]: {claimed.reason}",))
+    return write_changes(project, plan.changes) or judge_implemented(machine, project, seen)
 
 
 def judge_implemented(machine: Machine, project: Project, seen: Seen) -> Bad | None:
@@ -69,7 +69,7 @@ def judge_implemented(machine: Machine, project: Project, seen: Seen) -> Bad | N
     turn = project.state().turn
     start = turn.tree if turn is not None else project.workspace.snapshot()
     return (
-        _left_a_stub(project, start) or _looks_answers_up(machine, project, start) or settled(project, seen)
+        _left_a_stub(project, start) or _looks_answers_up(machine, project, start) or settle_step(project, seen)
     )
 
 
@@ -108,10 +108,10 @@ def _looks_answers_up(machine: Machine, project: Project, start: str) -> Bad | N
     return None
 
 
-def settled(project: Project, seen: Seen) -> Bad | None:
+def settle_step(project: Project, seen: Seen) -> Bad | None:
     settlement = settle(project)
     if isinstance(settlement, Deny):
-        return Bad(feedback.denied(settlement), (f"denied [{settlement.rule}]: {settlement.reason}",))
+        return Bad(feedback.describe_denial(settlement), (f"denied [{settlement.rule}]: {settlement.reason}",))
     seen += [settlement.report] if settlement.report else []
     if settlement.verdict.accepted:
         return None
@@ -119,11 +119,11 @@ def settled(project: Project, seen: Seen) -> Bad | None:
     laid = state.aside.get(settlement.aside or "")
     quote = quoting(project, laid.edited if laid is not None else None)
     withheld = frozenset(state.held_out)
-    said = feedback.unsettled(verdict, settlement.report, output, withheld=withheld, quote=quote)
+    said = feedback.describe_verdict(verdict, settlement.report, output, withheld=withheld, quote=quote)
     why = feedback.causes(verdict, settlement.report) + "".join(map(gist_of, output))
     return Bad(said, (f"{verdict.kind}: {why}",), "\n".join(output))
 
 
-def told(reds: tuple[Red, ...]) -> tuple[str, ...]:
+def describe_reds(reds: tuple[Red, ...]) -> tuple[str, ...]:
     """As the role is told them; the same from the log as right after the run."""
     return tuple(f"{red.test_id}{f' at {red.place}' if red.place else ''}: {red.failure}" for red in reds)

@@ -50,15 +50,15 @@ Seen: TypeAlias = "list[TestReport]"
 """The runs that a judgement rests on, for the step's log."""
 
 
-def written(project: Project, changes: Mapping[str, bytes | None]) -> Bad | None:
+def write_changes(project: Project, changes: Mapping[str, bytes | None]) -> Bad | None:
     """Through the kernel, which decides by path, phase and content."""
     decision = write(project, changes, cwd=project.root)
     if isinstance(decision, Deny):
-        return Bad(feedback.denied(decision), (f"denied [{decision.rule}]: {decision.reason}",))
+        return Bad(feedback.describe_denial(decision), (f"denied [{decision.rule}]: {decision.reason}",))
     return None
 
 
-def formatted(project: Project, start: str) -> Bad | None:
+def format_changes(project: Project, start: str) -> Bad | None:
     """Tests and source that differ from `start`, as the configured formatters write them."""
     with operation(project):
         tree = project.workspace.snapshot()
@@ -66,20 +66,20 @@ def formatted(project: Project, start: str) -> Bad | None:
         paths = tuple(path for path in changed if project.classify(path) in FORMATTED)
         tools = format_edits(project, tree, paths)[1] if paths else ()
     failed = next((tool for tool in tools if not tool.ok), None)
-    return None if failed is None else _failed(failed.name, failed.command, failed.output)
+    return None if failed is None else _tool_failure(failed.name, failed.command, failed.output)
 
 
-def checked(project: Project) -> Bad | None:
+def run_linters(project: Project) -> Bad | None:
     """The stacks' linters; a settlement runs them too, a tester's step has none."""
     for stack in project.settings.stacks:
         if stack.check:
             tool = run_tool(project, stack, "check", stack.check)
             if not tool.ok:
-                return _failed(tool.name, tool.command, tool.output)
+                return _tool_failure(tool.name, tool.command, tool.output)
     return None
 
 
-def _failed(name: str, command: str, output: str) -> Bad:
+def _tool_failure(name: str, command: str, output: str) -> Bad:
     reason = f"{name} failed: {command}{gist_of(output)}"
     return Bad(feedback.tool_failed(name, command, output), (reason,), output)
 
@@ -102,7 +102,7 @@ def quoting(project: Project, tree: str | None = None) -> feedback.Quote:
     return quoted
 
 
-def joined(reasons: Iterable[str]) -> str:
+def join_reasons(reasons: Iterable[str]) -> str:
     """On one line."""
     return "; ".join(reason.rstrip(".") for reason in reasons)
 
@@ -138,7 +138,7 @@ _BAD = frozenset({Status.FAIL, Status.ERROR})
 
 
 @value
-class Standing:
+class SuiteStanding:
     passed: int
     failing: tuple[str, ...]
     """Ids; of files that do not load, their paths."""
@@ -162,20 +162,20 @@ class Standing:
         return "The one test there is passes." if self.passed else "There is no test yet."
 
 
-def standing(project: Project) -> Standing:
+def standing(project: Project) -> SuiteStanding:
     baseline = project.state().baseline
     data = project.workspace.blob_bytes(baseline.record) if baseline is not None else None
     if baseline is not None and data is not None and baseline.tree == project.workspace.snapshot():
         statuses = {name: Status(status) for name, status in json.loads(data).items()}
         return _standing(statuses, ())
     if not has_tests(project):
-        return Standing(0, ())
+        return SuiteStanding(0, ())
     tested = run_tests(project, (), cwd=project.root)
     errors = tested.report.errors if tested.report is not None else ()
     return _standing({run.native_id: run.status for run in tested.tests}, [error.path for error in errors])
 
 
-def _standing(statuses: dict[str, Status], unloaded: tuple[str, ...] | list[str]) -> Standing:
+def _standing(statuses: dict[str, Status], unloaded: tuple[str, ...] | list[str]) -> SuiteStanding:
     failing = sorted(name for name, status in statuses.items() if status in _BAD)
     passed = sum(status is Status.PASS for status in statuses.values())
-    return Standing(passed, (*failing, *dict.fromkeys(unloaded)))
+    return SuiteStanding(passed, (*failing, *dict.fromkeys(unloaded)))

@@ -56,8 +56,8 @@ def message(role: Role, step: int, proposal: Proposal, verified: Verified) -> st
     intents = [f"{path}: {flat(what)}" for path, what in proposal.intents.items() if _tells(what, proposal)]
     parts = (
         _headline(proposal),
-        _filled(_paragraphs(proposal.rationale)),
-        _filled([f"Revised because {flat(proposal.because)}"] if proposal.because else []),
+        _fill_paragraph(_paragraphs(proposal.rationale)),
+        _fill_paragraph([f"Revised because {flat(proposal.because)}"] if proposal.because else []),
         _bullets(intents) if len(intents) > 1 else "",
         "\n".join(f"{name}: {flat(text)}" for name, text in _trailers(role, step, proposal, verified)),
     )
@@ -69,11 +69,11 @@ def _tells(what: str, proposal: Proposal) -> bool:
 
 
 def _headline(proposal: Proposal) -> str:
-    line = f"{proposal.type}: {styled(proposal.subject)}"
+    line = f"{proposal.type}: {style_subject(proposal.subject)}"
     return line if len(line) <= SUBJECT else line[: SUBJECT - 1].rstrip() + "…"
 
 
-def styled(subject: str) -> str:
+def style_subject(subject: str) -> str:
     """As conventional commits have it: no capital that is only a sentence's, and no full stop."""
     line = flat(subject)
     line = line[:-1] if line.endswith(".") and not line.endswith("..") else line
@@ -110,7 +110,7 @@ def _paragraphs(text: str) -> Iterator[str]:
             yield line
 
 
-def _filled(lines: Iterable[str]) -> str:
+def _fill_paragraph(lines: Iterable[str]) -> str:
     """One paragraph as a paragraph, several as a list."""
     told = list(lines)
     if len(told) != 1:

@@ -16,8 +16,8 @@ from verdigris.core.settings import HUMAN
 from verdigris.core.state import Phase
 from verdigris.drivers.machine import worktree
 from verdigris.drivers.machine.budget import Meter
-from verdigris.drivers.machine.events import Delayed, scrubbed
-from verdigris.drivers.machine.records import FOLDER, Keeper
+from verdigris.drivers.machine.events import Delayed, scrub_events
+from verdigris.drivers.machine.records import FOLDER, StepRecords
 from verdigris.drivers.machine.roles import TEAM
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.languages.registry import language_named
@@ -27,10 +27,10 @@ from verdigris.models.providers import endpoint_of
 from verdigris.models.recording import Recording
 from verdigris.models.remote import check
 from verdigris.models.roles.context import as_text
-from verdigris.setup.doctor.findings import Finding, failed
+from verdigris.setup.doctor.findings import Finding, failure
 from verdigris.storage.config import load_machine
 from verdigris.storage.git import git
-from verdigris.storage.lock import locked
+from verdigris.storage.lock import hold_lock
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import find_repository, head, in_progress
 from verdigris.turns.aside import lay_back
@@ -62,7 +62,7 @@ class Machine:
     """The user's."""
     settings: MachineSettings
     casting: Casting
-    keeper: Keeper
+    keeper: StepRecords
     meter: Meter
     watch: Watcher
     hooks: str | None = None
@@ -113,9 +113,9 @@ def open_machine(start: Path, watch: Watcher, *, record: Path | None = None) -> 
     branch = _branch(home)
     casting = _cast(home, settings, record, watch)
     with _alone(home), casting:
-        keeper = Keeper(home.root, casting.scrub)
+        keeper = StepRecords(home.root, casting.scrub)
         project = _private(home, settings, branch) if settings.sandbox else _in_place(home, settings)
-        told = scrubbed(watch, casting.scrub)
+        told = scrub_events(watch, casting.scrub)
         meter = Meter(settings.tokens, told)
         hooks = worktree.hooks(home.root) if project.root != home.root else None
         machine = Machine(home, project, branch, settings, casting, keeper, meter, told, hooks)
@@ -126,7 +126,7 @@ def open_machine(start: Path, watch: Watcher, *, record: Path | None = None) -> 
 @contextmanager
 def _alone(home: Project) -> Iterator[None]:
     path = home.repo.lock("machine")
-    held = locked(path, wait=0)
+    held = hold_lock(path, wait=0)
     try:
         held.__enter__()
     except UserError as error:
@@ -178,7 +178,7 @@ def _in_place(home: Project, settings: MachineSettings) -> Project:
         raise UserError(f"Verdigris is off here ({state.off_why}).", hint="`tdd on`")
     if state.machine.step is None and state.phase is not Phase.RED:
         raise UserError(f"the {state.phase} phase is open here.", hint="end it first: `tdd status` says how")
-    return _adapted(home, settings, home.settings.stacks, ())
+    return _adapt_project(home, settings, home.settings.stacks, ())
 
 
 def dirty(root: Path) -> list[str]:
@@ -200,7 +200,7 @@ def _private(home: Project, settings: MachineSettings, branch: str) -> Project:
     if worktree.behind(found.root, branch):
         _follow(project, branch)
     stacks = tuple(_at_home(stack, home) for stack in project.settings.stacks)
-    return _adapted(project, settings, stacks, _importable(project))
+    return _adapt_project(project, settings, stacks, _importable(project))
 
 
 def _follow(project: Project, branch: str) -> None:
@@ -245,7 +245,7 @@ def _importable(project: Project) -> tuple[str, ...]:
     return (f"PYTHONPATH={os.pathsep.join([*folders, *filter(None, [usual])])}",)
 
 
-def _adapted(
+def _adapt_project(
     project: Project, settings: MachineSettings, stacks: tuple[Stack, ...], env: tuple[str, ...]
 ) -> Project:
     """One strike: what is not accepted goes at once, and the role hears why."""
@@ -276,7 +276,7 @@ def check_players(start: Path) -> tuple[Finding, ...]:
 def _player(roles: str, player: Player, settings: MachineSettings, root: Path) -> Finding:
     name = f"model ({roles})"
     if not player.model:
-        return failed(name, "tdd.yaml names no model", "`roles: {ROLE: {model: …}}`, see `tdd help machine`")
+        return failure(name, "tdd.yaml names no model", "`roles: {ROLE: {model: …}}`, see `tdd help machine`")
     if player.model == HUMAN:
         return Finding(name, "ok", "a person")
     try:
@@ -285,5 +285,5 @@ def _player(roles: str, player: Player, settings: MachineSettings, root: Path) -
             return Finding(name, "ok", f"a recording of {len(places)} steps: {player.replayed}")
         found = check(endpoint_of(player.model, player.served, settings.llm))
     except VerdigrisError as error:
-        return failed(name, error.message, error.hint)
-    return Finding(name, "ok", found.words) if found.answers else failed(name, found.words, found.hint)
+        return failure(name, error.message, error.hint)
+    return Finding(name, "ok", found.words) if found.answers else failure(name, found.words, found.hint)

@@ -12,14 +12,14 @@ from verdigris.core.events import StepRefused
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.state import Phase
 from verdigris.core.value import value
-from verdigris.drivers.machine.commit import Committed, commit_step, open_step, propose
+from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step, propose
 from verdigris.drivers.machine.events import Refused, YourTurn
-from verdigris.drivers.machine.implementor import judge_implemented, open_reds, told
-from verdigris.drivers.machine.judgement import Bad, joined
+from verdigris.drivers.machine.implementor import judge_implemented, open_reds, describe_reds
+from verdigris.drivers.machine.judgement import Bad, join_reasons
 from verdigris.drivers.machine.message import Proposal, Verified, told_red
 from verdigris.drivers.machine.refactorer import judge_restructured, too_large
 from verdigris.drivers.machine.roles import IMPLEMENTOR, REFACTORER, TEAM, TESTER
-from verdigris.drivers.machine.step import unfinished
+from verdigris.drivers.machine.step import refuse_unfinished
 from verdigris.drivers.machine.tester import judge_written_tests, test_texts_at
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import Stop
@@ -74,7 +74,7 @@ class HumanStep:
     def take(self) -> Outcome | Waiting:
         if open_step(self._project).verdict == ACCEPTED:
             done = self._committed(None)
-            return done if isinstance(done, Committed) else Waiting(joined(done.reasons))
+            return done if isinstance(done, StepCommit) else Waiting(join_reasons(done.reasons))
         self._prepare()
         why = ""
         while True:
@@ -85,14 +85,14 @@ class HumanStep:
             word, _, rest = (line or "").strip().partition(" ")
             if word == QUIT:
                 return Waiting("you stopped here")
-            red = unfinished(self._project, Stop(_WORDS[word][0], rest)) if word in self._words else None
+            red = refuse_unfinished(self._project, Stop(_WORDS[word][0], rest)) if word in self._words else None
             if word in self._words and not changed and red is None:
                 return self._stop(word, rest)
             judged = red or self._not_judged(word, line, changed=changed)
             done = self._committed(judged) if not isinstance(judged, Bad) else judged
-            if isinstance(done, Committed):
+            if isinstance(done, StepCommit):
                 return done
-            why = joined(done.reasons)
+            why = join_reasons(done.reasons)
             step = self._position.step
             self._project.record(StepRefused(step=step, attempt=0, reasons=done.reasons[:5]))
             self._machine.watch(Refused(step, self._role.name, 0, why))
@@ -104,7 +104,7 @@ class HumanStep:
 
     def _turn(self, why: str) -> YourTurn:
         reds = (
-            told(open_reds(self._project, self._position.tests))
+            describe_reds(open_reds(self._project, self._position.tests))
             if self._role is IMPLEMENTOR and not why
             else ()
         )
@@ -179,9 +179,9 @@ class HumanStep:
         names = [found for line in new for found in _NAME.findall(line)]
         return " ".join(re.split(r"[_\s]+", "".join(names[0]))).strip() if names else ""
 
-    def _committed(self, found: Verified | None) -> Committed | Bad:
+    def _committed(self, found: Verified | None) -> StepCommit | Bad:
         match commit_step(self._machine, self._project, found):
-            case Committed() as done:
+            case StepCommit() as done:
                 return done
             case refused:
                 return Bad("", (f"{refused.why}: {refused.output.strip()}",), refused.output)

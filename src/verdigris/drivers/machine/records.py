@@ -40,7 +40,7 @@ def _run(report: TestReport) -> dict[str, Any]:
 class StepLog:
     """Written anew after each attempt, so that a kill leaves what was known by then."""
 
-    def __init__(self, keeper: Keeper, step: int, role: Role, model: Metered) -> None:
+    def __init__(self, keeper: StepRecords, step: int, role: Role, model: Metered) -> None:
         self._keeper, self._step, self._role, self._model = keeper, step, role, model
         self._plan = ""
         self._attempts: list[dict[str, Any]] = []
@@ -106,7 +106,7 @@ FOLDER = ".tdd"
 IGNORING = "# made by `tdd run`; nothing in here is for git\n*\n"
 
 
-class Keeper:
+class StepRecords:
     """The folder ignores itself, so that nobody's `.gitignore` is touched and no tree is dirtied."""
 
     def __init__(self, root: Path, scrub: Scrubber) -> None:

@@ -7,14 +7,14 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from verdigris.checks.coverage import uncovered
+from verdigris.checks.coverage import uncovered_lines
 from verdigris.core.actions import Deny
 from verdigris.core.languages import has_tests_in_source
 from verdigris.core.paths import PathClass
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.drivers.machine.judgement import Bad, forbidden, formatted, quoting, with_changes, written
+from verdigris.drivers.machine.judgement import Bad, forbidden, format_changes, quoting, with_changes, write_changes
 from verdigris.execution.room.layers import Layer
 from verdigris.execution.room.opening import possible
 from verdigris.execution.test_run import collect, execute_suite
@@ -80,22 +80,22 @@ def judge_refactoring(
         return large
     begun = refactor.begin(project, uncovered=False, known=True)
     if isinstance(begun, Deny):
-        return Bad(feedback.denied(begun), (f"denied [{begun.rule}]: {begun.reason}",))
-    return written(project, changes) or judge_restructured(project, settings, start, seen)
+        return Bad(feedback.describe_denial(begun), (f"denied [{begun.rule}]: {begun.reason}",))
+    return write_changes(project, changes) or judge_restructured(project, settings, start, seen)
 
 
 def judge_restructured(project: Project, settings: MachineSettings, start: str, seen: Seen) -> Bad | None:
     """The tree as it stands in the refactor phase, against the step's start."""
     return (
-        formatted(project, start)
-        or _unchanged(project, start)
+        format_changes(project, start)
+        or _refuse_unchanged(project, start)
         or _other_tests(project, start)
-        or _guarded(project, settings, start)
-        or _ended(project, seen)
+        or _guard_coverage(project, settings, start)
+        or _end_refactor(project, seen)
     )
 
 
-def _unchanged(project: Project, start: str) -> Bad | None:
+def _refuse_unchanged(project: Project, start: str) -> Bad | None:
     if project.workspace.snapshot() != start:
         return None
     return forbidden("nothing differs from before, once it is formatted")
@@ -125,22 +125,22 @@ def _is_written(project: Project, test: str) -> bool:
     return re.split(r"::| › ", named.function)[-1] in (text_of(project, named.path) or "")
 
 
-def _guarded(project: Project, settings: MachineSettings, start: str) -> Bad | None:
-    why = lowered(project, start) if settings.coverage_guard else None
+def _guard_coverage(project: Project, settings: MachineSettings, start: str) -> Bad | None:
+    why = why_lowered(project, start) if settings.coverage_guard else None
     return None if why is None else forbidden(why)
 
 
-def _ended(project: Project, seen: Seen) -> Bad | None:
+def _end_refactor(project: Project, seen: Seen) -> Bad | None:
     ended = refactor.end(project)
     if isinstance(ended, Deny):
-        return Bad(feedback.denied(ended), (f"denied [{ended.rule}]: {ended.reason}",))
+        return Bad(feedback.describe_denial(ended), (f"denied [{ended.rule}]: {ended.reason}",))
     seen += [ended.report] if ended.report else []
     if ended.verdict.accepted:
         return None
     state = project.state()
     laid = state.aside.get(ended.aside or "")
     quote = quoting(project, laid.edited if laid is not None else None)
-    said = feedback.unsettled(ended.verdict, ended.report, withheld=frozenset(state.held_out), quote=quote)
+    said = feedback.describe_verdict(ended.verdict, ended.report, withheld=frozenset(state.held_out), quote=quote)
     return Bad(said, (f"{ended.verdict.kind}: {feedback.causes(ended.verdict, ended.report)}",))
 
 
@@ -167,7 +167,7 @@ class Coverage:
         return 1 - self.idle / self.all if self.all else 1.0
 
 
-def unmeasured(project: Project) -> str | None:
+def why_unmeasured(project: Project) -> str | None:
     """Why the guard says nothing here."""
     others = sorted({s.language for s in project.settings.stacks if not language_named(s.language).traces})
     if others:
@@ -178,7 +178,7 @@ def unmeasured(project: Project) -> str | None:
     return None
 
 
-def lowered(project: Project, start: str) -> str | None:
+def why_lowered(project: Project, start: str) -> str | None:
     """Why the tree as it stands is less covered than `start`.
 
     Both have to hold: more statements idle, and a smaller share run. To delete what was run lowers the
@@ -187,11 +187,11 @@ def lowered(project: Project, start: str) -> str | None:
     if not possible(project).ok:
         return None
     now = project.workspace.snapshot()
-    after = _measured(project, now, now)
+    after = _measure_coverage(project, now, now)
     # Where tests fail, the refactor is refused for that, and their failures say more than a share.
     if after is None or after.idle == 0 or after.fails:
         return None
-    before = _measured(project, start, now)
+    before = _measure_coverage(project, start, now)
     if before is None or after.idle <= before.idle or after.share >= before.share:
         return None
     where = ", ".join(place for place in after.places if place not in before.places) or ", ".join(
@@ -206,11 +206,11 @@ def lowered(project: Project, start: str) -> str | None:
 def unshown(project: Project) -> tuple[str, ...]:
     """Source lines that no test runs, as `src/x.py:12-14`; nothing where they cannot be measured."""
     now = project.workspace.snapshot()
-    found = _measured(project, now, now)
+    found = _measure_coverage(project, now, now)
     return () if found is None else found.places
 
 
-def _measured(project: Project, tree: str, worktree: str) -> Coverage | None:
+def _measure_coverage(project: Project, tree: str, worktree: str) -> Coverage | None:
     """By the whole suite; None where there is no Python to measure."""
     paths = [
         entry.path
@@ -224,6 +224,6 @@ def _measured(project: Project, tree: str, worktree: str) -> Coverage | None:
     texts = texts_at(project, tree, paths)
     statements = added_lines({}, texts)
     idle = sum(len(lines - report.lines.get(path, frozenset())) for path, lines in statements.items())
-    places = uncovered({}, texts, {path: report.lines.get(path, frozenset()) for path in texts})
+    places = uncovered_lines({}, texts, {path: report.lines.get(path, frozenset()) for path in texts})
     fails = bool(report.errors) or any(r.status in {Status.FAIL, Status.ERROR} for r in report.results)
     return Coverage(idle, sum(map(len, statements.values())), places, fails)

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.checks.observation import unclaimed
+from verdigris.checks.observation import find_unclaimed
 from verdigris.core.errors import UserError
 from verdigris.core.events import MachineEnded, MachineStarted, StepBegun, StepPassed, StepStopped
 from verdigris.core.value import value
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.budget import BudgetUsedUp
-from verdigris.drivers.machine.commit import Committed
+from verdigris.drivers.machine.commit import StepCommit
 from verdigris.drivers.machine.context import material_of, notes_for, unshown_points
 from verdigris.drivers.machine.cycle_commit import forward, hindrance, in_a_cycle, squash_cycle
 from verdigris.drivers.machine.events import Noted, RunBegan, RunEnded, StepBegan, StepEnded
-from verdigris.drivers.machine.history import (
-    NOTHING_RED,
-    NOTHING_TO_DO,
-    SENT_BACK,
-    UPHELD,
-    Position,
-    position,
-)
+from verdigris.drivers.machine.history import NOTHING_RED, NOTHING_TO_DO, SENT_BACK, UPHELD, Position, position
 from verdigris.drivers.machine.implementor import open_reds
 from verdigris.drivers.machine.judgement import quoting
 from verdigris.drivers.machine.opening import dirty
 from verdigris.drivers.machine.person import HumanStep, Waiting
-from verdigris.drivers.machine.refactorer import unmeasured, unshown
+from verdigris.drivers.machine.refactorer import why_unmeasured, unshown
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TEAM, TESTER
 from verdigris.drivers.machine.step import Exhausted, Outcome, Step
 from verdigris.drivers.machine.worktree import ancestor, ref
@@ -50,13 +43,13 @@ _NO_COMMIT: tuple[str, str, str, tuple[str, ...], tuple[str, ...], str] = ("", "
 
 
 @value
-class Ended:
+class RunResult:
     outcome: str
     why: str = ""
 
 
 def where(machine: Machine) -> Position:
-    made = history.made(machine.project.root)
+    made = history.machine_commits(machine.project.root)
     return position(made, machine.project.state().machine.passed)
 
 
@@ -86,19 +79,19 @@ class Run:
         self._tell_beginning(first, last, resumed=resumed)
         return self._told(self._until(last))
 
-    def _until(self, last: int) -> Ended:
+    def _until(self, last: int) -> RunResult:
         try:
             while (now := where(self._machine)).step <= last:
                 ended = self._step(now)
                 if ended is not None:
                     return ended
         except BudgetUsedUp as used:
-            return Ended(BUDGET, str(used))
-        return Ended(STEPS)
+            return RunResult(BUDGET, str(used))
+        return RunResult(STEPS)
 
     # -- one step -----------------------------------------------------------------------------
 
-    def _step(self, now: Position) -> Ended | None:
+    def _step(self, now: Position) -> RunResult | None:
         """What ends the run, if anything does."""
         machine, player = self._machine, self._machine.settings.player(now.role.name)
         self._begin(now)
@@ -112,7 +105,7 @@ class Run:
         if player.human:
             taken = HumanStep(machine, now, self._person, notes).take()
             if isinstance(taken, Waiting):
-                return Ended(WAITING, taken.why)
+                return RunResult(WAITING, taken.why)
         else:
             taken = Step(machine, now, material_of(machine), notes).take()
         self._steps += 1
@@ -154,7 +147,7 @@ class Run:
         """Source that somebody committed here without a red: no role could do anything with it there."""
         project = self._machine.project
         with operation(project) as state:
-            found = unclaimed(project, state.ground or tree, tree)
+            found = find_unclaimed(project, state.ground or tree, tree)
         if found:
             first = found[0]
             raise UserError(
@@ -171,9 +164,9 @@ class Run:
 
     # -- how it ends --------------------------------------------------------------------------
 
-    def _concluded(self, now: Position, taken: Outcome) -> Ended | None:
+    def _concluded(self, now: Position, taken: Outcome) -> RunResult | None:
         match taken:
-            case Committed():
+            case StepCommit():
                 self._commits.append(taken.commit)
                 self._machine.watch(self._told_commit(now, taken))
                 if now.role is TESTER and now.finding:
@@ -192,7 +185,7 @@ class Run:
         self._follow()
         return None
 
-    def _told_commit(self, now: Position, taken: Committed) -> StepEnded:
+    def _told_commit(self, now: Position, taken: StepCommit) -> StepEnded:
         project = self._machine.project
         reds = project.state().reds if now.role is TESTER else {}
         quote = quoting(project)
@@ -254,13 +247,13 @@ class Run:
             report_bug(project, list(dict.fromkeys(wrong)), why, cwd=project.root)
         self._passed(now, SENT_BACK, why)
 
-    def _stopped(self, now: Position, outcome: str, why: str) -> Ended:
+    def _stopped(self, now: Position, outcome: str, why: str) -> RunResult:
         self._machine.project.record(
             StepStopped(step=now.step, role=now.role.name, outcome=outcome, why=why), sync=True
         )
         self._machine.watch(StepEnded(now.step, now.role.name, outcome, why, *_NO_COMMIT, *self._tokens()))
         self._done = outcome == DONE
-        return Ended(outcome, why)
+        return RunResult(outcome, why)
 
     def _squash(self, now: Position) -> None:
         if self._machine.settings.squash != "cycle":
@@ -299,10 +292,10 @@ class Run:
             )
         if told_kata(kata := machine.kata(), machine.settings.prompt_tokens) != kata.strip():
             machine.watch(Noted("the kata is too long to be told whole: `machine: {prompt_tokens: …}`"))
-        if machine.settings.coverage_guard and (why := unmeasured(machine.project)):
+        if machine.settings.coverage_guard and (why := why_unmeasured(machine.project)):
             machine.watch(Noted(why))
 
-    def _told(self, ended: Ended) -> RunEnded:
+    def _told(self, ended: RunResult) -> RunEnded:
         if ended.outcome not in {BUDGET, WAITING}:
             self._machine.project.record(MachineEnded(outcome=ended.outcome, why=ended.why), sync=True)
         meter = self._machine.meter
@@ -340,5 +333,5 @@ _FOLLOWING = {
 }
 
 
-def _following(ended: Ended) -> str:
+def _following(ended: RunResult) -> str:
     return _FOLLOWING.get(ended.outcome, "decide what is right, change the kata or the test, then `tdd run`")

@@ -10,17 +10,17 @@ from verdigris.core.errors import ContextOverflow, VerdigrisError
 from verdigris.core.events import StepRefused
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.value import value
-from verdigris.drivers.machine.commit import Committed, commit_step, open_step, propose
+from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step, propose
 from verdigris.drivers.machine.events import Attempted, Refused
-from verdigris.drivers.machine.implementor import judge_implementation, open_reds, told
-from verdigris.drivers.machine.judgement import Bad, joined, standing
+from verdigris.drivers.machine.implementor import judge_implementation, open_reds, describe_reds
+from verdigris.drivers.machine.judgement import Bad, join_reasons, standing
 from verdigris.drivers.machine.message import Proposal, Verified, told_red
 from verdigris.drivers.machine.records import StepLog
 from verdigris.drivers.machine.refactorer import judge_refactoring, mending
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TESTER
 from verdigris.drivers.machine.tester import judge_tests
 from verdigris.models.roles import conversation, feedback
-from verdigris.models.roles.answer import Refused as Unusable
+from verdigris.models.roles.answer import RefusedAnswer as Unusable
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, Stop
 from verdigris.models.roles.context import shrunk
@@ -49,7 +49,7 @@ class Exhausted:
     """Of every attempt."""
 
 
-Outcome: TypeAlias = Committed | Stop | Exhausted
+Outcome: TypeAlias = StepCommit | Stop | Exhausted
 
 
 class Step:
@@ -77,7 +77,7 @@ class Step:
     def _taken(self) -> Outcome:
         if self._accepted():
             done = self._committed(None)
-            if isinstance(done, Committed):
+            if isinstance(done, StepCommit):
                 return done
             self._notes = (*self._notes, done.said)
         else:
@@ -98,27 +98,27 @@ class Step:
                 self._log.plan(talk.plan or (got.reason if isinstance(got, Stop) else ""))
             match got:
                 case Stop():
-                    red = unfinished(self._project, got)
+                    red = refuse_unfinished(self._project, got)
                     if red is None:
                         return self._stopped(got)
                     last = red.reasons
                     self._log.attempt(attempt, reasons=last)
-                    talk = conversation.say(talk, red.said, joined(last))
+                    talk = conversation.say(talk, red.said, join_reasons(last))
                 case Unusable():
                     last = got.reasons
                     self._log.attempt(attempt, reasons=last)
                 case EditPlan():
                     done = self._carried_out(got, attempt)
-                    if isinstance(done, Committed):
+                    if isinstance(done, StepCommit):
                         return done
                     last = done.reasons
-                    talk = conversation.say(talk, done.said, joined(last))
+                    talk = conversation.say(talk, done.said, join_reasons(last))
             told = self._told(last)
-            tried.append(joined(told))
+            tried.append(join_reasons(told))
             self._project.record(StepRefused(step=self._position.step, attempt=attempt, reasons=told))
-            self._machine.watch(Refused(self._position.step, self._role.name, attempt, joined(told)))
-        self._log.ended(outcome="blocked", why=joined(last))
-        return Exhausted(joined(self._told(last)), tuple(tried))
+            self._machine.watch(Refused(self._position.step, self._role.name, attempt, join_reasons(told)))
+        self._log.ended(outcome="blocked", why=join_reasons(last))
+        return Exhausted(join_reasons(self._told(last)), tuple(tried))
 
     def _told(self, reasons: tuple[str, ...]) -> tuple[str, ...]:
         """As they may be written down."""
@@ -143,14 +143,14 @@ class Step:
     def _task(self) -> Task:
         now = self._position
         if self._role is IMPLEMENTOR:
-            return Task(self._role, now.step, told(open_reds(self._project, now.tests)), self._notes)
+            return Task(self._role, now.step, describe_reds(open_reds(self._project, now.tests)), self._notes)
         words = standing(self._project).words
         returned = self._role is TESTER and bool(now.finding)
         return Task(self._role, now.step, (), self._notes, words, returned)
 
     # -- the edits ----------------------------------------------------------------------------
 
-    def _carried_out(self, plan: EditPlan, attempt: int) -> Committed | Bad:
+    def _carried_out(self, plan: EditPlan, attempt: int) -> StepCommit | Bad:
         reds = (
             dict(map(told_red, open_reds(self._project, self._position.tests)))
             if self._role is IMPLEMENTOR
@@ -166,7 +166,7 @@ class Step:
         paths = tuple(plan.changes)
         if isinstance(done, Bad):
             self._log.attempt(attempt, paths=paths, reasons=done.reasons, output=done.output, runs=seen)
-            self._back(joined(self._told(done.reasons)))
+            self._back(join_reasons(self._told(done.reasons)))
             return done
         self._log.attempt(attempt, paths=paths, runs=seen)
         return done
@@ -183,9 +183,9 @@ class Step:
         meant = replace(plan, changes=changes)
         return judge_implementation(self._machine, self._project, meant, self._position.tests, seen)
 
-    def _committed(self, found: Verified | None) -> Committed | Bad:
+    def _committed(self, found: Verified | None) -> StepCommit | Bad:
         match commit_step(self._machine, self._project, found):
-            case Committed() as done:
+            case StepCommit() as done:
                 self._log.ended(
                     outcome="committed",
                     verdict=done.verdict,
@@ -207,12 +207,12 @@ class Step:
         return replace(stop, reason=self._machine.casting.scrub(stop.reason))
 
 
-def _by_hook(refused: commit.Refused) -> Bad:
+def _by_hook(refused: commit.CommitRefused) -> Bad:
     said = feedback.tool_failed(HOOK, HOOK, f"{refused.why}\n{refused.output}")
     return Bad(said, (refused.why,), refused.output)
 
 
-def unfinished(project: Project, stop: Stop) -> Bad | None:
+def refuse_unfinished(project: Project, stop: Stop) -> Bad | None:
     """A kata is done when every test passes."""
     if stop.say is not Say.KATA_DONE:
         return None

@@ -11,7 +11,7 @@ from verdigris.drivers.machine.history import position
 from verdigris.drivers.machine.message import flat
 from verdigris.drivers.machine.roles import REFACTORER, TESTER
 from verdigris.drivers.machine.worktree import place
-from verdigris.storage.lock import locked
+from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import find_repository, head
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def survey_machine(home: Project) -> MachineSurvey | None:
     """None where nothing can be told of it."""
     try:
         root, here = _working(home)
-        made = history.made(root)
+        made = history.machine_commits(root)
     except VerdigrisError:
         return None
     now = position(made, here.machine.passed)
@@ -55,11 +55,11 @@ def survey_machine(home: Project) -> MachineSurvey | None:
         newest.commit if newest else "",
         newest.subject if newest else "",
         here.machine.stopped,
-        _left(now, here),
+        _reds_left(now, here),
     )
 
 
-def _left(now: Position, here: WorktreeState) -> tuple[Red, ...]:
+def _reds_left(now: Position, here: WorktreeState) -> tuple[Red, ...]:
     """What the tester left red for whoever is next; other failures of old runs are no news."""
     if now.role is REFACTORER or (now.role is TESTER and not now.finding):
         return ()
@@ -81,7 +81,7 @@ def _running(home: Project) -> bool:
     if not lock.exists():
         return False
     try:
-        with locked(lock, wait=0):
+        with hold_lock(lock, wait=0):
             return False
     except VerdigrisError:
         return True

@@ -9,23 +9,14 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from verdigris.checks.observation import unclaimed
+from verdigris.checks.observation import find_unclaimed
 from verdigris.checks.weakening import lost
 from verdigris.core.languages import known_suffixes, language_of
 from verdigris.core.paths import PathClass
 from verdigris.core.report import Ended, Status
 from verdigris.core.test_ids import split_id
 from verdigris.core.verdict import first_line
-from verdigris.drivers.machine.judgement import (
-    Bad,
-    Judged,
-    checked,
-    forbidden,
-    formatted,
-    quoting,
-    with_changes,
-    written,
-)
+from verdigris.drivers.machine.judgement import Bad, Judged, run_linters, forbidden, format_changes, quoting, with_changes, write_changes
 from verdigris.drivers.machine.message import Verified, told_red
 from verdigris.execution.dispatch import run_request
 from verdigris.execution.test_selection import baseline_ids, by_stack
@@ -58,7 +49,7 @@ def judge_tests(
     """Said before it is written: a red that happens to be open must not make it look claimed."""
     return (
         _only_stubs(project, start, with_changes(project, start, plan.changes))
-        or written(project, plan.changes)
+        or write_changes(project, plan.changes)
         or judge_written_tests(project, settings, start, seen)
     )
 
@@ -67,15 +58,15 @@ def judge_written_tests(project: Project, settings: MachineSettings, start: str,
     """The tree as it stands, against the step's start."""
     return (
         _only_stubs(project, start, project.workspace.snapshot())
-        or formatted(project, start)
-        or checked(project)
-        or _kept(project)
+        or format_changes(project, start)
+        or run_linters(project)
+        or _check_nothing_lost(project)
         or _red(project, settings, start, seen)
     )
 
 
 def _only_stubs(project: Project, start: str, tree: str) -> Bad | None:
-    found = unclaimed(project, start, tree)
+    found = find_unclaimed(project, start, tree)
     if not found:
         return None
     first = found[0]
@@ -84,7 +75,7 @@ def _only_stubs(project: Project, start: str, tree: str) -> Bad | None:
     )
 
 
-def _kept(project: Project) -> Bad | None:
+def _check_nothing_lost(project: Project) -> Bad | None:
     """Against the last acceptance: a test-bug frees the tester's last test only, which came after it."""
     state = replace(project.state(), test_bugs={})
     losses = lost(project, state, project.workspace.snapshot()).blocking
@@ -95,7 +86,7 @@ def _red(project: Project, settings: MachineSettings, start: str, seen: Seen) ->
     passing = baseline_ids(project, project.state()) or frozenset()
     tree = project.workspace.snapshot()
     changed = {change.path for change in project.workspace.changes(start, tree)}
-    tested = _tested(project, changed)
+    tested = _run_suite(project, changed)
     seen += [tested.report] if tested.report else []
     if tested.report is not None and tested.report.ended is not Ended.FINISHED and not tested.tests:
         why = f"the test run did not end as it should: {tested.report.ended}"
@@ -124,7 +115,7 @@ def _red(project: Project, settings: MachineSettings, start: str, seen: Seen) ->
             f"{error.path}: {error.kind}" for error in errors
         ]
         return Bad(said, (f"besides the new red something else does not pass: {what[0]}",), _tail(tested))
-    return _verified(project, tested, reds)
+    return _gather_verified(project, tested, reds)
 
 
 def _too_many(
@@ -142,7 +133,7 @@ def _too_many(
     )
 
 
-def _tested(project: Project, changed: set[str]) -> Tested:
+def _run_suite(project: Project, changed: set[str]) -> Tested:
     """The suite; and the files that changed, where a configuration may leave them out of it."""
     whole = run_tests(project, (), cwd=project.root)
     files = [path for path in sorted(changed) if (project.root / path).is_file()]
@@ -188,7 +179,7 @@ def _tail(tested: Tested) -> str:
     return tested.report.tail if tested.report else ""
 
 
-def _verified(project: Project, tested: Tested, reds: list[TestRun]) -> Verified:
+def _gather_verified(project: Project, tested: Tested, reds: list[TestRun]) -> Verified:
     state = project.state()
     ids = sorted(run.test_id for run in reds)
     passed = sum(run.status is Status.PASS for run in tested.tests)
@@ -264,7 +255,7 @@ def names_source(path: str, before: str, after: str, sources: Mapping[str, str])
 def _new_lines(path: str, before: str, after: str) -> list[str]:
     """What they say, without comments and imports where those can be told."""
     language = language_for(path) or UNREAD
-    return language.new_words(after, _added(before.splitlines(), after.splitlines()))
+    return language.new_words(after, _added_lines(before.splitlines(), after.splitlines()))
 
 
 def _traces(path: str) -> bool:
@@ -272,7 +263,7 @@ def _traces(path: str) -> bool:
     return language is not None and language.traces
 
 
-def _added(before: list[str], after: list[str]) -> list[int]:
+def _added_lines(before: list[str], after: list[str]) -> list[int]:
     matcher = SequenceMatcher(a=before, b=after, autojunk=False)
     spans = (range(j1 + 1, j2 + 1) for tag, _, _, j1, j2 in matcher.get_opcodes() if tag != "equal")
     return [number for span in spans for number in span]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import StorageError, UserError
 from verdigris.core.value import value
 from verdigris.drivers.machine.records import FOLDER, IGNORING
-from verdigris.storage.git import asked, git
+from verdigris.storage.git import ask_users_git, git
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -81,7 +81,7 @@ def _make(home: Repository, root: Path, ours: str, branch: str) -> None:
 
 def _move_along(home: Repository, root: Path, ours: str, branch: str) -> None:
     """Only ever forward: what diverged is for a person to bring together."""
-    now = asked(root, "symbolic-ref", "--short", "--quiet", "HEAD") if _on_branch(root) else ""
+    now = ask_users_git(root, "symbolic-ref", "--short", "--quiet", "HEAD") if _on_branch(root) else ""
     if now != ours:
         raise UserError(
             f"the machine's worktree {root} is not on its branch {ours}",
@@ -106,7 +106,7 @@ def _given_up(root: Path, ours: str, branch: str) -> str:
 
 def taken_back(root: Path, theirs: str, ours: str) -> bool:
     """Whether the user's branch had commits of ours once, and has them no more: a person took them away."""
-    ahead = asked(root, "rev-list", f"{theirs}..{ours}").split()
+    ahead = ask_users_git(root, "rev-list", f"{theirs}..{ours}").split()
     had = git(root, "reflog", "show", "--format=%H", theirs).out.split() if ahead else []
     return not frozenset(had).isdisjoint(ahead)
 

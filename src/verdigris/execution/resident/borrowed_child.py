@@ -8,7 +8,7 @@ import os
 from verdigris.execution.children import Child, Started
 from verdigris.runners.reporter.verdigris_reporter.line import Broken, Line
 from verdigris.sandbox.entry import enter
-from verdigris.sandbox.syscalls import kept
+from verdigris.sandbox.syscalls import kept_capabilities
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
@@ -119,10 +119,10 @@ def possible(way: str | None) -> bool:
 
 def rights(way: str) -> int:
     """The capabilities that a run keeps, a bit each."""
-    return sum(1 << capability for capability in kept(user_namespace=way != "plain"))
+    return sum(1 << capability for capability in kept_capabilities(user_namespace=way != "plain"))
 
 
-def opened(confining: Confining, cwd: str, below: int) -> dict[str, int]:
+def open_room(confining: Confining, cwd: str, below: int) -> dict[str, int]:
     """By kind; OSError where the room could not be made, which a cold run will tell about."""
     ours, theirs = _socket.socketpair()
     line, end = Line(ours), Line(theirs)

@@ -61,7 +61,7 @@ def take(private: str, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Len
 
 def begin(private: str, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Lent, Room] | None:
     """The same, but that it may not have arrived yet, or may never do."""
-    if not resident.allowed() or not borrowed_child.possible(terms.way):
+    if not resident.is_allowed() or not borrowed_child.possible(terms.way):
         return None
     folder = _folder(private, argv, cwd)
     try:
@@ -74,7 +74,7 @@ def begin(private: str, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Le
         return None
     line, user = found
     try:
-        return _asked(line, user, terms, argv, cwd)
+        return _ask_for_child(line, user, terms, argv, cwd)
     except OSError:
         line.close()
         return None
@@ -82,7 +82,7 @@ def begin(private: str, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Le
         os.close(user)
 
 
-def _asked(line: Line, user: int, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Lent, Room]:
+def _ask_for_child(line: Line, user: int, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Lent, Room]:
     room = Room(terms, argv)
     confining: Any = room.confine
     ours, theirs = _socket.socketpair()
@@ -117,19 +117,19 @@ def learn(
     the run loaded of the environment; `declined`, what it did not want loaded before.
     """
     terms, argv, cwd = program.terms, program.argv, program.cwd
-    if not resident.allowed() or not borrowed_child.possible(terms.way):
+    if not resident.is_allowed() or not borrowed_child.possible(terms.way):
         return
     folder = _folder(private, argv, cwd)
-    watched = _watched(argv, cwd, terms.root, places)
+    watched = _watched_paths(argv, cwd, terms.root, places)
     key = _key(terms, argv, cwd, watched)
-    known = _learned(folder, key)
-    known["refused"] = {**known["refused"], **_refused(folder, key)}
+    known = _read_learned(folder, key)
+    known["refused"] = {**known["refused"], **_read_refused(folder, key)}
     if declined:
         known["declined"] = sorted({*known["declined"], declined.partition(".")[0]})
     fresh = [name for name in names if name not in set(known["names"])]
     if EVERYTHING in known["declined"] and not declined:
         return
-    if not fresh and not declined and resident.is_running(folder) and resident.told(folder).get("key") == key:
+    if not fresh and not declined and resident.is_running(folder) and resident.read_note(folder).get("key") == key:
         return
     known["names"] = [*known["names"], *fresh][:MOST]
     load = [] if ALL in known["declined"] else without(known["names"], known["refused"])
@@ -173,7 +173,7 @@ def _stamp(path: str) -> str:
     return f"{status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
 
 
-def _watched(argv: Sequence[str], cwd: str, root: str, places: Iterable[str]) -> list[str]:
+def _watched_paths(argv: Sequence[str], cwd: str, root: str, places: Iterable[str]) -> list[str]:
     """Files and folders whose change may mean another environment, or another reporter."""
     python, bootstrap = argv[0], argv[1]
     paths = [
@@ -210,7 +210,7 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-def _learned(folder: str, key: str) -> dict[str, Any]:
+def _read_learned(folder: str, key: str) -> dict[str, Any]:
     """What is known of this environment; of another one it is forgotten."""
     try:
         with open(os.path.join(folder, LEARNED), encoding="ascii") as file:
@@ -222,8 +222,8 @@ def _learned(folder: str, key: str) -> dict[str, Any]:
     return {"key": key, "names": [], "refused": {}, "declined": []}
 
 
-def _refused(folder: str, key: str) -> dict[str, str]:
-    told = resident.told(folder)
+def _read_refused(folder: str, key: str) -> dict[str, str]:
+    told = resident.read_note(folder)
     return dict(told.get("refused") or {}) if told.get("key") == key else {}
 
 

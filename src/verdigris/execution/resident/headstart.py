@@ -48,7 +48,7 @@ def begin(folder: str, *, warm: bool = False) -> None:
         with open(os.path.join(private, NOTE), "rb") as file:  # noqa: PTH118, PTH123 - before pathlib
             words = os.fsdecode(file.read()).split("\0")
         terms, (cwd, *argv) = read(words)
-        if warm and (lent := _lent(private, terms, argv, cwd)):
+        if warm and (lent := _borrow_child(private, terms, argv, cwd)):
             _waiting[tuple(words)] = lent
             return
         room = Room(terms, argv)
@@ -62,7 +62,7 @@ def begin(folder: str, *, warm: bool = False) -> None:
     _waiting[tuple(words)] = Early(started, room)
 
 
-def _lent(private: str, terms: Terms, argv: list[str], cwd: str) -> Early | None:
+def _borrow_child(private: str, terms: Terms, argv: list[str], cwd: str) -> Early | None:
     if not os.path.isdir(os.path.join(private, "warm")):  # noqa: PTH112, PTH118 - before pathlib
         return None
     from verdigris.execution.resident.forkserver import begin as lend

@@ -177,7 +177,7 @@ class Keeper:
         listening: Any = self.listening
         connection, _ = listening._accept()  # noqa: SLF001 - `accept` is made by `socket`, which is slow
         caller = Line(_socket.socket(fileno=connection))
-        message = _said(caller) if _outside(caller) else None
+        message = _read_request(caller) if _outside(caller) else None
         if message is None:
             caller.close()
             return
@@ -262,7 +262,7 @@ def _listening(path: str) -> _socket.socket:
     return made
 
 
-def _said(caller: Line) -> dict[str, Any] | None:
+def _read_request(caller: Line) -> dict[str, Any] | None:
     try:
         said = caller.receive(HELLO)
     except Broken:

@@ -103,7 +103,7 @@ class Resident:
         return json.dumps(whole).encode("ascii")
 
 
-def allowed() -> bool:
+def is_allowed() -> bool:
     return sys.platform == "linux" and os.environ.get(OFF, "") != "0"
 
 
@@ -113,11 +113,11 @@ def folder_of(private: str, name: str) -> str:
 
 def connect(folder: str, key: str) -> tuple[Line, int] | None:
     """A conversation with the resident of this key, and a descriptor of its user namespace."""
-    if not allowed():
+    if not is_allowed():
         return None
     line = None
     try:
-        line = _called(folder)
+        line = _call_keeper(folder)
         line.send({"key": key})
         answer = line.receive(PATIENCE)
         if answer is not None and answer[0].get("ready") and len(answer[1]) == 1:
@@ -131,15 +131,15 @@ def connect(folder: str, key: str) -> tuple[Line, int] | None:
 
 def ensure(resident: Resident) -> None:
     """One with this key will be there soon; whatever keeps it from being there is no matter."""
-    if not allowed():
+    if not is_allowed():
         return
     try:
         os.makedirs(resident.folder, mode=0o700, exist_ok=True)
         if is_running(resident.folder):
-            if told(resident.folder).get("key") == resident.key:
+            if read_note(resident.folder).get("key") == resident.key:
                 return
             end(resident.folder)
-        lock = _locked(resident.folder)
+        lock = _lock_folder(resident.folder)
         try:
             tell(resident.folder, resident.key)
             _start(resident.described(), lock)
@@ -149,7 +149,7 @@ def ensure(resident: Resident) -> None:
         return
 
 
-def told(folder: str) -> dict[str, Any]:
+def read_note(folder: str) -> dict[str, Any]:
     """What the keeper last wrote about its program: `key`, `ready`, `refused`."""
     try:
         with open(os.path.join(folder, TOLD), encoding="ascii") as file:
@@ -179,7 +179,7 @@ def stop(private: str) -> tuple[str, ...]:
 def is_running(folder: str) -> bool:
     """Whether there is a keeper, and be it one that only begins."""
     try:
-        os.close(_locked(folder, create=False))
+        os.close(_lock_folder(folder, create=False))
     except BlockingIOError:
         return True
     except OSError:
@@ -187,7 +187,7 @@ def is_running(folder: str) -> bool:
     return False
 
 
-def _locked(folder: str, *, create: bool = True) -> int:
+def _lock_folder(folder: str, *, create: bool = True) -> int:
     held = os.open(
         os.path.join(folder, LOCK), os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0), 0o600
     )
@@ -202,18 +202,18 @@ def _locked(folder: str, *, create: bool = True) -> int:
 def end(folder: str) -> None:
     """And wait for it; one that does not listen is killed, and its program with it."""
     try:
-        line = _called(folder)
+        line = _call_keeper(folder)
         line.send({"end": True})
         line.close()
-        ended = _awaited(folder)
+        ended = _await_keeper(folder)
     except OSError:
         ended = not is_running(folder)
     if not ended:
         _kill(folder)
-        _awaited(folder)
+        _await_keeper(folder)
 
 
-def _awaited(folder: str) -> bool:
+def _await_keeper(folder: str) -> bool:
     deadline = time.monotonic() + PATIENCE
     while is_running(folder):
         if time.monotonic() > deadline:
@@ -230,7 +230,7 @@ def _kill(folder: str) -> None:
         return
 
 
-def _called(folder: str) -> Line:
+def _call_keeper(folder: str) -> Line:
     import _socket
 
     held = os.open(folder, os.O_PATH | os.O_CLOEXEC)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @value
-class Equipment:
+class RoomEquipment:
     env: Mapping[str, str] = field(default_factory=dict)
     needed: tuple[str, ...] = ()
     """Folders that are read, though they may lie in a temporary one."""
@@ -133,7 +133,7 @@ LARGE = 1 << 20
 _RUNNER = manifest_names() | {"conftest.py", "pytest.ini", ".pytest.ini", "__init__.py"}
 
 
-def held(project: Project, tree: str, claimed: Iterable[str] = ()) -> Layer | None:
+def frozen_layer(project: Project, tree: str, claimed: Iterable[str] = ()) -> Layer | None:
     """For runs on the worktree's own tree; `claimed` are files that come first. None without a sandbox."""
     if not possible(project).ok:
         return None

@@ -75,7 +75,7 @@ class Terms:
             masked=(*((self.git,) if self.git else ()), folders.layer, folders.upper, folders.work),
             decoys=((folders.control, self.control),),
             writable=(folders.own,),
-            needed=tuple(_needed(argv)),
+            needed=tuple(_needed_folders(argv)),
             network=self.network,
         )
 
@@ -103,7 +103,7 @@ def read(words: Sequence[str]) -> tuple[Terms, Sequence[str]]:
     return terms, rest[len(given) :]
 
 
-def _needed(argv: Sequence[str]) -> Iterator[str]:
+def _needed_folders(argv: Sequence[str]) -> Iterator[str]:
     """Where the programs are, if that is in a folder of which the run would otherwise see nothing."""
     programs = os.environ.get("PATH", "").split(":")
     for word in argv:

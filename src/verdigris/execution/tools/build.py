@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.settings import Stack
-    from verdigris.execution.tools.runs import Place, Ran
+    from verdigris.execution.tools.runs import RunPlace, Ran
     from verdigris.runners.protocol import TestRequest
     from verdigris.storage.project import Project
 
 
 @value
 class Prepared:
-    place: Place
+    place: RunPlace
     """In which the tests are to run, with what is compiled already."""
     failed: Ran | None = None
     """A build that did not come to its end: nothing is to be run."""
@@ -34,7 +34,7 @@ class Prepared:
 
 
 class Compiler(Protocol):
-    def prepared(self, place: Place, stack: Stack, request: TestRequest, spare: str) -> Prepared:
+    def prepared(self, place: RunPlace, stack: Stack, request: TestRequest, spare: str) -> Prepared:
         """`spare` is an empty folder of this call's own."""
 
 
@@ -56,7 +56,7 @@ class Built:
     """Whether all of it could be built."""
 
 
-def dated(project: Project, tree: str, built: Built | None) -> Built:
+def date_build(project: Project, tree: str, built: Built | None) -> Built:
     """The build as it is to be made from `tree`, on top of what is there."""
     if built is None:
         return Built(tree, {})
@@ -66,7 +66,7 @@ def dated(project: Project, tree: str, built: Built | None) -> Built:
     return Built(tree, {**built.changed, **fresh})
 
 
-def misdated(project: Project, built: Built) -> frozenset[str]:
+def misdated_paths(project: Project, built: Built) -> frozenset[str]:
     """Changed paths that the worktree shows with another time."""
     return frozenset(path for path, at in built.changed.items() if _time(project, path, 0) != at)
 
@@ -98,7 +98,7 @@ _KEPT = 3
 """Of one kind: another toolchain or other options make another."""
 
 
-def kept(area: Path, kind: str, words: Sequence[str] = ()) -> Path:
+def cache_folder(area: Path, kind: str, words: Sequence[str] = ()) -> Path:
     """The folder of a kind for these words, made where it is missing; those used least lately go."""
     above = area / FOLDER / kind
     folder = above / hashlib.sha256(json.dumps(words).encode()).hexdigest()[:16]
@@ -106,11 +106,11 @@ def kept(area: Path, kind: str, words: Sequence[str] = ()) -> Path:
         folder.mkdir(parents=True)
         older = sorted((one for one in above.iterdir() if one != folder), key=lambda one: one.stat().st_mtime)
         for one in older[: -(_KEPT - 1)]:
-            emptied(one)
+            empty_folder(one)
             one.rmdir()
     os.utime(folder)
     return folder
 
 
-def emptied(folder: Path) -> None:
+def empty_folder(folder: Path) -> None:
     clear(str(folder))

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from verdigris.core.needs import fetching
 from verdigris.core.report import Ended
 from verdigris.core.settings import JUnit
-from verdigris.execution.room.opening import Equipment, possible, terms_of
+from verdigris.execution.room.opening import RoomEquipment, possible, terms_of
 from verdigris.execution.tools.build import Prepared
 from verdigris.execution.tools.registry import compiler_of, find_tool, hidden_paths, warm_run_of
-from verdigris.execution.tools.runs import Place, ran, taken
-from verdigris.runners.commands import Words, filled, reports
+from verdigris.execution.tools.runs import RunPlace, run_in_room, take_reports
+from verdigris.runners.commands import Words, fill_command, reports
 from verdigris.runners.protocol import RunnerAnswer, RunnerCall, Toolset
 from verdigris.runners.registry import kind_of
 from verdigris.sandbox.folders import Folders
@@ -68,8 +68,8 @@ def _run(asked: TestCall, tools: Toolset, folders: Folders) -> TestReport:
     )
     calls = tools.runner.commands(request)
     if command and not reports(command):
-        calls = tuple(_commanded(call, command, tools.lead) for call in calls)
-    ready = _prepared(asked, tools, request, folders)
+        calls = tuple(_use_command(call, command, tools.lead) for call in calls)
+    ready = _prepare_build(asked, tools, request, folders)
     if ready.failed is not None:
         rans, answers = [ready.failed], [_answer(calls[0], ready.failed, folders)]
     else:
@@ -87,16 +87,16 @@ def _run(asked: TestCall, tools: Toolset, folders: Folders) -> TestReport:
     )
 
 
-def _prepared(asked: TestCall, tools: Toolset, request: TestRequest, folders: Folders) -> Prepared:
+def _prepare_build(asked: TestCall, tools: Toolset, request: TestRequest, folders: Folders) -> Prepared:
     project = asked.project
-    equipment = Equipment(
+    equipment = RoomEquipment(
         env=tools.env,
         needed=tuple(map(os.path.dirname, tools.programs)),
         writable=(folders.own,),
         shadowed=tuple((folder, folder) for folder in tools.reads),
     )
     layer = asked.layer and replace(asked.layer, hidden=hidden_paths(asked.stack, project.root))
-    place = Place(project, layer, equipment, asked.bare)
+    place = RunPlace(project, layer, equipment, asked.bare)
     compiler = compiler_of(asked.stack.runner, tools.runner)
     if compiler is None or asked.bare or not possible(project).ok:
         return Prepared(place)
@@ -104,7 +104,7 @@ def _prepared(asked: TestCall, tools: Toolset, request: TestRequest, folders: Fo
 
 
 def _carried_out(
-    calls: tuple[RunnerCall, ...], place: Place, timeout: float, folders: Folders, *, warm: WarmRun | None
+    calls: tuple[RunnerCall, ...], place: RunPlace, timeout: float, folders: Folders, *, warm: WarmRun | None
 ) -> tuple[list[Ran], list[RunnerAnswer]]:
     """Each in a room of its own, all of them in the time of one."""
     ends = time.monotonic() + timeout
@@ -112,7 +112,7 @@ def _carried_out(
     answers: list[RunnerAnswer] = []
     for call in calls:
         left = max(ends - time.monotonic(), _LEAST)
-        rans.append((warm(call, place, left) if warm else None) or ran(call, place, left))
+        rans.append((warm(call, place, left) if warm else None) or run_in_room(call, place, left))
         answers.append(_answer(call, rans[-1], folders))
     return rans, answers
 
@@ -125,11 +125,11 @@ def _answer(call: RunnerCall, done: Ran, folders: Folders) -> RunnerAnswer:
         timed_out=finished.timed_out,
         duration_ms=finished.duration_ms,
         output=finished.output,
-        reports=taken(folders.cache),
+        reports=take_reports(folders.cache),
     )
 
 
-def _commanded(call: RunnerCall, words: Words, lead: int) -> RunnerCall:
+def _use_command(call: RunnerCall, words: Words, lead: int) -> RunnerCall:
     """The configured command instead of the tool's name; for a person, too."""
     typed = shlex.split(call.command)[1:]
-    return replace(call, argv=filled(words, call.argv[lead:]), command=shlex.join(filled(words, typed)))
+    return replace(call, argv=fill_command(words, call.argv[lead:]), command=shlex.join(fill_command(words, typed)))

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.execution.room.layers import Layer
 from verdigris.execution.tools import build
-from verdigris.execution.tools.build import Prepared, emptied, kept
+from verdigris.execution.tools.build import Prepared, empty_folder, cache_folder
 from verdigris.execution.tools.lookup import OURS, program
-from verdigris.execution.tools.runs import ran
+from verdigris.execution.tools.runs import run_in_room
 from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.protocol import Toolset
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.settings import Stack
     from verdigris.execution.tools.build import Built
-    from verdigris.execution.tools.runs import Place
+    from verdigris.execution.tools.runs import RunPlace
     from verdigris.runners.protocol import TestRequest
     from verdigris.storage.project import Project
 
@@ -39,7 +39,7 @@ _PINNED = ("rust-toolchain", "rust-toolchain.toml")
 class CargoTarget:
     runner: CargoRunner
 
-    def prepared(self, place: Place, stack: Stack, request: TestRequest, spare: str) -> Prepared:  # noqa: ARG002 - Go's
+    def prepared(self, place: RunPlace, stack: Stack, request: TestRequest, spare: str) -> Prepared:  # noqa: ARG002 - Go's
         """What is built of the worktree's own tree stays; of another one it is thrown away."""
         project, layer = place.project, place.layer
         tree = project.workspace.snapshot() if layer is None else layer.wanted
@@ -47,17 +47,17 @@ class CargoTarget:
         record, target = folder / _RECORD, folder / "target"
         known = build.read(record)
         if known is None:
-            emptied(folder)
+            empty_folder(folder)
         target.mkdir(exist_ok=True)
-        built = build.dated(project, tree, known)
+        built = build.date_build(project, tree, known)
         at = os.path.normpath(f"{project.root}/{stack.root}/target")
-        dressed = place.given({"CARGO_TARGET_DIR": at}, layer=_dressed(project, layer, tree, built))
+        dressed = place.given({"CARGO_TARGET_DIR": at}, layer=_date_layer(project, layer, tree, built))
         to_run = dressed.shadowing(str(target), at)
         done_before = known is not None and known.whole and known.tree == tree
         if done_before or (layer is not None and not layer.only_holds):
             return Prepared(to_run)
         build.write(record, built)
-        done = ran(self.runner.built(request), dressed.placing(str(target), at), project.settings.timeout)
+        done = run_in_room(self.runner.built(request), dressed.placing(str(target), at), project.settings.timeout)
         good = done.finished.exit_code == 0
         build.write(record, replace(built, ended=time.time_ns(), whole=good))
         return Prepared(to_run, None if good else done, done.opened)
@@ -73,21 +73,21 @@ class CargoTarget:
 
 def _folder(project: Project, words: list[str], builders: list[str]) -> Path:
     """Code that runs in the compiler and is not accepted has a build of its own, begun as a copy."""
-    usual = kept(project.repo.private, "cargo", words)
+    usual = cache_folder(project.repo.private, "cargo", words)
     if not builders:
         return usual
-    own = kept(project.repo.private, "cargo", [*words, *builders])
+    own = cache_folder(project.repo.private, "cargo", [*words, *builders])
     if not (own / _RECORD).exists() and (usual / _RECORD).exists():
-        emptied(own)
+        empty_folder(own)
         shutil.copytree(usual / "target", own / "target", symlinks=True)
         shutil.copyfile(usual / _RECORD, own / _RECORD)
     return own
 
 
-def _dressed(project: Project, layer: Layer | None, tree: str, built: Built) -> Layer:
+def _date_layer(project: Project, layer: Layer | None, tree: str, built: Built) -> Layer:
     """Files whose time in the worktree is not to be trusted are laid over it with another."""
     laid = layer or Layer(tree, tree)
-    wrong = build.misdated(project, built).difference(entry.path for entry in laid.firm)
+    wrong = build.misdated_paths(project, built).difference(entry.path for entry in laid.firm)
     entries = tuple(e for e in project.workspace.files(tree) if e.path in wrong) if wrong else ()
     return replace(laid, firm=(*laid.firm, *entries), dates=built.changed)
 

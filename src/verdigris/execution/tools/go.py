@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.value import value
-from verdigris.execution.tools.build import Prepared, kept
+from verdigris.execution.tools.build import Prepared, cache_folder
 from verdigris.execution.tools.lookup import OURS, program
-from verdigris.execution.tools.runs import ran
+from verdigris.execution.tools.runs import run_in_room
 from verdigris.runners.gotest import GoRunner
 from verdigris.runners.protocol import Toolset
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from verdigris.core.settings import Stack
-    from verdigris.execution.tools.runs import Place
+    from verdigris.execution.tools.runs import RunPlace
     from verdigris.runners.protocol import TestRequest
     from verdigris.storage.project import Project
 
@@ -37,13 +37,13 @@ _MANY = 20
 class GoCache:
     runner: GoRunner
 
-    def prepared(self, place: Place, stack: Stack, request: TestRequest, spare: str) -> Prepared:
+    def prepared(self, place: RunPlace, stack: Stack, request: TestRequest, spare: str) -> Prepared:
         """It goes by content, so nothing in it is ever out of date, and all worktrees share it.
 
         To compile apart costs the linking of every test binary once more, so a few changed files do not.
         """
         project, place = place.project, place.given({CACHE: spare})
-        folder = kept(project.repo.control, "go")
+        folder = cache_folder(project.repo.control, "go")
         cache = folder / "cache"
         cache.mkdir(exist_ok=True)
         tree = project.workspace.snapshot() if place.layer is None else place.layer.wanted
@@ -52,7 +52,7 @@ class GoCache:
         to_run = place.shadowing(str(cache), spare)
         if _enough(project, known.get(whose), key, tree):
             return Prepared(to_run)
-        done = ran(self.runner.built(request), place.placing(str(cache), spare), project.settings.timeout)
+        done = run_in_room(self.runner.built(request), place.placing(str(cache), spare), project.settings.timeout)
         if done.finished.timed_out:
             return Prepared(to_run, done)
         record.write_text(json.dumps({**known, whose: [key, tree]}), encoding="utf-8")

@@ -30,7 +30,7 @@ def find_vitest(stack: Stack, root: Path, environ: Mapping[str, str]) -> Toolset
 
     found = program("node", environ, NODE)
     script = package_file("vitest", BIN, _home(stack, root), root)
-    return _packaged(Vitest(found, str(script)), found, script, 1)
+    return _find_package(Vitest(found, str(script)), found, script, 1)
 
 
 def find_jest(stack: Stack, root: Path, environ: Mapping[str, str]) -> Toolset:
@@ -38,14 +38,14 @@ def find_jest(stack: Stack, root: Path, environ: Mapping[str, str]) -> Toolset:
 
     found = program("node", environ, NODE)
     script = package_file("jest", BIN, _home(stack, root), root)
-    return _packaged(Jest(found, str(script)), found, script, 2)
+    return _find_package(Jest(found, str(script)), found, script, 2)
 
 
 def _home(stack: Stack, root: Path) -> Path:
     return Path(os.path.normpath(root / stack.root))
 
 
-def _packaged(runner: Runner, node: str, script: Path, depth: int) -> Toolset:
+def _find_package(runner: Runner, node: str, script: Path, depth: int) -> Toolset:
     """`depth`: how far above the script the packages are."""
     packages = os.path.realpath(script.parents[depth])
     return Toolset(runner, (node, REPORTER, f"{packages}/."), lead=2, package=str(script))

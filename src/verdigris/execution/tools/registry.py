@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from verdigris.core.settings import Stack
     from verdigris.execution.tools.build import Compiler
-    from verdigris.execution.tools.runs import Place, Ran
+    from verdigris.execution.tools.runs import RunPlace, Ran
     from verdigris.runners.protocol import Runner, RunnerCall, Toolset
 
     Environ = Mapping[str, str]
-    WarmRun = Callable[[RunnerCall, Place, float], Ran | None]
+    WarmRun = Callable[[RunnerCall, RunPlace, float], Ran | None]
 
 
 def find_tool(stack: Stack, root: Path, environ: Environ) -> Toolset:

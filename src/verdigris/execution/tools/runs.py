@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from verdigris import sandbox
 from verdigris.core.value import value
 from verdigris.execution.process import MOST_CHANNEL, Command, run
-from verdigris.execution.room.opening import Equipment, insist, notes_of, room, terms_of
+from verdigris.execution.room.opening import RoomEquipment, insist, notes_of, room, terms_of
 from verdigris.execution.room.room import Room
 
 if TYPE_CHECKING:
@@ -36,39 +36,39 @@ class Ran:
 
 
 @value
-class Place:
+class RunPlace:
     """In what a command is run."""
 
     project: Project
     layer: Layer | None = None
-    equipment: Equipment = field(default_factory=Equipment)
+    equipment: RoomEquipment = field(default_factory=RoomEquipment)
     bare: bool = False
 
-    def given(self, env: Mapping[str, str], *, layer: Layer | None = None) -> Place:
+    def given(self, env: Mapping[str, str], *, layer: Layer | None = None) -> RunPlace:
         more = replace(self.equipment, env={**self.equipment.env, **env})
         return replace(self, equipment=more, layer=layer or self.layer)
 
-    def placing(self, folder: str, at: str) -> Place:
+    def placing(self, folder: str, at: str) -> RunPlace:
         """With the folder there, written for real."""
         return replace(self, equipment=replace(self.equipment, placed=((folder, at),)))
 
-    def shadowing(self, folder: str, at: str) -> Place:
+    def shadowing(self, folder: str, at: str) -> RunPlace:
         """With the folder there, and nothing kept of what is written."""
         more = (*self.equipment.shadowed, (folder, at))
         return replace(self, equipment=replace(self.equipment, shadowed=more))
 
 
-def ran(call: RunnerCall, place: Place, timeout: float) -> Ran:
+def run_in_room(call: RunnerCall, place: RunPlace, timeout: float) -> Ran:
     if place.bare:
         return _bare(call, place, timeout)
     return insist(place.project, partial(_in_a_room, call, place, timeout))
 
 
-def _in_a_room(call: RunnerCall, place: Place, timeout: float) -> Ran | str:
+def _in_a_room(call: RunnerCall, place: RunPlace, timeout: float) -> Ran | str:
     """Or why nothing of the project was run."""
     with room(place.project, call.argv, layer=place.layer, equip=place.equipment.of) as made:
         made.env |= place.equipment.env
-        finished = _finished(call, made, timeout)
+        finished = _run_process(call, made, timeout)
         why = sandbox.refusal(finished.exit_code, finished.output) if made.confine else None
         if why is not None:
             return why
@@ -78,21 +78,21 @@ def _in_a_room(call: RunnerCall, place: Place, timeout: float) -> Ran | str:
         return Ran(finished, made.sandbox, wrote, notes, opened)
 
 
-def _bare(call: RunnerCall, place: Place, timeout: float) -> Ran:
+def _bare(call: RunnerCall, place: RunPlace, timeout: float) -> Ran:
     made = Room(terms_of(place.project).unconfined(), call.argv)
     with closing(made):
         made.env = dict(os.environ)
-        return Ran(_finished(call, made, timeout))
+        return Ran(_run_process(call, made, timeout))
 
 
-def _finished(call: RunnerCall, made: Room, timeout: float) -> Finished:
+def _run_process(call: RunnerCall, made: Room, timeout: float) -> Finished:
     """All that it prints is kept: for some tools that is the report."""
     env = {**made.env, **call.env}
     command = Command(call.argv, Path(call.cwd), env, confine=made.confine)
     return run(command, timeout=timeout, kept=MOST_CHANNEL // 2)
 
 
-def taken(folder: str) -> Mapping[str, bytes]:
+def take_reports(folder: str) -> Mapping[str, bytes]:
     """The regular files in a report folder, by relative name, but hidden ones; afterwards it is empty."""
     found: dict[str, bytes] = {}
     size = 0

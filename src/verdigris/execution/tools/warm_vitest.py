@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.execution.room.room import Room, Terms
-    from verdigris.execution.tools.runs import Place
+    from verdigris.execution.tools.runs import RunPlace
     from verdigris.runners.protocol import RunnerCall
     from verdigris.runners.reporter.verdigris_reporter.line import Line
 
@@ -54,25 +54,25 @@ class Unclear(Exception):
     """The resident did not say what came of the run."""
 
 
-def ran_warm(call: RunnerCall, place: Place, timeout: float) -> Ran | None:
+def ran_warm(call: RunnerCall, place: RunPlace, timeout: float) -> Ran | None:
     """None: it has not been run, or not so that it counts; run it cold, which is always right."""
     terms = terms_of(place.project)
     if (
         place.layer is not None
         or place.bare
-        or not resident.allowed()
+        or not resident.is_allowed()
         or not borrowed_child.possible(terms.way)
     ):
         return None
     folder = _folder(place, call)
     key = _key(terms, call)
-    found = _connected(folder, key)
+    found = _connect(folder, key)
     if found is None:
         resident.ensure(_resident(folder, key, terms, call))
         return None
     line, user = found
     try:
-        return _ran(call, place, line, user, timeout)
+        return _run_in_room(call, place, line, user, timeout)
     except (OSError, Broken, Unclear):
         return None
     finally:
@@ -80,12 +80,12 @@ def ran_warm(call: RunnerCall, place: Place, timeout: float) -> Ran | None:
         os.close(user)
 
 
-def _connected(folder: str, key: str) -> tuple[Line, int] | None:
+def _connect(folder: str, key: str) -> tuple[Line, int] | None:
     """Also one that has a little to do yet with the run before: a cold run takes longer."""
     deadline = time.monotonic() + _CLEARING
     while True:
         found = resident.connect(folder, key)
-        told = resident.told(folder)
+        told = resident.read_note(folder)
         if (
             found is not None
             or time.monotonic() > deadline
@@ -97,7 +97,7 @@ def _connected(folder: str, key: str) -> tuple[Line, int] | None:
         time.sleep(_CLEARING / 50)
 
 
-def _ran(call: RunnerCall, place: Place, line: Line, user: int, timeout: float) -> Ran:
+def _run_in_room(call: RunnerCall, place: RunPlace, line: Line, user: int, timeout: float) -> Ran:
     line.send({"hello": True})
     shared = str(_answer(line, _PATIENCE)["tmp"])
     equipment = replace(place.equipment, writable=(*place.equipment.writable, shared))
@@ -131,7 +131,7 @@ def _ran(call: RunnerCall, place: Place, line: Line, user: int, timeout: float) 
 def _ask(call: RunnerCall, line: Line, made: Room, user: int, report: str) -> None:
     if not isinstance(made.confine, Confining):
         raise Unclear
-    opened = borrowed_child.opened(made.confine, call.cwd, user)
+    opened = borrowed_child.open_room(made.confine, call.cwd, user)
     own = {name: text for name, text in made.env.items() if made.folders.own in text}
     env = {name: text for name, text in {**made.env, **call.env, REPORT: report}.items() if name not in own}
     worker = {"kept": borrowed_child.rights(made.terms.way or ""), "cwd": call.cwd, "env": own}
@@ -177,7 +177,7 @@ def _resident(folder: str, key: str, terms: Terms, call: RunnerCall) -> resident
     return resident.Resident(folder, key, program, greeting=greeting, live=packages)
 
 
-def _folder(place: Place, call: RunnerCall) -> str:
+def _folder(place: RunPlace, call: RunnerCall) -> str:
     name = f"vitest-{zlib.crc32(os.fsencode(call.cwd)):08x}"
     return resident.folder_of(str(place.project.repo.private), name)
 
@@ -185,12 +185,12 @@ def _folder(place: Place, call: RunnerCall) -> str:
 def _key(terms: Terms, call: RunnerCall) -> str:
     env = surroundings(os.environ, terms.given, home="", tmp="")
     variables = (f"{name}={text}" for name, text in sorted(env.items()) if name not in _EACH_RUNS)
-    stamps = (f"{path} {_stamp(path)}" for path in _watched(call, terms.root))
+    stamps = (f"{path} {_stamp(path)}" for path in _watched_paths(call, terms.root))
     words = (*terms.words(), *call.argv[:2], call.cwd, *variables, "", *stamps)
     return sha256(os.fsencode("\0".join(words))).hexdigest()
 
 
-def _watched(call: RunnerCall, root: str) -> Iterator[str]:
+def _watched_paths(call: RunnerCall, root: str) -> Iterator[str]:
     for program in call.argv[:2]:
         yield from (program, os.path.realpath(program))
     for ours in (_REPORTER / "verdigris_reporter", _RESIDENT.parent):

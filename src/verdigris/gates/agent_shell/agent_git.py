@@ -59,7 +59,7 @@ def run(project: Project, argv: Sequence[str], *, quiet: bool) -> tuple[int, str
         os.environ, [path for path in programs if not is_writable(os.path.realpath(path), known)]
     )
     private = str(project.repo.private)
-    record = open_calls.opened(private, f"tdd sync -- {' '.join(argv)}")
+    record = open_calls.open_record(private, f"tdd sync -- {' '.join(argv)}")
     prctl(_PR_SET_CHILD_SUBREAPER, 1)
     others = _children()
     try:
@@ -79,7 +79,7 @@ def run(project: Project, argv: Sequence[str], *, quiet: bool) -> tuple[int, str
         alone = _kill_descendants(others)
         prctl(_PR_SET_CHILD_SUBREAPER, 0)
         os.close(record)
-        open_calls.closed(private, empty=alone)
+        open_calls.close_record(private, empty=alone)
     return done.returncode, os.fsdecode(done.stdout or b"").strip()
 
 
@@ -91,7 +91,7 @@ def _confining(project: Project, record: int) -> Callable[[], None] | None:
 
     def enter() -> None:
         confine(planned, way)
-        open_calls.entered(record, open_calls.namespace(user_namespace=way != "plain"))
+        open_calls.note_namespace(record, open_calls.namespace(user_namespace=way != "plain"))
 
     return enter
 

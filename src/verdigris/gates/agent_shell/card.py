@@ -39,7 +39,7 @@ _SEEN = 64
 _TAIL = 1 << 20
 
 
-class Card:
+class ShellCard:
     __slots__ = ("around", "ids", "log", "mounts", "root", "way")
 
     def __init__(
@@ -63,7 +63,7 @@ class Card:
         """Of the surroundings that this was made in; see `surroundings`."""
 
 
-def write(private: str, card: Card) -> None:
+def write(private: str, card: ShellCard) -> None:
     fresh = f"{private}/{NAME}.{os.getpid()}"
     with open(fresh, "wb") as file:
         file.write(
@@ -83,7 +83,7 @@ def surroundings(control: str, environment: Mapping[str, str]) -> tuple[str | in
     return linked, *(environment.get(name) for name in VARIABLES)
 
 
-def read(private: str, control: str, around: tuple[str | int | None, ...] = ()) -> Card | None:
+def read(private: str, control: str, around: tuple[str | int | None, ...] = ()) -> ShellCard | None:
     """None where there is none, or it is out of date."""
     try:
         with open(f"{private}/{NAME}", "rb") as file:
@@ -92,10 +92,10 @@ def read(private: str, control: str, around: tuple[str | int | None, ...] = ()) 
             return None
     except (OSError, ValueError, EOFError, TypeError):
         return None
-    return Card(root, way, mounts, log, ids, made_in)
+    return ShellCard(root, way, mounts, log, ids, made_in)
 
 
-def seen(control: str) -> tuple[int, bytes]:
+def log_position(control: str) -> tuple[int, bytes]:
     """How far the log goes now."""
     with open(f"{control}/{LOG}", "rb") as file:
         size = file.seek(0, os.SEEK_END)

@@ -15,24 +15,7 @@ import os
 import stat
 
 from verdigris.gates.agent_shell.card import ANCHOR, APART, DISK, HOLE, MASKED, READONLY
-from verdigris.sandbox.syscalls import (
-    ATTR_RDONLY,
-    CLONE_NEWNS,
-    CLONE_NEWUSER,
-    MS_BIND,
-    MS_RDONLY,
-    MS_REC,
-    MS_REMOUNT,
-    Mapper,
-    attach_mount,
-    copied_mount,
-    drop_all_but,
-    kept,
-    leave,
-    mount,
-    set_mount_attributes,
-    unshare,
-)
+from verdigris.sandbox.syscalls import ATTR_RDONLY, CLONE_NEWNS, CLONE_NEWUSER, MS_BIND, MS_RDONLY, MS_REC, MS_REMOUNT, Mapper, attach_mount, copied_mount, drop_all_but, kept_capabilities, leave, mount, set_mount_attributes, unshare
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
@@ -52,7 +35,7 @@ _FOLDERS = ("cc-socks", "cc-socks-{}", "cc-daemon-{}", "tmux-{}", "zellij-{}")
 _SCREENS = ("/run/screen", "/var/run/screen", "/tmp/screens")  # noqa: S108 - where others put it
 
 
-def silenced(environment: Mapping[str, str]) -> list[tuple[str, int]]:
+def blocked_sockets(environment: Mapping[str, str]) -> list[tuple[str, int]]:
     """Mounts, beside those of the card: it is made before the client is, and for more than one."""
     user = os.getuid()
     parents = {"/tmp", *(environment.get(name, "") for name in _PARENTS)} - {""}  # noqa: S108 - same
@@ -85,7 +68,7 @@ def confine(mounts: Iterable[tuple[str, int]], way: Way, entered: Callable[[], N
     `entered` is called in our namespaces, to tell the one outside, who then sets the ids of a `mapped` one;
     whoever calls this waits for that before the exec.
     """
-    cwd, keep = _cwd(), _kept(way)  # which we are is not known in a namespace without ids
+    cwd, keep = _cwd(), _kept_capabilities(way)  # which we are is not known in a namespace without ids
     mapper = Mapper() if way == "mapped" and entered is None else None
     planned = list(mounts)
     leave(own_ids=way == "own", ipc=False)
@@ -106,12 +89,12 @@ def confine(mounts: Iterable[tuple[str, int]], way: Way, entered: Callable[[], N
     drop_all_but(keep)
 
 
-def _kept(way: Way) -> frozenset[int]:
+def _kept_capabilities(way: Way) -> frozenset[int]:
     """As root in a user namespace of its own nearly all, so that packages can be installed."""
     user_namespace = way != "plain"
     if user_namespace and os.geteuid() == 0:
         return frozenset(range(_ALL)) - _NOBODYS
-    return kept(user_namespace=user_namespace)
+    return kept_capabilities(user_namespace=user_namespace)
 
 
 def _cwd() -> str:
@@ -123,7 +106,7 @@ def _cwd() -> str:
 
 def _seal(planned: Sequence[tuple[str, int]]) -> None:
     """A hole is copied before all is made read-only: it stays as it was, with what is mounted in it."""
-    holes = {path: held for path, kind in planned if kind == HOLE and (held := _copied(path)) is not None}
+    holes = {path: held for path, kind in planned if kind == HOLE and (held := _copy_mount(path)) is not None}
     set_mount_attributes("/", put=ATTR_RDONLY, recursive=True)
     for path, kind in planned:
         try:
@@ -135,7 +118,7 @@ def _seal(planned: Sequence[tuple[str, int]]) -> None:
             continue  # gone since the card was made
 
 
-def _copied(path: str) -> int | None:
+def _copy_mount(path: str) -> int | None:
     try:
         return copied_mount(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -155,9 +138,9 @@ def _mount(path: str, kind: int) -> None:
 
 def _seal_one_by_one(planned: Sequence[tuple[str, int]]) -> None:
     """Before Linux 5.12; flags that a mount has already must be named, or a plain user is refused."""
-    from verdigris.sandbox.mounts import listed
+    from verdigris.sandbox.mounts import list_mounts
 
-    flags = {found.point: found.flags for found in listed()}
+    flags = {found.point: found.flags for found in list_mounts()}
     for point, had in flags.items():
         try:
             mount(None, point, None, MS_REMOUNT | MS_BIND | had | MS_RDONLY)

@@ -38,8 +38,8 @@ def git_regions(repo: Repository) -> dict[str, bool]:
     inside = (repo.root / path / ".git" for path in GitFolder(str(repo.root), str(repo.private)).submodules)
     for folder in (repo.common_dir, *_modules(repo.common_dir / "modules"), *inside):
         regions |= dict.fromkeys(_switches(folder), False)
-    made = _made(repo)
-    for folder in _linked(repo.common_dir):
+    made = _made_paths(repo)
+    for folder in _linked_worktrees(repo.common_dir):
         tree = _tree_of(folder)
         writable = folder == repo.git_dir or _identity(folder) in made or _inside(tree, repo.root)
         regions[str(folder)] = writable
@@ -79,7 +79,7 @@ def remember_made(private: str, names: Iterable[str]) -> None:
         file.write("".join(f"{name}\n" for name in sorted(names)))
 
 
-def _made(repo: Repository) -> frozenset[str]:
+def _made_paths(repo: Repository) -> frozenset[str]:
     try:
         text = (repo.private / MADE).read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
@@ -87,7 +87,7 @@ def _made(repo: Repository) -> frozenset[str]:
     return frozenset(text.splitlines())
 
 
-def _linked(common: Path) -> list[Path]:
+def _linked_worktrees(common: Path) -> list[Path]:
     try:
         return [path for path in (common / "worktrees").iterdir() if path.is_dir()]
     except OSError:

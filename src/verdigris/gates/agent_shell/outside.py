@@ -52,7 +52,7 @@ class Outside:
     def wait(self) -> int:
         woken, wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         _signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-        _signal.signal(_signal.SIGCHLD, _heard)
+        _signal.signal(_signal.SIGCHLD, _ignore_signal)
         for number in _FORWARDED:
             if _signal.getsignal(number) is not _signal.SIG_IGN:
                 _signal.signal(number, self._forward)
@@ -105,18 +105,18 @@ class Outside:
                 _signal.signal(number, _signal.SIG_DFL)
             import socket
 
-            from verdigris.gates.broker.broker import Served, serve
+            from verdigris.gates.broker.broker import ServedCommand, serve
             from verdigris.storage.open_calls import caller
 
             private, line = self.call
             subagent = caller(private, os.environ.get("CLAUDE_CODE_SESSION_ID", ""), line)
             with socket.socket(fileno=descriptor) as connection:
-                serve(connection, Served(self.tdd, self.root, os.environ, subagent))
+                serve(connection, ServedCommand(self.tdd, self.root, os.environ, subagent))
         finally:
             os._exit(0)
 
 
-def _heard(*_: object) -> None:
+def _ignore_signal(*_: object) -> None:
     """That a child ended is read from the wakeup pipe."""
 
 

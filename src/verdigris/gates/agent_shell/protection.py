@@ -12,17 +12,7 @@ from verdigris.core.actions import Actor
 from verdigris.core.errors import NotConfigured, VerdigrisError
 from verdigris.core.protection import is_writable, mounts, plan_mounts, readonly_classes
 from verdigris.gates.agent_shell import git_folders, writable
-from verdigris.gates.agent_shell.card import (
-    ANCHOR,
-    DISK,
-    HOLE,
-    MASKED,
-    READONLY,
-    Card,
-    seen,
-    surroundings,
-    write,
-)
+from verdigris.gates.agent_shell.card import ANCHOR, DISK, HOLE, MASKED, READONLY, ShellCard, log_position, surroundings, write
 from verdigris.gates.agent_shell.confinement import confine
 from verdigris.gates.agent_shell.launcher import launcher, own, write_launcher
 from verdigris.sandbox.syscalls import IDS, same, ways
@@ -51,15 +41,15 @@ def main(root: str, private: str) -> None:
         sys.exit(f"verdigris: {error.message}" + (f" ({error.hint})" if error.hint else ""))
 
 
-def refresh(root: str, private: str) -> Card:
+def refresh(root: str, private: str) -> ShellCard:
     control = os.path.dirname(os.path.dirname(private))  # noqa: PTH120 - names stay `str`
     around = surroundings(control, os.environ)
     try:
         project = open_project(Path(root), Actor("kernel", client="shell"))
     except NotConfigured:
-        card = Card(root, "", (), seen(control), around=around)
+        card = ShellCard(root, "", (), log_position(control), around=around)
     else:
-        log = seen(control)  # before the state is read: what is appended meanwhile makes a new card
+        log = log_position(control)  # before the state is read: what is appended meanwhile makes a new card
         project.repo.lock("").parent.mkdir(exist_ok=True)
         git_folders.make_switches(project.repo)
         if launcher(project.repo).exists():
@@ -68,7 +58,7 @@ def refresh(root: str, private: str) -> Card:
         planned = protection(project)
         way = found_way(planned) or ""
         ids = tuple((name, same(name)) for name in IDS) if way == "mapped" else ()
-        card = Card(root, way, planned, log, ids, around)
+        card = ShellCard(root, way, planned, log, ids, around)
     write(private, card)
     return card
 

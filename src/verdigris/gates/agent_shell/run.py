@@ -11,9 +11,9 @@ import os
 import sys
 
 from verdigris.gates.agent_shell import write_failure
-from verdigris.gates.agent_shell.card import READONLY, Card, read, surroundings
+from verdigris.gates.agent_shell.card import READONLY, ShellCard, read, surroundings
 from verdigris.gates.agent_shell.git_leftovers import GitFolder, Namespaces
-from verdigris.gates.agent_shell.write_failure import Hearing
+from verdigris.gates.agent_shell.write_failure import StderrWatch
 from verdigris.storage import open_calls, stat_cache
 from verdigris.storage.log import light
 
@@ -41,7 +41,7 @@ LOOK = (
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
-class Place:
+class CallPlace:
     """Where a call belongs; the launcher knows it, so that no working directory has a say."""
 
     __slots__ = ("control", "paths", "private", "root")
@@ -58,10 +58,10 @@ class Place:
         return [sys.executable, "-I", "-S", "-c", code, self.paths, *arguments]
 
 
-def run(place: Place, command: str) -> NoReturn:
+def run(place: CallPlace, command: str) -> NoReturn:
     if not os.access(place.private, os.W_OK) or _hook(place.control, command):
         _shell(command, os.environ)  # confined already, or one of our own
-    card = _known(place) or _refreshed(place)
+    card = _read_card(place) or _refresh_card(place)
     if card is None:
         os.write(
             2, b"verdigris: the state cannot be read, so the command was not run: `tdd doctor` tells more\n"
@@ -70,7 +70,7 @@ def run(place: Place, command: str) -> NoReturn:
     os._exit(_looked_after(place, card, command))
 
 
-def _looked_after(place: Place, card: Card, command: str) -> int:
+def _looked_after(place: CallPlace, card: ShellCard, command: str) -> int:
     if not card.way:
         return _call(place, card, command)
     _look(place, BEGINNING)
@@ -94,21 +94,21 @@ def _hook(control: str, command: str) -> bool:
         return False
 
 
-def _known(place: Place) -> Card | None:
+def _read_card(place: CallPlace) -> ShellCard | None:
     return read(place.private, place.control, surroundings(place.control, os.environ))
 
 
-def _refreshed(place: Place) -> Card | None:
-    return _known(place) if _spawned(place.outside(REFRESH, place.root, place.private)) else None
+def _refresh_card(place: CallPlace) -> ShellCard | None:
+    return _read_card(place) if _spawn(place.outside(REFRESH, place.root, place.private)) else None
 
 
-def _look(place: Place, moment: str) -> None:
+def _look(place: CallPlace, moment: str) -> None:
     """What is protected was written to: what an agent did goes back now, and what a person did is theirs."""
     if _is_changed(place):
-        _spawned(place.outside(LOOK, place.root, moment))
+        _spawn(place.outside(LOOK, place.root, moment))
 
 
-def _is_changed(place: Place) -> bool:
+def _is_changed(place: CallPlace) -> bool:
     """As `turns.tripwire.watch.unwatched`; also where a verb within the call left something to tell."""
     known, head = stat_cache.read(place.private), light.head(place.control)
     if known is None or head is None:
@@ -122,12 +122,12 @@ def _is_changed(place: Place) -> bool:
         return True
 
 
-def _spawned(argv: list[str]) -> bool:
+def _spawn(argv: list[str]) -> bool:
     child = os.posix_spawn(argv[0], argv, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, 2, 1)])
     return os.waitpid(child, 0)[1] == 0
 
 
-def _call(place: Place, card: Card, command: str) -> int:
+def _call(place: CallPlace, card: ShellCard, command: str) -> int:
     """While the child makes its mounts, we make its record and the broker's socket.
 
     Memory that either of us writes to is copied: nothing is collected, and what both need is loaded before.
@@ -135,12 +135,12 @@ def _call(place: Place, card: Card, command: str) -> int:
     gc.disable()
     from verdigris.sandbox.syscalls import prctl
 
-    path, linked = open_calls.socket_of(place.private), _linked(place)
+    path, linked = open_calls.socket_of(place.private), _linked_worktrees(place)
     readonly = frozenset(point for point, kind in card.mounts if kind == READONLY)
     git, left = GitFolder(place.root, place.private, readonly), None
     go, tell = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
-    kept = write_failure.held(os.environ)
-    heard = Hearing() if card.way and kept < 0 else None
+    kept = write_failure.hold_stderr(os.environ)
+    heard = StderrWatch() if card.way and kept < 0 else None
     child = os.fork()
     if child == 0:
         os.close(go[1])
@@ -148,17 +148,17 @@ def _call(place: Place, card: Card, command: str) -> int:
             os.dup2(kept, 2)
         if heard is not None:
             heard.redirect()
-        _confined(card, command, path, go[0], tell[1])
+        _run_confined(card, command, path, go[0], tell[1])
     os.close(tell[1])
     if heard is not None:
         heard.begin()
     from verdigris.gates.agent_shell.outside import Outside, listening
 
     prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    record = open_calls.opened(place.private, command)
+    record = open_calls.open_record(place.private, command)
     socket = listening(path)
     if namespace := os.read(tell[0], 64):
-        open_calls.entered(record, namespace)
+        open_calls.note_namespace(record, namespace)
         if card.way:
             left = Namespaces(child, own_ids=card.way == "own")
         for name, ids in card.ids:
@@ -174,11 +174,11 @@ def _call(place: Place, card: Card, command: str) -> int:
         alone = outside.alone()
         if left is not None and not alone:
             _close_git(left, git, namespace.decode())
-        open_calls.closed(place.private, empty=alone)
+        open_calls.close_record(place.private, empty=alone)
         for line in git.tidy():
             os.write(2, f"[tdd] {line}\n".encode(errors="surrogateescape"))
         _remember_worktrees(place, linked)
-        write_failure.explained(kept)
+        write_failure.explain_stderr(kept)
 
 
 def _close_git(left: Namespaces, git: GitFolder, namespace: str) -> None:
@@ -189,14 +189,14 @@ def _close_git(left: Namespaces, git: GitFolder, namespace: str) -> None:
         open_calls.kill(namespace)
 
 
-def _explain(heard: Hearing, card: Card) -> None:
+def _explain(heard: StderrWatch, card: ShellCard) -> None:
     if said := heard.said():
         from verdigris.gates.agent_shell.write_failure import explanation
 
         os.write(2, explanation(said, card.mounts, card.root, os.environ))
 
 
-def _linked(place: Place) -> set[str]:
+def _linked_worktrees(place: CallPlace) -> set[str]:
     try:
         with os.scandir(f"{os.path.dirname(place.control)}/worktrees") as entries:
             return {f"{entry.inode()} {entry.name}" for entry in entries}
@@ -204,9 +204,9 @@ def _linked(place: Place) -> set[str]:
         return set()
 
 
-def _remember_worktrees(place: Place, before: set[str]) -> None:
+def _remember_worktrees(place: CallPlace, before: set[str]) -> None:
     """What the call added is an agent's to write; the person's other worktrees are not."""
-    if added := _linked(place) - before:
+    if added := _linked_worktrees(place) - before:
         from verdigris.gates.agent_shell.git_folders import remember_made
 
         remember_made(place.private, added)
@@ -218,19 +218,19 @@ def _write(path: str, text: str) -> None:
     os.close(descriptor)
 
 
-def _confined(card: Card, command: str, path: str, go: int, tell: int) -> NoReturn:
+def _run_confined(card: ShellCard, command: str, path: str, go: int, tell: int) -> NoReturn:
     def tell_us() -> None:
         os.write(tell, open_calls.namespace(user_namespace=card.way != "plain"))
 
     try:
-        from verdigris.gates.agent_shell.confinement import DROPPED, silenced
+        from verdigris.gates.agent_shell.confinement import DROPPED, blocked_sockets
 
         environment = {name: given for name, given in os.environ.items() if name not in DROPPED}
         if card.way:
             from verdigris.gates.agent_shell.confinement import confine
 
             environment[BROKER] = path
-            mounts = (*card.mounts, *silenced(os.environ))
+            mounts = (*card.mounts, *blocked_sockets(os.environ))
             confine(mounts, card.way, tell_us)  # type: ignore[arg-type]  # one of the ways, as it was written
         else:
             environment["TDD_ACTOR"] = "agent"
@@ -263,4 +263,4 @@ def _shell(command: str, environment: Mapping[str, str]) -> NoReturn:
 def main(argv: Sequence[str]) -> NoReturn:
     """ROOT PRIVATE PATHS [-c] COMMAND, as the launcher and the client give them."""
     root, private, paths, *words = argv
-    run(Place(root, private, paths), words[-1] if words else ":")
+    run(CallPlace(root, private, paths), words[-1] if words else ":")

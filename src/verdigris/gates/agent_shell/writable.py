@@ -83,11 +83,11 @@ def outside_regions(environment: Mapping[str, str]) -> dict[str, bool]:
 def allowed_regions(environment: Mapping[str, str], allowed: Iterable[str]) -> dict[str, bool]:
     """What `sandbox.write` names."""
     home = home_of(environment)
-    paths = (os.path.realpath(expanded(path, home)) for path in allowed)
+    paths = (os.path.realpath(expand_path(path, home)) for path in allowed)
     return {path: True for path in paths if os.path.exists(path)}
 
 
-def expanded(path: str, home: str) -> str:
+def expand_path(path: str, home: str) -> str:
     """As `sandbox.write` spells it."""
     return f"{home}/{path[2:]}" if path.startswith("~/") else path
 
@@ -97,7 +97,7 @@ def make_folders(environment: Mapping[str, str], allowed: Iterable[str]) -> None
     home = home_of(environment)
     used = [cache for cache in CACHES if _is_used(cache, environment, home)]
     caches = (path for cache in used for path in folders_of(cache, environment, home))
-    for path in (*caches, *(expanded(name, home) for name in allowed)):
+    for path in (*caches, *(expand_path(name, home) for name in allowed)):
         if not os.path.lexists(path):
             with suppress(OSError):
                 Path(path).mkdir(parents=True)

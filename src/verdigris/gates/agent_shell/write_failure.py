@@ -30,7 +30,7 @@ _DRAINED_SECONDS = 0.3
 """How long to wait for what is still in the pipe, where a process left behind keeps it open."""
 
 
-class Hearing:
+class StderrWatch:
     """Of one command's standard error."""
 
     def __init__(self) -> None:
@@ -170,12 +170,12 @@ WHY = (
 )
 
 
-def held(environment: Mapping[str, str]) -> int:
+def hold_stderr(environment: Mapping[str, str]) -> int:
     """Where a hook's stderr is kept until it has ended; -1 for anything else."""
     return os.memfd_create("stderr") if MARK in environment else -1
 
 
-def explained(kept: int) -> None:
+def explain_stderr(kept: int) -> None:
     if kept < 0:
         return
     said = os.pread(kept, os.fstat(kept).st_size, 0)

@@ -12,7 +12,7 @@ import subprocess
 
 from verdigris.core.errors import ToolMissing
 from verdigris.core.verbs import refusal
-from verdigris.gates.broker.wire import BROKER, Call, connected, receive, send
+from verdigris.gates.broker.wire import BROKER, BrokerCall, connect, receive, send
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
@@ -29,7 +29,7 @@ GRACE = 5.0
 """Seconds from an interrupt to the end."""
 
 
-class Served:
+class ServedCommand:
     """What a broker serves: the command that is `tdd` outside, for one worktree, with its own environment."""
 
     def __init__(
@@ -41,7 +41,7 @@ class Served:
         self.subagent = subagent
         """Whose call it is, where it is not the session's own."""
 
-    def of(self, call: Call) -> dict[str, str]:
+    def of(self, call: BrokerCall) -> dict[str, str]:
         """An agent may say how output looks; who acts, and where, is said by us."""
         outside = {name: value for name, value in self.environment.items() if name != BROKER}
         client = "claude" if "CLAUDECODE" in outside else outside.get(CLIENT, "shell")
@@ -56,27 +56,27 @@ class Served:
         }
 
 
-def serve(connection: socket.socket, served: Served) -> None:
+def serve(connection: socket.socket, served: ServedCommand) -> None:
     """One connection; a caller that goes away interrupts its call."""
     try:
         call, streams = receive(connection)
     except (ValueError, OSError):
         return
     try:
-        code = _refused(denial, streams) if (denial := refusal(call.argv)) else None
-        process = None if code is not None else _started(call, streams, served)
+        code = _send_refusal(denial, streams) if (denial := refusal(call.argv)) else None
+        process = None if code is not None else _start_tdd(call, streams, served)
     finally:
         for stream in streams:
             os.close(stream)
     if process is not None:
-        code = _watched(connection, process)
+        code = _watch_process(connection, process)
     try:
         connection.send(bytes([OUR_FAULT if code is None else code & 0xFF]))
     except OSError:
         return
 
 
-def _refused(denial: Deny, streams: Sequence[int]) -> int:
+def _send_refusal(denial: Deny, streams: Sequence[int]) -> int:
     try:
         os.write(streams[2], "".join(f"{line}\n" for line in denial.lines()).encode())
     except OSError:
@@ -84,7 +84,7 @@ def _refused(denial: Deny, streams: Sequence[int]) -> int:
     return DENIED
 
 
-def _started(call: Call, streams: Sequence[int], served: Served) -> subprocess.Popen[bytes] | None:
+def _start_tdd(call: BrokerCall, streams: Sequence[int], served: ServedCommand) -> subprocess.Popen[bytes] | None:
     try:
         return subprocess.Popen(
             [*served.tdd, *call.argv],
@@ -106,7 +106,7 @@ def _refused_by_system(error: Exception, streams: Sequence[int]) -> None:
         return
 
 
-def _watched(connection: socket.socket, process: subprocess.Popen[bytes]) -> int:
+def _watch_process(connection: socket.socket, process: subprocess.Popen[bytes]) -> int:
     ended = os.pidfd_open(process.pid)
     try:
         ready, _, _ = select.select([connection.fileno(), ended], [], [])
@@ -120,10 +120,10 @@ def _watched(connection: socket.socket, process: subprocess.Popen[bytes]) -> int
     return code if code >= 0 else 128 - code
 
 
-def served(path: str, argv: Sequence[str]) -> int:
+def call_broker(path: str, argv: Sequence[str]) -> int:
     """The exit code of the call; an interrupt ends the connection, which interrupts the call."""
     try:
-        connection = connected(path)
+        connection = connect(path)
     except OSError as error:
         raise ToolMissing(
             f"the broker of this shell call does not answer: {error.strerror}",
@@ -131,7 +131,7 @@ def served(path: str, argv: Sequence[str]) -> int:
         ) from error
     with connection:
         try:
-            send(connection, Call(argv, os.getcwd(), os.environ))
+            send(connection, BrokerCall(argv, os.getcwd(), os.environ))
             answer = connection.recv(1)
         except OSError as error:
             raise ToolMissing(

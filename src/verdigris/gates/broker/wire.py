@@ -20,7 +20,7 @@ LONGEST = 1 << 22
 _HEADER = 8
 
 
-class Call:
+class BrokerCall:
     def __init__(self, argv: Sequence[str], cwd: str, environment: Mapping[str, str]) -> None:
         self.argv = list(argv)
         self.cwd = cwd
@@ -31,14 +31,14 @@ class Call:
         return os.fsencode("\0".join((self.cwd, str(len(looks)), *looks, *self.argv)))
 
 
-def unpacked(data: bytes) -> Call:
+def unpack_call(data: bytes) -> BrokerCall:
     """ValueError for what no client of ours sends."""
     cwd, count, *words = os.fsdecode(data).split("\0")
     looks, argv = words[: int(count)], words[int(count) :]
-    return Call(argv, cwd, dict(look.split("=", 1) for look in looks))
+    return BrokerCall(argv, cwd, dict(look.split("=", 1) for look in looks))
 
 
-def connected(path: str) -> socket.socket:
+def connect(path: str) -> socket.socket:
     """By way of its folder: a socket's own path may have a hundred bytes, a repository's more."""
     folder, name = os.path.split(path)
     held = os.open(folder, os.O_PATH | os.O_CLOEXEC)
@@ -54,7 +54,7 @@ def connected(path: str) -> socket.socket:
         os.close(held)
 
 
-def send(connection: socket.socket, call: Call) -> None:
+def send(connection: socket.socket, call: BrokerCall) -> None:
     data = call.packed()
     streams = array.array("i", STREAMS)
     connection.sendmsg(
@@ -63,11 +63,11 @@ def send(connection: socket.socket, call: Call) -> None:
     connection.sendall(data)
 
 
-def receive(connection: socket.socket) -> tuple[Call, list[int]]:
+def receive(connection: socket.socket) -> tuple[BrokerCall, list[int]]:
     """The call, and the caller's stdin, stdout and stderr; ValueError where it is none."""
     header, descriptors, _, _ = socket.recv_fds(connection, _HEADER, len(STREAMS))
     try:
-        return unpacked(_exactly(connection, _size(header, descriptors))), list(descriptors)
+        return unpack_call(_exactly(connection, _size(header, descriptors))), list(descriptors)
     except ValueError:
         for descriptor in descriptors:
             os.close(descriptor)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from verdigris.gates.calls import Answer, Call, Manner, Reply
+    from verdigris.gates.calls import HookAnswer, Call, Manner, Reply
     from verdigris.setup.doctor import Finding
     from verdigris.storage.project import Project
 
@@ -59,10 +59,10 @@ class Client(Protocol):
     def manner(self, tool: str) -> Manner:
         """What a tool of the agent does with files; a tool that nobody knows is foreign."""
 
-    def render(self, call: Call, reply: Reply) -> Answer:
+    def render(self, call: Call, reply: Reply) -> HookAnswer:
         """A reply in the agent's dialect."""
 
-    def fault(self, call: Call, what: str, hint: str) -> Answer:
+    def fault(self, call: Call, what: str, hint: str) -> HookAnswer:
         """Our own fault: a refusal for the agent, and no obstacle for a person."""
 
     def start(self, call: Call, environment: Mapping[str, str]) -> str:

@@ -28,7 +28,7 @@ def answer(raw: bytes, arguments: list[str]) -> NoReturn:
         # Where no answer is no refusal, a fault of ours is no reason to stand in a person's way.
         code = 0 if any(hook.event == event and not hook.closed for hook in client.hooks) else 2
         _keep_time(client, event)
-        code, out, err = _decided(client, raw)
+        code, out, err = _decide(client, raw)
     except Exception as error:  # noqa: BLE001 - unexpected means no, and says so
         err = f"Verdigris cannot judge this call: {error!r}. next: tell the user to run `tdd doctor`\n"
     sys.stdout.write(out)
@@ -56,7 +56,7 @@ def _keep_time(client: Client, event: str) -> None:
     answer_within(allowed.get(event, min(allowed.values())) * IN_TIME)
 
 
-def _decided(client: Client, raw: bytes) -> tuple[int, str, str]:
+def _decide(client: Client, raw: bytes) -> tuple[int, str, str]:
     """The project is opened once; what is plain once the card is fresh needs no more than that."""
     from verdigris.gates.gate import answer as decide
 
@@ -111,10 +111,10 @@ def _is_plain_now(client: Client, words: ModuleType, project: Project, raw: byte
 
 
 def _judged_anew(project: Project, raw: bytes, words: ModuleType) -> bool:
-    from verdigris.gates.quick.quick import judged
+    from verdigris.gates.quick.quick import judge_call
     from verdigris.storage.log import Draft, light
 
-    allowed = judged(raw, words)
+    allowed = judge_call(raw, words)
     if allowed.recorded():
         return True
     head = light.head(allowed.card.control)

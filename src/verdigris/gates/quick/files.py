@@ -11,7 +11,7 @@ from verdigris.storage.card import regex, whole
 TYPE_CHECKING = False  # `typing` takes long to load
 
 if TYPE_CHECKING:
-    from verdigris.storage.card import Card
+    from verdigris.storage.card import QuickCard
     from verdigris.storage.stat_cache import Row
 
 
@@ -25,7 +25,7 @@ _WRITABLE = {
 }
 
 
-def writable(card: Card, cwd: str, spelling: str) -> str:
+def writable(card: QuickCard, cwd: str, spelling: str) -> str:
     """The path below the root; Doubt where it is not for sure an agent's to write now."""
     at, missing, found = walk(_absolute(cwd, spelling))
     if found is None or not (is_folder(found) if missing else is_lone_file(found)):
@@ -37,12 +37,12 @@ def writable(card: Card, cwd: str, spelling: str) -> str:
     if any(_within(place, whole) for place in card.guarded):
         raise Doubt
     check_way(card.root, at, missing)
-    if not _allowed(card, path):
+    if not _is_allowed(card, path):
         raise Doubt
     return path
 
 
-def readable(card: Card, cwd: str, spelling: str) -> str:
+def readable(card: QuickCard, cwd: str, spelling: str) -> str:
     """The path, from the root where it lies below; Doubt where it may be one that is kept from agents."""
     at, missing, found = walk(_absolute(cwd, spelling))
     if found is None or missing or not (is_folder(found) or is_lone_file(found)):
@@ -69,7 +69,7 @@ def _within(place: str, path: str) -> bool:
     return f"{path}/".lower().startswith(f"{place}/".lower())
 
 
-def _allowed(card: Card, path: str) -> bool:
+def _is_allowed(card: QuickCard, path: str) -> bool:
     cls = next((cls for cls, rule in card.rules if regex(rule).fullmatch(path)), "other")
     if cls == "other":
         return card.phase in {"red", "off"} or path.rpartition("/")[2] not in card.mixed

@@ -13,7 +13,7 @@ class Doubt(Exception):
     """It takes more than looks to tell."""
 
 
-class Place:
+class WorktreePlace:
     __slots__ = ("common", "git_dir", "private", "root")
 
     def __init__(self, root: str, git_dir: str, common: str, worktree: str) -> None:
@@ -23,7 +23,7 @@ class Place:
         self.private = f"{common}/tdd/worktrees/{worktree}"
 
 
-def find(folder: str) -> Place:
+def find(folder: str) -> WorktreePlace:
     walk(folder)
     at = folder.rstrip("/")
     while at:
@@ -31,23 +31,23 @@ def find(folder: str) -> Place:
         if _kind(f"{at}/HEAD") or at.endswith("/.git"):
             raise Doubt
         if kind == _FOLDER:
-            return Place(at, f"{at}/.git", f"{at}/.git", "main")
+            return WorktreePlace(at, f"{at}/.git", f"{at}/.git", "main")
         if kind == _FILE:
-            return _linked(at)
+            return _find_linked(at)
         if kind:
             raise Doubt
         at = at.rpartition("/")[0]
     raise Doubt
 
 
-def _linked(root: str) -> Place:
+def _find_linked(root: str) -> WorktreePlace:
     """As `git worktree add` makes it; other ways to write the same are left to others."""
     git_dir = _text(f"{root}/.git").removeprefix("gitdir: ")
     common, _, name = git_dir.rpartition("/worktrees/")
     if not common.startswith("/") or "/" in name or _text(f"{git_dir}/commondir") != "../..":
         raise Doubt
     walk(git_dir)
-    return Place(root, git_dir, common, "main:linked" if name == "main" else name)
+    return WorktreePlace(root, git_dir, common, "main:linked" if name == "main" else name)
 
 
 def walk(path: str) -> tuple[str, list[str], posix.stat_result | None]:

@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from verdigris.gates.quick.place import Place
-    from verdigris.storage.card import Card
+    from verdigris.gates.quick.place import WorktreePlace
+    from verdigris.storage.card import QuickCard
 
 SIGNS = (b"Read-only file system", b"Device or resource busy", b"no new privileges")
 """What `gates.calls.SIGNS` explains to the model."""
 LONGEST = 4096
 
 
-class Allowed:
+class AllowedCall:
     """A call that is allowed while `card` holds, and what to record of it."""
 
     __slots__ = ("card", "data", "envelope", "kind")
 
-    def __init__(self, card: Card, envelope: dict[str, Any], kind: str, data: dict[str, Any]) -> None:
+    def __init__(self, card: QuickCard, envelope: dict[str, Any], kind: str, data: dict[str, Any]) -> None:
         self.card = card
         self.envelope = envelope
         self.kind = kind
@@ -55,10 +55,10 @@ def words_of(name: str) -> ModuleType:
 
 
 def plainly_allowed(raw: bytes, words: ModuleType) -> bool:
-    return judged(raw, words).recorded()
+    return judge_call(raw, words).recorded()
 
 
-def judged(raw: bytes, words: ModuleType) -> Allowed:
+def judge_call(raw: bytes, words: ModuleType) -> AllowedCall:
     """Any exception is a doubt."""
     payload = light.loads(raw.decode("utf-8"))
     place = find(start(payload, words))
@@ -72,19 +72,19 @@ def judged(raw: bytes, words: ModuleType) -> Allowed:
     moment, tool, manner, given = words.read_plainly(payload)
     if moment == "after":
         _after(raw, card, place)
-        return Allowed(card, envelope, "", {})
+        return AllowedCall(card, envelope, "", {})
     cwd = payload["cwd"]
     match manner:
         case "writes":
-            return Allowed(card, envelope, "edit", {"paths": [writable(card, cwd, _text(given))]})
+            return AllowedCall(card, envelope, "edit", {"paths": [writable(card, cwd, _text(given))]})
         case "reads":
             paths = [readable(card, cwd, _text(given))]
-            return Allowed(card, envelope, "call", {"tool": tool, "paths": paths})
+            return AllowedCall(card, envelope, "call", {"tool": tool, "paths": paths})
         case "shell":
             if not card.prefix or words.prefix_now(posix.environ, _settings_of(place)) != card.prefix:
                 raise Doubt
             _before_shell(given, words.caller_of(payload), card, place)
-            return Allowed(card, envelope, "", {})
+            return AllowedCall(card, envelope, "", {})
     raise Doubt
 
 
@@ -99,7 +99,7 @@ def home(words: ModuleType) -> str:
     return repr([words.NAME, *(posix.environ.get(name.encode("ascii")) for name in words.HOMES)])
 
 
-def _after(raw: bytes, card: Card, place: Place) -> None:
+def _after(raw: bytes, card: QuickCard, place: WorktreePlace) -> None:
     """As `turns.tripwire.after_call`: all looks as it did when it was last known to be right."""
     if any(sign in raw for sign in SIGNS):
         raise Doubt
@@ -107,7 +107,7 @@ def _after(raw: bytes, card: Card, place: Place) -> None:
     check_nobody_lives(place.private)
 
 
-def _before_shell(command: object, caller: tuple[str, str], card: Card, place: Place) -> None:
+def _before_shell(command: object, caller: tuple[str, str], card: QuickCard, place: WorktreePlace) -> None:
     """As `gates.before` for a shell: commands are confined, and a look before the call would see nothing."""
     if not isinstance(command, str):
         raise Doubt
@@ -118,13 +118,13 @@ def _before_shell(command: object, caller: tuple[str, str], card: Card, place: P
     _remember_caller(place, f"{_text(session, least=0)}\0{command}", agent)
 
 
-def _settings_of(place: Place) -> Callable[[str], Any]:
+def _settings_of(place: WorktreePlace) -> Callable[[str], Any]:
     """Reads a file of settings that the client keeps where the main worktree is, as JSON."""
     top = place.common[: -len("/.git")] if place.common.endswith("/.git") else place.root
     return lambda name: light.loads(light.read(f"{top}/{name}").decode("utf-8"))
 
 
-def _remember_caller(place: Place, call: str, agent: str) -> None:
+def _remember_caller(place: WorktreePlace, call: str, agent: str) -> None:
     """As `storage.open_calls.begun`."""
     record = f"{place.private}/callers/{light.digest(call.encode('utf-8', 'surrogatepass'))}"
     try:
@@ -141,7 +141,7 @@ def _remember_caller(place: Place, call: str, agent: str) -> None:
         posix.close(fd)
 
 
-def _check_nothing_changed(card: Card, place: Place) -> None:
+def _check_nothing_changed(card: QuickCard, place: WorktreePlace) -> None:
     """What is protected looks as it did when it was last known to be right, and nothing waits to be told."""
     head = light.head(card.control)
     memory = light.loads(light.read(f"{place.private}/call.json").decode("utf-8"))
@@ -150,7 +150,7 @@ def _check_nothing_changed(card: Card, place: Place) -> None:
     check(place.private, place.root, light.changed_at(head))
 
 
-def _check_surroundings(place: Place, card: Card) -> None:
+def _check_surroundings(place: WorktreePlace, card: QuickCard) -> None:
     """Nothing happened that an operation of the kernel would take in first, and none is under way."""
     if refs(place.git_dir, place.common) != card.refs:
         raise Doubt
@@ -175,7 +175,7 @@ def _digest(path: str) -> str | None:
         return None
 
 
-def _envelope(payload: dict[str, Any], card: Card, words: ModuleType) -> dict[str, Any]:
+def _envelope(payload: dict[str, Any], card: QuickCard, words: ModuleType) -> dict[str, Any]:
     head = card.refs[0].decode("ascii").rstrip("\n")
     branch = head.removeprefix("ref: ").removeprefix("refs/heads/") if head.startswith("ref: ") else None
     session, agent = words.caller_of(payload)

@@ -31,7 +31,7 @@ def refresh(project: Project, client: Mapping[str, Any] = NO_CLIENT) -> bool:
     `client`: the fields of the card that the client's side knows.
     """
     private, control = os.fspath(project.repo.private), os.fspath(project.repo.control)
-    made = _made(project, control, client)
+    made = _make_card(project, control, client)
     if made is None:
         card.forget(private)
         return False
@@ -41,7 +41,7 @@ def refresh(project: Project, client: Mapping[str, Any] = NO_CLIENT) -> bool:
     return False
 
 
-def _made(project: Project, control: str, more: Mapping[str, Any]) -> card.Card | None:
+def _make_card(project: Project, control: str, more: Mapping[str, Any]) -> card.QuickCard | None:
     before, refs = light.head(control), _refs(project)
     if before is None or refs is None:
         return None
@@ -56,7 +56,7 @@ def _made(project: Project, control: str, more: Mapping[str, Any]) -> card.Card 
     after = light.head(control)
     if after is None or light.stamp(after) != light.stamp(before) or _refs(project) != refs:
         return None
-    return card.Card({**_fields(project, state), **more, "stamp": light.stamp(after), "refs": refs})
+    return card.QuickCard({**_fields(project, state), **more, "stamp": light.stamp(after), "refs": refs})
 
 
 def _refs(project: Project) -> card.Refs | None:
@@ -72,7 +72,7 @@ def _fields(project: Project, state: WorktreeState) -> dict[str, Any]:
         "schema": SCHEMA.current,
         "phase": state.phase.value,
         "suspended": state.turn is not None and state.turn.suspended,
-        "targets": _covered(target for claim in state.claims.values() for target in claim.targets),
+        "targets": _target_rule(target for claim in state.claims.values() for target in claim.targets),
         "rules": [(cls.value, _rule(regex)) for cls, regex in project.classes.rules],
         "mixed": sorted(manifest_names()),
         "mixed_source": suffixes_with_tests(),
@@ -81,7 +81,7 @@ def _fields(project: Project, state: WorktreeState) -> dict[str, Any]:
     }
 
 
-def _covered(targets: Iterable[str]) -> card.Rule | None:
+def _target_rule(targets: Iterable[str]) -> card.Rule | None:
     """As `core.policy.covers`."""
     regexes = [regex for target in targets for regex in _target(target)]
     return _rule("|".join(dict.fromkeys(regexes))) if regexes else None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from verdigris.languages.conventions import Usual
     from verdigris.languages.findings import IdMark, Imported, Parcel
-    from verdigris.languages.folders import Folder, Found
+    from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.go.expectations import GoExpectations
     from verdigris.languages.go.stubs import GoForms
     from verdigris.languages.go.tests import GoSuite
@@ -48,10 +48,10 @@ Add no dependency."""
 
         return module(text) if name == "go.mod" else workspace(text)
 
-    def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> Found:  # noqa: ARG002 - a mark is enough
-        from verdigris.languages.go.detection import found
+    def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:  # noqa: ARG002 - a mark is enough
+        from verdigris.languages.go.detection import find_stacks
 
-        return found(known)
+        return find_stacks(known)
 
     def starter(self) -> Starter:
         from verdigris.languages.go import starter
@@ -127,9 +127,9 @@ Add no dependency."""
 
     def has_code_in_comments(self, root: Node) -> bool:
         """Cgo's."""
-        from verdigris.languages.grammar.trees import said, walk
+        from verdigris.languages.grammar.trees import text_of_node, walk
 
-        return any(said(node) == '"C"' for node in walk(root))
+        return any(text_of_node(node) == '"C"' for node in walk(root))
 
 
 LANGUAGE = GoLanguage(FACTS["go"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.languages.assertions import Check, Words
-from verdigris.languages.grammar.suite import spelled
-from verdigris.languages.grammar.trees import part, parts, said
+from verdigris.languages.grammar.suite import spell
+from verdigris.languages.grammar.trees import part, parts, text_of_node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,28 +52,28 @@ _NO_ACTUAL = frozenset(
 """Where the expected value stands first."""
 
 
-def negated(condition: Node, at: At) -> Iterator[Check]:
+def negate_condition(condition: Node, at: At) -> Iterator[Check]:
     """What holds if the condition does not."""
-    operator = said(part(condition, "operator"))
+    operator = text_of_node(part(condition, "operator"))
     if condition.type == "parenthesized_expression":
-        yield from negated(parts(condition)[0], at)
+        yield from negate_condition(parts(condition)[0], at)
     elif condition.type == "binary_expression" and operator == "||":
         for side in ("left", "right"):
             if (one := part(condition, side)) is not None:
-                yield from negated(one, at)
+                yield from negate_condition(one, at)
     elif condition.type == "binary_expression" and operator in _EQUAL:
-        yield _compared(condition, operator, at)
+        yield _read_comparison(condition, operator, at)
     elif condition.type == "binary_expression":
-        yield Check("or", 0.5, spelled(condition, at.names))
+        yield Check("or", 0.5, spell(condition, at.names))
     elif condition.type == "unary_expression" and operator == "!":
-        words = spelled(part(condition, "operand"), at.names)
+        words = spell(part(condition, "operand"), at.names)
         yield Check("true", _called_rank(words), words)
     else:
-        yield Check("false", 1.5, spelled(condition, at.names))
+        yield Check("false", 1.5, spell(condition, at.names))
 
 
-def _compared(node: Node, operator: str, at: At) -> Check:
-    left, right = (spelled(part(node, side), at.names) for side in ("left", "right"))
+def _read_comparison(node: Node, operator: str, at: At) -> Check:
+    left, right = (spell(part(node, side), at.names) for side in ("left", "right"))
     if operator in {"==", "!="}:
         left, right = sorted((left, right), key=lambda words: not any(word.name for word in words))
     kind, rank = _EQUAL[operator]
@@ -101,7 +101,7 @@ def _called_rank(words: Words) -> float:
 
 
 def testify(method: str, arguments: list[Node], at: At, *, with_t: bool) -> Check:
-    given = [spelled(argument, at.names) for argument in (arguments[1:] if with_t else arguments)]
+    given = [spell(argument, at.names) for argument in (arguments[1:] if with_t else arguments)]
     kind, rank = TESTIFY[method]
     subject = given[0] if given else ()
     expected = given[1] if len(given) > 1 and kind not in {"is", "ends"} else ()
@@ -113,8 +113,8 @@ def testify(method: str, arguments: list[Node], at: At, *, with_t: bool) -> Chec
 
 
 def gomega(function: Node | None, method: str, arguments: list[Node], at: At) -> Check:
-    subject = spelled(part(function, "operand"), at.names)
-    expected = spelled(arguments[0], at.names) if arguments else ()
+    subject = spell(part(function, "operand"), at.names)
+    expected = spell(arguments[0], at.names) if arguments else ()
     if method in {"NotTo", "ToNot", "ShouldNot"}:
         return Check("not", 2, subject, expected)
     matcher = expected[0].text if expected else ""

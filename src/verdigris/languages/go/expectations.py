@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from verdigris.languages.grammar.expectations import Expectations
 from verdigris.languages.grammar.opposites import negate, other_word
 from verdigris.languages.grammar.tables import last_of_each, table_of
-from verdigris.languages.grammar.trees import first, part, parts, said, walk
+from verdigris.languages.grammar.trees import first, part, parts, text_of_node, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,19 +35,19 @@ class GoExpectations(Expectations):
 
     def sides(self, node: Node) -> Iterator[Sequence[Node]]:
         """A condition under which the test fails, or testify."""
-        if node.type == "binary_expression" and said(part(node, "operator")) == "!=":
+        if node.type == "binary_expression" and text_of_node(part(node, "operator")) == "!=":
             yield from ([side] for name in ("right", "left") if (side := part(node, name)) is not None)
             return
-        call = part(node, "operand") if said(part(node, "operator")) == "!" else node
+        call = part(node, "operand") if text_of_node(part(node, "operator")) == "!" else node
         function, given = part(call, "function"), parts(part(call, "arguments"))
-        testify = said(part(function, "operand")) in _TESTIFY
-        if testify is (call is node) and said(part(function, "field")).removesuffix("f") in _SAME:
+        testify = text_of_node(part(function, "operand")) in _TESTIFY
+        if testify is (call is node) and text_of_node(part(function, "field")).removesuffix("f") in _SAME:
             yield from ([one] for one in (given[1:3] if testify else reversed(given)))
 
     def column(self, scope: Node, named: Node) -> list[Node] | None:
         clause = first(parts(scope), "range_clause") if scope.type == "for_statement" else None
-        field, variable = said(part(named, "field")), said(part(named, "operand"))
-        if clause is None or not field or variable not in [said(one) for one in parts(part(clause, "left"))]:
+        field, variable = text_of_node(part(named, "field")), text_of_node(part(named, "operand"))
+        if clause is None or not field or variable not in [text_of_node(one) for one in parts(part(clause, "left"))]:
             return None
         table = table_of(scope, part(clause, "right"))
         if table is None or table.type != "composite_literal":
@@ -56,15 +56,15 @@ class GoExpectations(Expectations):
 
     def items(self, side: Sequence[Node]) -> list[Node]:
         last = side[-1]
-        is_list = last.type == "composite_literal" and said(part(last, "type")).startswith("[]")
+        is_list = last.type == "composite_literal" and text_of_node(part(last, "type")).startswith("[]")
         return parts(part(last, "body")) if is_list else []
 
     def nearby(self, node: Node) -> Node | None:
         function, given = part(node, "function"), parts(part(node, "arguments"))
-        word = said(part(function, "field")).removesuffix("f")
-        if word != "InDelta" or said(part(function, "operand")) not in _TESTIFY:
+        word = text_of_node(part(function, "field")).removesuffix("f")
+        if word != "InDelta" or text_of_node(part(function, "operand")) not in _TESTIFY:
             return None
-        if len(given) <= _DELTA or not _SMALL.fullmatch(said(given[_DELTA])):
+        if len(given) <= _DELTA or not _SMALL.fullmatch(text_of_node(given[_DELTA])):
             return None
         return next((n for n in given[1:_DELTA] if n.type in {"float_literal", "int_literal"}), None)
 
@@ -72,7 +72,7 @@ class GoExpectations(Expectations):
         if node.parent is not None and node.parent.type == "if_statement":
             return negate(node)
         function = part(node, "function")
-        if said(part(function, "operand")) not in _TESTIFY:
+        if text_of_node(part(function, "operand")) not in _TESTIFY:
             return None
         return other_word(self.opposite_words, part(function, "field"))
 
@@ -83,7 +83,7 @@ def _go_cell(row: Node, field: str, table: Node) -> Node | None:
         value = next((n for n in walk(parts(row)[-1]) if n.type == "literal_value"), None)
     cells = parts(value)
     if cells and cells[0].type == "keyed_element":
-        return next((parts(cell)[-1] for cell in cells if said(parts(cell)[0]) == field), None)
+        return next((parts(cell)[-1] for cell in cells if text_of_node(parts(cell)[0]) == field), None)
     kind = next((n for n in walk(part(table, "type") or table) if n.type == "field_declaration_list"), None)
-    names = [said(n) for one in parts(kind) for n in one.children_by_field_name("name")]
+    names = [text_of_node(n) for one in parts(kind) for n in one.children_by_field_name("name")]
     return cells[names.index(field)] if field in names and len(cells) == len(names) else None

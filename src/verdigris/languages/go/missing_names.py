@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.languages.grammar.trees import first, part, parts, said, tree_of, walk
-from verdigris.languages.stubs import Argument, Call, Kind, Wanted, merged
+from verdigris.languages.grammar.trees import first, part, parts, text_of_node, tree_of, walk
+from verdigris.languages.stubs import Argument, WantedCall, Kind, Wanted, merge_wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -66,43 +66,43 @@ def imports(path: str, data: bytes) -> dict[str, str]:
     """Local name → import path."""
     root, _ = tree_of(path, data)
     specs = [node for node in walk(root) if node.type == "import_spec"]
-    paths = [(said(part(spec, "name")), said(part(spec, "path")).strip('"`')) for spec in specs]
+    paths = [(text_of_node(part(spec, "name")), text_of_node(part(spec, "path")).strip('"`')) for spec in specs]
     return {name or at.rpartition("/")[2]: at for name, at in paths}
 
 
 def package_of(path: str, data: bytes) -> str:
     root, _ = tree_of(path, data)
-    return said(next(iter(parts(first(parts(root), "package_clause"))), None))
+    return text_of_node(next(iter(parts(first(parts(root), "package_clause"))), None))
 
 
-def declared(path: str, data: bytes) -> dict[str, str]:
+def read_declarations(path: str, data: bytes) -> dict[str, str]:
     """What a file declares, with the types of its functions' results; methods as `Type.Name`."""
     root, _ = tree_of(path, data)
     found: dict[str, str] = {}
     for node in walk(root):
         match node.type:
             case "function_declaration":
-                found[said(part(node, "name"))] = said(part(node, "result"))
+                found[text_of_node(part(node, "name"))] = text_of_node(part(node, "result"))
             case "method_declaration":
-                receiver = said(part(node, "receiver")).strip("()").rpartition(" ")[2].lstrip("*")
-                found[f"{receiver.partition('[')[0]}.{said(part(node, 'name'))}"] = said(part(node, "result"))
+                receiver = text_of_node(part(node, "receiver")).strip("()").rpartition(" ")[2].lstrip("*")
+                found[f"{receiver.partition('[')[0]}.{text_of_node(part(node, 'name'))}"] = text_of_node(part(node, "result"))
             case "type_spec" | "type_alias" | "const_spec" | "var_spec":
-                found |= {said(name): "" for name in node.children_by_field_name("name")}
+                found |= {text_of_node(name): "" for name in node.children_by_field_name("name")}
                 for one in walk(node):
                     if one.type == "field_declaration":
                         names = one.children_by_field_name("name")
-                        found |= {f"{said(part(node, 'name'))}.{said(n)}": "" for n in names}
+                        found |= {f"{text_of_node(part(node, 'name'))}.{text_of_node(n)}": "" for n in names}
     return found
 
 
-def asked(path: str, data: bytes, known: Mapping[str, str], package: str = "") -> tuple[Wanted, ...]:
+def find_wanted(path: str, data: bytes, known: Mapping[str, str], package: str = "") -> tuple[Wanted, ...]:
     """`known`: what the package declares; `package`: its name in the test, empty for a test inside it."""
     root, _ = tree_of(path, data)
     found: list[Wanted] = []
     for function in parts(root):
         if function.type in {"function_declaration", "method_declaration"}:
             found += _Reading(function, known, package).wanted()
-    return merged(found)
+    return merge_wanted(found)
 
 
 class _Reading:
@@ -121,32 +121,32 @@ class _Reading:
         match node.type:
             case "parameter_declaration" | "var_spec":
                 for name in node.children_by_field_name("name"):
-                    self._types[said(name)] = said(part(node, "type"))
+                    self._types[text_of_node(name)] = text_of_node(part(node, "type"))
             case "field_declaration":
                 for name in node.children_by_field_name("name"):
-                    self._fields[said(name)] = said(part(node, "type"))
+                    self._fields[text_of_node(name)] = text_of_node(part(node, "type"))
             case "short_var_declaration":
                 left, right = parts(part(node, "left")), parts(part(node, "right"))
                 for at, name in enumerate(left):
                     value = right[at] if len(right) == len(left) else None
-                    self._types.setdefault(said(name), self._type(value))
+                    self._types.setdefault(text_of_node(name), self._type(value))
             case "range_clause":
                 for name in parts(part(node, "left")):
-                    self._types.setdefault(said(name), "")
+                    self._types.setdefault(text_of_node(name), "")
 
     def wanted(self) -> Iterator[Wanted]:
         for node in self._nodes:
             match node.type:
                 case "identifier" | "type_identifier" if not self._package:
-                    if self._is_missing(said(node)) and not _is_label(node):
-                        yield from self._name(node, said(node))
+                    if self._is_missing(text_of_node(node)) and not _is_label(node):
+                        yield from self._name(node, text_of_node(node))
                 case "selector_expression" | "qualified_type":
                     yield from self._selected(node)
 
     def _selected(self, node: Node) -> Iterator[Wanted]:
         owner = part(node, "operand") or part(node, "package")
-        name = said(part(node, "field") or part(node, "name"))
-        if self._package and said(owner) == self._package:
+        name = text_of_node(part(node, "field") or part(node, "name"))
+        if self._package and text_of_node(owner) == self._package:
             if name not in self._known:
                 yield from self._name(node, name)
             return
@@ -163,7 +163,7 @@ class _Reading:
     def _name(self, node: Node, name: str) -> Iterator[Wanted]:
         if calls := self._calls(node):
             yield Wanted("", name, "function", calls)
-            if (made := _constructed(name)) and made not in self._known:
+            if (made := _type_of_constructor(name)) and made not in self._known:
                 yield Wanted("", made, "class")
             return
         parent = node.parent
@@ -180,17 +180,17 @@ class _Reading:
             return
         for element in parts(part(literal, "body")):
             if element.type == "keyed_element":
-                key, inner = said(part(element, "key")), part(element, "value")
+                key, inner = text_of_node(part(element, "key")), part(element, "value")
                 value = next(iter(parts(inner)), None) if inner is not None else None
                 yield Wanted("", key, "value", type=self._type(value))
 
-    def _calls(self, node: Node) -> tuple[Call, ...]:
+    def _calls(self, node: Node) -> tuple[WantedCall, ...]:
         call = node.parent
         if call is None or call.type != "call_expression" or part(call, "function") != node:
             return ()
         given = parts(part(call, "arguments"))
         arguments = tuple(Argument(_parameter(one, self._type(one)), self._type(one)) for one in given)
-        return (Call(arguments, result=self._results(call, said(node))),)
+        return (WantedCall(arguments, result=self._results(call, text_of_node(node))),)
 
     def _results(self, call: Node, name: str) -> tuple[str, ...]:
         """The types of what a call gives back; `any` where something is used and cannot be told."""
@@ -198,9 +198,9 @@ class _Reading:
         above = parent.parent if parent is not None and parent.type == "expression_list" else parent
         if above is None or above.type == "expression_statement":
             return ()
-        made = _constructed(name.rpartition(".")[2])
+        made = _type_of_constructor(name.rpartition(".")[2])
         if above.type in {"short_var_declaration", "assignment_statement"}:
-            names = [said(one) for one in parts(part(above, "left"))]
+            names = [text_of_node(one) for one in parts(part(above, "left"))]
             return tuple(self._variable(one, made if at == 0 else "") for at, one in enumerate(names))
         if made:
             return (self._pointer(made),)
@@ -220,7 +220,7 @@ class _Reading:
             return "error"
         if name in {"ok", "found", "exists"}:
             return "bool"
-        uses = [node for node in self._nodes if node.type == "identifier" and said(node) == name]
+        uses = [node for node in self._nodes if node.type == "identifier" and text_of_node(node) == name]
         return next((kind for node in uses if (kind := self._expected(node))), "any")
 
     def _expected(self, node: Node) -> str:
@@ -228,13 +228,13 @@ class _Reading:
         parent = node.parent
         if parent is None:
             return ""
-        if parent.type == "binary_expression" and said(part(parent, "operator")) in _COMPARES:
+        if parent.type == "binary_expression" and text_of_node(part(parent, "operator")) in _COMPARES:
             others = [one for one in parts(parent) if one != node]
             return self._type(others[0]) if others else ""
-        if parent.type == "argument_list" and _EQUAL.fullmatch(said(part(parent.parent, "function"))):
-            others = [one for one in parts(parent) if one != node and said(one) != "t"]
+        if parent.type == "argument_list" and _EQUAL.fullmatch(text_of_node(part(parent.parent, "function"))):
+            others = [one for one in parts(parent) if one != node and text_of_node(one) != "t"]
             return next((kind for one in others if (kind := self._type(one))), "")
-        if parent.type == "unary_expression" and said(parent).startswith("!"):
+        if parent.type == "unary_expression" and text_of_node(parent).startswith("!"):
             return "bool"
         return "bool" if parent.type == "if_statement" and part(parent, "condition") == node else ""
 
@@ -246,20 +246,20 @@ class _Reading:
             case kind if kind in _LITERALS:
                 return _LITERALS[kind]
             case "composite_literal":
-                return re.sub(r"^\[\.\.\.\]", "[]", self._bare(said(part(node, "type"))))
+                return re.sub(r"^\[\.\.\.\]", "[]", self._bare(text_of_node(part(node, "type"))))
             case "unary_expression":
                 inner = self._type(part(node, "operand"))
-                return f"*{inner}" if said(node).startswith("&") and inner else inner
+                return f"*{inner}" if text_of_node(node).startswith("&") and inner else inner
             case "parenthesized_expression":
                 return self._type(next(iter(parts(node)), None))
             case "binary_expression":
-                return "bool" if said(part(node, "operator")) in _COMPARES else self._type(part(node, "left"))
+                return "bool" if text_of_node(part(node, "operator")) in _COMPARES else self._type(part(node, "left"))
             case "identifier":
-                return self._types.get(said(node), "")
+                return self._types.get(text_of_node(node), "")
             case "selector_expression":
-                return self._fields.get(said(part(node, "field")), "")
+                return self._fields.get(text_of_node(part(node, "field")), "")
             case "call_expression":
-                return self._of_call(said(part(node, "function")))
+                return self._of_call(text_of_node(part(node, "function")))
             case _:
                 return ""
 
@@ -269,7 +269,7 @@ class _Reading:
             return bare
         if bare in {"len", "cap"}:
             return "int"
-        made = _constructed(bare)
+        made = _type_of_constructor(bare)
         return self._known.get(bare) or (self._pointer(made) if made else "")
 
     def _bare(self, name: str) -> str:
@@ -286,14 +286,14 @@ def _is_label(node: Node) -> bool:
     return parent.type in {"selector_expression", "qualified_type", "import_spec", "package_clause"}
 
 
-def _constructed(name: str) -> str:
+def _type_of_constructor(name: str) -> str:
     """The type that `NewMoney` makes, by convention."""
     found = re.fullmatch(r"New([A-Z]\w*)", name)
     return found[1] if found else ""
 
 
 def _parameter(node: Node, kind: str) -> str:
-    name = said(node).rpartition(".")[2]
+    name = text_of_node(node).rpartition(".")[2]
     if node.type in {"identifier", "selector_expression"} and name.isidentifier() and name[:1].islower():
         return name
     return _NAMES.get(kind, "items" if kind.startswith("[]") else "value")

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK as MARK
-from verdigris.languages.go.missing_names import asked, declared, imports, package_of
+from verdigris.languages.go.missing_names import find_wanted, read_declarations, imports, package_of
 from verdigris.languages.stubs import UNTOLD, Stub, Wanted
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ def stubs_of(path: str, files: Files) -> tuple[Stub, ...]:
     folder, package = posixpath.dirname(path), package_of(path, data)
     found: list[Stub | None] = []
     if not package.endswith("_test"):
-        known = _declared(folder, files, tests=True)
-        found.append(_stub(folder, package, path, asked(path, data, known), files))
+        known = _declared_names(folder, files, tests=True)
+        found.append(_stub(folder, package, path, find_wanted(path, data, known), files))
     for name, at in imports(path, data).items():
         inside = _folder(at, path, files)
         if inside is not None:
-            wanted = asked(path, data, _declared(inside, files, tests=False), name)
+            wanted = find_wanted(path, data, _declared_names(inside, files, tests=False), name)
             bare = package.removesuffix("_test") if inside == folder else posixpath.basename(at)
             found.append(_stub(inside, bare, path if inside == folder else "", wanted, files))
     return tuple(stub for stub in found if stub is not None)
@@ -91,10 +91,10 @@ def _notes(one: Wanted) -> Iterator[str]:
             yield f"what {each.name} returns"
 
 
-def _declared(folder: str, files: Files, *, tests: bool) -> dict[str, str]:
+def _declared_names(folder: str, files: Files, *, tests: bool) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in _package(folder, files, tests=tests):
-        found |= declared(path, _data(path, files))
+        found |= read_declarations(path, _data(path, files))
     return found
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.languages.findings import StubFinding
-from verdigris.languages.grammar.stubs import Item, Seen, faulty, head_form, inside, unmarked, within
-from verdigris.languages.grammar.trees import COMMENTS, first, line_of, part, parts, said, shape, walk
+from verdigris.languages.grammar.stubs import Item, StubContext, faulty, head_form, inside, find_unmarked, within
+from verdigris.languages.grammar.trees import COMMENTS, first, line_of, part, parts, text_of_node, shape, walk
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -31,15 +31,15 @@ class GoForms:
     def known(self, root: Node) -> tuple[frozenset[str], frozenset[str]]:
         items = self.items(root)
         bound = {name for item in items for name in item.names}
-        declared = {said(n) for node in walk(root) for n in node.children_by_field_name("name")}
+        declared = {text_of_node(n) for node in walk(root) for n in node.children_by_field_name("name")}
         made = (node for node in walk(root) if node.type == "short_var_declaration")
-        declared |= {said(n) for node in made for n in walk(part(node, "left") or node)}
-        used = {said(node) for node in walk(root) if node.type in {"identifier", "type_identifier"}}
+        declared |= {text_of_node(n) for node in made for n in walk(part(node, "left") or node)}
+        used = {text_of_node(node) for node in walk(root) if node.type in {"identifier", "type_identifier"}}
         types = {name for item in items if item.node.type == "type_spec" for name in item.names}
         return frozenset(bound | (used - declared)), frozenset(types)
 
     def raises(self, node: Node) -> bool:
-        return node.type == "call_expression" and said(part(node, "function")) == "panic"
+        return node.type == "call_expression" and text_of_node(part(node, "function")) == "panic"
 
     def continues(self, old: Item, new: Item) -> bool:
         bodies = _body(old.node), _body(new.node)
@@ -50,30 +50,30 @@ class GoForms:
         same = [item.form for item in firsts[0]] == [item.form for item in firsts[1]]
         return same or old.node.type != "const_declaration"
 
-    def growth(self, old: Item, new: Item, seen: Seen) -> Iterator[StubFinding]:
+    def growth(self, old: Item, new: Item, seen: StubContext) -> Iterator[StubFinding]:
         yield from within(self, new, _body(old.node), _body(new.node), inside(seen, new))
 
-    def addition(self, item: Item, seen: Seen) -> Iterator[StubFinding]:
+    def addition(self, item: Item, seen: StubContext) -> Iterator[StubFinding]:
         node = item.node
         match node.type:
             case "import_spec":
-                if said(part(node, "name")) in {"_", "."} or said(part(node, "path")) == '"C"':
+                if text_of_node(part(node, "name")) in {"_", "."} or text_of_node(part(node, "path")) == '"C"':
                     yield StubFinding(item.line, f"{item.called} brings what nobody sees here")
             case "package_clause" if not seen.existing:
                 return
             case "function_declaration" | "method_declaration":
-                yield from unmarked(item, seen)
-                if said(part(node, "name")) == "init" and node.type == "function_declaration":
+                yield from find_unmarked(item, seen)
+                if text_of_node(part(node, "name")) == "init" and node.type == "function_declaration":
                     yield StubFinding(item.line, "`init` runs although nobody calls it")
                 yield from faulty(item, _body_fault(part(node, "body")))
             case "type_spec" | "type_alias" | "method_elem" | "type_elem":
-                yield from unmarked(item, seen)
+                yield from find_unmarked(item, seen)
             case "field_declaration":
-                yield from unmarked(item, seen)
+                yield from find_unmarked(item, seen)
                 if part(node, "name") is None and seen.existing:
                     yield StubFinding(item.line, f"{item.called} would bring its methods to existing code")
             case "var_spec" | "const_spec":
-                yield from unmarked(item, seen)
+                yield from find_unmarked(item, seen)
                 values = parts(part(node, "value"))
                 yield from faulty(item, None if all(map(constant, values)) else "the value is not a constant")
             case "const_declaration":
@@ -84,8 +84,8 @@ class GoForms:
 
 def _items(node: Node) -> Iterator[Item]:
     if node.type in COMMENTS:
-        if said(node).startswith(_DIRECTIVES):
-            yield Item(node, form=said(node).strip())
+        if text_of_node(node).startswith(_DIRECTIVES):
+            yield Item(node, form=text_of_node(node).strip())
     elif node.type in _GROUPS or node.type in {"import_spec_list", "var_spec_list", "statement_list"}:
         for child in node.children:
             yield from _items(child)
@@ -97,15 +97,15 @@ def _items(node: Node) -> Iterator[Item]:
 def _names(node: Node) -> tuple[str, ...]:
     match node.type:
         case "import_spec":
-            alias, path = said(part(node, "name")), said(part(node, "path")).strip('"`')
+            alias, path = text_of_node(part(node, "name")), text_of_node(part(node, "path")).strip('"`')
             return (alias or path.rpartition("/")[2],)
         case "method_declaration":
-            receiver = said(part(node, "receiver")).strip("()").rpartition(" ")[2]
-            return (f"{receiver.lstrip('*').partition('[')[0]}.{said(part(node, 'name'))}",)
+            receiver = text_of_node(part(node, "receiver")).strip("()").rpartition(" ")[2]
+            return (f"{receiver.lstrip('*').partition('[')[0]}.{text_of_node(part(node, 'name'))}",)
         case "package_clause" | "const_declaration" | "type_elem":
             return ()
         case _:
-            names = [said(name) for name in node.children_by_field_name("name")]
+            names = [text_of_node(name) for name in node.children_by_field_name("name")]
             return tuple(name for name in names if name != "_")
 
 
@@ -129,7 +129,7 @@ def _head(node: Node) -> str:
 
 def _body_fault(body: Node | None) -> str | None:
     statements = parts(first(parts(body), "statement_list"))
-    zeros = {said(n) for s in statements if s.type == "var_declaration" for n in _zero_names(s)}
+    zeros = {text_of_node(n) for s in statements if s.type == "var_declaration" for n in _zero_names(s)}
     if all(_is_empty(node, zeros) for node in statements):
         return None
     return "the body does more than panic or return a constant"
@@ -145,13 +145,13 @@ def _is_empty(node: Node, zeros: set[str]) -> bool:
     match node.type:
         case "expression_statement":
             (call,) = parts(node)[:1] or [node]
-            return _called(call, {"panic"})
+            return _calls_one_of(call, {"panic"})
         case "return_statement":
             values = [value for listed in parts(node) for value in parts(listed)]
-            return all(constant(value) or said(value) in zeros for value in values)
+            return all(constant(value) or text_of_node(value) in zeros for value in values)
         case "assignment_statement":
             kinds = {n.type for n in walk(part(node, "right") or node)}
-            blank = all(said(n) == "_" for n in parts(part(node, "left")))
+            blank = all(text_of_node(n) == "_" for n in parts(part(node, "left")))
             return blank and kinds <= {"expression_list", "identifier", ","}
         case "var_declaration":
             return all(part(spec, "value") is None for spec in parts(node))
@@ -175,11 +175,11 @@ def constant(node: Node) -> bool:
         case "binary_expression":
             return all(map(constant, parts(node)))
         case "call_expression":
-            return _called(node, _ERRORS)
+            return _calls_one_of(node, _ERRORS)
         case _:
             return False
 
 
-def _called(node: Node, names: Collection[str]) -> bool:
+def _calls_one_of(node: Node, names: Collection[str]) -> bool:
     """One of these functions, with constants."""
-    return said(part(node, "function")) in names and all(map(constant, parts(part(node, "arguments"))))
+    return text_of_node(part(node, "function")) in names and all(map(constant, parts(part(node, "arguments"))))

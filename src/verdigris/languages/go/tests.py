@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from verdigris.languages.assertions import Check, Word
-from verdigris.languages.go.checks import TESTIFY, gomega, negated, testify
-from verdigris.languages.grammar.suite import At, Suite, spelled
-from verdigris.languages.grammar.trees import COMMENTS, first, on_one_line, part, parts, said, walk
+from verdigris.languages.go.checks import TESTIFY, gomega, negate_condition, testify
+from verdigris.languages.grammar.suite import At, GrammarSuite, spell
+from verdigris.languages.grammar.trees import COMMENTS, first, on_one_line, part, parts, text_of_node, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,14 +23,14 @@ _OUTPUT = ("output:", "unordered output:")
 
 
 @dataclass(slots=True)
-class GoSuite(Suite):
+class GoSuite(GrammarSuite):
     leaves: frozenset[str] = frozenset(
         {"return_statement", "break_statement", "continue_statement", "goto_statement"}
     )
     functions_of: frozenset[str] = frozenset({"func_literal", "function_declaration", "method_declaration"})
 
     def named(self, node: Node) -> tuple[str, Node] | None:
-        name = said(part(node, "name"))
+        name = text_of_node(part(node, "name"))
         if node.type == "function_declaration" and not (_is_test(name) or name == "TestMain"):
             return name, node
         return None
@@ -38,21 +38,21 @@ class GoSuite(Suite):
     def bound(self, node: Node, at: At) -> At:
         if node.type == "assignment_statement":
             for name in parts(part(node, "left")):
-                at = at.binding(said(name), None)
+                at = at.binding(text_of_node(name), None)
         if node.type != "short_var_declaration":
             return at
         left, right = parts(part(node, "left")), parts(part(node, "right"))
         alone = len(left) == len(right)
         for index, name in enumerate(left):
-            value = spelled(right[index], at.names) if alone else None
+            value = spell(right[index], at.names) if alone else None
             if not alone and len(right) == 1:
-                value = (*spelled(right[0], at.names), Word(f"#{index}"))
-            at = at.binding(said(name), value)
+                value = (*spell(right[0], at.names), Word(f"#{index}"))
+            at = at.binding(text_of_node(name), value)
         return at
 
     def may_leave(self, statement: Node) -> bool:
         """Where the test has failed already, leaving takes nothing away."""
-        return not any(map(_is_failing, walk(statement))) and Suite.may_leave(self, statement)
+        return not any(map(_is_failing, walk(statement))) and GrammarSuite.may_leave(self, statement)
 
     def visit(self, node: Node, at: At) -> None:
         match node.type:
@@ -74,9 +74,9 @@ class GoSuite(Suite):
                 self.within(node, at)
 
     def _function(self, node: Node, at: At) -> None:
-        name, body = said(part(node, "name")), part(node, "body")
+        name, body = text_of_node(part(node, "name")), part(node, "body")
         if name == "TestMain":
-            if body is not None and "m.Run()" not in said(body).replace(" ", ""):
+            if body is not None and "m.Run()" not in text_of_node(body).replace(" ", ""):
                 self.mark("hook", node, on_one_line(node), "")
             return
         if not _is_test(name) or body is None:
@@ -89,7 +89,7 @@ class GoSuite(Suite):
 
     def _output(self, body: Node, at: At) -> None:
         comments = [n for n in walk(body) if n.type in COMMENTS]
-        texts = [said(n).removeprefix("//").strip() for n in comments]
+        texts = [text_of_node(n).removeprefix("//").strip() for n in comments]
         start = next((i for i, text in enumerate(texts) if text.lower().startswith(_OUTPUT)), None)
         if start is not None:
             words = tuple(Word(text) for text in texts[start:])
@@ -104,32 +104,32 @@ class GoSuite(Suite):
         if condition is None or then is None:
             return
         if _fails(then):
-            for check in negated(condition, at):
+            for check in negate_condition(condition, at):
                 self.fact(condition, check, at)
         else:
             self.visit(then, at.under(f"if {on_one_line(condition)}"))
         if other is not None and _fails(other):
-            self.fact(condition, Check("if", 3, spelled(condition, at.names)), at)
+            self.fact(condition, Check("if", 3, spell(condition, at.names)), at)
         elif other is not None:
             self.visit(other, at.under(f"else {on_one_line(condition)}"))
 
     def _loop(self, node: Node, at: At) -> None:
         clause, body = first(parts(node), "range_clause", "for_clause"), part(node, "body")
         over = part(clause, "right")
-        words = spelled(over, at.names)
+        words = spell(over, at.names)
         table = next(iter(_tables(over, node)), None)
         if table is not None:
             self.rows(table, at)
         elif clause is not None:
             at = at.under(f"for {' '.join(word.text for word in words) or on_one_line(clause)}")
         for name in parts(part(clause, "left")):
-            at = at.binding(said(name), None)
+            at = at.binding(text_of_node(name), None)
         if body is not None:
             self.visit(body, at)
 
     def _call(self, node: Node, at: At) -> None:
         function, arguments = part(node, "function"), parts(part(node, "arguments"))
-        owner, method = said(part(function, "operand")), said(part(function, "field"))
+        owner, method = text_of_node(part(function, "operand")), text_of_node(part(function, "field"))
         if owner in _OWNERS and method in _SKIPS:
             self.mark("skipped", node, " ".join((*at.guards, on_one_line(node))), at.scope)
         elif _is_failing(node):
@@ -147,14 +147,14 @@ class GoSuite(Suite):
         elif (
             function is not None
             and function.type == "identifier"
-            and self.called(said(function), arguments, at)
+            and self.called(text_of_node(function), arguments, at)
         ):
             return
         else:
             self.within(node, at)
 
     def _subtest(self, arguments: list[Node], at: At) -> None:
-        name = said(arguments[0]).strip('"`').replace(" ", "_")
+        name = text_of_node(arguments[0]).strip('"`').replace(" ", "_")
         literal = arguments[0].type.endswith("string_literal")
         inner = replace(at, scope=f"{at.scope}/{name}") if literal else at
         body = first(arguments[1:], "func_literal")
@@ -163,7 +163,7 @@ class GoSuite(Suite):
         if body is not None:
             self.within(body, inner)
         elif len(arguments) > 1:
-            self.called(said(arguments[1]), (), inner)
+            self.called(text_of_node(arguments[1]), (), inner)
 
 
 def _is_test(name: str) -> bool:
@@ -177,7 +177,7 @@ def _is_test(name: str) -> bool:
 
 def _is_failing(node: Node) -> bool:
     function = part(node, "function") if node.type == "call_expression" else None
-    return said(part(function, "field")) in _FAILS and said(part(function, "operand")) in _OWNERS
+    return text_of_node(part(function, "field")) in _FAILS and text_of_node(part(function, "operand")) in _OWNERS
 
 
 def _fails(block: Node) -> bool:
@@ -194,17 +194,17 @@ def _tables(over: Node | None, loop: Node) -> Iterator[list[Node]]:
         scope = loop
         while scope.parent is not None and found is over:
             scope = scope.parent
-            found = _declared(scope, said(over)) or found
+            found = _find_declaration(scope, text_of_node(over)) or found
     if found.type == "composite_literal":
         yield parts(part(found, "body"))
 
 
-def _declared(scope: Node, name: str) -> Node | None:
+def _find_declaration(scope: Node, name: str) -> Node | None:
     for node in scope.children:
         inner = parts(node) if node.type == "var_declaration" else [node]
         for one in inner:
             names = parts(part(one, "left")) or ([n] if (n := part(one, "name")) else [])
             values = parts(part(one, "right")) or parts(part(one, "value"))
-            if [said(n) for n in names] == [name] and len(values) == 1:
+            if [text_of_node(n) for n in names] == [name] and len(values) == 1:
                 return values[0]
     return None

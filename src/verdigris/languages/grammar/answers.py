@@ -7,17 +7,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from verdigris.languages.findings import Concern
-from verdigris.languages.grammar.trees import (
-    COMMENTS,
-    Unparsed,
-    first,
-    line_of,
-    parsed,
-    part,
-    parts,
-    said,
-    short,
-)
+from verdigris.languages.grammar.trees import COMMENTS, Unparsed, first, line_of, parse_tree, part, parts, text_of_node, short
 from verdigris.languages.python.concerns.literals import telling
 
 if TYPE_CHECKING:
@@ -79,11 +69,11 @@ def copied_answers(
 
 
 def _standing(path: str, data: bytes) -> Iterator[tuple[Node, Value]]:
-    root = parsed(path, data)
+    root = parse_tree(path, data)
     if isinstance(root, Unparsed):
         return
     for node in _nodes(root):
-        if node.type in _ROWS and (text := _spelled(node)):
+        if node.type in _ROWS and (text := _spell_row(node)):
             yield node, text
         if (value := _value(node)) is not None and _answers(node):
             yield node, value
@@ -97,7 +87,7 @@ def _values_in_tests(path: str, data: bytes, bare: bytes) -> Iterator[tuple[Node
 
 
 def _values(path: str, data: bytes) -> Iterator[tuple[Node, Value]]:
-    root = parsed(path, data)
+    root = parse_tree(path, data)
     if isinstance(root, Unparsed):
         return
     for node in _nodes(root):
@@ -117,7 +107,7 @@ def _nodes(root: Node) -> Iterator[Node]:
 
 
 def _value(node: Node) -> Value | None:
-    text = said(node)
+    text = text_of_node(node)
     found: Value | None = None
     if node.type in _TEXTS:
         found = text.strip("\"'`")
@@ -132,7 +122,7 @@ def _value(node: Node) -> Value | None:
 def _answers(node: Node) -> bool:
     above = node.parent
     while above is not None and above.type in _THROUGH:
-        if above.type == "call_expression" and not said(part(above, "function")).endswith(_CONVERTING):
+        if above.type == "call_expression" and not text_of_node(part(above, "function")).endswith(_CONVERTING):
             return False
         if above.type == "ternary_expression" and part(above, "condition") == node:
             return False
@@ -140,13 +130,13 @@ def _answers(node: Node) -> bool:
     if above is None:
         return False
     if above.type == "binary_expression":
-        return said(part(above, "operator")) in _EQUAL
+        return text_of_node(part(above, "operator")) in _EQUAL
     return above.type in _ANSWERING
 
 
-def _spelled(row: Node) -> str:
+def _spell_row(row: Node) -> str:
     """A text that is written as the numbers of its letters."""
-    cells = [said(node) for node in row.named_children if node.type not in COMMENTS]
+    cells = [text_of_node(node) for node in row.named_children if node.type not in COMMENTS]
     if not all(cell.isdigit() and int(cell) in _PRINTABLE for cell in cells):
         return ""
     text = "".join(chr(int(cell)) for cell in cells)
@@ -174,25 +164,25 @@ def pieced_words(node: Node) -> bool:
 def _pieces(node: Node) -> list[str]:
     match node.type:
         case kind if kind in _STRINGS:
-            return [said(node)[1:-1]]
-        case "binary_expression" if said(part(node, "operator")) == "+":
+            return [text_of_node(node)[1:-1]]
+        case "binary_expression" if text_of_node(part(node, "operator")) == "+":
             sides = [_pieces(side) for name in ("left", "right") if (side := part(node, name)) is not None]
             return [piece for side in sides for piece in side] if all(sides) else []
         case "call_expression":
-            return _joined(node)
-        case "macro_invocation" if said(part(node, "macro")) == "concat":
+            return _joined_parts(node)
+        case "macro_invocation" if text_of_node(part(node, "macro")) == "concat":
             return _all_of(parts(first(parts(node), "token_tree")))
     return []
 
 
-def _joined(node: Node) -> list[str]:
+def _joined_parts(node: Node) -> list[str]:
     """`["a", "b"].join("")`, and `strings.Join([]string{"a", "b"}, "")`."""
     function, given = part(node, "function"), parts(part(node, "arguments"))
-    if not given or said(given[-1])[1:-1]:
+    if not given or text_of_node(given[-1])[1:-1]:
         return []
-    if said(part(function, "property")) == "join":
+    if text_of_node(part(function, "property")) == "join":
         return _all_of(parts(part(function, "object")))
-    if said(function) == "strings.Join":
+    if text_of_node(function) == "strings.Join":
         return _all_of([parts(one)[-1] if parts(one) else one for one in parts(part(given[0], "body"))])
     return []
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.languages.findings import Concern
 from verdigris.languages.grammar.answers import NODES, pieced_words
-from verdigris.languages.grammar.trees import Unparsed, grammar_of, line_of, on_one_line, parsed, short, walk
+from verdigris.languages.grammar.trees import Unparsed, grammar_of, line_of, on_one_line, parse_tree, short, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -53,7 +53,7 @@ def grammar_concerns(
 
 
 def _new(rules: Sequence[Rule], path: str, before: bytes, after: bytes) -> Iterator[Concern]:
-    old, new = parsed(path, before), parsed(path, after)
+    old, new = parse_tree(path, before), parse_tree(path, after)
     if isinstance(new, Unparsed):
         yield Concern(
             "obscured",

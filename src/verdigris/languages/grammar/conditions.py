@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.assertions import Name
-from verdigris.languages.grammar.trees import COMMENTS, part, parts, said
+from verdigris.languages.grammar.trees import COMMENTS, part, parts, text_of_node
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -28,20 +28,20 @@ _FILLED = {("!=", "0"), ("!==", "0"), ("0", "<"), ("1", "<=")}
 
 
 @value
-class Form:
+class ConditionForm:
     shape: str
     names: tuple[Name, ...]
     flipped: bool = False
     """It is the opposite's form."""
 
 
-def condition_form(node: Node) -> Form:
+def condition_form(node: Node) -> ConditionForm:
     """The form with fewer negations, of the condition and its opposite."""
     forms = []
     for flipped in (False, True):
         names: list[Name] = []
-        shape = _pushed(node, names, negated=flipped)
-        forms.append(Form(shape, tuple(names), flipped))
+        shape = _push_negation(node, names, negated=flipped)
+        forms.append(ConditionForm(shape, tuple(names), flipped))
     return min(forms, key=lambda form: (len(re.findall(r"\(not |!=", form.shape)), form.shape))
 
 
@@ -50,10 +50,10 @@ def shape_of(node: Node, names: list[Name]) -> str:
     if node.type in COMMENTS:
         return ""
     if node.type in IDENTIFIERS or node.type in GLOBAL:
-        names.append(Name(said(node), local=node.type in IDENTIFIERS))
+        names.append(Name(text_of_node(node), local=node.type in IDENTIFIERS))
         return "_"
     if not node.children:
-        return said(node)
+        return text_of_node(node)
     return f"({node.type} {' '.join(shape_of(child, names) for child in node.children)})"
 
 
@@ -76,59 +76,59 @@ def _first(node: Node | None) -> str:
     }:
         inner = parts(node)
         node = inner[0] if inner else None
-    text = said(node).strip().removesuffix(";")
+    text = text_of_node(node).strip().removesuffix(";")
     return text.removeprefix("return").strip()
 
 
-def _pushed(node: Node, names: list[Name], *, negated: bool) -> str:
+def _push_negation(node: Node, names: list[Name], *, negated: bool) -> str:
     if node.type == "parenthesized_expression" and parts(node):
-        return _pushed(parts(node)[0], names, negated=negated)
-    operator = said(part(node, "operator")) or (
-        said(node.children[0]) if node.type == "unary_expression" else ""
+        return _push_negation(parts(node)[0], names, negated=negated)
+    operator = text_of_node(part(node, "operator")) or (
+        text_of_node(node.children[0]) if node.type == "unary_expression" else ""
     )
     if node.type == "unary_expression" and operator == "!":
-        return _pushed(parts(node)[-1], names, negated=not negated)
+        return _push_negation(parts(node)[-1], names, negated=not negated)
     left, right = part(node, "left"), part(node, "right")
     if node.type != "binary_expression" or left is None or right is None:
         return _alone(node, names, negated=negated)
     if operator in {"&&", "||"}:
         word = "and" if (operator == "&&") != negated else "or"
-        sides = [_pushed(side, names, negated=negated) for side in (left, right)]
+        sides = [_push_negation(side, names, negated=negated) for side in (left, right)]
         flat = [
             s.removeprefix(f"({word} ").removesuffix(")") if s.startswith(f"({word} ") else s for s in sides
         ]
         return f"({word} {' '.join(flat)})"
     if operator not in _OPPOSITE:
         return _alone(node, names, negated=negated)
-    return _compared(left, _OPPOSITE[operator] if negated else operator, right, names)
+    return _compare_shape(left, _OPPOSITE[operator] if negated else operator, right, names)
 
 
 def _alone(node: Node, names: list[Name], *, negated: bool) -> str:
-    text = said(node)
+    text = text_of_node(node)
     if text.endswith(".is_empty()"):
-        shape, negated = _measured(node, names), not negated
+        shape, negated = _measure_shape(node, names), not negated
     elif text.endswith(".length"):
-        shape = _measured(node, names)
+        shape = _measure_shape(node, names)
     else:
         shape = shape_of(node, names)
     return f"(not {shape})" if negated else shape
 
 
-def _compared(left: Node, operator: str, right: Node, names: list[Name]) -> str:
+def _compare_shape(left: Node, operator: str, right: Node, names: list[Name]) -> str:
     if operator in _MIRROR or (operator in _EQUAL and left.type in _LITERALS):
         left, operator, right = right, _MIRROR.get(operator, operator), left
-    measured = next((side for side in (left, right) if _LENGTH.fullmatch(said(side))), None)
-    if measured is left and ((operator, said(right)) in _EMPTY | _FILLED):
-        shape = _measured(left, names)
-        return f"(not {shape})" if (operator, said(right)) in _EMPTY else shape
-    if measured is right and (said(left), operator) in _FILLED:
-        return _measured(right, names)
+    measured = next((side for side in (left, right) if _LENGTH.fullmatch(text_of_node(side))), None)
+    if measured is left and ((operator, text_of_node(right)) in _EMPTY | _FILLED):
+        shape = _measure_shape(left, names)
+        return f"(not {shape})" if (operator, text_of_node(right)) in _EMPTY else shape
+    if measured is right and (text_of_node(left), operator) in _FILLED:
+        return _measure_shape(right, names)
     return f"({shape_of(left, names)} {operator} {shape_of(right, names)})"
 
 
-def _measured(node: Node, names: list[Name]) -> str:
+def _measure_shape(node: Node, names: list[Name]) -> str:
     """Something that is not empty; what it is called stands for the whole."""
-    text = said(node).removesuffix(".is_empty()")
+    text = text_of_node(node).removesuffix(".is_empty()")
     found = _LENGTH.fullmatch(text)
     inner = next((one for one in found.groups() if one is not None), text) if found else text
     names.append(Name(inner, local=True))

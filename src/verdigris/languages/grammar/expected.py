@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.grammar.tables import literals_within, rows_of
-from verdigris.languages.grammar.trees import said
+from verdigris.languages.grammar.trees import text_of_node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ class Expected:
     """One of each row or call that the assertion speaks of: they are other ones together."""
 
 
-def expected(forms: Expectations, node: Node) -> Iterator[Expected]:
+def find_expected(forms: Expectations, node: Node) -> Iterator[Expected]:
     """The likeliest side first."""
     found = [*forms.sides(node)]
     for side in found:
@@ -48,12 +48,12 @@ def expected(forms: Expectations, node: Node) -> Iterator[Expected]:
 def _literals(side: Sequence[Node]) -> list[Node]:
     """Those that the value is made of: what a call does with its own is not known."""
     found: list[Node] = []
-    if any(said(node) in _COMPUTING for node in side[1:]):
+    if any(text_of_node(node) in _COMPUTING for node in side[1:]):
         return []
     for index, node in enumerate(side):
         if node.type == "token_tree" and not _holds(side[:index]):
             return []
-        if node.type == "identifier" and said(node) not in _CONVERTED and _is_called(side, index):
+        if node.type == "identifier" and text_of_node(node) not in _CONVERTED and _is_called(side, index):
             return []
         if node.type == "token_tree":
             found += _literals(node.children[1:-1])
@@ -67,14 +67,14 @@ def _literals(side: Sequence[Node]) -> list[Node]:
 def _is_called(side: Sequence[Node], index: int) -> bool:
     """A name in small letters before parentheses."""
     after = side[index + 1] if index + 1 < len(side) else None
-    lower = said(side[index])[:1].islower()
-    return lower and after is not None and after.type == "token_tree" and said(after).startswith("(")
+    lower = text_of_node(side[index])[:1].islower()
+    return lower and after is not None and after.type == "token_tree" and text_of_node(after).startswith("(")
 
 
 def _holds(before: Sequence[Node]) -> bool:
     if not before:
         return True
-    last = said(before[-1])
+    last = text_of_node(before[-1])
     if last in _CONVERTED or not re.match(r"[\w!]", last):
         return True
-    return bool(_BUILT.search("".join(map(said, before)))) or [said(n) for n in before[-2:]] == ["vec", "!"]
+    return bool(_BUILT.search("".join(map(text_of_node, before)))) or [text_of_node(n) for n in before[-2:]] == ["vec", "!"]

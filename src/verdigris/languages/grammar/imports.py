@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.languages.findings import Imported
-from verdigris.languages.grammar.trees import line_of, part, parts, said, tree_of, walk
+from verdigris.languages.grammar.trees import line_of, part, parts, text_of_node, tree_of, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,10 +18,10 @@ MOST_FILES = 3_000
 _LOADS = frozenset({"require", "import", "require.resolve"})
 
 
-def imported(path: str, data: bytes) -> tuple[Imported, ...]:
+def read_imports(path: str, data: bytes) -> tuple[Imported, ...]:
     root, _ = tree_of(path, data)
     named = ((node, named) for node in walk(root) for named in _named(node))
-    return tuple(Imported(line_of(node), said(text).strip("\"'`")) for node, text in named)
+    return tuple(Imported(line_of(node), text_of_node(text).strip("\"'`")) for node, text in named)
 
 
 def _named(node: Node) -> Iterator[Node]:
@@ -29,7 +29,7 @@ def _named(node: Node) -> Iterator[Node]:
         case "import_statement" | "export_statement":
             if (source := part(node, "source")) is not None:
                 yield source
-        case "call_expression" if said(part(node, "function")) in _LOADS:
+        case "call_expression" if text_of_node(part(node, "function")) in _LOADS:
             yield from parts(part(node, "arguments"))[:1]
         case "import_require_clause" | "import_spec":
             found = part(node, "source") or part(node, "path")

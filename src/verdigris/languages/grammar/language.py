@@ -13,20 +13,13 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from verdigris.languages.assertions import Reading, TestFile
-    from verdigris.languages.findings import (
-        Concern,
-        Imported,
-        Mutated,
-        SourceChange,
-        StubFinding,
-        WrittenTest,
-    )
+    from verdigris.languages.assertions import TestReading, TestFile
+    from verdigris.languages.findings import Concern, Imported, Mutated, SourceChange, StubFinding, WrittenTest
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.expectations import Expectations
     from verdigris.languages.grammar.mutation import Failing
     from verdigris.languages.grammar.stubs import Forms
-    from verdigris.languages.grammar.suite import Suite
+    from verdigris.languages.grammar.suite import GrammarSuite
     from verdigris.languages.grammar.trees import Unparsed
     from verdigris.languages.literals import Lot, Replaced
     from verdigris.languages.probes import Probe
@@ -35,7 +28,7 @@ if TYPE_CHECKING:
 class GrammarLanguage(Language):
     # -- what each brings ------------------------------------------------------------------------------------
 
-    def suite(self, path: str) -> Suite:
+    def suite(self, path: str) -> GrammarSuite:
         """What reads the tests of a file."""
         raise NotImplementedError
 
@@ -79,11 +72,11 @@ class GrammarLanguage(Language):
         return self.has_grammar(path) and same_tree(path, before, after, self.has_code_in_comments)
 
     def imports(self, path: str, data: bytes) -> tuple[Imported, ...]:
-        from verdigris.languages.grammar.imports import imported
+        from verdigris.languages.grammar.imports import read_imports
 
-        return imported(path, data) if self.has_grammar(path) else ()
+        return read_imports(path, data) if self.has_grammar(path) else ()
 
-    def read_tests(self, files: Mapping[str, bytes]) -> dict[str, Reading]:
+    def read_tests(self, files: Mapping[str, bytes]) -> dict[str, TestReading]:
         from verdigris.languages.grammar.trees import tree_of
 
         trees = {path: tree_of(path, data) for path, data in files.items()}
@@ -111,7 +104,7 @@ class GrammarLanguage(Language):
     def parses(self, path: str, text: str) -> bool:
         return not self.has_grammar(path) or self._reading(path, text).whole
 
-    def _reading(self, path: str, text: str) -> Reading:
+    def _reading(self, path: str, text: str) -> TestReading:
         return self.read_tests({path: text.encode("utf-8", "surrogateescape")})[path]
 
     def probes(
@@ -145,10 +138,10 @@ class GrammarLanguage(Language):
         return (*grammar_concerns(self.concern_rules(), *bare), *copied)
 
 
-def _read(suite: Suite, root: Node, fault: Unparsed | None) -> Reading:
-    from verdigris.languages.assertions import Reading
+def _read(suite: GrammarSuite, root: Node, fault: Unparsed | None) -> TestReading:
+    from verdigris.languages.assertions import TestReading
 
     try:
         return replace(suite.read(root), whole=fault is None)
     except RecursionError:
-        return Reading(whole=False)
+        return TestReading(whole=False)

@@ -12,7 +12,7 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.grammar.trees import COMMENTS, line_of, part, said, tree_of
+from verdigris.languages.grammar.trees import COMMENTS, line_of, part, text_of_node, tree_of
 from verdigris.languages.literals import Replaced, other_value
 
 if TYPE_CHECKING:
@@ -60,11 +60,11 @@ def other_literals(text: str, pool: Pool, dice: Random) -> list[str]:
     if text[:1].isdigit():
         found = _numbers(text, pool)
     elif quoted := _QUOTED.match(text):
-        found = _quoted(quoted, pool, dice)
+        found = _change_quoted(quoted, pool, dice)
     else:
         return []
     kinds = [
-        _shuffled({one for one in kind if one != text and _size(one) == _size(text)}, dice) for kind in found
+        _shuffle({one for one in kind if one != text and _size(one) == _size(text)}, dice) for kind in found
     ]
     dice.shuffle(kinds)
     taken = (one for one in chain.from_iterable(zip_longest(*kinds)) if one is not None)
@@ -77,7 +77,7 @@ def far_numbers(text: str, dice: Random) -> list[str]:
     if found is None or found["lead"] or "e" in found["rest"].lower():
         return []
     steps = [f"{one}{found['rest']}{found['kind']}" for one in _steps(found["whole"], 10)]
-    return _shuffled({one for one in steps if one != text}, dice)
+    return _shuffle({one for one in steps if one != text}, dice)
 
 
 def is_plain(text: str) -> bool:
@@ -98,7 +98,7 @@ def _numbers(text: str, pool: Pool) -> list[list[str]]:
     if rest:  # the last digits of a fraction may be rounded away, the first one is not
         nearby = [f"{lead}{whole}{one}{kind}" for one in _fractions(rest)]
         return [near, nearby]
-    swapped = [f"{lead}{one}{kind}" for one in _swapped(whole) if _fits(one, whole, base)]
+    swapped = [f"{lead}{one}{kind}" for one in _swap_digits(whole) if _fits(one, whole, base)]
     same = [
         one
         for one in pool.literals
@@ -136,7 +136,7 @@ def _fractions(rest: str) -> list[str]:
     return [f".{digit}{rest[2:]}" for digit in (first + 1, first - 1) if 0 <= digit <= 9]  # noqa: PLR2004
 
 
-def _swapped(digits: str) -> list[str]:
+def _swap_digits(digits: str) -> list[str]:
     return [
         f"{digits[:i]}{digits[j]}{digits[i + 1 : j]}{digits[i]}{digits[j + 1 :]}"
         for i in range(len(digits))
@@ -154,7 +154,7 @@ def _fits(other: str, whole: str, base: int) -> bool:
 # -- texts ---------------------------------------------------------------------------------------------------
 
 
-def _quoted(found: re.Match[str], pool: Pool, dice: Random) -> list[list[str]]:
+def _change_quoted(found: re.Match[str], pool: Pool, dice: Random) -> list[list[str]]:
     before, inside, after = found.groups()
     if before.endswith("`") and "${" in inside:
         return []
@@ -164,8 +164,8 @@ def _quoted(found: re.Match[str], pool: Pool, dice: Random) -> list[list[str]]:
     same = _insides(pool)
     kinds = [
         [one for one in same if before != "'" or len(one) == 1 or len(units) > 1],
-        _exchanged(units, plain, dice),
-        _replaced(units, plain, "".join(same)),
+        _exchange_letters(units, plain, dice),
+        _replace_letter(units, plain, "".join(same)),
     ]
     return [[f"{before}{one}{after}" for one in kind if "${" not in one] for kind in kinds]
 
@@ -180,7 +180,7 @@ def _is_plain(unit: str) -> bool:
     return len(unit) == 1 and unit not in "\\\"'`${}" and not unit.isspace()
 
 
-def _exchanged(units: Sequence[str], plain: Sequence[int], dice: Random) -> list[str]:
+def _exchange_letters(units: Sequence[str], plain: Sequence[int], dice: Random) -> list[str]:
     """Two letters in each other's place, rather than marks."""
     letters = [at for at in plain if units[at].isalnum()]
     if len({units[at] for at in letters}) < 2:  # noqa: PLR2004
@@ -195,7 +195,7 @@ def _exchanged(units: Sequence[str], plain: Sequence[int], dice: Random) -> list
     return made
 
 
-def _replaced(units: Sequence[str], plain: Sequence[int], suite: str) -> list[str]:
+def _replace_letter(units: Sequence[str], plain: Sequence[int], suite: str) -> list[str]:
     """A letter by another of the literal's own alphabet, else of the suite's, else of its class."""
     letters = [at for at in plain if units[at].isalnum()] or list(plain)
     made = []
@@ -216,7 +216,7 @@ def _size(text: str) -> int:
     return len(text.encode("utf-8", "surrogateescape"))
 
 
-def _shuffled(texts: Iterable[str], dice: Random) -> list[str]:
+def _shuffle(texts: Iterable[str], dice: Random) -> list[str]:
     found = sorted(texts)
     dice.shuffle(found)
     return found
@@ -261,14 +261,14 @@ def _inputs(root: Node) -> Iterator[Node]:
             depth, given = depth + 1, False
         elif node.type in _GIVING:
             called = part(node.parent, "function") if node.parent is not None else None
-            given = depth > 0 and _TELLING.fullmatch(said(called)) is None
+            given = depth > 0 and _TELLING.fullmatch(text_of_node(called)) is None
         elif node.type == "token_tree":
             given = node.parent is not None and node.parent.type == "token_tree"
         stack += ((child, depth, given) for child in reversed(node.children))
 
 
 def _other(node: Node, lot: Lot) -> Replaced | None:
-    text = said(node)
+    text = text_of_node(node)
     if node.type in _NUMBERS:
         if not text.isdigit() or (len(text) > 1 and text[0] == "0"):
             return None

@@ -13,19 +13,10 @@ from verdigris.core.value import value
 from verdigris.languages.assertions import Assertion, Name
 from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.grammar.conditions import condition_form, shape_of, ways_of
-from verdigris.languages.grammar.trees import (
-    COMMENTS,
-    line_of,
-    part,
-    parts,
-    said,
-    short,
-    tree_of,
-    walk,
-)
+from verdigris.languages.grammar.trees import COMMENTS, line_of, part, parts, text_of_node, short, tree_of, walk
 from verdigris.languages.literals import Literal, compare_literals
 from verdigris.languages.probes import Edit, apply_edits
-from verdigris.languages.python.assertions import matched
+from verdigris.languages.python.assertions import match_assertions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -96,7 +87,7 @@ def grammar_mutated(
     now = [site for path, root in roots.items() for site in _sites(path, root)]
     pairs = {
         old: new
-        for old, new in matched([site.about for site in then], [site.about for site in now]).items()
+        for old, new in match_assertions([site.about for site in then], [site.about for site in now]).items()
         if then[old].flipped == now[new].flipped or _leads_alike(then[old], now[new])
     }
     gone = {_loose(site) for at, site in enumerate(then) if at not in pairs}
@@ -116,7 +107,7 @@ def grammar_mutated(
     for at, weak in surplus.found.items():
         path, node, _ = held[at]
         if (other := _other(node)) is not None:
-            what = f"`{short(said(node))}` → `{short(other.text)}`: no test notices"
+            what = f"`{short(text_of_node(node))}` → `{short(other.text)}`: no test notices"
             mutants.append(_mutant(path, texts[path], line_of(node), (other,), what, weak=weak))
     return Mutated(tuple(mutants))
 
@@ -137,14 +128,14 @@ def _literals_of(roots: Mapping[str, Node], same: Iterable[_Site]) -> Iterator[t
         mine = [(start, end) for where, start, end in spans if where == path]
         for node in _literals(root):
             if not any(start <= node.start_byte and node.end_byte <= end for start, end in mine):
-                yield path, node, Literal(said(node), _place(node))
+                yield path, node, Literal(text_of_node(node), _place(node))
 
 
 def _place(node: Node) -> str:
     above = node.parent
     if above is None:
         return ""
-    function = said(part(above.parent, "function")).rpartition(".")[2]
+    function = text_of_node(part(above.parent, "function")).rpartition(".")[2]
     at = [child.id for child in above.children].index(node.id)
     return f"{at} {above.type} {function} {' '.join(child.type for child in above.children)}"
 
@@ -177,7 +168,7 @@ def _sites(path: str, root: Node) -> Iterator[_Site]:
             yes, no = ways_of(node)
             yield _Site(path, test, kind, about, form.flipped, (no, yes) if form.flipped else (yes, no))
         if node.type in _FUNCTIONS:
-            scope = f"{scope}::{said(part(node, 'name'))}"
+            scope = f"{scope}::{text_of_node(part(node, 'name'))}"
         stack += ((child, scope) for child in reversed(node.children))
 
 
@@ -195,7 +186,7 @@ def _kind(node: Node) -> tuple[str, Node | None]:
 
 
 def _operator(node: Node) -> str:
-    return said(part(node, "operator")) if node.type == "binary_expression" else ""
+    return text_of_node(part(node, "operator")) if node.type == "binary_expression" else ""
 
 
 def _is_decided(node: Node) -> bool:
@@ -214,7 +205,7 @@ def _condition(node: Node) -> Node | None:
     found = part(node, "condition")
     if found is None or any(one.type in {"let_condition", "let_chain"} for one in walk(found)):
         return None
-    if found.type == "expression_statement" or not said(found).strip(" ;"):
+    if found.type == "expression_statement" or not text_of_node(found).strip(" ;"):
         return None
     return found
 
@@ -223,21 +214,21 @@ def _changes(fails: Failing, site: _Site) -> Iterator[tuple[tuple[Edit, ...], st
     node = site.node
     match site.kind:
         case "function":
-            name = said(part(node, "name")) or said(part(node.parent, "name")) or "a function"
+            name = text_of_node(part(node, "name")) or text_of_node(part(node.parent, "name")) or "a function"
             if (edits := _failing(fails, part(node, "body"))) is not None:
                 yield edits, f"`{name}` is new or changed, and no test runs it"
         case "arm":
             if (edits := _failing_arm(fails, node)) is not None:
-                yield edits, f"`{short(said(node), 40)}` is new or changed, and no test runs it"
+                yield edits, f"`{short(text_of_node(node), 40)}` is new or changed, and no test runs it"
         case "value":
-            left = said(part(node, "left"))
+            left = text_of_node(part(node, "left"))
             whole = Edit(node.start_byte, node.end_byte, f"({left})")
-            yield (whole,), f"`{short(said(node))}` → `{short(left)}`: no test notices"
+            yield (whole,), f"`{short(text_of_node(node))}` → `{short(left)}`: no test notices"
         case kind:
-            yield from _forced(node, loop=kind == "loop")
+            yield from _force_decision(node, loop=kind == "loop")
 
 
-def _forced(node: Node, *, loop: bool) -> Iterator[tuple[tuple[Edit, ...], str]]:
+def _force_decision(node: Node, *, loop: bool) -> Iterator[tuple[tuple[Edit, ...], str]]:
     inner = node
     while inner.type == "parenthesized_expression" and parts(inner):
         inner = parts(inner)[0]
@@ -252,15 +243,15 @@ def _forced(node: Node, *, loop: bool) -> Iterator[tuple[tuple[Edit, ...], str]]
                 Edit(part_of.start_byte, part_of.start_byte, "(("),
                 Edit(part_of.end_byte, part_of.end_byte, f") {way})"),
             )
-            yield edits, f"`{short(said(part_of))}` → `… {way}`: no test notices"
+            yield edits, f"`{short(text_of_node(part_of))}` → `… {way}`: no test notices"
 
 
 def _boundaries(node: Node) -> Iterator[tuple[tuple[Edit, ...], str]]:
     for one in walk(node):
         operator = part(one, "operator") if one.type == "binary_expression" else None
-        if operator is not None and said(operator) in _BOUNDARY:
-            moved = Edit(operator.start_byte, operator.end_byte, _BOUNDARY[said(operator)])
-            yield (moved,), f"`{short(said(one))}` → `{moved.text}`: no test notices"
+        if operator is not None and text_of_node(operator) in _BOUNDARY:
+            moved = Edit(operator.start_byte, operator.end_byte, _BOUNDARY[text_of_node(operator)])
+            yield (moved,), f"`{short(text_of_node(one))}` → `{moved.text}`: no test notices"
 
 
 def _failing(fails: Failing, body: Node | None) -> tuple[Edit, ...] | None:
@@ -296,7 +287,7 @@ def _literals(root: Node) -> Iterator[Node]:
         elif (
             node.type in _SILENT
             or node.type in COMMENTS
-            or (node.type in {"call_expression", "new_expression"} and said(node).startswith(_TELLING))
+            or (node.type in {"call_expression", "new_expression"} and text_of_node(node).startswith(_TELLING))
         ):
             continue
         else:
@@ -304,7 +295,7 @@ def _literals(root: Node) -> Iterator[Node]:
 
 
 def _other(node: Node) -> Edit | None:
-    text = said(node)
+    text = text_of_node(node)
     if node.type in _TEXTS:
         return Edit(node.start_byte, node.end_byte, f"{text[:-1]}~{text[-1:]}")
     digits = text.replace("_", "")

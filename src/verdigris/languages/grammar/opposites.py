@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.languages.grammar.expected import expected
+from verdigris.languages.grammar.expected import find_expected
 from verdigris.languages.grammar.literals import Pool, far_numbers, is_plain, other_literals
-from verdigris.languages.grammar.trees import COMMENTS, said
+from verdigris.languages.grammar.trees import COMMENTS, text_of_node
 from verdigris.languages.probes import Change, Edit
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def pool_of(forms: Expectations, assertions: Iterable[Node]) -> Pool:
     literals: set[str] = set()
     members: set[str] = set()
     for node in assertions:
-        for one in expected(forms, node):
-            literals |= {said(literal) for literal in (*one.literals, *one.rows) if is_plain(said(literal))}
+        for one in find_expected(forms, node):
+            literals |= {text_of_node(literal) for literal in (*one.literals, *one.rows) if is_plain(text_of_node(literal))}
             if text := _member(forms, one.side):
                 members.add(text)
     return Pool(frozenset(literals), frozenset(members))
@@ -41,9 +41,9 @@ def draw_changes(forms: Expectations, node: Node, pool: Pool, dice: Random, coun
     if node.type in COMMENTS:
         return tuple(Change((edit,)) for edit in _outputs(node, pool, dice)[:count])
     if near := forms.nearby(node):
-        edits = [_put(near, text) for text in far_numbers(said(near), dice)]
+        edits = [_replace_node(near, text) for text in far_numbers(text_of_node(near), dice)]
         return tuple(Change((edit,)) for edit in edits[:count])
-    for one in expected(forms, node):
+    for one in find_expected(forms, node):
         if one.rows:
             found = [*_rows_changed(one.rows, pool, dice, count)]
         else:
@@ -68,7 +68,7 @@ def opposite_of(forms: Expectations, node: Node) -> Change | None:
     return Change(negated, plausible=not compares) if negated else None
 
 
-def _put(node: Node, text: str) -> Edit:
+def _replace_node(node: Node, text: str) -> Edit:
     return Edit(node.start_byte, node.end_byte, text)
 
 
@@ -78,15 +78,15 @@ def _put(node: Node, text: str) -> Edit:
 def _literal_changes(literals: Sequence[Node], pool: Pool, dice: Random) -> Iterator[tuple[Edit, ...]]:
     """Of each literal the first few that were drawn for it."""
     for literal in literals:
-        for text in other_literals(said(literal), pool, dice)[:3]:
-            yield (_put(literal, text),)
+        for text in other_literals(text_of_node(literal), pool, dice)[:3]:
+            yield (_replace_node(literal, text),)
 
 
 def _rows_changed(rows: Sequence[Node], pool: Pool, dice: Random, count: int) -> Iterator[tuple[Edit, ...]]:
-    drawn = [other_literals(said(row), pool, dice) for row in rows]
+    drawn = [other_literals(text_of_node(row), pool, dice) for row in rows]
     if all(drawn):
         for turn in range(min(count, max(map(len, drawn)))):
-            yield tuple(_put(row, texts[turn % len(texts)]) for row, texts in zip(rows, drawn, strict=True))
+            yield tuple(_replace_node(row, texts[turn % len(texts)]) for row, texts in zip(rows, drawn, strict=True))
 
 
 def _side_changes(
@@ -96,7 +96,7 @@ def _side_changes(
     if (member := _member(forms, side)) and (kin := pool.kin(member)):
         yield (Edit(side[0].start_byte, side[-1].end_byte, dice.choice(kin)),)
     items = forms.items(side)
-    if len(items) > 1 and all(is_plain(said(item).lstrip("-")) for item in items):
+    if len(items) > 1 and all(is_plain(text_of_node(item).lstrip("-")) for item in items):
         at = dice.randrange(1, len(items))
         start, end = items[at - 1].end_byte, items[at].end_byte
         lines = items[at].end_point[0] - items[at - 1].end_point[0]
@@ -104,18 +104,18 @@ def _side_changes(
 
 
 def _member(forms: Expectations, side: Sequence[Node]) -> str:
-    text = "".join(map(said, side))
+    text = "".join(map(text_of_node, side))
     return text if forms.member is not None and forms.member.match(text) else ""
 
 
 def _outputs(node: Node, pool: Pool, dice: Random) -> list[Edit]:
     """What an example is to print: the rest of the line, or the next one."""
-    found = _OUTPUT.match(said(node))
-    text = said(node)[found.end() :] if found else ""
+    found = _OUTPUT.match(text_of_node(node))
+    text = text_of_node(node)[found.end() :] if found else ""
     start = node.end_byte - len(text.encode("utf-8", "surrogateescape"))
     following = node.next_sibling
     if not text.strip() and following is not None and following.type in COMMENTS:
-        text, start = said(following).removeprefix("//"), following.start_byte + 2
+        text, start = text_of_node(following).removeprefix("//"), following.start_byte + 2
     size = len(text.encode("utf-8", "surrogateescape"))
     if set(text) & set("\"'`\\"):
         return []
@@ -129,7 +129,7 @@ def negate(node: Node) -> tuple[Edit, ...]:
 
 def other_word(words: Mapping[str, str], word: Node | None) -> tuple[Edit, ...] | None:
     """The word that says the opposite, in whichever direction it is listed."""
-    opposite = {**words, **{two: one for one, two in words.items()}}.get(said(word))
+    opposite = {**words, **{two: one for one, two in words.items()}}.get(text_of_node(word))
     if word is None or opposite is None:
         return None
     return (Edit(word.start_byte, word.end_byte, opposite),)

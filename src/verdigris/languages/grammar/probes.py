@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.languages.grammar.literals import Pool
 from verdigris.languages.grammar.opposites import draw_changes, opposite_of, pool_of
-from verdigris.languages.grammar.trees import line_of, on_one_line, part, said, short, tree_of
+from verdigris.languages.grammar.trees import line_of, on_one_line, part, text_of_node, short, tree_of
 from verdigris.languages.probes import Probe
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from verdigris.languages.grammar.expectations import Expectations
-    from verdigris.languages.grammar.suite import Suite
+    from verdigris.languages.grammar.suite import GrammarSuite
     from verdigris.languages.protocol import Language
 
 _FUNCTIONS = frozenset(
@@ -30,14 +30,14 @@ _RUN_AT_ONCE = frozenset({"forEach", "each", "for", "Run", "describe", "it", "te
 
 
 @value
-class Reading:
+class ProbeReading:
     """One test file, read for its assertions."""
 
     path: str
-    suite: Suite
+    suite: GrammarSuite
 
 
-def readings(suite_of: Callable[[str], Suite], texts: Mapping[str, bytes]) -> tuple[Reading, ...]:
+def readings(suite_of: Callable[[str], GrammarSuite], texts: Mapping[str, bytes]) -> tuple[ProbeReading, ...]:
     """Of the files that a grammar reads whole."""
     found = []
     for path, data in texts.items():
@@ -46,7 +46,7 @@ def readings(suite_of: Callable[[str], Suite], texts: Mapping[str, bytes]) -> tu
             suite = suite_of(path)
             suite.collect(root)
             suite.read(root)
-            found.append(Reading(path, suite))
+            found.append(ProbeReading(path, suite))
     return tuple(found)
 
 
@@ -61,7 +61,7 @@ class Draw:
     """How many of an assertion."""
 
 
-def probes(read: Sequence[Reading], names: Mapping[str, Sequence[str]], draw: Draw) -> tuple[Probe, ...]:
+def probes(read: Sequence[ProbeReading], names: Mapping[str, Sequence[str]], draw: Draw) -> tuple[Probe, ...]:
     """`names`: the tests to try, by their file."""
     pool = Pool()
     for one in read:
@@ -70,7 +70,7 @@ def probes(read: Sequence[Reading], names: Mapping[str, Sequence[str]], draw: Dr
     return tuple(probe for one in read for probe in _probes(one, names.get(one.path, ()), pool, draw))
 
 
-def _probes(read: Reading, names: Sequence[str], pool: Pool, draw: Draw) -> Iterator[Probe]:
+def _probes(read: ProbeReading, names: Sequence[str], pool: Pool, draw: Draw) -> Iterator[Probe]:
     suite = read.suite
     failing = {mark.scope for mark in suite.marks if mark.kind == "skipped"}
     found: dict[int, tuple[Node, set[str], set[str]]] = {}
@@ -93,7 +93,7 @@ def _is_of(language: Language, scope: str, name: str) -> bool:
     return language.makes(scope, name) or language.encloses(scope, name)
 
 
-def _surely_runs(suite: Suite, node: Node) -> bool:
+def _surely_runs(suite: GrammarSuite, node: Node) -> bool:
     helpers = {function.id for function in suite.functions.values()}
     return all(one.id in helpers or _is_run(one) for one in _functions_around(node))
 
@@ -112,5 +112,5 @@ def _is_run(function: Node) -> bool:
     called = part(call, "function")
     while called is not None and called.type == "call_expression":
         called = part(called, "function")
-    words = said(called).split("(")[0].replace("\n", "").split(".")
+    words = text_of_node(called).split("(")[0].replace("\n", "").split(".")
     return bool(_RUN_AT_ONCE.intersection(word.strip() for word in words))

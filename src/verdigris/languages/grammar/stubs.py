@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.core.value import value
 from verdigris.languages.findings import StubFinding
-from verdigris.languages.grammar.trees import (
-    COMMENTS,
-    last_line,
-    line_of,
-    parts,
-    said,
-    shape,
-    short,
-    tree_of,
-    walk,
-)
+from verdigris.languages.grammar.trees import COMMENTS, last_line, line_of, parts, text_of_node, shape, short, tree_of, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -49,14 +39,14 @@ class Item:
 
     @property
     def called(self) -> str:
-        return f"`{self.names[0] if self.names else short(said(self.node), 40)}`"
+        return f"`{self.names[0] if self.names else short(text_of_node(self.node), 40)}`"
 
 
 @value
-class Seen:
+class StubContext:
     """What an addition is judged by."""
 
-    marks: Marks
+    marks: StubMarks
     taken: frozenset[str] = frozenset()
     """Names that existing code binds, or relies on as the language's own."""
     types: frozenset[str] = frozenset()
@@ -87,31 +77,31 @@ class Forms(Protocol):
         """Whether the new one is the old one's successor, to be compared in detail."""
         ...
 
-    def growth(self, old: Item, new: Item, seen: Seen) -> Iterator[StubFinding]: ...
+    def growth(self, old: Item, new: Item, seen: StubContext) -> Iterator[StubFinding]: ...
 
-    def addition(self, item: Item, seen: Seen) -> Iterator[StubFinding]: ...
+    def addition(self, item: Item, seen: StubContext) -> Iterator[StubFinding]: ...
 
 
 def only_stubs(forms: Forms, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
     """`path` must have a grammar."""
     try:
-        return _compared(forms, path, before, after)
+        return _compare_texts(forms, path, before, after)
     except RecursionError:
         return StubFinding(1, "it is nested too deeply to be read")
 
 
-def _compared(forms: Forms, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
+def _compare_texts(forms: Forms, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
     (new, fault), (old, known) = tree_of(path, after), tree_of(path, before or b"")
     if fault is not None and known is None:
         return StubFinding(fault.line, f"syntax error: {fault.what}")
     items = forms.items(old)
     taken, types = forms.known(old)
-    marks = Marks.of(new, forms.raises, new=not items)
-    seen = Seen(marks, taken, types, existing=bool(items))
-    return next(compared(forms, items, forms.items(new), seen), None)
+    marks = StubMarks.of(new, forms.raises, new=not items)
+    seen = StubContext(marks, taken, types, existing=bool(items))
+    return next(compare_items(forms, items, forms.items(new), seen), None)
 
 
-def compared(forms: Forms, old: Sequence[Item], new: Sequence[Item], seen: Seen) -> Iterator[StubFinding]:
+def compare_items(forms: Forms, old: Sequence[Item], new: Sequence[Item], seen: StubContext) -> Iterator[StubFinding]:
     rest = list(old)
     for item in new:
         at = _counterpart(forms, rest, item)
@@ -120,7 +110,7 @@ def compared(forms: Forms, old: Sequence[Item], new: Sequence[Item], seen: Seen)
             if same is not None:
                 why = "existing code stays as it is until a red test is claimed"
                 yield StubFinding(item.line, f"{item.called} was changed; {why}")
-            yield from _added(forms, item, seen)
+            yield from _check_added(forms, item, seen)
             continue
         if at > 0:
             yield StubFinding(item.line, f"{rest[0].called} was changed, removed or moved")
@@ -139,7 +129,7 @@ def _counterpart(forms: Forms, rest: Sequence[Item], item: Item) -> int | None:
     return next((at for at, old in enumerate(rest) if forms.continues(old, item)), None)
 
 
-def _added(forms: Forms, item: Item, seen: Seen) -> Iterator[StubFinding]:
+def _check_added(forms: Forms, item: Item, seen: StubContext) -> Iterator[StubFinding]:
     if item.node.has_error:
         yield StubFinding(item.line, f"{item.called} cannot be read")
     yield from forms.addition(item, seen)
@@ -149,13 +139,13 @@ def _added(forms: Forms, item: Item, seen: Seen) -> Iterator[StubFinding]:
     seen.added.update(item.names)
 
 
-def inside(seen: Seen, item: Item, **changes: object) -> Seen:
+def inside(seen: StubContext, item: Item, **changes: object) -> StubContext:
     """For the members of something: a scope of their own."""
     made = replace(seen, taken=frozenset(), added=set(), covered=seen.covered or seen.marked(item))
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
-def gathered(scope: Node, leading: str, made: Callable[[Node, tuple[Node, ...]], Item]) -> list[Item]:
+def gather_items(scope: Node, leading: str, made: Callable[[Node, tuple[Node, ...]], Item]) -> list[Item]:
     """The declarations of a scope, each with the nodes of the type `leading` right before it."""
     found: list[Item] = []
     before: list[Node] = []
@@ -168,7 +158,7 @@ def gathered(scope: Node, leading: str, made: Callable[[Node, tuple[Node, ...]],
     return found
 
 
-def within(forms: Forms, item: Item, old: Node | None, new: Node | None, seen: Seen) -> Iterator[StubFinding]:
+def within(forms: Forms, item: Item, old: Node | None, new: Node | None, seen: StubContext) -> Iterator[StubFinding]:
     """The same for the members of two bodies."""
     before, after = (forms.items(body) if body is not None else [] for body in (old, new))
     counted = new is not None and new.type in _COUNTED
@@ -176,11 +166,11 @@ def within(forms: Forms, item: Item, old: Node | None, new: Node | None, seen: S
         yield StubFinding(
             item.line, f"{item.called}: what is new belongs at the end, values count from the top"
         )
-    for found in compared(forms, before, after, seen):
+    for found in compare_items(forms, before, after, seen):
         yield StubFinding(found.line, f"in {item.called}: {found.why}")
 
 
-def unmarked(item: Item, seen: Seen) -> Iterator[StubFinding]:
+def find_unmarked(item: Item, seen: StubContext) -> Iterator[StubFinding]:
     if not seen.marked(item):
         yield StubFinding(item.line, f"{item.called} is not marked STUB:TDD")
 
@@ -201,7 +191,7 @@ _OWN_WORDS = ("todo", "unimplemented")
 
 
 @value
-class Marks:
+class StubMarks:
     marked: frozenset[int]
     """Lines of comments and raising statements that bear the marker."""
     alone: frozenset[int]
@@ -210,7 +200,7 @@ class Marks:
     """One marker at the top of a new file covers it."""
 
     @classmethod
-    def of(cls, root: Node, raises: Callable[[Node], bool], *, new: bool) -> Marks:
+    def of(cls, root: Node, raises: Callable[[Node], bool], *, new: bool) -> StubMarks:
         marked: set[int] = set()
         comments: set[int] = set()
         code: set[int] = set()
@@ -218,10 +208,10 @@ class Marks:
             lines = range(line_of(node), _end_line(node) + 1)
             if node.type in COMMENTS:
                 comments.update(lines)
-                marked.update(lines if MARK in said(node) else ())
+                marked.update(lines if MARK in text_of_node(node) else ())
             elif not node.children:
                 code.update(() if _is_said(node) else lines)
-            elif raises(node) and (MARK in said(node) or _own_word(node)):
+            elif raises(node) and (MARK in text_of_node(node) or _own_word(node)):
                 marked.update(lines)
         top = line_of(parts(root)[0]) if parts(root) else last_line(root) + 1
         return cls(frozenset(marked), frozenset(comments - code), new and any(m < top for m in marked))
@@ -248,4 +238,4 @@ def _end_line(node: Node) -> int:
 
 
 def _own_word(node: Node) -> bool:
-    return node.type == "macro_invocation" and said(node.child_by_field_name("macro")) in _OWN_WORDS
+    return node.type == "macro_invocation" and text_of_node(node.child_by_field_name("macro")) in _OWN_WORDS

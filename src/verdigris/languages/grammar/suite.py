@@ -7,28 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.assertions import (
-    HELPER,
-    ROW,
-    Check,
-    Mark,
-    PlainFact,
-    Reading,
-    TestSeen,
-    Word,
-    Words,
-    assertion,
-)
-from verdigris.languages.grammar.trees import (
-    COMMENTS,
-    last_line,
-    line_of,
-    on_one_line,
-    part,
-    parts,
-    said,
-    walk,
-)
+from verdigris.languages.assertions import HELPER, ROW, Check, Mark, PlainFact, TestReading, TestSeen, Word, Words, assertion
+from verdigris.languages.grammar.trees import COMMENTS, last_line, line_of, on_one_line, part, parts, text_of_node, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -46,7 +26,7 @@ class At:
 
     scope: str = ""
     guards: tuple[str, ...] = ()
-    names: Names = field(default_factory=lambda: Names({}))
+    names: GrammarNames = field(default_factory=lambda: GrammarNames({}))
     calls: int = 0
     test: bool = False
 
@@ -58,7 +38,7 @@ class At:
 
 
 @dataclass(slots=True)
-class Suite:
+class GrammarSuite:
     """One file; a language says what its nodes mean."""
 
     path: str
@@ -101,14 +81,14 @@ class Suite:
             if found is not None:
                 self.functions.setdefault(*found)
 
-    def read(self, root: Node) -> Reading:
+    def read(self, root: Node) -> TestReading:
         """After `collect`."""
         self.block(root, At())
         for name, function in self.functions.items():
             if name not in self.entered:
                 self.helper(name, function, (), At(f"{name}{HELPER}"))
         bodies = {_body(node): f"{line_of(node)} {name}" for name, node in self.functions.items()}
-        return Reading(tuple(self.tests), tuple(self.facts), tuple(self.marks), bodies)
+        return TestReading(tuple(self.tests), tuple(self.facts), tuple(self.marks), bodies)
 
     def block(self, node: Node, at: At) -> None:
         """Statement by statement: what follows a way out is guarded by it."""
@@ -152,7 +132,7 @@ class Suite:
         what = on_one_line(node)
         words = (Word(check.kind), *check.subject, Word("="), *check.expected, Word(f"±{check.slack}"))
         if not check.subject and not check.expected:
-            words = (*words, *spelled(node, at.names))
+            words = (*words, *spell(node, at.names))
         line = line_of(node)
         match, loose = (
             assertion(line, what, at.scope, at.guards, words, loose=loose) for loose in (False, True)
@@ -161,7 +141,7 @@ class Suite:
 
     def rows(self, table: Iterable[Node], at: At) -> None:
         for row in table:
-            words, what, line = spelled(row, at.names), on_one_line(row), line_of(row)
+            words, what, line = spell(row, at.names), on_one_line(row), line_of(row)
             match, loose = (
                 assertion(line, what, at.scope, (*at.guards, ROW), words, loose=loose)
                 for loose in (False, True)
@@ -176,7 +156,7 @@ class Suite:
             return
         self.entered.add(name)
         alone = function.parent is None or function.parent.parent is None
-        inner = replace(at, calls=at.calls + 1, names=Names({}) if alone else at.names)
+        inner = replace(at, calls=at.calls + 1, names=GrammarNames({}) if alone else at.names)
         for index, parameter in enumerate(self.parameters(function)):
             inner = inner.binding(parameter, arguments[index] if index < len(arguments) else None)
         body = part(function, "body")
@@ -190,14 +170,14 @@ class Suite:
             pattern = part(parameter, "pattern")
             names = [pattern] if pattern is not None else parameter.children_by_field_name("name")
             found += names or ([] if parameter.type == "self_parameter" else [parameter])
-        return [said(name) for name in found]
+        return [text_of_node(name) for name in found]
 
     def called(self, name: str, arguments: Iterable[Node], at: At) -> bool:
         """Whether a call leads to a function of this file."""
         function = self.functions.get(name) or self.shared.get(name)
         if function is None:
             return False
-        self.helper(name, function, [_bare(spelled(a, at.names)) for a in arguments], at)
+        self.helper(name, function, [_bare(spell(a, at.names)) for a in arguments], at)
         return True
 
 
@@ -212,7 +192,7 @@ def _body(node: Node | None) -> str:
     inner = part(node, "body") or node
     if inner is None:
         return ""
-    return " ".join(said(n) for n in walk(inner) if not n.children and n.type not in COMMENTS)
+    return " ".join(text_of_node(n) for n in walk(inner) if not n.children and n.type not in COMMENTS)
 
 
 _NAMES = frozenset(
@@ -229,29 +209,29 @@ _LONGEST = 400
 
 
 @value
-class Names:
+class GrammarNames:
     """What the names of a test stand for."""
 
     values: Mapping[str, Words]
     local: frozenset[str] = frozenset()
 
-    def binding(self, name: str, words: Words | None) -> Names:
+    def binding(self, name: str, words: Words | None) -> GrammarNames:
         """None: a name of its own, whose value is not known."""
         values = {key: value for key, value in self.values.items() if key != name}
         if words is not None and len(words) <= _LONGEST:
-            return Names(values | {name: words}, self.local - {name})
-        return Names(values, self.local | {name})
+            return GrammarNames(values | {name: words}, self.local - {name})
+        return GrammarNames(values, self.local | {name})
 
 
-def spelled(node: Node | None, names: Names) -> Words:
-    return tuple(_spelled(node, names)) if node is not None else ()
+def spell(node: Node | None, names: GrammarNames) -> Words:
+    return tuple(_spell_words(node, names)) if node is not None else ()
 
 
-def _spelled(node: Node, names: Names) -> list[Word]:
+def _spell_words(node: Node, names: GrammarNames) -> list[Word]:
     if node.type in COMMENTS:
         return []
     if node.type in _TEXTS:
-        return [Word('"' + said(node)[1:-1] + '"')]
+        return [Word('"' + text_of_node(node)[1:-1] + '"')]
     if not node.children:
         return _leaf(node, names)
     found: list[Word] = []
@@ -262,12 +242,12 @@ def _spelled(node: Node, names: Names) -> list[Word]:
             and child.next_sibling.type in {")", "]", "}"}
         ):
             continue
-        found += _spelled(child, names)
+        found += _spell_words(child, names)
     return found
 
 
-def _leaf(node: Node, names: Names) -> list[Word]:
-    text = said(node)
+def _leaf(node: Node, names: GrammarNames) -> list[Word]:
+    text = text_of_node(node)
     if node.type in _DROPPED or not text.strip():
         return []
     if node.type not in _NAMES:

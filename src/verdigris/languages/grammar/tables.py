@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.languages.grammar.trees import part, parts, said, walk
+from verdigris.languages.grammar.trees import part, parts, text_of_node, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,8 +24,8 @@ def rows_of(forms: Expectations, named: Node, assertion: Node, compared: Sequenc
     """The literals behind a name, to be changed together: none where some row has none, or where the name is
     used for more than this assertion, since honest code may then agree with whatever stands there.
     """
-    text, owner = " ".join(map(said, compared)), said(part(named, "operand") or part(named, "object"))
-    if len(re.findall(rf"(?<![\w.]){re.escape(said(named))}\b", text)) > 1:
+    text, owner = " ".join(map(text_of_node, compared)), text_of_node(part(named, "operand") or part(named, "object"))
+    if len(re.findall(rf"(?<![\w.]){re.escape(text_of_node(named))}\b", text)) > 1:
         return []
     if owner and re.search(rf"(?<![\w.]){re.escape(owner)}\b(?!\.)", text):
         return []
@@ -55,7 +55,7 @@ def literals_within(node: Node) -> list[Node]:
 
 def _rows(forms: Expectations, scope: Node, named: Node) -> list[Node] | None:
     """What the name means if it is this scope that binds it; None if it does not."""
-    if scope.type in FUNCTIONS and (found := _arguments(forms, scope, said(named))) is not None:
+    if scope.type in FUNCTIONS and (found := _arguments(forms, scope, text_of_node(named))) is not None:
         return found
     found = forms.column(scope, named)
     return found if found is not None else _constant(scope, named)
@@ -78,11 +78,11 @@ def _around(node: Node) -> Iterator[Node]:
 
 def _is_used_elsewhere(scope: Node, named: Node, assertion: Node) -> bool:
     """Messages of a failing test and what binds the name do not count."""
-    owner = said(part(named, "operand") or part(named, "object"))
+    owner = text_of_node(part(named, "operand") or part(named, "object"))
     body = part(scope, "body") or scope
     for node in walk(body):
-        text = said(node)
-        if text != said(named) and (text != owner or not owner):
+        text = text_of_node(node)
+        if text != text_of_node(named) and (text != owner or not owner):
             continue
         if node.type not in {"identifier", named.type} or _holds(assertion, node) or _is_bound(node, body):
             continue
@@ -105,7 +105,7 @@ def _is_bound(node: Node, body: Node) -> bool:
         left = part(above, "left") or part(above, "pattern") or part(above, "name")
         if left is not None and _holds(left, node):
             return True
-        if above.type == "short_var_declaration" and said(part(above, "left")) == said(part(above, "right")):
+        if above.type == "short_var_declaration" and text_of_node(part(above, "left")) == text_of_node(part(above, "right")):
             return True
     return False
 
@@ -114,7 +114,7 @@ def _is_message(node: Node, assertion: Node) -> bool:
     """Told by a `t.Errorf` of this assertion."""
     for above in _around(node):
         function = part(above, "function") if above.type == "call_expression" else None
-        if said(part(function, "operand")) in _OWNERS:
+        if text_of_node(part(function, "operand")) in _OWNERS:
             return True
         if above.id == assertion.id:
             return True
@@ -127,17 +127,17 @@ def _is_message(node: Node, assertion: Node) -> bool:
 def _constant(scope: Node, named: Node) -> list[Node] | None:
     if named.type != "identifier":
         return None
-    value = _declared(scope, said(named))
+    value = _find_declaration(scope, text_of_node(named))
     return None if value is None else literals_within(value)[-1:]
 
 
-def _declared(scope: Node, name: str) -> Node | None:
+def _find_declaration(scope: Node, name: str) -> Node | None:
     """What a statement of this block binds the name to."""
     for statement in parts(scope):
         inner = statement
         if statement.type in {"var_declaration", "const_declaration", "lexical_declaration"}:
             inner = parts(statement)[0] if len(parts(statement)) == 1 else statement
-        if said(part(inner, "left") or part(inner, "name") or part(inner, "pattern")) != name:
+        if text_of_node(part(inner, "left") or part(inner, "name") or part(inner, "pattern")) != name:
             continue
         value = part(inner, "right") or part(inner, "value")
         values = parts(value) if value is not None and value.type == "expression_list" else [value]
@@ -148,15 +148,15 @@ def _declared(scope: Node, name: str) -> Node | None:
 def _arguments(forms: Expectations, function: Node, name: str) -> list[Node] | None:
     """What all calls of a helper give for one of its parameters."""
     listed = parts(part(function, "parameters"))
-    names = [said(name) for parameter in listed for name in _parameter(parameter)]
+    names = [text_of_node(name) for parameter in listed for name in _parameter(parameter)]
     if name not in names:
         return None
     holder = function if function.type in {"function_item", "function_declaration"} else function.parent
-    called = said(part(holder, "name"))
+    called = text_of_node(part(holder, "name"))
     if not called or (forms.is_callback(holder)):
         return None
     root = [function, *_around(function)][-1]
-    uses = [n for n in walk(root) if n.type == "identifier" and said(n) == called]
+    uses = [n for n in walk(root) if n.type == "identifier" and text_of_node(n) == called]
     calls = [n.parent for n in uses if n.parent is not None and n.parent.type == "call_expression"]
     if not calls or len(calls) + 1 != len(uses):  # the one is the declaration
         return []
@@ -184,5 +184,5 @@ def table_of(scope: Node, over: Node | None) -> Node | None:
         over = part(over, "value") or next(iter(parts(over)), None)
     if over is None or over.type != "identifier":
         return over
-    found = (_declared(around, said(over)) for around in _around(scope))
+    found = (_find_declaration(around, text_of_node(over)) for around in _around(scope))
     return next((one for one in found if one is not None), None)

@@ -36,7 +36,7 @@ def grammar_of(path: str) -> str | None:
     return facts.name if facts is not None and _ending(path) in facts.grammars else None
 
 
-def parsed(path: str, data: bytes) -> Node | Unparsed:
+def parse_tree(path: str, data: bytes) -> Node | Unparsed:
     """The root of a text without errors; `path` must have a grammar."""
     root, fault = tree_of(path, data)
     return fault or root
@@ -69,7 +69,7 @@ def _fault(root: Node) -> Unparsed | None:
         if node.is_missing:
             return Unparsed(line_of(node), f"`{node.type}` is missing")
         if node.type == "ERROR":
-            return Unparsed(line_of(node), f"cannot be read: `{short(said(node))}`")
+            return Unparsed(line_of(node), f"cannot be read: `{short(text_of_node(node))}`")
     return None
 
 
@@ -90,13 +90,13 @@ def last_line(node: Node) -> int:
     return int(node.end_point[0]) + 1
 
 
-def said(node: Node | None) -> str:
+def text_of_node(node: Node | None) -> str:
     """The text as it is written; empty where there is no node."""
     return "" if node is None or node.text is None else node.text.decode("utf-8", "surrogateescape")
 
 
 def on_one_line(node: Node | None) -> str:
-    return " ".join(said(node).split())
+    return " ".join(text_of_node(node).split())
 
 
 def short(text: str, width: int = 60) -> str:
@@ -122,9 +122,9 @@ def shape(node: Node | None, children: Callable[[Node], list[Node]] | None = Non
     if node is None:
         return ""
     if node.type in _QUOTED:
-        return f"{node.type}:{said(node)[1:-1]}"
+        return f"{node.type}:{text_of_node(node)[1:-1]}"
     if not node.children:
-        return f"{node.type}:{said(node)}"
+        return f"{node.type}:{text_of_node(node)}"
     counted = node.children if children is None else children(node)
     inner = " ".join(shape(child, children) for child in counted if not _is_layout(child))
     return f"({node.type} {inner})"
@@ -155,7 +155,7 @@ def same_tree(path: str, before: bytes, after: bytes, is_code: Callable[[Node], 
 
 def _directives(root: Node, is_code: Callable[[Node], bool] | None) -> list[str]:
     """Comments that a tool carries out: build tags, pragmas, code for cgo, examples that are tests."""
-    comments = [said(node) for node in walk(root) if node.type in COMMENTS]
+    comments = [text_of_node(node) for node in walk(root) if node.type in COMMENTS]
     if is_code is not None and is_code(root):
         return comments
     return [comment for comment in comments if _DIRECTIVE.search(comment)]

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from verdigris.core.languages import file_end
 from verdigris.languages.assertions import HELPER, ROW
 from verdigris.languages.findings import Weakening
-from verdigris.languages.python.assertions import matched
-from verdigris.languages.python.weakening import between, told
+from verdigris.languages.python.assertions import match_assertions
+from verdigris.languages.python.weakening import between, describe_losses
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from verdigris.languages.assertions import Mark, PlainFact, Reading, TestSeen
+    from verdigris.languages.assertions import Mark, PlainFact, TestReading, TestSeen
     from verdigris.languages.python.weakening.losses import Key
 
 SEPARATORS = (" › ", "::", "/")
@@ -23,7 +23,7 @@ SEPARATORS = (" › ", "::", "/")
 
 
 def plain_weakenings(
-    before: Mapping[str, Reading], after: Mapping[str, Reading], *, revised: Collection[str] = ()
+    before: Mapping[str, TestReading], after: Mapping[str, TestReading], *, revised: Collection[str] = ()
 ) -> tuple[Weakening, ...]:
     """Only files that changed need to be given."""
     unreadable = tuple(
@@ -37,14 +37,14 @@ def plain_weakenings(
     # A test must not be put to rest as a function that no one calls.
     known = {fact.scope for fact in old.facts}
     new.facts = [fact for fact in new.facts if not fact.scope.endswith(HELPER) or fact.scope in known]
-    found_in = matched([fact.match for fact in old.facts], [fact.match for fact in new.facts])
+    found_in = match_assertions([fact.match for fact in old.facts], [fact.match for fact in new.facts])
     losing = between(old, new, found_in)
-    return told(loss for loss in losing if not is_given_up(loss.path, loss.scope, revised))
+    return describe_losses(loss for loss in losing if not is_given_up(loss.path, loss.scope, revised))
 
 
 @dataclass(slots=True)
 class PlainState:
-    files: Mapping[str, Reading]
+    files: Mapping[str, TestReading]
     facts: list[PlainFact] = field(init=False)
     tests: dict[Key, int] = field(init=False)
     _seen: dict[Key, TestSeen] = field(init=False)

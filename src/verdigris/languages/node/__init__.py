@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestResult
     from verdigris.languages.conventions import Usual
     from verdigris.languages.findings import IdMark, Imported, Parcel
-    from verdigris.languages.folders import Folder, Found
+    from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.mutation import Failing
     from verdigris.languages.node.expectations import NodeExpectations
@@ -57,12 +57,12 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
 
         return layout(home)
 
-    def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> Found:  # noqa: ARG002 - a mark is enough
-        from verdigris.languages.node.detection import found
+    def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:  # noqa: ARG002 - a mark is enough
+        from verdigris.languages.node.detection import find_stacks
 
-        return found(root, known)
+        return find_stacks(root, known)
 
-    def detect_bare(self, root: Path, known: Sequence[Folder]) -> Found:
+    def detect_bare(self, root: Path, known: Sequence[Folder]) -> FoundStacks:
         from verdigris.languages.node.detection import bare
 
         return bare(root, known)
@@ -76,9 +76,9 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
     # -- ids of tests ----------------------------------------------------------------------------------------
 
     def marks(self, text: str) -> tuple[IdMark, ...]:
-        from verdigris.languages.node.test_ids import annotated
+        from verdigris.languages.node.test_ids import read_annotations
 
-        return annotated(text)
+        return read_annotations(text)
 
     def case_of(self, mark: IdMark, path: str, result: TestResult) -> str | None:  # noqa: ARG002 - by names
         from verdigris.languages.node.test_ids import case_of

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.languages.assertions import Check, Words
-from verdigris.languages.grammar.suite import spelled
-from verdigris.languages.grammar.trees import part, parts, said, walk
+from verdigris.languages.grammar.suite import spell
+from verdigris.languages.grammar.trees import part, parts, text_of_node, walk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tree_sitter import Node
 
-    from verdigris.languages.grammar.suite import Names
+    from verdigris.languages.grammar.suite import GrammarNames
 
 
 _MATCHERS: dict[str, tuple[str, float]] = {
@@ -81,34 +81,34 @@ _CLOSE = 0.005
 
 
 def expect_check(
-    subject: Node | None, chain: Sequence[str], arguments: Sequence[Node], names: Names
+    subject: Node | None, chain: Sequence[str], arguments: Sequence[Node], names: GrammarNames
 ) -> Check:
     """`chain`: what follows `expect(…)`, the matcher last."""
-    said_of = spelled(subject, names)
+    said_of = spell(subject, names)
     kind, rank = _MATCHERS.get(chain[-1], _UNKNOWN) if chain else ("nothing", 0.0)
     # How near is told apart from what.
     others = arguments[:1] if kind == "near" else arguments
-    expected = [word for argument in others for word in spelled(argument, names)]
+    expected = [word for argument in others for word in spell(argument, names)]
     if "deep" in chain and kind == "==":
         rank = 4.8
-    return _judged(kind, rank, said_of, tuple(expected), arguments, negated="not" in chain)
+    return _make_check(kind, rank, said_of, tuple(expected), arguments, negated="not" in chain)
 
 
-def assert_check(method: str, arguments: Sequence[Node], names: Names) -> Check:
+def assert_check(method: str, arguments: Sequence[Node], names: GrammarNames) -> Check:
     """Of node's `assert`, chai's `assert` and `t.…` of smaller tools."""
     kind, rank = _MATCHERS.get(method, ("truth", 1.0) if method == "assert" else _UNKNOWN)
     negated = method.startswith(("not", "doesNot", "isNot")) and kind not in {"calm", "falsy"}
     if negated:
         kind, rank = "not", 2
-    subject = spelled(arguments[0], names) if arguments else ()
+    subject = spell(arguments[0], names) if arguments else ()
     others = arguments[1:2] if kind in {"==", "not", "part", "throws", "near", "count", "order"} else ()
-    expected = tuple(word for argument in others for word in spelled(argument, names))
+    expected = tuple(word for argument in others for word in spell(argument, names))
     if kind == "truth" and arguments:
         return _truth(arguments[0], subject, names)
-    return _judged(kind, rank, subject, expected, others, negated=False)
+    return _make_check(kind, rank, subject, expected, others, negated=False)
 
 
-def _judged(
+def _make_check(
     kind: str, rank: float, subject: Words, expected: Words, arguments: Sequence[Node], *, negated: bool
 ) -> Check:
     if negated:
@@ -124,11 +124,11 @@ def _judged(
     return Check(kind, rank, subject, expected, _slack(kind, arguments))
 
 
-def _truth(node: Node, subject: Words, names: Names) -> Check:
+def _truth(node: Node, subject: Words, names: GrammarNames) -> Check:
     """`assert(a === b)` asserts that two things are equal."""
-    operator = said(part(node, "operator"))
+    operator = text_of_node(part(node, "operator"))
     if node.type == "binary_expression" and operator in {"===", "=="}:
-        left, right = (spelled(part(node, side), names) for side in ("left", "right"))
+        left, right = (spell(part(node, side), names) for side in ("left", "right"))
         return Check("==", 0 if left == right else 5, left, right)
     return Check("truth", 0 if _is_nothing("truth", subject, ()) else 1, subject)
 
@@ -156,7 +156,7 @@ def _slack(kind: str, arguments: Sequence[Node]) -> float:
     """`toBeCloseTo(x, digits)`; chai's `closeTo(x, delta)` is told by its point."""
     if kind != "near":
         return 0.0
-    text = said(arguments[1]) if len(arguments) > 1 else "2"
+    text = text_of_node(arguments[1]) if len(arguments) > 1 else "2"
     try:
         number = float(text)
     except ValueError:
@@ -212,7 +212,7 @@ def _is_empty(node: Node) -> bool:
             return all(map(constant, parts(node)))
         case "expression_statement":
             inner = parts(node)[0]
-            called = said(part(inner, "function")) == "super" and inner.type == "call_expression"
+            called = text_of_node(part(inner, "function")) == "super" and inner.type == "call_expression"
             given = parts(part(inner, "arguments"))
             return constant(inner) or (called and all(n.type == "identifier" or constant(n) for n in given))
         case "empty_statement":
@@ -226,12 +226,12 @@ def constant(node: Node) -> bool:
         case kind if kind in _CONSTANTS:
             return True
         case "identifier":
-            return said(node) in {"NaN", "Infinity", "undefined"}
+            return text_of_node(node) in {"NaN", "Infinity", "undefined"}
         case "template_string":
             return not any(n.type == "template_substitution" for n in node.children)
         case "unary_expression":
             argument = part(node, "argument")
-            return argument is not None and (said(node).startswith("void ") or constant(argument))
+            return argument is not None and (text_of_node(node).startswith("void ") or constant(argument))
         case kind if kind in _CASTS:
             return constant(parts(node)[0])
         case "array":
@@ -242,9 +242,9 @@ def constant(node: Node) -> bool:
         case "jsx_element" | "jsx_self_closing_element":
             return not any(n.type == "jsx_expression" for n in walk(node))
         case "new_expression":
-            return said(part(node, "constructor")) in _EMPTY and not parts(part(node, "arguments"))
+            return text_of_node(part(node, "constructor")) in _EMPTY and not parts(part(node, "arguments"))
         case "call_expression":
-            called, given = said(part(node, "function")), parts(part(node, "arguments"))
+            called, given = text_of_node(part(node, "function")), parts(part(node, "arguments"))
             error = called == "Promise.reject" and all(n.type == "new_expression" for n in given)
             return error or (called == "Promise.resolve" and all(map(constant, given)))
         case _:

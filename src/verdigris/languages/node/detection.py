@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.languages import FACTS
 from verdigris.core.settings import Stack
 from verdigris.core.value import value
-from verdigris.languages.folders import Found, holding, holds_suffix, is_below, text_in, walk
+from verdigris.languages.folders import FoundStacks, holding, holds_suffix, is_below, text_in, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,14 +49,14 @@ class _Package:
     """It has a script or files for tests."""
 
 
-def found(root: Path, known: Sequence[Folder]) -> Found:
+def find_stacks(root: Path, known: Sequence[Folder]) -> FoundStacks:
     stacks: dict[str, Stack] = {}
     above: dict[str, _Package] = {}
     notes = []
     for place in holding(known, ["package.json"]):
         package = _package(root, place)
         outer = [above[at] for at in above if is_below(place, at)]
-        runner = package.runner or (_inherited(outer) if package.tested else None)
+        runner = package.runner or (_inherited_runner(outer) if package.tested else None)
         covered = any(p.runs_all and p.place in stacks and runner in {None, p.runner} for p in outer)
         above[place] = package
         if covered:
@@ -65,7 +65,7 @@ def found(root: Path, known: Sequence[Folder]) -> Found:
             stacks[place] = Stack(root=place, language="node", runner=runner)
         elif not any(p.place in stacks for p in outer) and (note := _note(root, known, place)):
             notes.append(note)
-    return Found(tuple(stacks.values()), () if stacks else tuple(notes))
+    return FoundStacks(tuple(stacks.values()), () if stacks else tuple(notes))
 
 
 def manifest(home: Path) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _package(root: Path, place: str) -> _Package:
     document = manifest(home)
     is_workspace = bool(document.get("workspaces")) or (home / "pnpm-workspace.yaml").is_file()
     script = _test_scripts(document)
-    runner = _named(script) or _depended(document) or ("node-test" if _imports_node_test(home) else None)
+    runner = _named(script) or _runner_of_dependencies(document) or ("node-test" if _imports_node_test(home) else None)
     return _Package(
         place,
         runner,
@@ -97,7 +97,7 @@ def _only_delegates(root: Path, place: str) -> bool:
     return bool(_DELEGATED.search(script)) and _named(_DELEGATED.split(script)[0]) is None
 
 
-def _inherited(outer: list[_Package]) -> str | None:
+def _inherited_runner(outer: list[_Package]) -> str | None:
     """Of the nearest above: a workspace's tools are often installed at its root alone."""
     return next((package.runner for package in reversed(outer) if package.runner), None)
 
@@ -116,7 +116,7 @@ def _named(script: str) -> str | None:
     return "node-test" if _NODE_TEST.search(script) else None
 
 
-def _depended(document: dict[str, Any]) -> str | None:
+def _runner_of_dependencies(document: dict[str, Any]) -> str | None:
     known = _dependencies(document)
     return next((tool for tool in _TOOLS if tool in known), None)
 
@@ -145,9 +145,9 @@ def _all_test_files(home: Path) -> Iterator[str]:
                 yield f"{at}/{name}"
 
 
-def bare(root: Path, known: Sequence[Folder]) -> Found:
+def bare(root: Path, known: Sequence[Folder]) -> FoundStacks:
     """A package in which nothing is written yet."""
-    return Found(notes=(_unknown(root, "."),)) if "package.json" in known[0].files else Found()
+    return FoundStacks(notes=(_unknown(root, "."),)) if "package.json" in known[0].files else FoundStacks()
 
 
 def _note(root: Path, known: Sequence[Folder], place: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from verdigris.languages.grammar.expectations import Expectations
 from verdigris.languages.grammar.opposites import negate, other_word
 from verdigris.languages.grammar.tables import FUNCTIONS, last_of_each, table_of
-from verdigris.languages.grammar.trees import first, part, parts, said, walk
+from verdigris.languages.grammar.trees import first, part, parts, text_of_node, walk
 from verdigris.languages.probes import Edit
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ class NodeExpectations(Expectations):
 
     def sides(self, node: Node) -> Iterator[Sequence[Node]]:
         function, given = part(node, "function"), parts(part(node, "arguments"))
-        if said(part(function, "property")) not in _MATCHERS or not given or negation(function) is not None:
+        if text_of_node(part(function, "property")) not in _MATCHERS or not given or negation(function) is not None:
             return
-        asserts = said(part(function, "object")).split(".")[0].split("(")[0] != "expect"
+        asserts = text_of_node(part(function, "object")).split(".")[0].split("(")[0] != "expect"
         yield from ([one] for one in ([given[1], given[0]] if asserts and len(given) > 1 else given[:1]))
 
     def column(self, scope: Node, named: Node) -> list[Node] | None:
@@ -63,7 +63,7 @@ class NodeExpectations(Expectations):
                 if function is not None and function.type == "call_expression"
                 else function
             )
-            word = said(part(inner, "property"))
+            word = text_of_node(part(inner, "property"))
             if word not in _EACH:
                 return None
             over = (
@@ -91,10 +91,10 @@ class NodeExpectations(Expectations):
 
     def nearby(self, node: Node) -> Node | None:
         function, given = part(node, "function"), parts(part(node, "arguments"))
-        word = said(part(function, "property")).removesuffix("f")
+        word = text_of_node(part(function, "property")).removesuffix("f")
         if word != "toBeCloseTo" or not given or negation(function) is not None:
             return None
-        digits = said(given[1]) if len(given) > 1 else "2"
+        digits = text_of_node(given[1]) if len(given) > 1 else "2"
         return given[0] if given[0].type == "number" and digits.isdigit() else None
 
     def negated(self, node: Node) -> tuple[Edit, ...] | None:
@@ -104,11 +104,11 @@ class NodeExpectations(Expectations):
         if (inner := negation(function)) is not None:
             before = part(inner, "object") or inner
             return (Edit(before.end_byte, inner.end_byte, ""),)
-        if any(said(part(n, "function")).split(".")[0] == "expect" for n in walk(function)):
+        if any(text_of_node(part(n, "function")).split(".")[0] == "expect" for n in walk(function)):
             word = part(function, "property")
             return None if word is None else (Edit(word.start_byte, word.start_byte, "not."),)
         given = parts(part(node, "arguments"))
-        if said(function) in {"assert", "assert.ok"} and given:
+        if text_of_node(function) in {"assert", "assert.ok"} and given:
             return negate(given[0])
         return other_word(self.opposite_words, part(function, "property"))
 
@@ -124,7 +124,7 @@ class NodeExpectations(Expectations):
 def negation(chain: Node | None) -> Node | None:
     """The `….not` in what leads to a matcher."""
     while chain is not None and chain.type in {"member_expression", "call_expression"}:
-        if said(part(chain, "property")) == "not":
+        if text_of_node(part(chain, "property")) == "not":
             return chain
         chain = part(chain, "object") or part(chain, "function")
     return None
@@ -137,19 +137,19 @@ def _call_of(function: Node) -> Node | None:
 
 def _steps(patterns: Sequence[Node | None], named: Node) -> int | str | None:
     """The place or the key in a row that the name is bound to."""
-    name, owner = said(named), said(part(named, "object"))
+    name, owner = text_of_node(named), text_of_node(part(named, "object"))
     if len(patterns) > 1:
-        return next((at for at, pattern in enumerate(patterns) if said(pattern) == name), None)
+        return next((at for at, pattern in enumerate(patterns) if text_of_node(pattern) == name), None)
     pattern = patterns[0] if patterns else None
     if pattern is None:
         return None
-    if owner and said(pattern) == owner:
-        return said(part(named, "property"))
+    if owner and text_of_node(pattern) == owner:
+        return text_of_node(part(named, "property"))
     for at, one in enumerate(parts(pattern)):
-        if pattern.type == "array_pattern" and said(one) == name:
+        if pattern.type == "array_pattern" and text_of_node(one) == name:
             return at
-        if pattern.type == "object_pattern" and said(part(one, "value") or one) == name:
-            return said(part(one, "key") or one)
+        if pattern.type == "object_pattern" and text_of_node(part(one, "value") or one) == name:
+            return text_of_node(part(one, "key") or one)
     return None
 
 
@@ -160,4 +160,4 @@ def _cell(row: Node, step: int | str, *, spread: bool) -> Node | None:
         return parts(row)[step] if step < len(parts(row)) else None
     if row.type != "object" or spread:
         return None
-    return next((part(one, "value") for one in parts(row) if said(part(one, "key")) == step), None)
+    return next((part(one, "value") for one in parts(row) if text_of_node(part(one, "key")) == step), None)

@@ -44,7 +44,7 @@ _HEADS = {
 
 def parcels(code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:
     """Each file that no other imports, with what it imports."""
-    leads = {path: _imported(path, held) for path in code}
+    leads = {path: _held_out_imports(path, held) for path in code}
     roots = [path for path in code if not any(path in leads[o] for o in code if o != path)]
     return [Parcel((root,), (*_closure(root, leads), *data)) for root in roots or code]
 
@@ -71,7 +71,7 @@ def dress(texts: Mapping[str, bytes], suffixes: tuple[str, ...], *, loads_module
     return made
 
 
-def _imported(path: str, held: Mapping[str, bytes]) -> list[str]:
+def _held_out_imports(path: str, held: Mapping[str, bytes]) -> list[str]:
     """Other held-out files that this one names, with or without their ending."""
     folder, data = posixpath.dirname(path), held[path]
     return [

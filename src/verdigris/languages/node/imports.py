@@ -30,12 +30,12 @@ def reaching(
         for path in waiting:
             told = _NODE_IMPORT.findall(texts.get(path) or b"")
             names = (name.decode("utf-8", "replace") for name in told)
-            leads[path] = {found for name in names for found in _resolved(path, name, files)}
+            leads[path] = {found for name in names for found in _resolve_import(path, name, files)}
         waiting = sorted({to for path in waiting for to in leads[path]} - leads.keys())
     return frozenset(test for test in tests if closure(test, leads) & goals)
 
 
-def _resolved(path: str, name: str, files: frozenset[str]) -> list[str]:
+def _resolve_import(path: str, name: str, files: frozenset[str]) -> list[str]:
     """A name that is no relative one may be an alias: then whatever ends so is meant."""
     relative = name.startswith(".")
     base = posixpath.normpath(posixpath.join(posixpath.dirname(path), name)) if relative else name

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.grammar.trees import first, part, parts, said, tree_of, walk
-from verdigris.languages.stubs import Argument, Call, Kind, Wanted, merged
+from verdigris.languages.grammar.trees import first, part, parts, text_of_node, tree_of, walk
+from verdigris.languages.stubs import Argument, WantedCall, Kind, Wanted, merge_wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,10 +41,10 @@ class _Bound:
         if node is None:
             return None
         if node.type in _USES:
-            return self.taken.get(said(node))
+            return self.taken.get(text_of_node(node))
         if node.type == "member_expression":
-            module = self.modules.get(said(part(node, "object")))
-            return None if module is None else (module, said(part(node, "property")))
+            module = self.modules.get(text_of_node(part(node, "object")))
+            return None if module is None else (module, text_of_node(part(node, "property")))
         return None
 
     def instance(self, node: Node | None) -> tuple[str, str] | None:
@@ -54,10 +54,10 @@ class _Bound:
             return None
         if node.type == "new_expression":
             return self.origin(part(node, "constructor"))
-        return self.made.get(said(node)) if node.type == "identifier" else None
+        return self.made.get(text_of_node(node)) if node.type == "identifier" else None
 
 
-def asked(path: str, data: bytes) -> tuple[Wanted, ...]:
+def find_wanted(path: str, data: bytes) -> tuple[Wanted, ...]:
     root, _ = tree_of(path, data)
     nodes = list(walk(root))
     taken: dict[str, tuple[str, str]] = {}
@@ -66,14 +66,14 @@ def asked(path: str, data: bytes) -> tuple[Wanted, ...]:
         _take(node, taken, modules)
     bound = _Bound(taken, modules, {})
     made = {
-        said(part(node, "name")): found
+        text_of_node(part(node, "name")): found
         for node in nodes
         if node.type == "variable_declarator" and (found := bound.instance(part(node, "value")))
     }
-    return merged(_uses(nodes, _Bound(taken, modules, made)))
+    return merge_wanted(_uses(nodes, _Bound(taken, modules, made)))
 
 
-def exported(path: str, data: bytes) -> frozenset[str] | None:
+def read_exports(path: str, data: bytes) -> frozenset[str] | None:
     """The names that a module exports; None where another module or a value decides."""
     root, _ = tree_of(path, data)
     names: set[str] = set()
@@ -81,63 +81,63 @@ def exported(path: str, data: bytes) -> frozenset[str] | None:
         if node.type == "export_statement":
             if any(child.type == "*" for child in node.children):
                 return None
-            names |= set(_exported(node))
+            names |= set(_exported_names(node))
         elif node.type == "assignment_expression":
-            target, right = said(part(node, "left")), part(node, "right")
+            target, right = text_of_node(part(node, "left")), part(node, "right")
             if target == "module.exports" and right is not None:
                 if right.type != "object":
                     return None
-                names |= {said(part(one, "key")) or said(one) for one in parts(right)}
+                names |= {text_of_node(part(one, "key")) or text_of_node(one) for one in parts(right)}
             elif target.startswith(("exports.", "module.exports.")):
                 names.add(target.rpartition(".")[2])
     return frozenset(names)
 
 
-def _exported(node: Node) -> Iterator[str]:
+def _exported_names(node: Node) -> Iterator[str]:
     if any(child.type == "default" for child in node.children):
         yield DEFAULT
         return
     clause = first(parts(node), "export_clause")
     for one in parts(clause):
-        yield said(part(one, "alias")) or said(part(one, "name"))
+        yield text_of_node(part(one, "alias")) or text_of_node(part(one, "name"))
     declaration = part(node, "declaration")
     if declaration is None:
         return
-    if name := said(part(declaration, "name")):
+    if name := text_of_node(part(declaration, "name")):
         yield name
     for declared in parts(declaration):
         if declared.type == "variable_declarator":
-            yield said(part(declared, "name"))
+            yield text_of_node(part(declared, "name"))
 
 
 def _take(node: Node, taken: dict[str, tuple[str, str]], modules: dict[str, str]) -> None:
     if node.type == "import_statement":
-        module = said(part(node, "source")).strip("\"'`")
+        module = text_of_node(part(node, "source")).strip("\"'`")
         for one in parts(first(parts(node), "import_clause")):
             match one.type:
                 case "identifier":
-                    taken[said(one)] = (module, DEFAULT)
+                    taken[text_of_node(one)] = (module, DEFAULT)
                 case "namespace_import":
-                    modules[said(next(iter(parts(one)), None))] = module
+                    modules[text_of_node(next(iter(parts(one)), None))] = module
                 case "named_imports":
                     for each in parts(one):
-                        name = said(part(each, "name"))
-                        taken[said(part(each, "alias")) or name] = (module, name)
-    elif node.type == "variable_declarator" and (module := _required(part(node, "value"))):
+                        name = text_of_node(part(each, "name"))
+                        taken[text_of_node(part(each, "alias")) or name] = (module, name)
+    elif node.type == "variable_declarator" and (module := _required_module(part(node, "value"))):
         pattern = part(node, "name")
         if pattern is not None and pattern.type == "object_pattern":
-            taken |= {said(one): (module, said(one)) for one in parts(pattern)}
+            taken |= {text_of_node(one): (module, text_of_node(one)) for one in parts(pattern)}
         else:
-            modules[said(pattern)] = module
+            modules[text_of_node(pattern)] = module
 
 
-def _required(node: Node | None) -> str:
+def _required_module(node: Node | None) -> str:
     """The module of `require("…")` or `await import("…")`."""
     if node is not None and node.type == "await_expression":
         node = next(iter(parts(node)), None)
-    if node is None or said(part(node, "function")) not in {"require", "import"}:
+    if node is None or text_of_node(part(node, "function")) not in {"require", "import"}:
         return ""
-    return said(next(iter(parts(part(node, "arguments"))), None)).strip("\"'`")
+    return text_of_node(next(iter(parts(part(node, "arguments"))), None)).strip("\"'`")
 
 
 def _uses(nodes: list[Node], bound: _Bound) -> Iterator[Wanted]:
@@ -162,7 +162,7 @@ def _members(node: Node, bound: _Bound) -> Iterator[Wanted]:
         return
     calls = _calls(node)
     kind: Kind = "function" if calls else "value"
-    member = Wanted(owner[0], said(part(node, "property")), kind, calls, of_type=static is not None)
+    member = Wanted(owner[0], text_of_node(part(node, "property")), kind, calls, of_type=static is not None)
     yield Wanted(*owner, "class", members=(member,))
 
 
@@ -179,12 +179,12 @@ def _kind(node: Node, name: str) -> Kind:
     if parent is not None and parent.type == "call_expression" and part(parent, "function") == node:
         return "function"
     if parent is not None and parent.type == "arguments":
-        asserted = said(part(parent.parent, "function")) in {"expect", "equal", "assert.equal"}
+        asserted = text_of_node(part(parent.parent, "function")) in {"expect", "equal", "assert.equal"}
         return "value" if asserted or name.isupper() else "function"
     return "class" if _is_class(name) else "value"
 
 
-def _calls(node: Node) -> tuple[Call, ...]:
+def _calls(node: Node) -> tuple[WantedCall, ...]:
     call = node.parent
     if call is None or node not in {part(call, "function"), part(call, "constructor")}:
         return ()
@@ -192,7 +192,7 @@ def _calls(node: Node) -> tuple[Call, ...]:
     spread = any(one.type == "spread_element" for one in given)
     arguments = tuple(_argument(one) for one in given if one.type != "spread_element")
     awaited = call.parent is not None and call.parent.type == "await_expression"
-    return (Call(arguments, spread, awaited=awaited),)
+    return (WantedCall(arguments, spread, awaited=awaited),)
 
 
 def _argument(node: Node) -> Argument:
@@ -201,11 +201,11 @@ def _argument(node: Node) -> Argument:
         found = inner
     kind = _TYPES.get(found.type, "")
     if found.type == "new_expression":
-        name = said(part(found, "constructor")).rpartition(".")[2]
+        name = text_of_node(part(found, "constructor")).rpartition(".")[2]
     elif found.type == "call_expression":
-        name = said(part(found, "function")).rpartition(".")[2]
+        name = text_of_node(part(found, "function")).rpartition(".")[2]
     else:
-        name = said(found).rpartition(".")[2] if found.type in {"identifier", "member_expression"} else ""
+        name = text_of_node(found).rpartition(".")[2] if found.type in {"identifier", "member_expression"} else ""
     name = name.lower() if name.isupper() else name[:1].lower() + name[1:]
     usable = name.isidentifier() and name not in _RESERVED
     return Argument(_NAMES.get(kind, name if usable else "value"), kind)

@@ -7,7 +7,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from verdigris.core.settings import Stack
-from verdigris.languages.starter import Equipment, Form, Program, Script
+from verdigris.languages.starter import StarterTools, ScaffoldForm, Program, Script
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +55,7 @@ _INSTALL = "npm install && git add package-lock.json && git commit -m 'chore: lo
 _MISSING = "install Node 20 or newer"
 
 
-def form(name: str, title: str) -> Form:
+def form(name: str, title: str) -> ScaffoldForm:
     package = {
         "name": name,
         "version": "0.1.0",
@@ -65,7 +65,7 @@ def form(name: str, title: str) -> Form:
         "scripts": {"test": "vitest run", "check": "tsc", "format": "prettier --write src test"},
         "devDependencies": _TOOLS,
     }
-    return Form(
+    return ScaffoldForm(
         "package.json",
         {
             "package.json": json.dumps(package, indent=2) + "\n",
@@ -78,7 +78,7 @@ def form(name: str, title: str) -> Form:
     )
 
 
-def equipment(root: Path, _find_python: FindPython) -> Equipment:
+def equipment(root: Path, _find_python: FindPython) -> StarterTools:
     stack = Stack(
         language="node",
         runner="vitest",
@@ -86,8 +86,8 @@ def equipment(root: Path, _find_python: FindPython) -> Equipment:
         format=f"{_BIN}/prettier --write --log-level warn",
     )
     if (root / _BIN / "vitest").exists():
-        return Equipment(stack)
-    return Equipment(stack, (_INSTALL,) if shutil.which("npm") else (_MISSING, _INSTALL))
+        return StarterTools(stack)
+    return StarterTools(stack, (_INSTALL,) if shutil.which("npm") else (_MISSING, _INSTALL))
 
 
 _PACKAGE = """\

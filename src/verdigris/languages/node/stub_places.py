@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.languages.grammar.trees import grammar_of
-from verdigris.languages.node.missing_names import DEFAULT, asked, exported
+from verdigris.languages.node.missing_names import DEFAULT, find_wanted, read_exports
 from verdigris.languages.stubs import Stub, Wanted
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _LOADS = re.compile(r"\brequire\(")
 def stubs_of(path: str, files: Files) -> tuple[Stub, ...]:
     text = files.text(path)
     by_file: dict[str, list[Wanted]] = {}
-    for one in asked(path, text.encode("utf-8", "surrogateescape")):
+    for one in find_wanted(path, text.encode("utf-8", "surrogateescape")):
         if (at := _file(path, one.module, files)) is not None:
             by_file.setdefault(at, []).append(one)
     common = bool(_LOADS.search(text)) and " from " not in text
@@ -38,7 +38,7 @@ def stubs_of(path: str, files: Files) -> tuple[Stub, ...]:
 
 def _stub(at: str, wanted: list[Wanted], files: Files, *, common: bool, raises: bool) -> Stub | None:
     before = files.text(at)
-    known = exported(at, before.encode("utf-8", "surrogateescape")) if before else frozenset()
+    known = read_exports(at, before.encode("utf-8", "surrogateescape")) if before else frozenset()
     new = at not in files.paths
     if known is None:
         return None

@@ -5,17 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.languages.findings import StubFinding
-from verdigris.languages.grammar.stubs import (
-    Item,
-    Seen,
-    faulty,
-    gathered,
-    head_form,
-    inside,
-    unmarked,
-    within,
-)
-from verdigris.languages.grammar.trees import first, line_of, on_one_line, part, parts, said, shape, walk
+from verdigris.languages.grammar.stubs import Item, StubContext, faulty, gather_items, head_form, inside, find_unmarked, within
+from verdigris.languages.grammar.trees import first, line_of, on_one_line, part, parts, text_of_node, shape, walk
 from verdigris.languages.node.checks import enum_fault, function_fault, value_fault
 
 if TYPE_CHECKING:
@@ -40,41 +31,41 @@ _BINDING = frozenset({"identifier", "type_identifier"})
 
 class NodeForms:
     def items(self, scope: Node) -> list[Item]:
-        return gathered(scope, "decorator", _item)
+        return gather_items(scope, "decorator", _item)
 
     def known(self, root: Node) -> tuple[frozenset[str], frozenset[str]]:
         bound = {name for item in self.items(root) for name in item.names}
-        declared = {said(node.child_by_field_name("name")) for node in walk(root)}
+        declared = {text_of_node(node.child_by_field_name("name")) for node in walk(root)}
         patterns = (pattern for node in walk(root) if (pattern := part(node, "pattern")) is not None)
-        declared |= {said(n) for pattern in patterns for n in walk(pattern)}
-        used = {said(node) for node in walk(root) if node.type in _BINDING}
+        declared |= {text_of_node(n) for pattern in patterns for n in walk(pattern)}
+        used = {text_of_node(node) for node in walk(root) if node.type in _BINDING}
         return frozenset(bound | (used - declared)), frozenset()
 
     def raises(self, node: Node) -> bool:
         return node.type == "throw_statement" or (
-            node.type == "call_expression" and said(part(node, "function")) == "Promise.reject"
+            node.type == "call_expression" and text_of_node(part(node, "function")) == "Promise.reject"
         )
 
     def continues(self, old: Item, new: Item) -> bool:
         one, two = old.node, new.node
         if _declaration(one) == one and two.type == "export_statement":
-            return shape(_declaration(one)) == shape(_declaration(two)) and said(two).startswith("export ")
+            return shape(_declaration(one)) == shape(_declaration(two)) and text_of_node(two).startswith("export ")
         if one.type != two.type:
             return False
         if _exports(one) is not None and _exports(two) is not None:
             return True
         if one.type in {"import_statement", "export_statement"} and part(one, "source") is not None:
-            return said(part(one, "source")) == said(part(two, "source")) and _kind(one) == _kind(two)
+            return text_of_node(part(one, "source")) == text_of_node(part(two, "source")) and _kind(one) == _kind(two)
         one, two = _declaration(one) or one, _declaration(two) or two
         heads = [head_form(node, "body", "value") for node in (one, two)]
         return one.type in _CLASSES | _TYPES and one.type == two.type and heads[0] == heads[1]
 
-    def growth(self, old: Item, new: Item, seen: Seen) -> Iterator[StubFinding]:
+    def growth(self, old: Item, new: Item, seen: StubContext) -> Iterator[StubFinding]:
         one, two = old.node, new.node
         if one.type != two.type:
             return
-        kept = _listed(one) if _exports(one) is None else _exports(one)
-        now = _listed(two) if _exports(two) is None else _exports(two)
+        kept = _listed_names(one) if _exports(one) is None else _exports(one)
+        now = _listed_names(two) if _exports(two) is None else _exports(two)
         if kept is not None and now is not None:
             yield from _more(kept, now, new, seen if one.type == "import_statement" else None)
             return
@@ -83,16 +74,16 @@ class NodeForms:
             members = [_union(part(n, "value")) for n in (one, two)]
             if not set(members[0]) <= set(members[1]):
                 yield StubFinding(new.line, f"{new.called} was changed")
-            yield from unmarked(new, seen)
+            yield from find_unmarked(new, seen)
             return
         bodies = part(one, "body"), part(two, "body")
         known = {name for item in self.items(bodies[0] or one) for name in item.names}
         yield from within(self, new, *bodies, inside(seen, new, taken=frozenset(known)))
 
-    def addition(self, item: Item, seen: Seen) -> Iterator[StubFinding]:
+    def addition(self, item: Item, seen: StubContext) -> Iterator[StubFinding]:
         node = _declaration(item.node) or item.node
         for decorator in (*item.before, *(n for n in item.node.children if n.type == "decorator")):
-            yield StubFinding(item.line, f"`{said(decorator)}` does work")
+            yield StubFinding(item.line, f"`{text_of_node(decorator)}` does work")
         match node.type:
             case "import_statement":
                 if not any(n.type == "import_clause" for n in node.children) and not _requires(node):
@@ -104,35 +95,35 @@ class NodeForms:
             case kind if kind in _CLASSES:
                 yield from self._class(item, node, seen)
             case kind if kind in _TYPES | _SIGNATURES | {"enum_assignment", "property_identifier"}:
-                yield from unmarked(item, seen)
+                yield from find_unmarked(item, seen)
                 yield from faulty(item, enum_fault(node))
             case "lexical_declaration" | "variable_declaration":
                 yield from self._variables(item, node, seen)
             case "public_field_definition" | "field_definition":
-                yield from unmarked(item, seen)
+                yield from find_unmarked(item, seen)
                 yield from faulty(item, value_fault(part(node, "value")))
             case "expression_statement":
                 yield from self._statement(item, node, seen)
             case _:
                 yield StubFinding(item.line, f"{item.called} does work")
 
-    def _exported(self, item: Item, seen: Seen) -> Iterator[StubFinding]:
+    def _exported(self, item: Item, seen: StubContext) -> Iterator[StubFinding]:
         """`export { a }`, `export … from`, or a default that is a value."""
         if part(item.node, "source") is not None or first(parts(item.node), "export_clause"):
             return
         value = part(item.node, "value") or next(iter(parts(item.node)), None)
         if value is not None and value.type != "identifier":
-            yield from unmarked(item, seen)
+            yield from find_unmarked(item, seen)
             yield from faulty(item, value_fault(value))
 
-    def _function(self, item: Item, node: Node, seen: Seen) -> Iterator[StubFinding]:
-        yield from unmarked(item, seen)
-        name = said(part(node, "name"))
+    def _function(self, item: Item, node: Node, seen: StubContext) -> Iterator[StubFinding]:
+        yield from find_unmarked(item, seen)
+        name = text_of_node(part(node, "name"))
         if node.type == "method_definition" and seen.existing and (name in _FELT or name.startswith("[")):
             yield StubFinding(item.line, f"`{name}` would change how existing code behaves")
         yield from faulty(item, function_fault(node))
 
-    def _class(self, item: Item, node: Node, seen: Seen) -> Iterator[StubFinding]:
+    def _class(self, item: Item, node: Node, seen: StubContext) -> Iterator[StubFinding]:
         if any(n.type == "decorator" for n in node.children):
             yield StubFinding(item.line, f"{item.called}: the decorator does work")
         heritage = first(parts(node), "class_heritage")
@@ -140,27 +131,27 @@ class NodeForms:
             yield StubFinding(item.line, f"{item.called}: a base class is not plain")
         members = self.items(part(node, "body") or node)
         if not members or not all(map(seen.marked, members)):
-            yield from unmarked(item, seen)
+            yield from find_unmarked(item, seen)
         scope = inside(seen, item, existing=False, covered=True)
         yield from within(self, item, None, part(node, "body"), scope)
 
-    def _variables(self, item: Item, node: Node, seen: Seen) -> Iterator[StubFinding]:
+    def _variables(self, item: Item, node: Node, seen: StubContext) -> Iterator[StubFinding]:
         values = [part(declared, "value") for declared in parts(node)]
         if values and all(value is not None and _requires(value) for value in values):
             return
-        yield from unmarked(item, seen)
+        yield from find_unmarked(item, seen)
         for value in values:
             yield from faulty(item, value_fault(value))
 
-    def _statement(self, item: Item, node: Node, seen: Seen) -> Iterator[StubFinding]:
+    def _statement(self, item: Item, node: Node, seen: StubContext) -> Iterator[StubFinding]:
         """`exports.a = a` and its like."""
         assigned = first(parts(node), "assignment_expression")
-        target = said(part(assigned, "left"))
+        target = text_of_node(part(assigned, "left"))
         value = part(assigned, "right")
         if value is None or not target.startswith(("exports.", "module.exports.")):
             yield StubFinding(item.line, f"{item.called} does work")
         elif value.type != "identifier":
-            yield from unmarked(item, seen)
+            yield from find_unmarked(item, seen)
             yield from faulty(item, value_fault(value))
 
 
@@ -182,20 +173,20 @@ def _declaration(node: Node) -> Node | None:
 def _names(inner: Node) -> tuple[str, ...]:
     match inner.type:
         case "import_statement":
-            return tuple(name.rpartition(" ")[2] for name in sorted(_listed(inner) or ()))
+            return tuple(name.rpartition(" ")[2] for name in sorted(_listed_names(inner) or ()))
         case "lexical_declaration" | "variable_declaration":
             found = [part(declared, "name") for declared in parts(inner)]
             kinds = {"identifier", "shorthand_property_identifier_pattern"}
-            return tuple(said(n) for name in found if name for n in walk(name) if n.type in kinds)
+            return tuple(text_of_node(n) for name in found if name for n in walk(name) if n.type in kinds)
         case kind if kind in _SIGNATURES and kind != "property_signature":
             return ()
         case _:
-            name = said(part(inner, "name")) or (said(inner) if inner.type == "property_identifier" else "")
-            accessor = next((said(c) for c in inner.children if c.type in {"get", "set", "static"}), "")
+            name = text_of_node(part(inner, "name")) or (text_of_node(inner) if inner.type == "property_identifier" else "")
+            accessor = next((text_of_node(c) for c in inner.children if c.type in {"get", "set", "static"}), "")
             return (f"{accessor} {name}".strip(),) if name else ()
 
 
-def _listed(node: Node) -> frozenset[str] | None:
+def _listed_names(node: Node) -> frozenset[str] | None:
     """What an import or export names."""
     kinds = {"import_specifier", "namespace_import", "export_specifier", "identifier"}
     if node.type not in {"import_statement", "export_statement"} or _declaration(node) is not None:
@@ -214,7 +205,7 @@ def _kind(node: Node) -> str:
 def _exports(node: Node) -> frozenset[str] | None:
     """The entries of `module.exports = { … }`."""
     assigned = first(parts(node), "assignment_expression") if node.type == "expression_statement" else None
-    if said(part(assigned, "left")) != "module.exports":
+    if text_of_node(part(assigned, "left")) != "module.exports":
         return None
     right = part(assigned, "right")
     if right is None or right.type != "object":
@@ -229,7 +220,7 @@ def _is_plain_entry(node: Node) -> bool:
     return node.type == "shorthand_property_identifier" or (node.type == "pair" and named)
 
 
-def _more(kept: frozenset[str], now: frozenset[str], new: Item, seen: Seen | None) -> Iterator[StubFinding]:
+def _more(kept: frozenset[str], now: frozenset[str], new: Item, seen: StubContext | None) -> Iterator[StubFinding]:
     if gone := sorted(kept - now):
         yield StubFinding(new.line, f"`{gone[0]}` is there no more")
     for name in sorted(now - kept) if seen else ():
@@ -248,4 +239,4 @@ def _requires(node: Node) -> bool:
     """`require("…")`, maybe of one of its parts."""
     while node.type == "member_expression" and (held := part(node, "object")) is not None:
         node = held
-    return node.type == "call_expression" and said(part(node, "function")) == "require"
+    return node.type == "call_expression" and text_of_node(part(node, "function")) == "require"

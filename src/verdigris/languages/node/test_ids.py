@@ -31,7 +31,7 @@ class NodeId:
 
 def node_id(path: str, names: Sequence[str]) -> str:
     r"""A `›` inside a name is written `\›`, so that `split_node_id` finds the same names again."""
-    return f"{path}::{SEPARATOR.join(_SLASHED.sub(_escaped, name) for name in names)}"
+    return f"{path}::{SEPARATOR.join(_SLASHED.sub(_escape, name) for name in names)}"
 
 
 def split_node_id(test_id: str) -> NodeId:
@@ -39,18 +39,18 @@ def split_node_id(test_id: str) -> NodeId:
     if end < 0:
         return NodeId(test_id, ())
     names = test_id[end + 2 :].split(SEPARATOR)
-    return NodeId(test_id[:end], tuple(_SLASHED.sub(_unescaped, name) for name in names))
+    return NodeId(test_id[:end], tuple(_SLASHED.sub(_unescape, name) for name in names))
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escape(found: re.Match[str]) -> str:
     return found[1] * 2 + "\\›"
 
 
-def _unescaped(found: re.Match[str]) -> str:
+def _unescape(found: re.Match[str]) -> str:
     return found[1][: len(found[1]) // 2] + "›"
 
 
-def annotated(text: str) -> tuple[IdMark, ...]:
+def read_annotations(text: str) -> tuple[IdMark, ...]:
     """`// @tdd-id: slug` on its own line belongs to the next declaration, if that is a test within reach."""
     if "@tdd-id" not in text:
         return ()
@@ -131,7 +131,7 @@ def declarations(text: str) -> tuple[Declaration, ...]:
         call = _call(tokens, index) if index > opened else None
         if call is not None:
             opened, is_each = call
-            declared = _declared(tokens, index, opened, around[-1][1] if around else (), is_each=is_each)
+            declared = _read_declaration(tokens, index, opened, around[-1][1] if around else (), is_each=is_each)
             found.append(declared)
         elif token.kind == "sign" and index >= opened:
             depth += token.text in _OPEN
@@ -144,7 +144,7 @@ def declarations(text: str) -> tuple[Declaration, ...]:
     return tuple(found)
 
 
-def _declared(
+def _read_declaration(
     tokens: list[_Token], index: int, opened: int, outer: tuple[str, ...] | None, *, is_each: bool
 ) -> Declaration:
     name = _name(tokens, opened + 1)
@@ -229,11 +229,11 @@ def _name(tokens: list[_Token], at: int) -> str | None:
         return None
     token = tokens[at]
     if token.kind == "string" or (token.kind == "template" and "${" not in token.text):
-        return _ESCAPE.sub(_meant, token.text[1:-1])
+        return _ESCAPE.sub(_unescape_character, token.text[1:-1])
     return None
 
 
-def _meant(found: re.Match[str]) -> str:
+def _unescape_character(found: re.Match[str]) -> str:
     code = found[1] or found[2] or found[3]
     if code:
         number = int(code, 16)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from verdigris.languages.grammar.suite import At, Suite, spelled
-from verdigris.languages.grammar.trees import first, on_one_line, part, parts, said
+from verdigris.languages.grammar.suite import At, GrammarSuite, spell
+from verdigris.languages.grammar.trees import first, on_one_line, part, parts, text_of_node
 from verdigris.languages.node.checks import assert_check, expect_check
 from verdigris.languages.node.test_ids import SEPARATOR, node_id
 
@@ -34,7 +34,7 @@ _NESTED = (["t", "test"], ["t", "it"])
 
 
 @dataclass(slots=True)
-class NodeSuite(Suite):
+class NodeSuite(GrammarSuite):
     leaves: frozenset[str] = frozenset(
         {"return_statement", "throw_statement", "break_statement", "continue_statement"}
     )
@@ -43,9 +43,9 @@ class NodeSuite(Suite):
     def named(self, node: Node) -> tuple[str, Node] | None:
         value = part(node, "value")
         if node.type == "function_declaration":
-            return said(part(node, "name")), node
+            return text_of_node(part(node, "name")), node
         if node.type == "variable_declarator" and value is not None and value.type in _FUNCTIONS:
-            return said(part(node, "name")), value
+            return text_of_node(part(node, "name")), value
         return None
 
     def bound(self, node: Node, at: At) -> At:
@@ -54,7 +54,7 @@ class NodeSuite(Suite):
             if name is None or name.type != "identifier":
                 continue
             fixed = node.children[0].type == "const" and value is not None and value.type not in _FUNCTIONS
-            at = at.binding(said(name), spelled(value, at.names) if fixed else None)
+            at = at.binding(text_of_node(name), spell(value, at.names) if fixed else None)
         return at
 
     def visit(self, node: Node, at: At) -> None:
@@ -63,7 +63,7 @@ class NodeSuite(Suite):
                 self._call(node, at)
             case "member_expression" if (found := _expectation(node)) is not None:
                 subject, chain = found
-                self.fact(node, expect_check(subject, chain, (), at.names), _awaited(node, chain, at))
+                self.fact(node, expect_check(subject, chain, (), at.names), _read_await(node, chain, at))
             case "statement_block":
                 self.block(node, at)
             case "if_statement":
@@ -99,8 +99,8 @@ class NodeSuite(Suite):
         elif (found := _expectation(part(node, "function"))) is not None:
             subject, chain = found
             check = expect_check(subject, chain, arguments, at.names)
-            self.fact(node, check, _awaited(node, chain, at))
-        elif said(part(node, "function")) == "expect":
+            self.fact(node, check, _read_await(node, chain, at))
+        elif text_of_node(part(node, "function")) == "expect":
             return
         elif words is not None and words[0] in _ASSERTS and (len(words) > 1 or words[0] == "assert"):
             self.fact(node, assert_check(words[-1], arguments, at.names), at)
@@ -113,7 +113,7 @@ class NodeSuite(Suite):
         """`[…].forEach(row => …)` is a table."""
         function = part(node, "function")
         table = part(function, "object")
-        if said(part(function, "property")) != "forEach" or table is None or not arguments:
+        if text_of_node(part(function, "property")) != "forEach" or table is None or not arguments:
             return False
         if table.type == "array":
             self.rows(parts(table), at)
@@ -127,7 +127,7 @@ class NodeSuite(Suite):
         scope = f"{at.scope}{SEPARATOR}{scope}" if at.scope else scope
         head = on_one_line(part(node, "function"))
         options = first(arguments[1:], "object")
-        settings = {said(part(o, "key")): said(part(o, "value")) for o in parts(options)}
+        settings = {text_of_node(part(o, "key")): text_of_node(part(o, "value")) for o in parts(options)}
         skipped = _SKIPPING.intersection(words) or words[0] in _OFF
         if skipped or any(settings.get(key, "false") != "false" for key in ("skip", "todo", "fails")):
             self.mark("skipped", node, head, scope)
@@ -167,7 +167,7 @@ class NodeSuite(Suite):
         if table is not None and table.type == "array":
             self.rows(parts(table), at)
         else:
-            over = spelled(table, at.names) if table is not None else ()
+            over = spell(table, at.names) if table is not None else ()
             head = " ".join(word.text for word in over) or on_one_line(part(node, "condition"))
             at = at.under(f"for {head}")
         self.within_one(part(node, "body"), at)
@@ -187,12 +187,12 @@ def _chain(node: Node) -> list[str] | None:
     while function is not None:
         match function.type:
             case "member_expression":
-                found.append(said(part(function, "property")))
+                found.append(text_of_node(part(function, "property")))
                 function = part(function, "object")
             case "call_expression":
                 function = part(function, "function")
             case "identifier" | "this":
-                return [said(function), *reversed(found)]
+                return [text_of_node(function), *reversed(found)]
             case _:
                 return None
     return None
@@ -204,9 +204,9 @@ def _expectation(node: Node | None) -> tuple[Node | None, list[str]] | None:
     while node is not None:
         match node.type:
             case "member_expression":
-                words.append(said(part(node, "property")))
+                words.append(text_of_node(part(node, "property")))
                 node = part(node, "object")
-            case "call_expression" if said(part(node, "function")) in {
+            case "call_expression" if text_of_node(part(node, "function")) in {
                 "expect",
                 "expect.soft",
                 "expect.poll",
@@ -215,14 +215,14 @@ def _expectation(node: Node | None) -> tuple[Node | None, list[str]] | None:
                 return (given[0] if given else None), list(reversed(words))
             case "call_expression":
                 node = part(node, "function")
-            case "identifier" if said(node) == "expect" and words:
+            case "identifier" if text_of_node(node) == "expect" and words:
                 return None, list(reversed(words))
             case _:
                 return None
     return None
 
 
-def _awaited(node: Node, chain: list[str], at: At) -> At:
+def _read_await(node: Node, chain: list[str], at: At) -> At:
     """A promise that nobody waits for fails nothing."""
     if not {"resolves", "rejects"} & set(chain):
         return at
@@ -232,16 +232,16 @@ def _awaited(node: Node, chain: list[str], at: At) -> At:
 
 
 def _name(node: Node) -> str:
-    if node.type == "string" or (node.type == "template_string" and "${" not in said(node)):
-        return said(node)[1:-1]
-    return said(node)
+    if node.type == "string" or (node.type == "template_string" and "${" not in text_of_node(node)):
+        return text_of_node(node)[1:-1]
+    return text_of_node(node)
 
 
 def _table(function: Node | None) -> list[Node] | None:
     """The rows of `test.each(table)(…)`."""
     if function is None or function.type != "call_expression":
         return None
-    if said(part(part(function, "function"), "property")) not in {"each", "for"}:
+    if text_of_node(part(part(function, "function"), "property")) not in {"each", "for"}:
         return None
     given = part(function, "arguments")
     if given is not None and given.type == "template_string":

@@ -14,17 +14,8 @@ if TYPE_CHECKING:
     from verdigris.core.paths import Detected
     from verdigris.languages.assertions import TestFile
     from verdigris.languages.conventions import Usual
-    from verdigris.languages.findings import (
-        Concern,
-        IdMark,
-        Imported,
-        Mutated,
-        Parcel,
-        SourceChange,
-        StubFinding,
-        WrittenTest,
-    )
-    from verdigris.languages.folders import Folder, Found
+    from verdigris.languages.findings import Concern, IdMark, Imported, Mutated, Parcel, SourceChange, StubFinding, WrittenTest
+    from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.literals import Lot, Replaced
     from verdigris.languages.protocol import Importable
     from verdigris.languages.starter import Starter
@@ -70,10 +61,10 @@ there is."""
 
         return layout(home)
 
-    def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> Found:
-        from verdigris.languages.python.detection import found
+    def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:
+        from verdigris.languages.python.detection import find_stacks
 
-        return found(root, known, alone=alone)
+        return find_stacks(root, known, alone=alone)
 
     def starter(self) -> Starter:
         from verdigris.languages.python import starter
@@ -82,10 +73,10 @@ there is."""
         return Starter(starter.script, starter)
 
     def marks(self, text: str) -> tuple[IdMark, ...]:
-        from verdigris.core.test_ids import annotated
+        from verdigris.core.test_ids import read_annotations
         from verdigris.languages.findings import IdMark
 
-        return tuple(IdMark(each.slug, each.line, name) for name, each in annotated(text).items())
+        return tuple(IdMark(each.slug, each.line, name) for name, each in read_annotations(text).items())
 
     # -- stubs -----------------------------------------------------------------------------------------------
 
@@ -112,9 +103,9 @@ there is."""
         return stubs_of(path, files)
 
     def imports(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - whatever its name is
-        from verdigris.languages.python.imports import imported
+        from verdigris.languages.python.imports import read_imports
 
-        return imported(_text(data))
+        return read_imports(_text(data))
 
     def decorators(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - whatever its name is
         from verdigris.languages.python.imports import decorators
@@ -179,14 +170,14 @@ there is."""
     # -- what a verdict asks ---------------------------------------------------------------------------------
 
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
-        from verdigris.languages.python.mutation import mutated
+        from verdigris.languages.python.mutation import mutate
 
-        return mutated(_texts(before), _texts(after))
+        return mutate(_texts(before), _texts(after))
 
     def other_inputs(self, path: str, data: bytes, lot: Lot) -> tuple[Replaced, ...]:  # noqa: ARG002
-        from verdigris.languages.python.other_inputs import replaced
+        from verdigris.languages.python.other_inputs import replace_inputs
 
-        return replaced(_text(data), lot)
+        return replace_inputs(_text(data), lot)
 
     def concerns(self, change: SourceChange) -> tuple[Concern, ...]:
         from verdigris.languages.python.concerns import concerns

@@ -17,7 +17,7 @@ _MANY = 400
 """Tests among which is looked; of more than that, as many by chance."""
 
 
-def affected(
+def list_affected(
     passed: Iterable[str],
     tests: Mapping[str, str],
     before: Mapping[str, str],

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.value import value
-from verdigris.core.verdict import Finding
+from verdigris.core.verdict import LostAssertion
 from verdigris.languages.python.test_file import read
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ def assertions(text: str) -> tuple[Assertion, ...]:
     return read(text).assertions
 
 
-def kept(
+def find_losses(
     before: Mapping[str, str], after: Mapping[str, str], reader: Reader | None = None
-) -> tuple[Finding, ...]:
+) -> tuple[LostAssertion, ...]:
     """What the change loses: assertions, tests, data; and what it newly skips.
 
     Names may be renamed one to one and tests moved between files; files that are the same on both sides
@@ -43,7 +43,7 @@ def kept(
     new = {path: text for path, text in after.items() if before.get(path) != text}
     then = {path: found for path, text in old.items() if (found := _read(path, text, reader)) is not None}
     now = {path: _read(path, text, reader) for path, text in new.items() if reader.reads(path)}
-    unreadable = tuple(Finding(path, 1, "it does not parse") for path, found in now.items() if found is None)
+    unreadable = tuple(LostAssertion(path, 1, "it does not parse") for path, found in now.items() if found is None)
     if unreadable:
         return unreadable
     readable = {path: found for path, found in now.items() if found is not None}
@@ -80,15 +80,15 @@ def _read(path: str, text: str, reader: Reader) -> TestFile | None:
         return None
 
 
-def _lost_assertions(then: Mapping[str, TestFile], now: Mapping[str, TestFile]) -> Iterator[Finding]:
+def _lost_assertions(then: Mapping[str, TestFile], now: Mapping[str, TestFile]) -> Iterator[LostAssertion]:
     old = [(path, assertion) for path, found in then.items() for assertion in found.assertions]
     new = [assertion for found in now.values() for assertion in found.assertions]
-    for at in unmatched([assertion for _, assertion in old], new):
+    for at in unmatched_assertions([assertion for _, assertion in old], new):
         path, assertion = old[at]
-        yield Finding(path, assertion.line, f"no assertion matches `{assertion.what}` any more")
+        yield LostAssertion(path, assertion.line, f"no assertion matches `{assertion.what}` any more")
 
 
-def _lost_tests(then: Mapping[str, TestFile], now: Mapping[str, TestFile]) -> Iterator[Finding]:
+def _lost_tests(then: Mapping[str, TestFile], now: Mapping[str, TestFile]) -> Iterator[LostAssertion]:
     """A test that is gone by name may be there under a new one, with all that it asserted."""
     old, new = list(_tests(then)), list(_tests(now))
     names = Counter(test.name for test in new)
@@ -98,7 +98,7 @@ def _lost_tests(then: Mapping[str, TestFile], now: Mapping[str, TestFile]) -> It
     for test in gone:
         heir = next((other for other in fresh if test.shapes <= other.shapes), None)
         if heir is None:
-            yield Finding(test.path, test.line, f"{test.name} is gone")
+            yield LostAssertion(test.path, test.line, f"{test.name} is gone")
         else:
             fresh.remove(heir)
 
@@ -115,19 +115,19 @@ def _tests(files: Mapping[str, TestFile]) -> Iterator[_Test]:
             yield _Test(path, name, line, Counter(inside))
 
 
-def _new_skips(then: Mapping[str, TestFile], now: Mapping[str, TestFile]) -> Iterator[Finding]:
+def _new_skips(then: Mapping[str, TestFile], now: Mapping[str, TestFile]) -> Iterator[LostAssertion]:
     known = Counter(mark.what for found in then.values() for mark in found.skips)
     for path, found in now.items():
         for mark in found.skips:
             if not _take(known, mark.what):
-                yield Finding(path, mark.line, f"`{mark.what}` is new")
+                yield LostAssertion(path, mark.line, f"`{mark.what}` is new")
 
 
-def _changed_data(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Finding]:
+def _changed_data(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[LostAssertion]:
     contents = Counter(new.values())
     for path, text in old.items():
         if not _take(contents, text):
-            yield Finding(path, 1, "its content changed")
+            yield LostAssertion(path, 1, "its content changed")
 
 
 _STEPS = 20_000
@@ -164,13 +164,13 @@ class _Renaming:
             del self.there[forth], self.back[back]
 
 
-def unmatched(old: Sequence[Assertion], new: Sequence[Assertion]) -> list[int]:
+def unmatched_assertions(old: Sequence[Assertion], new: Sequence[Assertion]) -> list[int]:
     """Indexes of old assertions that no new one matches, one to one, under a single renaming."""
-    pairs = matched(old, new)
+    pairs = match_assertions(old, new)
     return [at for at in range(len(old)) if at not in pairs]
 
 
-def matched(old: Sequence[Assertion], new: Sequence[Assertion]) -> dict[int, int]:
+def match_assertions(old: Sequence[Assertion], new: Sequence[Assertion]) -> dict[int, int]:
     """Which new assertion stands for which old one, by index."""
     choices = _choices(old, new)
     # The fewest choices first: they decide the renaming for the others.

@@ -33,18 +33,18 @@ _FILLED = {("Lt", 0): False, ("LtE", 1): False}
 
 
 @value
-class Canonical:
+class CanonicalCondition:
     node: ast.expr
     flipped: bool
 
 
-def canonical(test: ast.expr) -> Canonical:
+def canonical(test: ast.expr) -> CanonicalCondition:
     """The form with fewer negations, of the condition and its opposite."""
-    plain, opposite = pushed(test), pushed(test, negated=True)
+    plain, opposite = push_negations(test), push_negations(test, negated=True)
     return (
-        Canonical(opposite, flipped=True)
+        CanonicalCondition(opposite, flipped=True)
         if _weight(opposite) < _weight(plain)
-        else Canonical(plain, flipped=False)
+        else CanonicalCondition(plain, flipped=False)
     )
 
 
@@ -53,33 +53,33 @@ def _weight(node: ast.expr) -> tuple[int, str]:
     return sum(isinstance(part, _NEGATIVE) for part in parts), " ".join(type(part).__name__ for part in parts)
 
 
-def pushed(node: ast.expr, *, negated: bool = False) -> ast.expr:
+def push_negations(node: ast.expr, *, negated: bool = False) -> ast.expr:
     """With negations pushed in, comparisons turned one way, and chains of them written out."""
     match node:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
-            return pushed(inner, negated=not negated)
+            return push_negations(inner, negated=not negated)
         case ast.Call(func=ast.Name(id="bool"), args=[inner], keywords=[]):
-            return pushed(inner, negated=negated)
+            return push_negations(inner, negated=negated)
         case ast.BoolOp(op=op, values=parts):
-            inner_parts = [pushed(part, negated=negated) for part in parts]
-            return _joined(inner_parts, every=isinstance(op, ast.And) != negated)
+            inner_parts = [push_negations(part, negated=negated) for part in parts]
+            return _join_parts(inner_parts, every=isinstance(op, ast.And) != negated)
         case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[held]) if (
             members := _members(held)
         ) and _is_pure(left):
             equal: ast.cmpop = ast.NotEq() if isinstance(op, ast.NotIn) != negated else ast.Eq()
             each: list[ast.expr] = [ast.Compare(left, [equal], [member]) for member in members]
-            return _joined(each, every=isinstance(equal, ast.NotEq))
+            return _join_parts(each, every=isinstance(equal, ast.NotEq))
         case ast.Compare(left=left, ops=[op], comparators=[right]):
-            return _compared(left, _OPPOSITE[type(op)]() if negated else op, right)
+            return _compare(left, _OPPOSITE[type(op)]() if negated else op, right)
         case ast.Compare(left=left, ops=ops, comparators=rights) if all(map(_is_pure, rights)):
             pairs = zip([left, *rights], ops, rights, strict=False)
-            links = [pushed(ast.Compare(a, [op], [b]), negated=negated) for a, op, b in pairs]
-            return _joined(links, every=not negated)
+            links = [push_negations(ast.Compare(a, [op], [b]), negated=negated) for a, op, b in pairs]
+            return _join_parts(links, every=not negated)
         case _:
             return ast.UnaryOp(ast.Not(), node) if negated else node
 
 
-def _joined(parts: list[ast.expr], *, every: bool) -> ast.expr:
+def _join_parts(parts: list[ast.expr], *, every: bool) -> ast.expr:
     op: ast.boolop = ast.And() if every else ast.Or()
     flat = [inner for part in parts for inner in _operands(part, type(op))]
     return flat[0] if len(flat) == 1 else ast.BoolOp(op, flat)
@@ -92,7 +92,7 @@ def _operands(node: ast.expr, op: type[ast.boolop]) -> Iterator[ast.expr]:
         yield node
 
 
-def _compared(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
+def _compare(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
     if type(op) in _MIRROR:
         left, op, right = right, _MIRROR[type(op)](), left
     if isinstance(op, ast.Eq | ast.NotEq) and isinstance(left, ast.Constant):

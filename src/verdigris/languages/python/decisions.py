@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.assertions import Assertion, Name
-from verdigris.languages.python.assertions import matched
-from verdigris.languages.python.conditions import canonical, pushed
+from verdigris.languages.python.assertions import match_assertions
+from verdigris.languages.python.conditions import canonical, push_negations
 from verdigris.languages.python.stub_forms import Function, is_docstring, last_name
 
 if TYPE_CHECKING:
@@ -60,10 +60,10 @@ def sites_of(trees: Mapping[str, ast.Module]) -> list[Site]:
     return [site for path, tree in trees.items() for site in _Reader(path, tree, predicates).sites()]
 
 
-def known(then: Sequence[Site], now: Sequence[Site]) -> Known:
+def find_known(then: Sequence[Site], now: Sequence[Site]) -> Known:
     pairs = {
         old: new
-        for old, new in matched([site.about for site in then], [site.about for site in now]).items()
+        for old, new in match_assertions([site.about for site in then], [site.about for site in now]).items()
         if _leads_alike(then[old], now[new])
     }
     inner = {id(node) for new in pairs.values() for node in now[new].stands_for}
@@ -139,8 +139,8 @@ class _Reader:
             nodes = tuple(one.test for one in ifs)
             asked = ast.BoolOp(op, list(nodes))
         out = _WriteOut(named, self.predicates)
-        whole = out.visit(_copied(asked))
-        flipped, form = False, pushed(whole)
+        whole = out.visit(_copy_node(asked))
+        flipped, form = False, push_negations(whole)
         if kind != "value":
             found = canonical(whole)
             flipped, form = found.flipped, found.node
@@ -284,7 +284,7 @@ class _WriteOut(ast.NodeTransformer):
     def _inner(self, found: ast.expr, given: Mapping[str, ast.expr]) -> ast.expr:
         self.used.append(found)
         within = _WriteOut({} if given else self.named, self.predicates, self.deep + 1)
-        made = within.visit(_copied(found))
+        made = within.visit(_copy_node(found))
         self.used += within.used
         replaced = _Arguments(given).visit(made)
         return replaced if isinstance(replaced, ast.expr) else found
@@ -298,7 +298,7 @@ class _Arguments(ast.NodeTransformer):
         return self.given.get(node.id, node)
 
 
-def _copied(node: ast.expr) -> ast.expr:
+def _copy_node(node: ast.expr) -> ast.expr:
     found = ast.parse(ast.unparse(node), mode="eval").body
     return ast.copy_location(found, node)
 

@@ -13,7 +13,7 @@ from verdigris.core.paths import Detected, PathClass, classify
 from verdigris.core.settings import Settings, Stack
 from verdigris.core.value import value
 from verdigris.languages.classes import compile_classes
-from verdigris.languages.folders import Found, holding, holds_suffix, outermost, text_in, walk
+from verdigris.languages.folders import FoundStacks, holding, holds_suffix, outermost, text_in, walk
 from verdigris.languages.python.conventions import PLACES
 
 if TYPE_CHECKING:
@@ -39,14 +39,14 @@ _MANY = 200
 FLAT = compile_classes(Settings(), {(".", "python"): Detected(flat=True)}, lambda _: PLACES)
 
 
-def found(root: Path, known: Sequence[Folder], *, alone: bool) -> Found:
+def find_stacks(root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:
     """`alone`: no other language is there, so a mark without any code, or code without a mark, counts."""
     places = ["."] if _MARKS & known[0].files else outermost(holding(known, _PROJECTS))
     if not alone:
         places = [place for place in places if holds_suffix(known, place, (".py", ".pyx"))]
     if not places and alone and _has_modules(root):
         places = ["."]
-    return Found(tuple(Stack(root=place, runner=_runner(root / place)) for place in places))
+    return FoundStacks(tuple(Stack(root=place, runner=_runner(root / place)) for place in places))
 
 
 def _has_modules(root: Path) -> bool:

@@ -25,7 +25,7 @@ MODULES = (".py", ".pyi", ".pyc", ".so", ".pyd", ".pyx")
 _CODE = (".py", ".pyi", ".pyx")
 
 
-def imported(text: str) -> tuple[Imported, ...]:
+def read_imports(text: str) -> tuple[Imported, ...]:
     tree = _tree(text)
     return () if tree is None else imports(tree)
 

@@ -11,7 +11,7 @@ from verdigris.languages.python.stub_forms import last_name
 from verdigris.languages.python.stub_origins import MARK
 from verdigris.languages.python.stubs import bound_names
 from verdigris.languages.python.syntax import parse
-from verdigris.languages.stubs import Argument, Call, Kind, Wanted, merged
+from verdigris.languages.stubs import Argument, WantedCall, Kind, Wanted, merge_wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -67,15 +67,15 @@ class _Bound:
                 return None
 
 
-def asked(text: str, is_module: Callable[[str], bool]) -> tuple[Wanted, ...]:
+def find_wanted(text: str, is_module: Callable[[str], bool]) -> tuple[Wanted, ...]:
     """Of every module that it imports by a full name; `is_module`: whether there is one of that name."""
     tree = parse(text)
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-    bound = _bound(tree, parents, is_module)
-    return merged(_all_asked(tree, bound, parents))
+    bound = _bind_names(tree, parents, is_module)
+    return merge_wanted(_all_asked(tree, bound, parents))
 
 
-def declared(text: str) -> frozenset[str] | None:
+def read_declarations(text: str) -> frozenset[str] | None:
     """The names that a module binds; None where that cannot be told without running it."""
     try:
         tree = parse(text)
@@ -85,7 +85,7 @@ def declared(text: str) -> frozenset[str] | None:
     return None if names & {"*", "__getattr__"} else names
 
 
-def _bound(tree: ast.Module, parents: Mapping[ast.AST, ast.AST], is_module: Callable[[str], bool]) -> _Bound:
+def _bind_names(tree: ast.Module, parents: Mapping[ast.AST, ast.AST], is_module: Callable[[str], bool]) -> _Bound:
     taken: dict[str, tuple[str, str]] = {}
     modules: dict[str, str] = {}
     for node in ast.walk(tree):
@@ -100,7 +100,7 @@ def _bound(tree: ast.Module, parents: Mapping[ast.AST, ast.AST], is_module: Call
             del taken[name]
             modules[name] = inner
     bound = _Bound(taken, modules, {})
-    return _Bound(taken, modules, dict(_made(tree, bound)))
+    return _Bound(taken, modules, dict(_find_made(tree, bound)))
 
 
 def _only_holds(name: str, tree: ast.Module, parents: Mapping[ast.AST, ast.AST]) -> bool:
@@ -115,7 +115,7 @@ def _is_called(node: ast.expr, parents: Mapping[ast.AST, ast.AST]) -> bool:
     return isinstance(parent, ast.Call) and parent.func is node
 
 
-def _made(tree: ast.Module, bound: _Bound) -> Iterator[tuple[str, tuple[str, str]]]:
+def _find_made(tree: ast.Module, bound: _Bound) -> Iterator[tuple[str, tuple[str, str]]]:
     for node in ast.walk(tree):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -155,14 +155,14 @@ def _members(node: ast.Attribute, bound: _Bound, parents: Mapping[ast.AST, ast.A
     yield Wanted(*owner, "class", members=(member,))
 
 
-def _calls(node: ast.expr, parents: Mapping[ast.AST, ast.AST]) -> tuple[Call, ...]:
+def _calls(node: ast.expr, parents: Mapping[ast.AST, ast.AST]) -> tuple[WantedCall, ...]:
     call = parents.get(node)
     if not isinstance(call, ast.Call) or call.func is not node:
         return ()
     places = [Argument(_parameter(one)) for one in call.args if not isinstance(one, ast.Starred)]
     named = [Argument(one.arg, keyword=True) for one in call.keywords if one.arg is not None]
     return (
-        Call(
+        WantedCall(
             arguments=(*places, *named),
             spread=any(isinstance(one, ast.Starred) for one in call.args),
             options=any(one.arg is None for one in call.keywords),
@@ -251,7 +251,7 @@ def python_stub(wanted: Wanted, *, raises: bool = True) -> str:
             return f"{wanted.name} = None  # {MARK}\n"
 
 
-def extended(before: str, stubs: Iterable[str]) -> str:
+def extend_module(before: str, stubs: Iterable[str]) -> str:
     """A module with the stubs behind what it holds, with its line ends."""
     end = "\r\n" if "\r\n" in before else "\n"
     kept = before.rstrip("\r\n")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.literals import Literal, compare_literals
-from verdigris.languages.python.decisions import is_decision, known, sites_of
+from verdigris.languages.python.decisions import is_decision, find_known, sites_of
 from verdigris.languages.python.stub_forms import Function, constant, is_docstring, last_name
 from verdigris.languages.python.syntax import parse
 
@@ -34,13 +34,13 @@ class _Change:
     weak: bool = False
 
 
-def mutated(before: Mapping[str, str], after: Mapping[str, str]) -> Mutated:
+def mutate(before: Mapping[str, str], after: Mapping[str, str]) -> Mutated:
     """Of Python source; texts by path, of the files that differ."""
     after = {path: text.removeprefix("\ufeff") for path, text in after.items()}
     old = {path: tree for path, text in before.items() if (tree := _tree(text)) is not None}
     new = {path: tree for path, text in after.items() if (tree := _tree(text)) is not None}
     then, now = sites_of(old), sites_of(new)
-    same = known(then, now)
+    same = find_known(then, now)
     mutants: list[Mutant] = []
     untried: list[str] = []
     was = [_Literal.of(*each) for each in _literals_of(old, [then[at] for at in same.old])]
@@ -80,7 +80,7 @@ def _decisions(then: Sequence[Site], now: Sequence[Site], same: Known) -> Iterat
             # What was `<` and is `<=` now is other behaviour; a boundary that is only written anew is not.
             weak = _loose(site) not in moved
             yield from (
-                (site.path, change) for node in site.nodes for change in _forced(node, site.kind, weak=weak)
+                (site.path, change) for node in site.nodes for change in _force_decision(node, site.kind, weak=weak)
             )
 
 
@@ -88,7 +88,7 @@ def _loose(site: Site) -> str:
     return site.about.shape.replace("(LtE )", "(Lt )")
 
 
-def _forced(node: ast.expr, kind: str, *, weak: bool) -> Iterator[_Change]:
+def _force_decision(node: ast.expr, kind: str, *, weak: bool) -> Iterator[_Change]:
     """Each makes one decision of the condition void; `weak`: its boundaries may be moved unnoticed."""
     match node:
         case ast.BoolOp(op=op, values=parts):

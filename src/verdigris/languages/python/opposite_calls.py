@@ -6,25 +6,16 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.languages.python.opposites import (
-    Change,
-    Choice,
-    negated,
-    opposites,
-    other_items,
-    other_literal,
-    shown,
-    two_values,
-)
+from verdigris.languages.python.opposites import ExpressionChange, Choice, negate, opposites, other_items, other_literal, shorten, two_values
 from verdigris.languages.python.stub_forms import last_name
-from verdigris.languages.python.syntax import Edit
+from verdigris.languages.python.syntax import TextEdit
 from verdigris.languages.python.test_code import leaves
 from verdigris.languages.python.values import Draw, others
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.languages.python.test_code import Standing
+    from verdigris.languages.python.test_code import AssertionPlace
 
 _CONTRARY = (
     ("assertIsNone", "assertIsNotNone"),
@@ -75,7 +66,7 @@ _WORD = "'word'"
 """As long at least is a pattern that is worth changing."""
 
 
-def changes(at: Standing, draw: Draw) -> Iterator[Choice]:
+def changes(at: AssertionPlace, draw: Draw) -> Iterator[Choice]:
     """None where failing is all that the statement can do."""
     match at.node:
         case ast.Assert(test=test):
@@ -90,28 +81,28 @@ def changes(at: Standing, draw: Draw) -> Iterator[Choice]:
             yield from known or [Choice((failing_after(at),))]
 
 
-def failing_after(at: Standing) -> Change:
+def failing_after(at: AssertionPlace) -> ExpressionChange:
     """The assertion as it is, and a failure behind it: whoever gets there fails, unless nobody hears it."""
     edit = at.code.source.after(at.node, "assert False")
     guarded = isinstance(at.node, ast.With | ast.AsyncWith) and leaves(at.node)
-    return Change(f"{shown(at.code.source.segment(at.node))} → a failure behind it", (edit,), guarded)
+    return ExpressionChange(f"{shorten(at.code.source.segment(at.node))} → a failure behind it", (edit,), guarded)
 
 
-def _call(at: Standing, call: ast.Call, draw: Draw) -> Iterator[Choice]:
+def _call(at: AssertionPlace, call: ast.Call, draw: Draw) -> Iterator[Choice]:
     name = last_name(call.func)
     if name in _UNRELATED:
         yield from _raising(at, call, draw)
     elif name == "assertTrue" and call.args:
         yield from opposites(at, call.args[0], draw)
     elif name == "assertFalse" and call.args:
-        yield negated(at, call.args[0])
+        yield negate(at, call.args[0])
     elif name in _ARGUMENTS:
         yield _other_arguments(at, call, draw)
     elif name != "fail":
         yield _two_sides(at, call, name, draw) or _contrary(at, call, name) or Choice((failing_after(at),))
 
 
-def _two_sides(at: Standing, call: ast.Call, name: str, draw: Draw) -> Choice | None:
+def _two_sides(at: AssertionPlace, call: ast.Call, name: str, draw: Draw) -> Choice | None:
     if len(call.args) < 2:  # noqa: PLR2004 - two sides
         return None
     left, right = call.args[:2]
@@ -137,29 +128,29 @@ def _slack(call: ast.Call, name: str) -> float | None:
     return total
 
 
-def _contrary(at: Standing, call: ast.Call, name: str) -> Choice | None:
+def _contrary(at: AssertionPlace, call: ast.Call, name: str) -> Choice | None:
     if name not in _OPPOSITES or not isinstance(call.func, ast.Attribute):
         return None
     end = at.code.source.replaced(call.func, "").end
-    edit = Edit(end - len(name), end, _OPPOSITES[name])
-    return Choice((Change(f"{name} → {edit.new}", (edit,)),))
+    edit = TextEdit(end - len(name), end, _OPPOSITES[name])
+    return Choice((ExpressionChange(f"{name} → {edit.new}", (edit,)),))
 
 
-def _other_arguments(at: Standing, call: ast.Call, draw: Draw) -> Choice:
+def _other_arguments(at: AssertionPlace, call: ast.Call, draw: Draw) -> Choice:
     source = at.code.source
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     for node in draw.random.sample(given, len(given)):
         edits = others(node, source, draw)
         if edits:
-            old = shown(source.segment(node))
-            return Choice(tuple(Change(f"{old} → {shown(edit.new)}", (edit,)) for edit in edits))
+            old = shorten(source.segment(node))
+            return Choice(tuple(ExpressionChange(f"{old} → {shorten(edit.new)}", (edit,)) for edit in edits))
     start = source.text.index("(", source.replaced(call.func, "").end) + 1
     one = repr((draw.anything() or [draw.random.randint(1, 9)])[0])
-    more = Edit(start, start, f"{one}, " if given else one)
-    return Choice((Change(f"{shown(source.segment(call))} → with one more argument", (more,)),))
+    more = TextEdit(start, start, f"{one}, " if given else one)
+    return Choice((ExpressionChange(f"{shorten(source.segment(call))} → with one more argument", (more,)),))
 
 
-def _raising(at: Standing, call: ast.Call, draw: Draw) -> Iterator[Choice]:
+def _raising(at: AssertionPlace, call: ast.Call, draw: Draw) -> Iterator[Choice]:
     name, source = last_name(call.func), at.code.source
     if name not in _UNRELATED:
         return
@@ -167,18 +158,18 @@ def _raising(at: Standing, call: ast.Call, draw: Draw) -> Iterator[Choice]:
     for node in [*call.args[:1], *named][:1]:
         old = source.segment(node)
         new = draw.random.choice([kind for kind in _UNRELATED[name] if kind not in old])
-        yield Choice((Change(f"{shown(old)} → {new}", (source.replaced(node, new),)),))
+        yield Choice((ExpressionChange(f"{shorten(old)} → {new}", (source.replaced(node, new),)),))
     matched = [keyword.value for keyword in call.keywords if keyword.arg in {"match", "expected_regex"}]
     for node in [*matched, *(call.args[1:2] if name.endswith("Regex") else ())]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield from _other_pattern(at, node, node.value, draw)
 
 
-def _other_pattern(at: Standing, node: ast.expr, pattern: str, draw: Draw) -> Iterator[Choice]:
+def _other_pattern(at: AssertionPlace, node: ast.expr, pattern: str, draw: Draw) -> Iterator[Choice]:
     """A message may hold one misspelling of a longer word by chance, and not two."""
     if not _PLAIN_PATTERN.fullmatch(pattern):
         return
     edits = [edit for edit in others(node, at.code.source, Draw(draw.random)) if len(edit.new) > len(_WORD)]
     if len(edits) > 1:
-        what = shown(at.code.source.segment(node))
-        yield Choice(tuple(Change(f"{what} → {shown(e.new)}", (e,)) for e in edits[:2]), joint=True)
+        what = shorten(at.code.source.segment(node))
+        yield Choice(tuple(ExpressionChange(f"{what} → {shorten(e.new)}", (e,)) for e in edits[:2]), joint=True)

@@ -12,8 +12,8 @@ from verdigris.languages.python.values import DRAWS, others
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.languages.python.syntax import Edit
-    from verdigris.languages.python.test_code import Code, Standing
+    from verdigris.languages.python.syntax import TextEdit
+    from verdigris.languages.python.test_code import Code, AssertionPlace
     from verdigris.languages.python.values import Draw
 
 
@@ -22,7 +22,7 @@ def cells(name: str, function: Function, code: Code) -> tuple[ast.expr, ...]:
     if _count(name, function, ast.Load) != 1:
         return ()
     if name in _parameters(function):
-        return _parametrized(name, function, code)
+        return _parametrized_values(name, function, code)
     match _bindings(name, function):
         case []:
             constant = code.constants.get(name)
@@ -40,7 +40,7 @@ def cells(name: str, function: Function, code: Code) -> tuple[ast.expr, ...]:
             return ()
 
 
-def _parametrized(name: str, function: Function, code: Code) -> tuple[ast.expr, ...]:
+def _parametrized_values(name: str, function: Function, code: Code) -> tuple[ast.expr, ...]:
     for decorator in function.decorator_list:
         match decorator:
             case ast.Call(func=func, args=[names, table], keywords=more) if last_name(func) == "parametrize":
@@ -143,9 +143,9 @@ _TWO = 2
 
 
 @value
-class Change:
+class ExpressionChange:
     what: str
-    edits: tuple[Edit, ...]
+    edits: tuple[TextEdit, ...]
     guarded: bool = False
     """Whether honest code may pass it although the assertion is reached."""
 
@@ -154,12 +154,12 @@ class Change:
 class Choice:
     """Changes of one part of an assertion, of which each shows by itself whether that part is live."""
 
-    options: tuple[Change, ...]
+    options: tuple[ExpressionChange, ...]
     joint: bool = False
     """Honest code may pass one of them by chance, and never all of them."""
 
 
-def opposites(at: Standing, test: ast.expr, draw: Draw) -> Iterator[Choice]:
+def opposites(at: AssertionPlace, test: ast.expr, draw: Draw) -> Iterator[Choice]:
     """Of an expression that is asserted to be true."""
     match test:
         case ast.BoolOp(op=ast.And(), values=parts):
@@ -170,12 +170,12 @@ def opposites(at: Standing, test: ast.expr, draw: Draw) -> Iterator[Choice]:
             pairs = zip(sides, ops, others_, strict=False)
             equal = (side for a, op, b in pairs if _equates(op, a, b) for side in (b, a))
             literal = next((choice for side in equal if (choice := other_literal(at, side, draw))), None)
-            yield literal or _compared(at, test, draw) or negated(at, test)
+            yield literal or _change_comparison(at, test, draw) or negate(at, test)
         case _:
-            yield negated(at, test)
+            yield negate(at, test)
 
 
-def negated(at: Standing, test: ast.expr) -> Choice:
+def negate(at: AssertionPlace, test: ast.expr) -> Choice:
     source = at.code.source
     text = source.segment(test)
     match test:
@@ -186,15 +186,15 @@ def negated(at: Standing, test: ast.expr) -> Choice:
         case _:
             new = f"not ({text})"
     edit = source.replaced(test, f"({new})" if "\n" in text else new)
-    return Choice((Change(f"{shown(text)} → its opposite", (edit,)),))
+    return Choice((ExpressionChange(f"{shorten(text)} → its opposite", (edit,)),))
 
 
-def other_literal(at: Standing, side: ast.expr, draw: Draw, slack: float = 0) -> Choice | None:
+def other_literal(at: AssertionPlace, side: ast.expr, draw: Draw, slack: float = 0) -> Choice | None:
     """Another literal on this side of an equality, wherever it is written; None where there is none."""
     source = at.code.source
     edits = others(side, source, draw, slack, _equals_besides(at, side))
     if edits:
-        return Choice(tuple(Change(f"{shown(source.segment(side))} → {shown(e.new)}", (e,)) for e in edits))
+        return Choice(tuple(ExpressionChange(f"{shorten(source.segment(side))} → {shorten(e.new)}", (e,)) for e in edits))
     if not isinstance(side, ast.Name):
         return None
     found = cells(side.id, at.function, at.code)
@@ -208,11 +208,11 @@ def other_literal(at: Standing, side: ast.expr, draw: Draw, slack: float = 0) ->
             edits[number % len(edits)] if edits else source.replaced(cell, f"({source.segment(cell)}, 0)")
             for edits, cell in zip(drawn, found, strict=True)
         )
-        options.append(Change(f"every value of {side.id} → another", tuple(new)))
+        options.append(ExpressionChange(f"every value of {side.id} → another", tuple(new)))
     return Choice(tuple(options))
 
 
-def two_values(at: Standing, left: ast.expr, right: ast.expr, draw: Draw) -> Choice | None:
+def two_values(at: AssertionPlace, left: ast.expr, right: ast.expr, draw: Draw) -> Choice | None:
     """Where no literal is written: two values that nothing equals both, in the place of one side."""
     source = at.code.source
     known = [repr(value) for value in draw.anything()]
@@ -222,11 +222,11 @@ def two_values(at: Standing, left: ast.expr, right: ast.expr, draw: Draw) -> Cho
     if side is None or _name(asked) in _WILD:
         return None
     edits = [source.replaced(side, text) for text in pair]
-    text = shown(source.segment(side))
-    return Choice(tuple(Change(f"{text} → {shown(edit.new)}", (edit,)) for edit in edits), joint=True)
+    text = shorten(source.segment(side))
+    return Choice(tuple(ExpressionChange(f"{text} → {shorten(edit.new)}", (edit,)) for edit in edits), joint=True)
 
 
-def expectations(at: Standing) -> Iterator[ast.expr]:
+def expectations(at: AssertionPlace) -> Iterator[ast.expr]:
     """Both sides of the equalities that an assertion asks, as far as they are written here."""
     for node in ast.walk(at.node):
         match node:
@@ -243,12 +243,12 @@ def expectations(at: Standing) -> Iterator[ast.expr]:
                 yield side
 
 
-def shown(text: str) -> str:
+def shorten(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
 
 
-def _compared(at: Standing, test: ast.Compare, draw: Draw) -> Choice | None:
+def _change_comparison(at: AssertionPlace, test: ast.Compare, draw: Draw) -> Choice | None:
     if len(test.ops) != 1:
         return None
     left, right = test.left, test.comparators[0]
@@ -261,7 +261,7 @@ def _compared(at: Standing, test: ast.Compare, draw: Draw) -> Choice | None:
             return None
 
 
-def other_items(at: Standing, container: ast.expr, draw: Draw) -> Choice | None:
+def other_items(at: AssertionPlace, container: ast.expr, draw: Draw) -> Choice | None:
     """A written collection with none of the items that it had; what else a container holds is its own."""
     source = at.code.source
     match container:
@@ -273,12 +273,12 @@ def other_items(at: Standing, container: ast.expr, draw: Draw) -> Choice | None:
             edits = tuple(edit for edit in drawn if edit is not None)
             if len(edits) < len(parts):
                 return None
-            return Choice((Change(f"{shown(source.segment(container))} → other items", edits),))
+            return Choice((ExpressionChange(f"{shorten(source.segment(container))} → other items", edits),))
         case _:
             return None
 
 
-def _equals_besides(at: Standing, side: ast.expr) -> list[object]:
+def _equals_besides(at: AssertionPlace, side: ast.expr) -> list[object]:
     """What else is expected in the same test: one object may rightly be equal to several spellings."""
     asked = (node for node in ast.walk(at.function) if isinstance(node, ast.Compare))
     sides = (other for node in asked for other in (node.left, *node.comparators) if other is not side)

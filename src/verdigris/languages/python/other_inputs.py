@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from verdigris.languages.literals import Replaced, other_value
 from verdigris.languages.python.stub_forms import Function, is_docstring, last_name
 from verdigris.languages.python.syntax import parse
-from verdigris.languages.python.test_file import collected
+from verdigris.languages.python.test_file import collected_tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from verdigris.languages.literals import Lot
 
 
-def replaced(text: str, lot: Lot) -> tuple[Replaced, ...]:
+def replace_inputs(text: str, lot: Lot) -> tuple[Replaced, ...]:
     """One literal of every test of a Python file, drawn by lot."""
     try:
         tree = parse(text)
     except SyntaxError:
         return ()
-    names = {name.rpartition("::")[2] for name, _ in collected(tree)}
+    names = {name.rpartition("::")[2] for name, _ in collected_tests(tree)}
     data = text.encode("utf-8", "surrogateescape")
     starts = [0, *(match.end() for match in re.finditer(rb"\n", data))]
     found = []

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from verdigris.languages.literals import Chance
-    from verdigris.languages.python.opposites import Change
-    from verdigris.languages.python.syntax import Edit
-    from verdigris.languages.python.test_code import Code, Standing
+    from verdigris.languages.python.opposites import ExpressionChange
+    from verdigris.languages.python.syntax import TextEdit
+    from verdigris.languages.python.test_code import Code, AssertionPlace
 
 ROUNDS = 2
 """How many other values one assertion is tried with, where there is time."""
@@ -54,7 +54,7 @@ class Variant:
 
 
 @value
-class Plan:
+class ProbePlan:
     truth: Mapping[str, str] = field(default_factory=dict)
     """The true texts of the files that any variant changes."""
     variants: tuple[Variant, ...] = ()
@@ -96,8 +96,8 @@ class Runs:
 class _Found:
     """One change with the tests that it concerns."""
 
-    at: Standing
-    change: Change
+    at: AssertionPlace
+    change: ExpressionChange
     functions: Mapping[str, bool]
     """Whether it is guarded, by test."""
     group: int = 0
@@ -107,8 +107,8 @@ class _Found:
 class _Part:
     """All changes of one part of an assertion."""
 
-    at: Standing
-    options: tuple[Change, ...]
+    at: AssertionPlace
+    options: tuple[ExpressionChange, ...]
     joint: bool
     functions: dict[str, bool]
 
@@ -121,7 +121,7 @@ class _Part:
 
 def plan(
     texts: Mapping[str, str], asked: Iterable[str], random: Chance, most: int = 1000, few: int = 6
-) -> Plan:
+) -> ProbePlan:
     """`texts`: every test file that a run loads, by path. `asked`: native ids; cases do not matter.
     `most`: how many variants there may be; `few`: so many, where an assertion is changed more than once.
 
@@ -141,10 +141,10 @@ def plan(
         fuller = _waves(more, waves)
         waves = fuller if len(fuller) <= few else waves
     chosen = waves if len(waves) <= most else _whole_groups(random.sample(waves, most), first)
-    return _planned(tests, chosen, tuple(unreached), totals)
+    return _make_plan(tests, chosen, tuple(unreached), totals)
 
 
-def reaching(texts: Mapping[str, str], asked: Iterable[str], suspects: Iterable[Probe]) -> Plan:
+def reaching(texts: Mapping[str, str], asked: Iterable[str], suspects: Iterable[Probe]) -> ProbePlan:
     """Whether these assertions are reached at all, and their failures heard: a failure behind each."""
     tests = Tests(texts)
     places = {(probe.path, probe.line) for probe in suspects}
@@ -156,10 +156,10 @@ def reaching(texts: Mapping[str, str], asked: Iterable[str], suspects: Iterable[
                 known = found.get(place)
                 mine = {**(known.functions if known else {}), function: True}
                 found[place] = _Found(at, failing_after(at), mine)
-    return _planned(tests, _waves(found.values()), (), {})
+    return _make_plan(tests, _waves(found.values()), (), {})
 
 
-def shuffled(made: Plan, random: Chance) -> RunSet:
+def shuffle_runs(made: ProbePlan, random: Chance) -> RunSet:
     members = [Variant(made.truth, ()), *made.variants]
     order = random.sample(range(len(members)), len(members))
     return RunSet(tuple(members[number] for number in order), order.index(0), made.totals)
@@ -189,7 +189,7 @@ def _gather(tests: Tests, functions: Iterable[str], draw: Draw) -> tuple[list[_P
     return list(parts.values()), unreached
 
 
-def _standing(tests: Tests, function: str) -> Iterator[Standing]:
+def _standing(tests: Tests, function: str) -> Iterator[AssertionPlace]:
     where = split_id(function)
     code = tests.code(where.path)
     return iter(()) if code is None else tests.assertions(code, where.function)
@@ -228,9 +228,9 @@ def _whole_groups(waves: list[list[_Found]], all_: Iterable[_Found]) -> list[lis
     ]
 
 
-def _planned(
+def _make_plan(
     tests: Tests, waves: Iterable[list[_Found]], unreached: tuple[str, ...], totals: Mapping[str, int]
-) -> Plan:
+) -> ProbePlan:
     made = [_variant(wave) for wave in waves]
     spoilt = tuple(
         f"{probe.path}:{probe.line}: {probe.what} is no Python"
@@ -241,18 +241,18 @@ def _planned(
     whole = [variant for variant in made if _parses(variant)]
     truth = {path: tests.text(path) for variant in whole for path in variant.texts}
     variants = tuple(replace(variant, texts={**truth, **variant.texts}) for variant in whole)
-    return Plan(truth, variants, (*unreached, *spoilt), totals)
+    return ProbePlan(truth, variants, (*unreached, *spoilt), totals)
 
 
 def _variant(wave: list[_Found]) -> Variant:
-    edits: dict[Code, dict[Edit, None]] = {}
+    edits: dict[Code, dict[TextEdit, None]] = {}
     for one in wave:
         edits.setdefault(one.at.code, {}).update(dict.fromkeys(one.change.edits))
     texts = {code.path: code.source.apply(mine) for code, mine in edits.items()}
     return Variant(texts, tuple(_probe(one, edits[one.at.code]) for one in wave))
 
 
-def _probe(one: _Found, edits: Iterable[Edit]) -> Probe:
+def _probe(one: _Found, edits: Iterable[TextEdit]) -> Probe:
     at, names = one.at, tuple(one.functions)
     lines = at.code.source.lines(at.node, edits)
     guarded = frozenset(name for name, guard in one.functions.items() if guard)

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.python.shared_oracle import Files, fails
+from verdigris.languages.python.shared_oracle import ParsedFiles, fails
 from verdigris.languages.python.weakening import weakenings
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Losses:
 def judge_shared(before: Mapping[str, str], after: Mapping[str, str], shared: Iterable[Shared]) -> Losses:
     """What was lost of assertions and expected values between two states of source, by path."""
     shared = tuple(shared)
-    old, new = Files({}, before), Files({}, after)
+    old, new = ParsedFiles({}, before), ParsedFiles({}, after)
     blocking, noted = _lost_assertions(old, before, after, [s for s in shared if s.kind == "assertion"])
     for one in shared:
         if one.kind == "expectation" and (told := _changed_table(old, new, one)):
@@ -44,7 +44,7 @@ def judge_shared(before: Mapping[str, str], after: Mapping[str, str], shared: It
 
 
 def _lost_assertions(
-    files: Files, before: Mapping[str, str], after: Mapping[str, str], shared: list[Shared]
+    files: ParsedFiles, before: Mapping[str, str], after: Mapping[str, str], shared: list[Shared]
 ) -> tuple[list[str], list[str]]:
     places = frozenset[tuple[str, str]]()
     for one in shared:
@@ -108,7 +108,7 @@ def _opposite(test: ast.expr) -> str:
             return f"not ({ast.unparse(test)})"
 
 
-def _changed_table(old: Files, new: Files, one: Shared) -> str:
+def _changed_table(old: ParsedFiles, new: ParsedFiles, one: Shared) -> str:
     was, now = _value(old, one), _value(new, one)
     if was is None or (now is not None and ast.dump(was) == ast.dump(now)):
         return ""
@@ -118,7 +118,7 @@ def _changed_table(old: Files, new: Files, one: Shared) -> str:
     )
 
 
-def _value(files: Files, one: Shared) -> ast.expr | None:
+def _value(files: ParsedFiles, one: Shared) -> ast.expr | None:
     code = files.code(one.path)
     place = None if code is None else files.resolve(code, one.name)
     return None if place is None else place[0].constants.get(place[1])
@@ -129,7 +129,7 @@ def _short(node: ast.expr) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
-def _only_grew(old: Files, new: Files, one: Shared) -> bool:
+def _only_grew(old: ParsedFiles, new: ParsedFiles, one: Shared) -> bool:
     """Whether all that it held is still there as it was."""
     was, now = _value(old, one), _value(new, one)
     if was is None or now is None:
@@ -153,7 +153,7 @@ def idle_assertions(
     sources: Mapping[str, str], shared: Iterable[Shared], ran: Mapping[str, frozenset[int]]
 ) -> tuple[str, ...]:
     """Functions that tests assert with, of which no assertion ran. `ran`: lines by path, of traced files."""
-    files = Files({}, _as_assertions(sources))
+    files = ParsedFiles({}, _as_assertions(sources))
     found = []
     for one in shared:
         code = files.code(one.path)
@@ -166,7 +166,7 @@ def idle_assertions(
     return tuple(found)
 
 
-def _assertion_lines(files: Files, place: Place) -> dict[str, frozenset[int]]:
+def _assertion_lines(files: ParsedFiles, place: Place) -> dict[str, frozenset[int]]:
     found: dict[str, frozenset[int]] = {}
     for path, name in files.asserting(place):
         code = files.code(path)

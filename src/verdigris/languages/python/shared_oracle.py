@@ -44,7 +44,7 @@ def find_shared(
     tests: Mapping[str, str], sources: Mapping[str, str], claimed: Iterable[str]
 ) -> tuple[Shared, ...]:
     """`sources` is asked only for the modules that tests name. `claimed`: native ids."""
-    files = Files(tests, sources)
+    files = ParsedFiles(tests, sources)
     found: dict[tuple[str, str], Shared] = {}
     for test_id in dict.fromkeys(one.removesuffix(split_id(one).case) for one in claimed):
         where = split_id(test_id)
@@ -56,7 +56,7 @@ def find_shared(
     return tuple(found.values())
 
 
-class Files:
+class ParsedFiles:
     """Tests and source, parsed when they are asked for."""
 
     def __init__(self, tests: Mapping[str, str], sources: Mapping[str, str]) -> None:
@@ -156,7 +156,7 @@ class Files:
                 return self.resolve(code, f"{name.rpartition('::')[0].replace('::', '.')}.{method}")
             case ast.Attribute(value=ast.Call(func=made), attr=method):
                 return self.resolve(code, f"{ast.unparse(made)}.{method}")
-            case ast.Attribute(value=ast.Name(id=local), attr=method) if local in (made_here := _made(node)):
+            case ast.Attribute(value=ast.Name(id=local), attr=method) if local in (made_here := _makers_of_names(node)):
                 return self.resolve(code, f"{made_here[local]}.{method}")
             case ast.Name() | ast.Attribute():
                 return self.resolve(code, ast.unparse(call.func))
@@ -213,7 +213,7 @@ def _under_raises(node: Function) -> frozenset[int]:
     return frozenset(id(part) for block in blocks for stmt in block.body for part in ast.walk(stmt))
 
 
-def _made(node: Function) -> dict[str, str]:
+def _makers_of_names(node: Function) -> dict[str, str]:
     """What local names were made by, where that is one call."""
     return {
         target.id: ast.unparse(made)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.settings import Stack
-from verdigris.languages.starter import Cheat, Equipment, Form, PlainTool, Script, module_name
+from verdigris.languages.starter import Cheat, StarterTools, ScaffoldForm, PlainTool, Script, module_name
 
 if TYPE_CHECKING:
     from verdigris.languages.starter import FindPython, FoundPython
@@ -51,9 +51,9 @@ def test_the_package_can_be_imported():
 _INSTALL = "python3 -m venv .venv && .venv/bin/python -m pip install pytest ruff"
 
 
-def form(name: str, _title: str) -> Form:
+def form(name: str, _title: str) -> ScaffoldForm:
     module = module_name(name)
-    return Form(
+    return ScaffoldForm(
         "pyproject.toml",
         {
             "pyproject.toml": _PYPROJECT.format(name=name),
@@ -64,15 +64,15 @@ def form(name: str, _title: str) -> Form:
     )
 
 
-def equipment(root: Path, find_python: FindPython) -> Equipment:
+def equipment(root: Path, find_python: FindPython) -> StarterTools:
     found = find_python()
     if found is None:
-        return Equipment(Stack(language="python"), (_INSTALL,))
+        return StarterTools(Stack(language="python"), (_INSTALL,))
     before = () if _has_pytest(found) else (_INSTALL,)
     ruff = _ruff(root, found)
     if ruff is None:
-        return Equipment(Stack(language="python"), before)
-    return Equipment(Stack(language="python", check=f"{ruff} check .", format=f"{ruff} format"), before)
+        return StarterTools(Stack(language="python"), before)
+    return StarterTools(Stack(language="python", check=f"{ruff} check .", format=f"{ruff} format"), before)
 
 
 def _has_pytest(found: FoundPython) -> bool:

@@ -74,7 +74,7 @@ def is_type_checking(node: ast.stmt) -> bool:
     return isinstance(node, ast.If) and last_name(node.test) == "TYPE_CHECKING"
 
 
-def exported(node: ast.stmt) -> frozenset[str] | None:
+def read_exports(node: ast.stmt) -> frozenset[str] | None:
     """The names of a literal `__all__ = [...]`."""
     match node:
         case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=parts) | ast.Tuple(elts=parts)):
@@ -226,10 +226,10 @@ def grows(old: ast.stmt, new: ast.stmt) -> bool:
         case ast.If(), ast.If():
             return is_type_checking(old) and is_type_checking(new) and _same(old.orelse, new.orelse)
         case _:
-            return exported(old) is not None and exported(new) is not None
+            return read_exports(old) is not None and read_exports(new) is not None
 
 
-def grown(old: ast.stmt, new: ast.stmt, *, marked: bool) -> tuple[str | None, tuple[str, ...]]:
+def judge_growth(old: ast.stmt, new: ast.stmt, *, marked: bool) -> tuple[str | None, tuple[str, ...]]:
     """What is wrong with a successor, and the names it adds to the scope."""
     match old, new:
         case ast.FunctionDef() | ast.AsyncFunctionDef(), ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -241,7 +241,7 @@ def grown(old: ast.stmt, new: ast.stmt, *, marked: bool) -> tuple[str | None, tu
                 return "`import *` hides what it brings", ()
             return (f"`{gone[0]}` is imported no more" if gone else None), added
         case _:
-            lost = sorted((exported(old) or frozenset()) - (exported(new) or frozenset()))
+            lost = sorted((read_exports(old) or frozenset()) - (read_exports(new) or frozenset()))
             return (f"`{lost[0]}` is gone from `__all__`" if lost else None), ()
 
 

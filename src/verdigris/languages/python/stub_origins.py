@@ -36,7 +36,7 @@ class Origins:
         for node in _statements(tree.body):
             match node:
                 case ast.Import(names=aliases):
-                    names |= {a.asname or a.name.partition(".")[0]: _bound(a) for a in aliases}
+                    names |= {a.asname or a.name.partition(".")[0]: _bound_name(a) for a in aliases}
                 case ast.ImportFrom(names=aliases):
                     module = _module(node)
                     names |= {a.asname or a.name: f"{module}.{a.name}" for a in aliases}
@@ -92,7 +92,7 @@ def _module(node: ast.ImportFrom) -> str:
     return "." * node.level + (node.module or "")
 
 
-def _bound(alias: ast.alias) -> str:
+def _bound_name(alias: ast.alias) -> str:
     return alias.name if alias.asname else alias.name.partition(".")[0]
 
 
@@ -114,7 +114,7 @@ Declaration = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 @value
-class Marks:
+class PythonStubMarks:
     marked: frozenset[int]
     """Lines with a marked comment."""
     standalone: frozenset[int]
@@ -123,7 +123,7 @@ class Marks:
     """One marker at the top of a new module covers it."""
 
     @classmethod
-    def of(cls, text: str, tree: ast.Module, *, new: bool) -> Marks:
+    def of(cls, text: str, tree: ast.Module, *, new: bool) -> PythonStubMarks:
         # `str.splitlines` would also split at form feeds and the like, where Python sees no new line.
         lines = [line + "\n" for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
         tokens = tokenize.generate_tokens(iter(lines).__next__)

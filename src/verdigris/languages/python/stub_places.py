@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from verdigris.core.paths import import_roots
-from verdigris.languages.python.missing_names import asked, declared, extended, python_stub
+from verdigris.languages.python.missing_names import find_wanted, read_declarations, extend_module, python_stub
 from verdigris.languages.stubs import Stub, Wanted
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _INSTALLED = ("", ".py", ".pyi", ".so")
 def stubs_of(path: str, files: Files) -> tuple[Stub, ...]:
     places = _Places(path, files)
     by_module: dict[str, list[Wanted]] = {}
-    for one in asked(files.text(path), lambda module: places.existing(module) is not None):
+    for one in find_wanted(files.text(path), lambda module: places.existing(module) is not None):
         by_module.setdefault(one.module, []).append(one)
     found: dict[str, Stub] = {}
     for module, wanted in by_module.items():
@@ -36,7 +36,7 @@ def stubs_of(path: str, files: Files) -> tuple[Stub, ...]:
 
 def _stubs(at: str, wanted: list[Wanted], files: Files, *, raises: bool) -> Iterator[Stub]:
     before = files.text(at)
-    known = declared(before)
+    known = read_declarations(before)
     if known is None:
         return
     inside = posixpath.dirname(at) if at.endswith("/__init__.py") else None
@@ -48,7 +48,7 @@ def _stubs(at: str, wanted: list[Wanted], files: Files, *, raises: bool) -> Iter
     new = at not in files.paths
     if texts or new:
         text = "\n\n".join(texts)
-        yield Stub(at, text, extended(before, texts), new=new)
+        yield Stub(at, text, extend_module(before, texts), new=new)
 
 
 def _is_inner(package: str | None, name: str, files: Files) -> bool:

@@ -11,22 +11,8 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.findings import StubFinding
-from verdigris.languages.python.stub_forms import (
-    Function,
-    class_header_fault,
-    constant,
-    describe,
-    exported,
-    field_fault,
-    function_fault,
-    grown,
-    grows,
-    is_docstring,
-    is_type_checking,
-    last_name,
-    makes_type,
-)
-from verdigris.languages.python.stub_origins import MARK, Marks, Origins, first_line
+from verdigris.languages.python.stub_forms import Function, class_header_fault, constant, describe, read_exports, field_fault, function_fault, judge_growth, grows, is_docstring, is_type_checking, last_name, makes_type
+from verdigris.languages.python.stub_origins import MARK, PythonStubMarks, Origins, first_line
 from verdigris.languages.python.syntax import foreign_encoding
 
 if TYPE_CHECKING:
@@ -35,7 +21,7 @@ if TYPE_CHECKING:
 
 @value
 class _Scope:
-    marks: Marks
+    marks: PythonStubMarks
     taken: frozenset[str]
     """Names that existing code binds or relies on."""
     modules: frozenset[str] = frozenset()
@@ -60,12 +46,12 @@ def only_stubs(before: str | None, after: str) -> StubFinding | None:
     except SyntaxError as error:
         return StubFinding(error.lineno or 1, "the file as it was does not parse, so nothing can be compared")
     try:
-        marks = Marks.of(after.removeprefix("\ufeff"), new, new=not old.body)
+        marks = PythonStubMarks.of(after.removeprefix("\ufeff"), new, new=not old.body)
     except tokenize.TokenError as error:
         return StubFinding(1, f"its comments cannot be read: {error.args[0]}")
     scope = _Scope(
         marks,
-        _bound(old) | _used_builtins(old),
+        _bound_in(old) | _used_builtins(old),
         _modules(old),
         existing=bool(old.body),
         origins=Origins.of(new),
@@ -114,13 +100,13 @@ def _growth(old: ast.stmt, new: ast.stmt, scope: _Scope) -> Iterator[StubFinding
         return
     match old, new:
         case ast.ClassDef(), ast.ClassDef():
-            inner = _Scope(scope.marks, _bound(*old.body), origins=scope.origins)
+            inner = _Scope(scope.marks, _bound_in(*old.body), origins=scope.origins)
             for found in _compare(old.body, new.body, inner):
                 yield StubFinding(found.line, f"in `{new.name}`: {found.why}")
         case ast.If(), ast.If():
             yield from _compare(old.body, new.body, replace(scope, imports_only=True))
         case _:
-            fault, names = grown(old, new, marked=scope.marks.on(new))
+            fault, names = judge_growth(old, new, marked=scope.marks.on(new))
             if fault is not None:
                 yield StubFinding(first_line(new), fault)
             yield from _names(new, names, scope)
@@ -135,7 +121,7 @@ def _addition(node: ast.stmt, scope: _Scope) -> Iterator[StubFinding]:
         yield from _compare((), node.body, replace(scope, imports_only=True))
     elif isinstance(node, ast.ClassDef):
         yield from _new_class(node, scope.origins)
-    yield from _names(node, _declared(node, scope), scope)
+    yield from _names(node, _declared_names(node, scope), scope)
 
 
 def _fault(node: ast.stmt, scope: _Scope) -> str | None:
@@ -147,25 +133,25 @@ def _fault(node: ast.stmt, scope: _Scope) -> str | None:
             return None
         case ast.ImportFrom(names=names):
             return "`import *` hides what it brings" if names[0].name == "*" else None
-        case _ if is_docstring(node) or _is_filler(node) or exported(node) is not None:
+        case _ if is_docstring(node) or _is_filler(node) or read_exports(node) is not None:
             return None
         case ast.If(orelse=[]) if is_type_checking(node):
             return None
         case ast.FunctionDef() | ast.AsyncFunctionDef():
-            return _unmarked(node, scope) or _named(node, function_fault(node, scope.origins))
+            return _why_unmarked(node, scope) or _named(node, function_fault(node, scope.origins))
         case ast.ClassDef():
-            return _unmarked(node, scope) or _named(node, class_header_fault(node, scope.origins))
+            return _why_unmarked(node, scope) or _named(node, class_header_fault(node, scope.origins))
         case ast.AnnAssign():
-            return _unmarked(node, scope) or field_fault(node, scope.origins)
+            return _why_unmarked(node, scope) or field_fault(node, scope.origins)
         case _ if makes_type(node, scope.origins):
-            return _unmarked(node, scope)
+            return _why_unmarked(node, scope)
         case ast.Assign(targets=[ast.Name()], value=value) if _is_member_value(value, scope.origins):
-            return _unmarked(node, scope)
+            return _why_unmarked(node, scope)
         case _:
             return f"the statement {describe(node)} does work"
 
 
-def _unmarked(node: ast.stmt, scope: _Scope) -> str | None:
+def _why_unmarked(node: ast.stmt, scope: _Scope) -> str | None:
     return None if scope.marks.on(node) else f"{describe(node)} is not marked {MARK}"
 
 
@@ -212,17 +198,17 @@ def _names(node: ast.stmt, names: Sequence[str], scope: _Scope) -> Iterator[Stub
         scope.added.update(names)
 
 
-def _declared(node: ast.stmt, scope: _Scope) -> tuple[str, ...]:
+def _declared_names(node: ast.stmt, scope: _Scope) -> tuple[str, ...]:
     match node:
         case ast.If():
             return ()
         case ast.Import():
-            return tuple(_bound(node) - (_modules(node) & scope.modules))
+            return tuple(_bound_in(node) - (_modules(node) & scope.modules))
         case _:
-            return tuple(_bound(node))
+            return tuple(_bound_in(node))
 
 
-def _bound(*nodes: ast.AST) -> frozenset[str]:
+def _bound_in(*nodes: ast.AST) -> frozenset[str]:
     return frozenset(name for node in nodes for name in bound_names(node))
 
 

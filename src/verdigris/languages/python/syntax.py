@@ -85,7 +85,7 @@ _BLOCKS = (ast.With, ast.AsyncWith)
 
 
 @value
-class Edit:
+class TextEdit:
     start: int
     end: int
     new: str
@@ -109,34 +109,34 @@ class Source:
         start, end = self._span(node)
         return self.text[start:end]
 
-    def replaced(self, node: ast.expr | ast.stmt, new: str) -> Edit:
-        return Edit(*self._span(node), new)
+    def replaced(self, node: ast.expr | ast.stmt, new: str) -> TextEdit:
+        return TextEdit(*self._span(node), new)
 
-    def before(self, node: ast.stmt, new: str) -> Edit:
+    def before(self, node: ast.stmt, new: str) -> TextEdit:
         """One more statement ahead of this one, in the same block."""
         start = self._at(*_beginning(node))
         if hasattr(node, "body") or hasattr(node, "cases"):
-            return Edit(start, start, f"{new}\n{self._indent(node)}")
-        return Edit(start, start, f"{new}; ")
+            return TextEdit(start, start, f"{new}\n{self._indent(node)}")
+        return TextEdit(start, start, f"{new}; ")
 
-    def after(self, node: ast.stmt, new: str) -> Edit:
+    def after(self, node: ast.stmt, new: str) -> TextEdit:
         """One more statement behind this one, under the same conditions."""
         _, end = self._span(node)
         if not isinstance(node, _BLOCKS):
-            return Edit(end, end, f"; {new}")
+            return TextEdit(end, end, f"; {new}")
         start, line = self._lines[(node.end_lineno or node.lineno) - 1]
         end = start + len(line)
         newline = "" if line.endswith(("\n", "\r")) else "\n"
-        return Edit(end, end, f"{newline}{self._indent(node)}{new}\n")
+        return TextEdit(end, end, f"{newline}{self._indent(node)}{new}\n")
 
-    def apply(self, edits: Iterable[Edit]) -> str:
+    def apply(self, edits: Iterable[TextEdit]) -> str:
         parts, done = [], 0
         for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
             parts += [self.text[done : edit.start], edit.new]
             done = edit.end
         return "".join([*parts, self.text[done:]])
 
-    def lines(self, node: ast.stmt, edits: Iterable[Edit]) -> tuple[int, int]:
+    def lines(self, node: ast.stmt, edits: Iterable[TextEdit]) -> tuple[int, int]:
         """First and last line of a statement, with what was put behind a block, once the edits are made."""
         start, _ = self._span(node)
         grown = sum(
@@ -207,25 +207,25 @@ def added_lines(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[
     old = [one for statements in had.values() for one in statements]
     new = [one for statements in has.values() for one in statements]
     for path in had.keys() & has.keys():
-        untouched = _untouched(had[path], has[path], _aligned(before[path], after[path]))
+        untouched = _pair_untouched(had[path], has[path], _align_lines(before[path], after[path]))
         old = [one for one in old if one not in untouched]
         new = [one for one in new if one not in untouched.values()]
     for key in (lambda one: one.text), (lambda one: one.shape):
-        old, new = _unpaired(old, new, key)
+        old, new = _leave_unpaired(old, new, key)
     added: dict[str, set[int]] = {}
     for one in new:
         added.setdefault(one.path, set()).add(one.line)
     return {path: frozenset(lines) for path, lines in added.items()}
 
 
-def _aligned(before: str, after: str) -> dict[int, int]:
+def _align_lines(before: str, after: str) -> dict[int, int]:
     """Lines of one file that a diff leaves alone, old number to new number."""
     old, new = before.splitlines(), after.splitlines()
     blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
     return {block.a + n + 1: block.b + n + 1 for block in blocks for n in range(block.size)}
 
 
-def _untouched(
+def _pair_untouched(
     had: Iterable[_Statement], has: Iterable[_Statement], lines: Mapping[int, int]
 ) -> dict[_Statement, _Statement]:
     """Statements whose line stayed and which say the same, old to new; `lines` as `_aligned` gives them."""
@@ -234,7 +234,7 @@ def _untouched(
     return {one: same for one, same in pairs if same is not None}
 
 
-def _unpaired(
+def _leave_unpaired(
     old: Iterable[_Statement], new: Iterable[_Statement], key: Callable[[_Statement], str]
 ) -> tuple[list[_Statement], list[_Statement]]:
     """What is left on both sides when each new statement has taken an old one that is alike."""

@@ -79,7 +79,7 @@ class Code:
         pattern = _pattern(name)
         match made:
             case ast.Call(func=ast.Name(id=maker)) if pattern and maker in self.functions:
-                inner = _returned(self.functions[maker])
+                inner = _returned_function(self.functions[maker])
                 if inner is not None:
                     self.functions.setdefault(f"{maker}::{inner.name}", inner)
                     self.made.append((re.compile(re.escape(prefix) + pattern), f"{maker}::{inner.name}"))
@@ -108,7 +108,7 @@ def _pattern(name: ast.expr) -> str:
             return ""
 
 
-def _returned(maker: Function) -> Function | None:
+def _returned_function(maker: Function) -> Function | None:
     """The function that a function defines and returns."""
     match maker.body[-1]:
         case ast.Return(value=ast.Name(id=name)):
@@ -125,7 +125,7 @@ _BROAD = frozenset({"Exception", "BaseException", "AssertionError"})
 
 
 @value
-class Standing:
+class AssertionPlace:
     code: Code
     function: Function
     node: ast.stmt
@@ -157,7 +157,7 @@ class Tests:
 
     def assertions(
         self, code: Code, function: str, *, guarded: bool = False, seen: frozenset[object] = frozenset()
-    ) -> Iterator[Standing]:
+    ) -> Iterator[AssertionPlace]:
         place = self.find(code, function)
         if place is None or place in seen:
             return
@@ -173,7 +173,7 @@ class Tests:
                     yield from found
                     helpers += [call] if found else []
             if stmt.lineno in lines and _asserts(stmt) and not _is_call_of(stmt, helpers):
-                yield Standing(there, node, stmt, under)
+                yield AssertionPlace(there, node, stmt, under)
 
     def find(self, code: Code, function: str, seen: frozenset[object] = frozenset()) -> _Place | None:
         """Where it is defined: here, in a base class, or in the test file that it was imported from."""

@@ -37,7 +37,7 @@ def read(text: str) -> TestFile:
     tree = parse(text)
     return TestFile(
         tuple(_block(tree.body, _Where())),
-        tuple(collected(tree)),
+        tuple(collected_tests(tree)),
         tuple(skips(tree, skip_owners(tree))),
     )
 
@@ -197,7 +197,7 @@ def _asserts(name: str) -> bool:
     return name.lower().startswith("assert")
 
 
-def collected(tree: ast.Module) -> Iterator[tuple[str, int]]:
+def collected_tests(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """`Class::name` and line of all that a runner would collect by name."""
     return _tests(tree.body, "")
 

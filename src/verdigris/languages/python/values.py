@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from verdigris.languages.literals import Chance
-    from verdigris.languages.python.syntax import Edit, Source
+    from verdigris.languages.python.syntax import TextEdit, Source
 
 T = TypeVar("T")
 DRAWS = 3
@@ -74,7 +74,7 @@ class Draw:
 
 def others(
     node: ast.expr, source: Source, draw: Draw, slack: float = 0, apart: Iterable[object] = ()
-) -> list[Edit]:
+) -> list[TextEdit]:
     """Several edits, each of which makes another value; none where no literal decides what the node equals.
 
     `slack`: how near may count as equal. `apart`: values that one object may rightly equal besides this one.
@@ -208,7 +208,7 @@ def _other_made(
 
 def _made_edits(
     maker: str, args: list[ast.expr], keywords: list[ast.keyword], source: Source, draw: Draw
-) -> list[Edit]:
+) -> list[TextEdit]:
     if maker == "approx":
         slack = _slack(args, keywords)
         return [] if slack is None else others(args[0], source, draw, slack) if args else []
@@ -301,13 +301,13 @@ def _other_texts(old: str | bytes, draw: Draw, apart: frozenset[str]) -> Iterato
 
 def _misspelt(old: str, draw: Draw) -> Iterator[str]:
     """Two letters swapped, one letter another of its kind, one letter less."""
-    ways: list[Callable[[str, Draw], str | None]] = [_swapped, _replaced, _shortened]
+    ways: list[Callable[[str, Draw], str | None]] = [_swap_characters, _replace_character, _shorten]
     draw.random.shuffle(ways)
     made = (way(old, draw) for way in ways)
     yield from (new for new in made if new is not None and not _alike(new, old))
 
 
-def _swapped(old: str, draw: Draw) -> str | None:
+def _swap_characters(old: str, draw: Draw) -> str | None:
     places = [
         i
         for i in range(len(old) - 1)
@@ -319,7 +319,7 @@ def _swapped(old: str, draw: Draw) -> str | None:
     return old[:at] + old[at + 1] + old[at] + old[at + 2 :]
 
 
-def _replaced(old: str, draw: Draw) -> str | None:
+def _replace_character(old: str, draw: Draw) -> str | None:
     places = [i for i, c in enumerate(old) if any(c in alphabet for alphabet in _CLASSES)]
     if not places:
         return None
@@ -330,7 +330,7 @@ def _replaced(old: str, draw: Draw) -> str | None:
     return old[:at] + new + old[at + 1 :]
 
 
-def _shortened(old: str, draw: Draw) -> str | None:
+def _shorten(old: str, draw: Draw) -> str | None:
     places = [i for i, c in enumerate(old) if c.isalpha()]
     if len(old) < 3 or not places:  # noqa: PLR2004 - something recognisable is left
         return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.languages.findings import WrittenTest
 from verdigris.languages.python.syntax import parse
-from verdigris.languages.python.test_file import collected
+from verdigris.languages.python.test_file import collected_tests
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -21,7 +21,7 @@ def written_tests(text: str, known: Collection[str]) -> Iterator[WrittenTest]:
         tree = parse(text)
     except SyntaxError:
         return
-    names = {*(name for name, _ in collected(tree)), *known}
+    names = {*(name for name, _ in collected_tests(tree)), *known}
     stack: list[tuple[ast.stmt, str]] = [(node, "") for node in tree.body]
     while stack:
         node, scope = stack.pop()
@@ -30,12 +30,12 @@ def written_tests(text: str, known: Collection[str]) -> Iterator[WrittenTest]:
                 stack += ((child, f"{scope}{name}::") for child in body)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 if f"{scope}{node.name}" in names:
-                    yield _spanned(f"{scope}{node.name}", node)
+                    yield _written_test(f"{scope}{node.name}", node)
             case ast.If(body=body, orelse=rest) | ast.Try(body=body, orelse=rest):
                 stack += ((child, scope) for child in (*body, *rest))
 
 
-def _spanned(name: str, node: Function) -> WrittenTest:
+def _written_test(name: str, node: Function) -> WrittenTest:
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
     return WrittenTest(name, first, node.end_lineno or node.lineno)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import Failure, TestResult
     from verdigris.languages.conventions import Usual
     from verdigris.languages.findings import IdMark, Imported, Parcel
-    from verdigris.languages.folders import Folder, Found
+    from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.mutation import Failing
     from verdigris.languages.protocol import TestRegions
@@ -57,10 +57,10 @@ dependency."""
 
         return layout(home)
 
-    def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> Found:  # noqa: ARG002 - a mark is enough
-        from verdigris.languages.rust.detection import found
+    def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:  # noqa: ARG002 - a mark is enough
+        from verdigris.languages.rust.detection import find_stacks
 
-        return found(known)
+        return find_stacks(known)
 
     def starter(self) -> Starter:
         from verdigris.languages.rust import starter
@@ -89,17 +89,17 @@ dependency."""
         return not failure.assertion and failure.kind in KINDS
 
     def defined_functions(self, sources: Mapping[str, bytes]) -> dict[str, str]:
-        from verdigris.languages.rust.answers import defined
+        from verdigris.languages.rust.answers import find_definitions
 
         bare = {path: self.without_tests(data) for path, data in sources.items()}
-        return defined({path: data.decode("utf-8", "surrogateescape") for path, data in bare.items()})
+        return find_definitions({path: data.decode("utf-8", "surrogateescape") for path, data in bare.items()})
 
     def subject_of(
         self, failure: Failure, text: str, function: str, known: Mapping[str, str]
     ) -> tuple[str, int] | None:
-        from verdigris.languages.rust.answers import unwrapped
+        from verdigris.languages.rust.answers import find_unwrapped
 
-        return unwrapped(failure, text, function, known)
+        return find_unwrapped(failure, text, function, known)
 
     # -- ids of tests ----------------------------------------------------------------------------------------
 

@@ -19,12 +19,12 @@ _CALL = re.compile(r"(?<!fn )\b([a-z_]\w*)\s*(?:::\s*<[^()]*>)?\s*\(")
 _DEFINED = re.compile(r"\bfn\s+([a-z_]\w*)")
 
 
-def defined(sources: Mapping[str, str]) -> dict[str, str]:
+def find_definitions(sources: Mapping[str, str]) -> dict[str, str]:
     """By name, the file of source that defines a function."""
     return {name: path for path, text in sources.items() for name in _DEFINED.findall(text)}
 
 
-def unwrapped(failure: Failure, text: str, test: str, known: Mapping[str, str]) -> tuple[str, int] | None:
+def find_unwrapped(failure: Failure, text: str, test: str, known: Mapping[str, str]) -> tuple[str, int] | None:
     """The source file that was asked before it failed, and the line of the test; None where none was.
 
     `text` is that of the test's file, `test` its full name, `known` as from `defined`.

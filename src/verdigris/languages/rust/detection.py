@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.paths import Detected
 from verdigris.core.settings import Stack
-from verdigris.languages.folders import (
-    PACKAGES_DEPTH,
-    Found,
-    holding,
-    is_usable_glob,
-    literal_glob,
-    outermost,
-    text_in,
-    walk,
-)
+from verdigris.languages.folders import PACKAGES_DEPTH, FoundStacks, holding, is_usable_glob, literal_glob, outermost, text_in, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,10 +16,10 @@ if TYPE_CHECKING:
     from verdigris.languages.folders import Folder
 
 
-def found(known: Sequence[Folder]) -> Found:
+def find_stacks(known: Sequence[Folder]) -> FoundStacks:
     """A workspace is one stack at its root: cargo builds and tests it as one."""
     places = outermost(holding(known, ["Cargo.toml"]))
-    return Found(tuple(Stack(root=place, language="rust", runner="cargo") for place in places))
+    return FoundStacks(tuple(Stack(root=place, language="rust", runner="cargo") for place in places))
 
 
 def layout(home: Path) -> Detected:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from verdigris.languages.grammar.expectations import Expectations
 from verdigris.languages.grammar.opposites import other_word
 from verdigris.languages.grammar.tables import last_of_each, table_of
-from verdigris.languages.grammar.trees import COMMENTS, first, part, parts, said
+from verdigris.languages.grammar.trees import COMMENTS, first, part, parts, text_of_node
 from verdigris.languages.probes import Edit
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class RustExpectations(Expectations):
     def sides(self, node: Node) -> Iterator[Sequence[Node]]:
         """Within a macro there are but tokens."""
         tree = first(parts(node), "token_tree")
-        if tree is None or said(part(node, "macro")) not in _EQUAL:
+        if tree is None or text_of_node(part(node, "macro")) not in _EQUAL:
             return
         sides: list[list[Node]] = [[]]
         for child in tree.children[1:-1]:
@@ -40,8 +40,8 @@ class RustExpectations(Expectations):
     def column(self, scope: Node, named: Node) -> list[Node] | None:
         """`for (a, b) in [(1, 2), …]`."""
         pattern = part(scope, "pattern") if scope.type == "for_expression" else None
-        names = [said(one) for one in parts(pattern)]
-        name = said(named)
+        names = [text_of_node(one) for one in parts(pattern)]
+        name = text_of_node(named)
         if name not in names:
             return None
         table = table_of(scope, part(scope, "value"))
@@ -52,14 +52,14 @@ class RustExpectations(Expectations):
         return last_of_each([row[at] if len(row) == len(names) else None for row in rows])
 
     def items(self, side: Sequence[Node]) -> list[Node]:
-        if [said(n) for n in side[:-1]] != ["vec", "!"]:
+        if [text_of_node(n) for n in side[:-1]] != ["vec", "!"]:
             return []
         inner = side[-1].children[1:-1]
         return [n for n in inner if n.type != ","] if not any(n.type == ";" for n in inner) else []
 
     def negated(self, node: Node) -> tuple[Edit, ...] | None:
         macro, tree = part(node, "macro"), first(parts(node), "token_tree")
-        if said(macro) != "assert" or tree is None:
+        if text_of_node(macro) != "assert" or tree is None:
             return other_word(self.opposite_words, macro)
         inner = [child for child in tree.children[1:-1] if child.type not in COMMENTS]
         comma = next((at for at, child in enumerate(inner) if child.type == ","), len(inner))

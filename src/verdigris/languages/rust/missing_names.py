@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.languages.grammar.trees import part, parts, said, tree_of, walk
-from verdigris.languages.stubs import UNTOLD, Argument, Call, Kind, Wanted, merged
+from verdigris.languages.grammar.trees import part, parts, text_of_node, tree_of, walk
+from verdigris.languages.stubs import UNTOLD, Argument, WantedCall, Kind, Wanted, merge_wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,27 +47,27 @@ _RESULTS = {
 }
 
 
-def declared(path: str, data: bytes) -> dict[str, Node]:
+def read_declarations(path: str, data: bytes) -> dict[str, Node]:
     """Items of a file's top level; what blocks of `impl` hold as `Type.name`."""
     root, _ = tree_of(path, data)
     found: dict[str, Node] = {}
     for node in parts(root):
         if node.type in _ITEMS:
-            found[said(part(node, "name"))] = node
+            found[text_of_node(part(node, "name"))] = node
         elif node.type == "use_declaration":
-            found |= {name: node for name, _ in _used(said(part(node, "argument")))}
+            found |= {name: node for name, _ in _used(text_of_node(part(node, "argument")))}
         elif node.type == "impl_item":
-            owner = said(part(node, "type")).partition("<")[0]
-            found |= {f"{owner}.{said(part(one, 'name'))}": one for one in parts(part(node, "body"))}
+            owner = text_of_node(part(node, "type")).partition("<")[0]
+            found |= {f"{owner}.{text_of_node(part(one, 'name'))}": one for one in parts(part(node, "body"))}
     return found
 
 
-def asked(path: str, data: bytes, crate: str, module: Path) -> tuple[Wanted, ...]:
+def find_wanted(path: str, data: bytes, crate: str, module: Path) -> tuple[Wanted, ...]:
     """`crate`: its name in tests outside of it; `module`: where the file stands, for tests inside."""
     root, _ = tree_of(path, _ASSERT.sub(rb"\1(", data))
     names = _Names(root, crate, module)
     functions = [node for node in walk(root) if node.type == "function_item"]
-    return merged(one for function in functions for one in _Reading(function, names).wanted())
+    return merge_wanted(one for function in functions for one in _Reading(function, names).wanted())
 
 
 def _used(text: str, prefix: Path = ()) -> Iterator[tuple[str, Path]]:
@@ -95,10 +95,10 @@ class _Names:
         self._taken: dict[str, Path] = {}
         self._globs: list[Path] = []
         nodes = list(walk(root))
-        self._own = {said(part(node, "name")) for node in nodes if node.type in _ITEMS}
+        self._own = {text_of_node(part(node, "name")) for node in nodes if node.type in _ITEMS}
         for node in nodes:
             if node.type == "use_declaration":
-                for name, steps in _used(said(part(node, "argument"))):
+                for name, steps in _used(text_of_node(part(node, "argument"))):
                     found = self._from_root(steps)
                     if found is not None and name == "*":
                         self._globs.append(found[:-1])
@@ -137,9 +137,9 @@ class _Reading:
         self._made: dict[str, Path] = {}
         for node in self._nodes:
             if node.type == "let_declaration":
-                name = said(part(node, "pattern")).removeprefix("mut ").strip()
+                name = text_of_node(part(node, "pattern")).removeprefix("mut ").strip()
                 value = part(node, "value")
-                self._types[name] = said(part(node, "type")) or self._type(value)
+                self._types[name] = text_of_node(part(node, "type")) or self._type(value)
                 if (made := self._class(value)) is not None:
                     self._made[name] = made
 
@@ -164,7 +164,7 @@ class _Reading:
             return
         if function.type not in {"identifier", "scoped_identifier"}:
             return
-        found = self._names.path(said(function), self._types)
+        found = self._names.path(text_of_node(function), self._types)
         if not found:
             return
         if len(found) > 1 and found[-2][:1].isupper():
@@ -173,26 +173,26 @@ class _Reading:
         elif found[-1][:1].islower():
             yield Wanted("::".join(found[:-1]), found[-1], "function", (self._call(call),))
 
-    def _member(self, node: Node, kind: Kind, *calls: Call) -> Iterator[Wanted]:
+    def _member(self, node: Node, kind: Kind, *calls: WantedCall) -> Iterator[Wanted]:
         owner = self._class(part(node, "value"))
         if owner is not None:
             expected = "" if calls else self._expected(node)
-            member = Wanted("", said(part(node, "field")), kind, calls, type=expected)
+            member = Wanted("", text_of_node(part(node, "field")), kind, calls, type=expected)
             yield Wanted("::".join(owner[:-1]), owner[-1], "class", members=(member,))
 
     def _variant(self, node: Node) -> Iterator[Wanted]:
-        found = self._names.path(said(node), self._types)
+        found = self._names.path(text_of_node(node), self._types)
         if found and len(found) > 1 and found[-2][:1].isupper() and found[-1][:1].isupper():
             member = Wanted("", found[-1], "value", of_type=True)
             yield Wanted("::".join(found[:-2]), found[-2], "class", members=(member,))
 
     def _literal(self, node: Node) -> Iterator[Wanted]:
-        found = self._names.path(said(part(node, "name")), self._types)
+        found = self._names.path(text_of_node(part(node, "name")), self._types)
         if not found or not found[-1][:1].isupper():
             return
         fields = (one for one in parts(part(node, "body")) if one.type == "field_initializer")
         members = tuple(
-            Wanted("", said(part(one, "field")), "value", type=_lasting(self._type(part(one, "value"))))
+            Wanted("", text_of_node(part(one, "field")), "value", type=_lasting(self._type(part(one, "value"))))
             for one in fields
         )
         yield Wanted("::".join(found[:-1]), found[-1], "class", members=members)
@@ -202,32 +202,32 @@ class _Reading:
         if node is None:
             return None
         if node.type == "identifier":
-            return self._made.get(said(node))
+            return self._made.get(text_of_node(node))
         if node.type == "call_expression":
-            found = self._names.path(said(part(node, "function")), self._types)
+            found = self._names.path(text_of_node(part(node, "function")), self._types)
             made = found is not None and len(found) > 1 and found[-2][:1].isupper()
             return found[:-1] if made and found else None
         if node.type == "struct_expression":
-            found = self._names.path(said(part(node, "name")), self._types)
+            found = self._names.path(text_of_node(part(node, "name")), self._types)
             return found if found and found[-1][:1].isupper() else None
         return None
 
-    def _call(self, call: Node) -> Call:
+    def _call(self, call: Node) -> WantedCall:
         arguments = []
         for one in parts(part(call, "arguments")):
             kind = self._type(one)
             arguments.append(Argument(_parameter(one, kind), kind))
-        return Call(tuple(arguments), result=self._result(call))
+        return WantedCall(tuple(arguments), result=self._result(call))
 
     def _result(self, call: Node) -> tuple[str, ...]:
         parent = call.parent
         if parent is None or parent.type == "expression_statement":
             return ()
         if parent.type == "let_declaration":
-            name = said(part(parent, "pattern")).removeprefix("mut ").strip()
-            if said(part(parent, "type")):
-                return (said(part(parent, "type")),)
-            uses = [node for node in self._nodes if node.type == "identifier" and said(node) == name]
+            name = text_of_node(part(parent, "pattern")).removeprefix("mut ").strip()
+            if text_of_node(part(parent, "type")):
+                return (text_of_node(part(parent, "type")),)
+            uses = [node for node in self._nodes if node.type == "identifier" and text_of_node(node) == name]
             return (next((kind for node in uses if (kind := self._expected(node))), UNTOLD),)
         return (self._expected(call) or UNTOLD,)
 
@@ -237,15 +237,15 @@ class _Reading:
         if parent is None:
             return ""
         if parent.type == "arguments" and parent.parent is not None:
-            macro = said(part(parent.parent, "function"))
+            macro = text_of_node(part(parent.parent, "function"))
             if macro.endswith(("assert_eq", "assert_ne")):
                 others = [one for one in parts(parent)[:2] if one != node]
                 return self._owned(self._type(others[0])) if others else ""
             return "bool" if macro in {"assert", "debug_assert"} else ""
-        if parent.type == "unary_expression" and said(parent).startswith("!"):
+        if parent.type == "unary_expression" and text_of_node(parent).startswith("!"):
             return "bool"
         if parent.type == "field_expression" and _is_called(parent) and parent.parent is not None:
-            asked_for = said(part(parent, "field"))
+            asked_for = text_of_node(part(parent, "field"))
             if asked_for in {"unwrap", "expect"}:
                 return f"Result<{self._expected(parent.parent) or '()'}, String>"
             return _RESULTS.get(asked_for, "")
@@ -264,11 +264,11 @@ class _Reading:
             case "array_expression" | "tuple_expression":
                 return self._of_several(node)
             case "reference_expression":
-                return _borrowed(self._type(part(node, "value")))
+                return _borrowed_type(self._type(part(node, "value")))
             case "macro_invocation":
-                return _of_macro(said(node))
+                return _of_macro(text_of_node(node))
             case "identifier":
-                return self._types.get(said(node), "")
+                return self._types.get(text_of_node(node), "")
             case "call_expression":
                 return self._of_call(node)
             case "struct_expression":
@@ -286,7 +286,7 @@ class _Reading:
         return f"[{inner[0]}; {len(inner)}]" if inner else ""
 
     def _of_call(self, node: Node) -> str:
-        function = said(part(node, "function"))
+        function = text_of_node(part(node, "function"))
         given = parts(part(node, "arguments"))
         inner = self._type(given[0]) if given else ""
         if function in {"String::from", "String::new"} or function.endswith((".to_string", ".to_owned")):
@@ -302,10 +302,10 @@ class _Reading:
 def _of_literal(node: Node) -> str:
     match node.type:
         case "integer_literal" | "float_literal":
-            found = re.search(r"[iuf](?:8|16|32|64|128|size)$", said(node))
+            found = re.search(r"[iuf](?:8|16|32|64|128|size)$", text_of_node(node))
             return found[0] if found else "i32" if node.type == "integer_literal" else "f64"
         case "scoped_identifier":
-            steps = said(node).split("::")
+            steps = text_of_node(node).split("::")
             return steps[-2] if len(steps) > 1 and steps[-2][:1].isupper() else ""
         case _:
             return _LITERALS.get(node.type, "")
@@ -316,7 +316,7 @@ def _lasting(kind: str) -> str:
     return kind.replace("&", "&'static ")
 
 
-def _borrowed(kind: str) -> str:
+def _borrowed_type(kind: str) -> str:
     if found := re.fullmatch(r"\[(.+); \d+\]|Vec<(.+)>", kind):
         return f"&[{found[1] or found[2]}]"
     return {"String": "&str"}.get(kind, f"&{kind}" if kind else "")
@@ -342,7 +342,7 @@ def _is_part(node: Node) -> bool:
 
 
 def _parameter(node: Node, kind: str) -> str:
-    name = said(node).lstrip("&").strip()
+    name = text_of_node(node).lstrip("&").strip()
     if re.fullmatch(r"[a-z_][a-z0-9_]*", name) and node.type in {"identifier", "reference_expression"}:
         return name
     return _NAMES.get(kind, "items" if kind.startswith(("&[", "Vec<", "[")) else "value")

@@ -6,7 +6,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from verdigris.core.settings import Stack
-from verdigris.languages.starter import Equipment, Form, Program, Script, module_name
+from verdigris.languages.starter import StarterTools, ScaffoldForm, Program, Script, module_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,8 +59,8 @@ _CHECK = "cargo clippy --quiet --offline --all-targets -- -D warnings"
 _MISSING = "install Rust (rustup brings cargo, clippy and rustfmt)"
 
 
-def form(name: str, title: str) -> Form:
-    return Form(
+def form(name: str, title: str) -> ScaffoldForm:
+    return ScaffoldForm(
         "Cargo.toml",
         {
             "Cargo.toml": _CARGO.format(name=name),
@@ -73,9 +73,9 @@ def form(name: str, title: str) -> Form:
     )
 
 
-def equipment(_root: Path, _find_python: FindPython) -> Equipment:
+def equipment(_root: Path, _find_python: FindPython) -> StarterTools:
     stack = Stack(language="rust", runner="cargo", check=_CHECK, format=f"rustfmt --edition {_EDITION}")
-    return Equipment(stack, () if shutil.which("cargo") else (_MISSING,))
+    return StarterTools(stack, () if shutil.which("cargo") else (_MISSING,))
 
 
 _MANIFEST = '[package]\nname = "calc"\nversion = "0.1.0"\nedition = "2021"\n'

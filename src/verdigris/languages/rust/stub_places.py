@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.languages.grammar.trees import part
-from verdigris.languages.rust.missing_names import asked, declared
+from verdigris.languages.rust.missing_names import find_wanted, read_declarations
 from verdigris.languages.stubs import UNTOLD, Stub, Wanted
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def stubs_of(path: str, files: Files) -> tuple[Stub, ...]:
     if home is None:
         return ()
     crate = _Crate(home, files)
-    wanted = asked(path, _data(path, files), crate.name, crate.module(path))
+    wanted = find_wanted(path, _data(path, files), crate.name, crate.module(path))
     by_module: dict[tuple[str, ...], list[Wanted]] = {}
     for one in wanted:
         by_module.setdefault(tuple(filter(None, one.module.split("::"))), []).append(one)
@@ -73,7 +73,7 @@ class _Crate:
         above = self._file(module[:-1])
         if above is None:
             return None
-        known = declared(above[0], _data(above[0], self._files))
+        known = read_declarations(above[0], _data(above[0], self._files))
         if module[-1] in known and part(known[module[-1]], "body") is not None:
             return None
         return f"{at}.rs", True
@@ -83,7 +83,7 @@ class _Crate:
         if found is None or not self._files.is_source(found[0]):
             return
         at, new = found
-        known = declared(at, _data(at, self._files))
+        known = read_declarations(at, _data(at, self._files))
         texts = [text for one in wanted for text in _texts(one, set(known))]
         if not texts and not new:
             return
@@ -98,7 +98,7 @@ class _Crate:
             return
         at, new = above
         line = f"pub mod {module[-1]};\n"
-        if module[-1] not in declared(at, _data(at, self._files)) and line not in self._texts.get(at, []):
+        if module[-1] not in read_declarations(at, _data(at, self._files)) and line not in self._texts.get(at, []):
             self._texts.setdefault(at, []).insert(0, line)
         if new and module[:-1]:
             self._declare(module[:-1])

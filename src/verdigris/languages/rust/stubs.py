@@ -5,17 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.languages.findings import StubFinding
-from verdigris.languages.grammar.stubs import (
-    Item,
-    Seen,
-    faulty,
-    gathered,
-    head_form,
-    inside,
-    unmarked,
-    within,
-)
-from verdigris.languages.grammar.trees import first, line_of, part, parts, said, shape, walk
+from verdigris.languages.grammar.stubs import Item, StubContext, faulty, gather_items, head_form, inside, find_unmarked, within
+from verdigris.languages.grammar.trees import first, line_of, part, parts, text_of_node, shape, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,19 +44,19 @@ _NAMES = frozenset({"identifier", "type_identifier"})
 
 class RustForms:
     def items(self, scope: Node) -> list[Item]:
-        return gathered(scope, "attribute_item", _item)
+        return gather_items(scope, "attribute_item", _item)
 
     def known(self, root: Node) -> tuple[frozenset[str], frozenset[str]]:
         items = self.items(root)
         bound = {name for item in items for name in item.names}
-        declared = {said(node.child_by_field_name("name")) for node in walk(root)}
-        declared |= {said(n) for node in walk(root) for n in [part(node, "pattern")] if n is not None}
-        used = {said(node) for node in walk(root) if node.type in _NAMES}
+        declared = {text_of_node(node.child_by_field_name("name")) for node in walk(root)}
+        declared |= {text_of_node(n) for node in walk(root) for n in [part(node, "pattern")] if n is not None}
+        used = {text_of_node(node) for node in walk(root) if node.type in _NAMES}
         types = {name for item in items if item.node.type in _TYPES for name in item.names}
         return frozenset(bound | (used - declared)), frozenset(types)
 
     def raises(self, node: Node) -> bool:
-        return node.type == "macro_invocation" and said(part(node, "macro")) in _RAISING
+        return node.type == "macro_invocation" and text_of_node(part(node, "macro")) in _RAISING
 
     def continues(self, old: Item, new: Item) -> bool:
         if old.node.type != new.node.type:
@@ -76,7 +67,7 @@ class RustForms:
             return not _visible(old)
         return old.node.type in _SUCCESSORS and _head(old) == _head(new) and _has_body(old) == _has_body(new)
 
-    def growth(self, old: Item, new: Item, seen: Seen) -> Iterator[StubFinding]:
+    def growth(self, old: Item, new: Item, seen: StubContext) -> Iterator[StubFinding]:
         if old.node.type == "use_declaration":
             for name in sorted(_bound_by_use(new.node) - _bound_by_use(old.node)):
                 if name in seen.taken | seen.added:
@@ -84,7 +75,7 @@ class RustForms:
         elif _bare(old) != _bare(new):
             yield from within(self, new, part(old.node, "body"), part(new.node, "body"), inside(seen, new))
 
-    def addition(self, item: Item, seen: Seen) -> Iterator[StubFinding]:
+    def addition(self, item: Item, seen: StubContext) -> Iterator[StubFinding]:
         node, body = item.node, part(item.node, "body")
         yield from faulty(item, _attribute_fault(item))
         match node.type:
@@ -93,25 +84,25 @@ class RustForms:
             case "mod_item":
                 yield from within(self, item, None, body, inside(seen, item, existing=False))
             case "function_item":
-                yield from unmarked(item, seen)
+                yield from find_unmarked(item, seen)
                 yield from faulty(item, _body_fault(body))
             case "impl_item":
                 yield from self._impl(item, seen)
             case "trait_item":
-                yield from unmarked(item, seen)
+                yield from find_unmarked(item, seen)
                 yield from within(self, item, None, body, inside(seen, item, covered=True))
             case "const_item" | "static_item":
-                yield from unmarked(item, seen)
+                yield from find_unmarked(item, seen)
                 value = part(node, "value")
                 known = value is None or constant(value)
                 yield from faulty(item, None if known else "the value is not a constant")
             case kind if kind in _PLAIN:
-                yield from unmarked(item, seen)
+                yield from find_unmarked(item, seen)
             case _:
                 yield StubFinding(item.line, f"{item.called} does work")
 
-    def _impl(self, item: Item, seen: Seen) -> Iterator[StubFinding]:
-        trait, kind = (said(part(item.node, name)).partition("<")[0] for name in ("trait", "type"))
+    def _impl(self, item: Item, seen: StubContext) -> Iterator[StubFinding]:
+        trait, kind = (text_of_node(part(item.node, name)).partition("<")[0] for name in ("trait", "type"))
         if trait.rpartition("::")[2] in _FELT and kind in seen.types:
             yield StubFinding(item.line, f"`{trait}` would change how existing code behaves")
         yield from within(self, item, None, part(item.node, "body"), inside(seen, item, existing=False))
@@ -120,7 +111,7 @@ class RustForms:
 def _item(node: Node, before: tuple[Node, ...]) -> Item:
     body = part(node, "body")
     holds = body is not None and node.type not in {"function_item", "enum_variant"}
-    form = " ".join([*(shape(attribute) for attribute in before), shape(node, _counted)])
+    form = " ".join([*(shape(attribute) for attribute in before), shape(node, _counted_arms)])
     return Item(node, before, _names(node), line_of(body) if holds and body else 0, form)
 
 
@@ -131,18 +122,18 @@ def _names(node: Node) -> tuple[str, ...]:
         case "impl_item":
             return ()
         case _:
-            name = said(part(node, "name"))
+            name = text_of_node(part(node, "name"))
             return (name,) if name else ()
 
 
 def _visible(item: Item) -> str:
-    return said(first(parts(item.node), "visibility_modifier"))
+    return text_of_node(first(parts(item.node), "visibility_modifier"))
 
 
 def _bare(item: Item) -> str:
     """Without visibility: what is made public is not changed by it."""
     kept = (c for c in item.node.children if c.type != "visibility_modifier")
-    return " ".join([*(shape(a) for a in item.before), *(shape(c, _counted) for c in kept)])
+    return " ".join([*(shape(a) for a in item.before), *(shape(c, _counted_arms) for c in kept)])
 
 
 def _head(item: Item) -> str:
@@ -163,13 +154,13 @@ def _flat(node: Node | None, prefix: str) -> Iterator[str]:
         return
     match node.type:
         case "scoped_use_list":
-            path = said(part(node, "path"))
+            path = text_of_node(part(node, "path"))
             yield from _flat(part(node, "list"), f"{prefix}{path}::" if path else prefix)
         case "use_list":
             for one in parts(node):
                 yield from _flat(one, prefix)
         case _:
-            yield f"{prefix}{said(node)}"
+            yield f"{prefix}{text_of_node(node)}"
 
 
 def _bound_by_use(node: Node) -> frozenset[str]:
@@ -186,9 +177,9 @@ def _import_fault(node: Node) -> str | None:
 def _attribute_fault(item: Item) -> str | None:
     for attribute in item.before:
         inner = parts(attribute)[0]
-        name = said(parts(inner)[0]).rpartition("::")[2]
+        name = text_of_node(parts(inner)[0]).rpartition("::")[2]
         if name not in _ATTRIBUTES:
-            return f"`{said(attribute)}` does work"
+            return f"`{text_of_node(attribute)}` does work"
     return None
 
 
@@ -211,7 +202,7 @@ def _is_empty(node: Node) -> bool:
             return all(map(constant, parts(node)))
         case "let_declaration":
             names = {n.type for n in walk(part(node, "value") or node)} if part(node, "value") else {""}
-            return said(part(node, "pattern")) == "_" and names <= _DISCARDED
+            return text_of_node(part(node, "pattern")) == "_" and names <= _DISCARDED
         case "empty_statement" | "attribute_item":
             return True
         case _:
@@ -223,7 +214,7 @@ _DISCARDED = frozenset({"identifier", "self", "tuple_expression", "reference_exp
 
 def _is_raising(node: Node) -> bool:
     """A message may name what is missing, but nothing is called for it."""
-    if said(part(node, "macro")) not in _RAISING:
+    if text_of_node(part(node, "macro")) not in _RAISING:
         return False
     tree = first(parts(node), "token_tree")
     return not any(n.type == "token_tree" for n in parts(tree))
@@ -234,7 +225,7 @@ def constant(node: Node) -> bool:
         case kind if kind in _LITERALS:
             return True
         case "identifier" | "scoped_identifier":
-            return said(node).rpartition("::")[2][:1].isupper()
+            return text_of_node(node).rpartition("::")[2][:1].isupper()
         case "unary_expression" | "reference_expression" | "parenthesized_expression":
             return all(map(constant, parts(node)))
         case "tuple_expression" | "array_expression" | "arguments":
@@ -245,12 +236,12 @@ def constant(node: Node) -> bool:
                 return False
             if function.type == "field_expression":
                 held = part(function, "value")
-                return said(part(function, "field")) in _EMPTY and held is not None and constant(held)
-            name = said(function).rpartition("::")[2]
+                return text_of_node(part(function, "field")) in _EMPTY and held is not None and constant(held)
+            name = text_of_node(function).rpartition("::")[2]
             return name in _MAKERS | _EMPTY
         case "macro_invocation":
             tree = first(parts(node), "token_tree")
-            return said(part(node, "macro")) == "vec" and all(n.type in _LITERALS for n in parts(tree))
+            return text_of_node(part(node, "macro")) == "vec" and all(n.type in _LITERALS for n in parts(tree))
         case "struct_expression":
             fields = [part(n, "value") for n in parts(part(node, "body"))]
             return all(value is not None and constant(value) for value in fields)
@@ -258,7 +249,7 @@ def constant(node: Node) -> bool:
             return False
 
 
-def _counted(node: Node) -> list[Node]:
+def _counted_arms(node: Node) -> list[Node]:
     """Arms at the end of a `match` that only raise are reached by nothing that was there before."""
     if node.type == "match_arm":
         return [child for child in node.children if child.type != ","]

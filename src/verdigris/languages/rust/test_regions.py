@@ -127,7 +127,7 @@ def oracle_part(data: bytes) -> bytes:
 def without_tests(data: bytes) -> bytes:
     """The rest, in its own lines and columns; nothing where it cannot be read."""
     found = _regions(data)
-    return b"" if found is None else _blanked(data, found)
+    return b"" if found is None else _blank_regions(data, found)
 
 
 def source_part(data: bytes) -> bytes:
@@ -139,7 +139,7 @@ def source_part(data: bytes) -> bytes:
 def only_tests(data: bytes) -> bytes:
     """The test text in its own lines and columns."""
     found = _regions(data)
-    return data if found is None else _blanked(data, _gaps(data, found))
+    return data if found is None else _blank_regions(data, _gaps(data, found))
 
 
 def with_tests_of(frozen: bytes, data: bytes) -> bytes | None:
@@ -224,7 +224,7 @@ def _is_operator(token: Token) -> bool:
     return token.is_sign and token.text not in _ALONE
 
 
-def _blanked(data: bytes, regions: Sequence[Region]) -> bytes:
+def _blank_regions(data: bytes, regions: Sequence[Region]) -> bytes:
     pieces, at = [], 0
     for region in regions:
         pieces += [data[at : region.start], _INSTEAD.sub(b" ", data[region.start : region.end])]
@@ -237,12 +237,12 @@ def _regions(data: bytes) -> list[Region] | None:
     if b"test" not in data and b"bench" not in data and b"quickcheck" not in data:
         return []
     try:
-        return list(_found(tuple(tokens(data)), data))
+        return list(_find_regions(tuple(tokens(data)), data))
     except (Unreadable, IndexError):
         return None
 
 
-def _found(stream: tuple[Token, ...], data: bytes) -> Iterator[Region]:
+def _find_regions(stream: tuple[Token, ...], data: bytes) -> Iterator[Region]:
     code = [at for at, token in enumerate(stream) if not token.is_comment]
     line = [stream[at] for at in code]
     at = 0
@@ -252,7 +252,7 @@ def _found(stream: tuple[Token, ...], data: bytes) -> Iterator[Region]:
             continue
         inner = line[at + 1 : at + 2] and line[at + 1].text == b"!"
         if inner and at + 2 < len(line) and line[at + 2].text == b"[":
-            end = _closed(line, at + 2)
+            end = _find_closing(line, at + 2)
             if _is_test_only(line[at + 3 : end]):
                 yield Region(0, len(data))
                 return
@@ -260,7 +260,7 @@ def _found(stream: tuple[Token, ...], data: bytes) -> Iterator[Region]:
             continue
         first, marked = at, False
         while at + 1 < len(line) and line[at].text == b"#" and line[at + 1].text == b"[":
-            end = _closed(line, at + 1)
+            end = _find_closing(line, at + 1)
             marked = marked or _is_test_only(line[at + 2 : end])
             at = end + 1
         if at == first:
@@ -271,7 +271,7 @@ def _found(stream: tuple[Token, ...], data: bytes) -> Iterator[Region]:
             at = last + 1
 
 
-def _closed(line: Sequence[Token], at: int) -> int:
+def _find_closing(line: Sequence[Token], at: int) -> int:
     """The index of the bracket that closes the one at `at`."""
     depth = 0
     for index in range(at, len(line)):
@@ -297,11 +297,11 @@ def _implies_test(predicate: Sequence[Token]) -> bool:
         return True
     if len(words) < 3 or words[1] != b"(" or words[0] not in {b"all", b"any"}:  # noqa: PLR2004 - `all()`
         return False
-    parts = [_implies_test(part) for part in _split(predicate[2:-1])]
+    parts = [_implies_test(part) for part in _split_arguments(predicate[2:-1])]
     return any(parts) if words[0] == b"all" else bool(parts) and all(parts)
 
 
-def _split(inside: Sequence[Token]) -> list[Sequence[Token]]:
+def _split_arguments(inside: Sequence[Token]) -> list[Sequence[Token]]:
     parts, depth, start = [], 0, 0
     for index, token in enumerate(inside):
         depth += (token.text in _OPEN) - (token.text in _CLOSE)
@@ -326,7 +326,7 @@ def _item(line: Sequence[Token], at: int) -> tuple[int, str] | None:
     if line[at].text != b"!" or at == start:
         return None
     at += 2 if line[at + 1].is_word else 1
-    end = _closed(line, at)
+    end = _find_closing(line, at)
     return (end if line[at].text == b"{" else _end(line, end + 1, body=False)), ""
 
 
@@ -334,7 +334,7 @@ def _after_qualifiers(line: Sequence[Token], at: int) -> int:
     while True:
         word = line[at].text
         if word == b"pub":
-            at = _closed(line, at + 1) + 1 if line[at + 1].text == b"(" else at + 1
+            at = _find_closing(line, at + 1) + 1 if line[at + 1].text == b"(" else at + 1
         elif word in _QUALIFIERS or (word == b"const" and line[at + 1].text in {b"fn", *_QUALIFIERS}):
             at += 1
         elif word == b"extern" and line[at + 1 + (line[at + 1].kind == "string")].text == b"fn":
@@ -350,7 +350,7 @@ def _end(line: Sequence[Token], at: int, *, body: bool) -> int:
             return at
         if text in _OPEN:
             in_types = line[at - 1].text in {b"<", b",", b"="}
-            at = _closed(line, at)
+            at = _find_closing(line, at)
             if text == b"{" and body and not in_types:
                 return at
         elif text in _CLOSE:

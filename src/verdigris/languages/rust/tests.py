@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from verdigris.languages.assertions import Check, Word, Words
-from verdigris.languages.grammar.suite import At, Names, Suite, spelled
-from verdigris.languages.grammar.trees import COMMENTS, first, on_one_line, part, parts, said, walk
+from verdigris.languages.grammar.suite import At, GrammarNames, GrammarSuite, spell
+from verdigris.languages.grammar.trees import COMMENTS, first, on_one_line, part, parts, text_of_node, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,13 +39,13 @@ _SPLITTING = frozenset({",", ";"})
 
 
 @dataclass(slots=True)
-class RustSuite(Suite):
+class RustSuite(GrammarSuite):
     leaves: frozenset[str] = frozenset({"return_expression", "break_expression", "continue_expression"})
     functions_of: frozenset[str] = frozenset({"closure_expression", "function_item", "async_block"})
 
     def named(self, node: Node) -> tuple[str, Node] | None:
         if node.type == "function_item" and not _is_test(_attributes(node)):
-            return said(part(node, "name")), node
+            return text_of_node(part(node, "name")), node
         return None
 
     def bound(self, node: Node, at: At) -> At:
@@ -58,20 +58,20 @@ class RustSuite(Suite):
         fixed = name.type == "identifier" and value is not None and not changing and not closure
         for one in walk(name):
             if one.type == "identifier":
-                at = at.binding(said(one), spelled(value, at.names) if fixed else None)
+                at = at.binding(text_of_node(one), spell(value, at.names) if fixed else None)
         return at
 
     def visit(self, node: Node, at: At) -> None:
         match node.type:
             case "mod_item":
-                inner = f"{at.scope}::{said(part(node, 'name'))}" if at.scope else said(part(node, "name"))
+                inner = f"{at.scope}::{text_of_node(part(node, 'name'))}" if at.scope else text_of_node(part(node, "name"))
                 self.within(part(node, "body"), replace(at, scope=inner))
             case "function_item":
                 self._function(node, at)
             case "macro_definition" | "attribute_item" | "use_declaration":
                 return
             case "macro_invocation":
-                self._macro(node, said(part(node, "macro")), first(parts(node), "token_tree"), at)
+                self._macro(node, text_of_node(part(node, "macro")), first(parts(node), "token_tree"), at)
             case "block":
                 self.block(node, at)
             case "if_expression":
@@ -94,7 +94,7 @@ class RustSuite(Suite):
         attributes = _attributes(node)
         if not _is_test(attributes):
             return
-        name = said(part(node, "name"))
+        name = text_of_node(part(node, "name"))
         scope = f"{at.scope}::{name}" if at.scope else name
         inner = replace(at, scope=scope, test=True)
         self.test(scope, node, part(node, "body"))
@@ -108,7 +108,7 @@ class RustSuite(Suite):
         name, text = _path(attribute), on_one_line(attribute)
         tree = first(parts(parts(attribute)[0]), "token_tree")
         if name == "should_panic":
-            expected = spelled(tree, Names({}))
+            expected = spell(tree, GrammarNames({}))
             subject = (Word("panics", name=True),)
             self.fact(attribute, Check("throws", 5 if expected else 3, subject, expected), at)
             self.mark("skipped", attribute, "#[should_panic]", at.scope)
@@ -128,21 +128,21 @@ class RustSuite(Suite):
             table = part(table, "value")
         if table is not None and table.type == "array_expression":
             self.rows(parts(table), at)
-        elif table is not None and table.type == "macro_invocation" and said(part(table, "macro")) == "vec":
+        elif table is not None and table.type == "macro_invocation" and text_of_node(part(table, "macro")) == "vec":
             self.rows([table], at)
         else:
-            head = " ".join(word.text for word in spelled(table or part(node, "condition"), at.names))
+            head = " ".join(word.text for word in spell(table or part(node, "condition"), at.names))
             at = at.under(f"for {head}")
         for one in walk(part(node, "pattern") or node) if part(node, "pattern") else ():
             if one.type == "identifier":
-                at = at.binding(said(one), None)
+                at = at.binding(text_of_node(one), None)
         self._one(part(node, "body"), at)
 
     def _call(self, node: Node, at: At) -> None:
         function, arguments = part(node, "function"), parts(part(node, "arguments"))
-        name = said(part(function, "field")) or said(function)
+        name = text_of_node(part(function, "field")) or text_of_node(function)
         if name in {"unwrap_err", "expect_err"}:
-            held = spelled(part(function, "value"), at.names)
+            held = spell(part(function, "value"), at.names)
             self.fact(node, Check("fails", 3, held), at)
         if function is not None and function.type == "identifier" and self.called(name, arguments, at):
             return
@@ -151,7 +151,7 @@ class RustSuite(Suite):
     def _macro(self, node: Node, macro: str, tree: Node | None, at: At) -> None:
         name = macro.rpartition("::")[2]
         if name.lstrip("_").startswith(("assert", "debug_assert", "prop_assert")) and tree is not None:
-            for check in _checks(name, _split(tree), at.names):
+            for check in _checks(name, _split_arguments(tree), at.names):
                 self.fact(node, check, at)
         elif name in _RAISING:
             if at.guards:
@@ -165,14 +165,14 @@ class RustSuite(Suite):
         for index, node in enumerate(children):
             following = [n.type for n in children[index + 1 : index + 3]]
             if node.type == "identifier" and following == ["!", "token_tree"]:
-                self._macro(node, said(node), children[index + 2], at)
+                self._macro(node, text_of_node(node), children[index + 2], at)
             elif node.type == "token_tree":
                 self._tokens(node, at)
-            elif said(node) == "fn" and index + 1 < len(children):
-                name = said(children[index + 1])
+            elif text_of_node(node) == "fn" and index + 1 < len(children):
+                name = text_of_node(children[index + 1])
                 at = replace(at, scope="::".join(filter(None, (at.scope.removesuffix("::" + name), name))))
                 self.test(
-                    at.scope, node, next((n for n in children[index + 1 :] if said(n).startswith("{")), None)
+                    at.scope, node, next((n for n in children[index + 1 :] if text_of_node(n).startswith("{")), None)
                 )
 
 
@@ -188,7 +188,7 @@ def _attributes(node: Node) -> list[Node]:
 
 def _path(attribute: Node) -> str:
     """The last name of an attribute's path; `case::named(…)` is a `case`."""
-    words = said(parts(parts(attribute)[0])[0]).split("::")
+    words = text_of_node(parts(parts(attribute)[0])[0]).split("::")
     return words[0].strip() if words[0].strip() in _ROWS else words[-1].strip()
 
 
@@ -196,7 +196,7 @@ def _is_test(attributes: Sequence[Node]) -> bool:
     return any(_path(a) in _TESTS or _path(a).endswith("_test") for a in attributes)
 
 
-def _split(tree: Node) -> list[list[Node]]:
+def _split_arguments(tree: Node) -> list[list[Node]]:
     """The arguments of a macro."""
     found: list[list[Node]] = [[]]
     for node in tree.children[1:-1]:
@@ -207,12 +207,12 @@ def _split(tree: Node) -> list[list[Node]]:
     return [argument for argument in found if argument]
 
 
-def _spelled(nodes: Sequence[Node], names: Names) -> Words:
-    return tuple(word for node in nodes for word in spelled(node, names))
+def _spell_nodes(nodes: Sequence[Node], names: GrammarNames) -> Words:
+    return tuple(word for node in nodes for word in spell(node, names))
 
 
-def _checks(macro: str, arguments: Sequence[Sequence[Node]], names: Names) -> Iterator[Check]:
-    given = [_spelled(argument, names) for argument in arguments]
+def _checks(macro: str, arguments: Sequence[Sequence[Node]], names: GrammarNames) -> Iterator[Check]:
+    given = [_spell_nodes(argument, names) for argument in arguments]
     first_, second = (*given, (), ())[:2]
     if macro in _EQUAL or macro in _UNEQUAL:
         kind, rank = ("==", 5.0) if macro in _EQUAL else ("!=", 2.0)
@@ -245,21 +245,21 @@ def _slack(given: Sequence[Words]) -> float:
     return 1e-6
 
 
-def _conditions(nodes: Sequence[Node], names: Names) -> Iterator[Check]:
+def _conditions(nodes: Sequence[Node], names: GrammarNames) -> Iterator[Check]:
     """`a && b` asserts two things."""
     parts_ = _apart(nodes, "&&")
     if len(parts_) > 1:
         for one in parts_:
             yield from _conditions(one, names)
         return
-    words = _spelled(nodes, names)
+    words = _spell_nodes(nodes, names)
     if len(_apart(nodes, "||")) > 1:
         yield Check("or", 0.5, words)
         return
     for operator, (kind, rank) in _OPERATORS.items():
         sides = _apart(nodes, operator)
         if len(sides) == 2:  # noqa: PLR2004 - a comparison has two sides
-            left, right = (_spelled(side, names) for side in sides)
+            left, right = (_spell_nodes(side, names) for side in sides)
             if operator in {"<", "<="} and any(word.text == "abs" for word in left):
                 yield Check("near", 4, left, (), _slack([right]))
             else:
@@ -282,7 +282,7 @@ def _truth(words: Words) -> Check:
 def _apart(nodes: Sequence[Node], operator: str) -> list[list[Node]]:
     found: list[list[Node]] = [[]]
     for node in nodes:
-        if said(node) == operator and not node.children:
+        if text_of_node(node) == operator and not node.children:
             found.append([])
         else:
             found[-1].append(node)

@@ -59,7 +59,7 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @value
-class Refused:
+class RefusedAnswer:
     """An answer that cannot be used: what goes back, reason by reason."""
 
     reasons: tuple[str, ...]
@@ -71,7 +71,7 @@ def _text(description: str) -> dict[str, Any]:
     return {"type": "string", "description": description}
 
 
-def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+def _closed_object(properties: dict[str, Any]) -> dict[str, Any]:
     """As strict servers want it: every key required, no other key."""
     return {
         "type": "object",
@@ -83,7 +83,7 @@ def _closed(properties: dict[str, Any]) -> dict[str, Any]:
 
 def schema(commit_types: Sequence[str]) -> dict[str, Any]:
     """One for every question to every role of a driver: a provider caches it with the prompt's beginning."""
-    return _closed(
+    return _closed_object(
         {
             "verdict": {"type": "string", "enum": [say.value for say in Say]},
             "reason": _text("why the verdict is not `edit`; empty for `edit`"),
@@ -98,7 +98,7 @@ def schema(commit_types: Sequence[str]) -> dict[str, Any]:
             },
             "edits": {
                 "type": "array",
-                "items": _closed(
+                "items": _closed_object(
                     {
                         "path": _text("from the project's root"),
                         "action": {"type": "string", "enum": ["upsert", "delete", "move"]},
@@ -120,29 +120,29 @@ _FENCE = re.compile(r"\A(`{3,}|~{3,})[\w-]*[ \t]*\n(.*?)\n?\1\Z", re.DOTALL)
 _ONLY = "answer with the JSON object alone"
 
 
-def read_answer(text: str, *, finish: str = "") -> Answer | Refused:
+def read_answer(text: str, *, finish: str = "") -> Answer | RefusedAnswer:
     """One JSON object; a fence around all of it and a model's marked thoughts do no harm.
 
     Slips that leave no doubt about what is meant are mended.
     """
-    bare = bared(text)
+    bare = strip_wrapping(text)
     if not bare:
-        return Refused((f"The answer is empty: {_ONLY}.",))
-    found = parsed(bare)
+        return RefusedAnswer((f"The answer is empty: {_ONLY}.",))
+    found = repair_json(bare)
     if found is not None:
-        return _shaped(shaped(found))
+        return _convert(repair_shape(found))
     if prose := _around(bare):
-        return Refused((prose,))
+        return RefusedAnswer((prose,))
     try:
         found = json.loads(bare, object_pairs_hook=_once, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
-        return Refused((_broken(bare, error, cut=finish == "length"),))
+        return RefusedAnswer((_describe_broken(bare, error, cut=finish == "length"),))
     except (_Unsound, RecursionError) as error:
-        return Refused((f"The answer is no sound JSON: {error}.",))
-    return _shaped(shaped(found))
+        return RefusedAnswer((f"The answer is no sound JSON: {error}.",))
+    return _convert(repair_shape(found))
 
 
-def bared(text: str) -> str:
+def strip_wrapping(text: str) -> str:
     """Without thoughts that the server left in, and without a fence around everything."""
     rest = _THOUGHT.sub("", text.removeprefix("\ufeff"), count=1).strip()
     fence = _FENCE.match(rest)
@@ -152,9 +152,9 @@ def bared(text: str) -> str:
 def _around(text: str) -> str:
     start = text.find("{")
     if start < 0:
-        return f"The answer holds no JSON object, but text that begins {_quoted(text)}: {_ONLY}."
+        return f"The answer holds no JSON object, but text that begins {_quote(text)}: {_ONLY}."
     if start > 0:
-        return f"There is text before the JSON object ({_quoted(text)}): {_ONLY}."
+        return f"There is text before the JSON object ({_quote(text)}): {_ONLY}."
     try:
         _, end = json.JSONDecoder().raw_decode(text)
     except (json.JSONDecodeError, RecursionError):
@@ -162,10 +162,10 @@ def _around(text: str) -> str:
     rest = text[end:].strip()
     if rest.startswith("{"):
         return "There is more than one JSON object: answer with a single one that holds all the edits."
-    return f"There is text after the JSON object ({_quoted(rest)}): {_ONLY}." if rest else ""
+    return f"There is text after the JSON object ({_quote(rest)}): {_ONLY}." if rest else ""
 
 
-def _broken(text: str, error: json.JSONDecodeError, *, cut: bool) -> str:
+def _describe_broken(text: str, error: json.JSONDecodeError, *, cut: bool) -> str:
     at = f"line {error.lineno}, column {error.colno}"
     if cut or error.pos >= len(text.rstrip()):
         return (
@@ -177,7 +177,7 @@ def _broken(text: str, error: json.JSONDecodeError, *, cut: bool) -> str:
         hint = "; within a string a line break is written \\n and a tab \\t"
     elif error.msg.startswith("Invalid \\escape"):
         hint = "; within a string a backslash is written \\\\"
-    return f"The JSON is broken at {at} ({error.msg}), near {_quoted(near, 50)}{hint}."
+    return f"The JSON is broken at {at} ({error.msg}), near {_quote(near, 50)}{hint}."
 
 
 class _Unsound(ValueError):
@@ -197,18 +197,18 @@ def _no_constant(name: str) -> NoReturn:
     raise _Unsound(f"{name} is no JSON")
 
 
-def _shaped(found: Any) -> Answer | Refused:
+def _convert(found: Any) -> Answer | RefusedAnswer:
     if isinstance(found, list):
-        return Refused((f"The answer is a JSON array: {_ONLY}, with the edits in its list `edits`.",))
+        return RefusedAnswer((f"The answer is a JSON array: {_ONLY}, with the edits in its list `edits`.",))
     try:
         return msgspec.convert(found, Answer)
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at ")
         place = where.strip("`").removeprefix("$").removeprefix(".") or "the object itself"
-        return Refused((f"The answer does not have the agreed shape: {what} (at {place}).",))
+        return RefusedAnswer((f"The answer does not have the agreed shape: {what} (at {place}).",))
 
 
-def _quoted(text: str, limit: int = 40) -> str:
+def _quote(text: str, limit: int = 40) -> str:
     flat = " ".join(text.split())
     return json.dumps(flat if len(flat) <= limit else flat[:limit] + "…", ensure_ascii=False)
 
@@ -219,7 +219,7 @@ _WORDS = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|\b(?:true|false|
 _PYTHON = {"true": "True", "false": "False", "null": "None"}
 
 
-def parsed(text: str) -> Any | None:
+def repair_json(text: str) -> Any | None:
     """What an object or an array with slips means: trailing commas, Python's quotes. None: it is not that.
 
     A sound object is not looked at here, so whatever is odd about it is told by who reads it.
@@ -247,13 +247,13 @@ def _with_slips(text: str) -> Any | None:
     return found if isinstance(found, dict | list) else None
 
 
-def shaped(found: Any) -> Any:
+def repair_shape(found: Any) -> Any:
     """An array of one answer is that answer, an array of edits is their list; each edit as it must be."""
     match found:
         case [{"verdict": _} as only]:
-            return shaped(only)
+            return repair_shape(only)
         case [{"path": _}, *_] if all(isinstance(each, dict) for each in found):
-            return shaped({"verdict": "edit", "rationale": "", "edits": found})
+            return repair_shape({"verdict": "edit", "rationale": "", "edits": found})
         case {"edits": list(edits)}:
             usual = {"verdict": "edit"} if edits and "verdict" not in found else {}
             return {**usual, **found, "edits": [_edit(each) for each in edits]}

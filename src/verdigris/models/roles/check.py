@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.languages import has_tests_in_source
 from verdigris.core.paths import PathClass
 from verdigris.core.value import value
-from verdigris.models.roles.answer import Answer, Edit, Refused, Say
+from verdigris.models.roles.answer import Answer, Edit, RefusedAnswer, Say
 from verdigris.models.roles.context import secret
 from verdigris.models.roles.role import find_team
 
@@ -111,22 +111,22 @@ class Stop:
 
 def check(
     answer: Answer, role: Role, material: Material, known: frozenset[str], *, returned: bool = False
-) -> EditPlan | Stop | Refused:
+) -> EditPlan | Stop | RefusedAnswer:
     """`known`: files that the model has seen whole as they are. `returned`: the tester's test came back."""
     if answer.verdict is Say.TEST_IS_RIGHT and answer.verdict in role.stops and not returned:
-        return Refused(("The verdict test-is-right answers a test that came back, and none did.",))
+        return RefusedAnswer(("The verdict test-is-right answers a test that came back, and none did.",))
     if answer.verdict is not Say.EDIT:
-        return _stopped(answer, role)
+        return _check_stop(answer, role)
     tree = material.tree
     reasons = [*_wording(answer, role), *_amounts(answer), *_edits(answer, role, material, tree)]
-    unseen = tuple(dict.fromkeys(p for p in _replaced(answer, tree) if p not in known)) if not reasons else ()
+    unseen = tuple(dict.fromkeys(p for p in _replaced_files(answer, tree) if p not in known)) if not reasons else ()
     reasons += [f"{path}: you have not seen all of it, and `upsert` replaces all of it" for path in unseen]
     changes = {} if reasons else _changes(answer, tree)
     if not reasons and not changes:
         right = " If the test is right as it is, answer test-is-right." if returned else ""
         reasons.append(f"Every edit leaves its file as it is: nothing would change.{right}")
     if reasons:
-        return Refused(tuple(reasons), unseen)
+        return RefusedAnswer(tuple(reasons), unseen)
     kind = answer.type if answer.type in role.commit_types else role.commit_types[0]
     intents = ((plain(edit.to or edit.path), _flat(edit.intent)) for edit in answer.edits)
     shown = tuple((path, intent) for path, intent in intents if path in changes and intent)
@@ -134,14 +134,14 @@ def check(
     return EditPlan(role, kind, _subject(answer, role), answer.rationale.strip(), changes, shown, points)
 
 
-def _stopped(answer: Answer, role: Role) -> Stop | Refused:
+def _check_stop(answer: Answer, role: Role) -> Stop | RefusedAnswer:
     if answer.verdict not in role.stops:
-        return Refused((f"The verdict {answer.verdict} is not the {role}'s to give: {role.instead}.",))
+        return RefusedAnswer((f"The verdict {answer.verdict} is not the {role}'s to give: {role.instead}.",))
     if answer.edits:
-        return Refused((f"The verdict is {answer.verdict}, and there are edits: decide for one of them.",))
+        return RefusedAnswer((f"The verdict is {answer.verdict}, and there are edits: decide for one of them.",))
     reason = answer.reason.strip() or answer.rationale.strip()
     if not reason:
-        return Refused((f"The verdict {answer.verdict} needs a `reason`.",))
+        return RefusedAnswer((f"The verdict {answer.verdict} needs a `reason`.",))
     return Stop(answer.verdict, reason)
 
 
@@ -174,7 +174,7 @@ def _edits(answer: Answer, role: Role, material: Material, tree: Tree) -> Iterat
                 fault = "it is named by more than one edit"
             touched.add(path)
             if fault:
-                yield f"{_quoted(path)}: {fault}."
+                yield f"{_quote(path)}: {fault}."
                 break
         else:
             fault = _shape_fault(edit) or _tree_fault(edit, tree) or rule_fault(edit, role, material, tree)
@@ -242,7 +242,7 @@ def _has_test(answer: Answer, material: Material) -> bool:
     return any(may_hold_tests(path, material) for edit in answer.edits for path in _named(edit))
 
 
-def _replaced(answer: Answer, tree: Tree) -> Iterator[str]:
+def _replaced_files(answer: Answer, tree: Tree) -> Iterator[str]:
     for edit in answer.edits:
         path = plain(edit.path)
         if edit.content is not None and tree.get(path):
@@ -289,5 +289,5 @@ def _flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def _quoted(path: str) -> str:
+def _quote(path: str) -> str:
     return path if path and path.isprintable() else repr(path)

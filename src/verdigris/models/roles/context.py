@@ -121,7 +121,7 @@ def shrunk(material: Material, factor: float = 0.6) -> Material:
     return replace(material, budget=smaller)
 
 
-def imported(path: str, text: str, files: frozenset[str]) -> tuple[str, ...]:
+def read_imports(path: str, text: str, files: frozenset[str]) -> tuple[str, ...]:
     """In the order of the text, without the file itself; what is no file of the project is left out."""
     language = language_for(path)
     found = () if language is None else language.imported_files(path, text, files)
@@ -142,7 +142,7 @@ def by_weight(tree: Tree, classify: Callable[[str], PathClass], named: Iterable[
 
 def imports_of(paths: Iterable[str], tree: Tree) -> tuple[str, ...]:
     files = frozenset(tree)
-    found = (imported(path, tree[path] or "", files) for path in paths if path in tree)
+    found = (read_imports(path, tree[path] or "", files) for path in paths if path in tree)
     return tuple(dict.fromkeys(name for names in found for name in names))
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.models.protocol import Ask, Message, Model, Reply, Usage
-from verdigris.models.roles.answer import Answer, Refused, Say, bared, read_answer
+from verdigris.models.protocol import Ask, Message, Model, ModelReply, Usage
+from verdigris.models.roles.answer import Answer, RefusedAnswer, Say, strip_wrapping, read_answer
 from verdigris.models.roles.check import EditPlan, Stop, check, plain
 from verdigris.models.roles.feedback import earlier_attempts, refused_answer
 from verdigris.models.roles.prompt import Task, again, edit_ask, first_ask
@@ -37,7 +37,7 @@ class Talk:
     """What is to be asked next."""
     known: frozenset[str]
     """Files that the model has seen whole as they are."""
-    exchanges: tuple[Exchange, ...] = ()
+    exchanges: tuple[ToolExchange, ...] = ()
     """Every call so far, in order: for usage, sizes and prefix shares."""
     plan: str = ""
     """For people: `.tdd/plan/step-N-role.md`."""
@@ -53,20 +53,20 @@ def begin(material: Material, task: Task, *, tools: bool = True) -> Talk:
     return Talk(material, task, ask, ask, told.complete)
 
 
-def edit(model: Model, talk: Talk) -> tuple[Talk, EditPlan | Stop | Refused]:
+def edit(model: Model, talk: Talk) -> tuple[Talk, EditPlan | Stop | RefusedAnswer]:
     """One attempt. What is Refused is said to the model already: `edit` again asks for the next answer."""
     while True:
-        talk = _asked(model, talk)
+        talk = _ask_model(model, talk)
         answer = _read(talk)
-        if isinstance(answer, Refused) or not _is_plan(answer) or talk.looks >= LOOKS:
+        if isinstance(answer, RefusedAnswer) or not _is_plan(answer) or talk.looks >= LOOKS:
             break
-        talk = _shown(talk, answer)
-    if isinstance(answer, Refused):
-        judged: EditPlan | Stop | Refused = answer
+        talk = _show_files(talk, answer)
+    if isinstance(answer, RefusedAnswer):
+        judged: EditPlan | Stop | RefusedAnswer = answer
     else:
         talk = talk if talk.plan else replace(talk, plan=answer.rationale)
         judged = check(answer, talk.task.role, talk.material, talk.known, returned=talk.task.returned)
-    if isinstance(judged, Refused):
+    if isinstance(judged, RefusedAnswer):
         said = refused_answer(judged, talk.material)
         known = talk.known | frozenset(judged.unseen)
         talk = replace(say(talk, said, "; ".join(judged.reasons)), known=known)
@@ -82,14 +82,14 @@ def say(talk: Talk, said: str, why: str = "") -> Talk:
     return replace(talk, ask=ask, tried=(*talk.tried, why or said))
 
 
-def _read(talk: Talk) -> Answer | Refused:
+def _read(talk: Talk) -> Answer | RefusedAnswer:
     """The first answer may be a plan in prose: only its words are used."""
     reply = talk.exchanges[-1].reply
     if reply.calls and not reply.text.strip():
-        return Refused((_ONLY_CALLS,))
+        return RefusedAnswer((_ONLY_CALLS,))
     answer = read_answer(talk.answered, finish=reply.finish)
-    prose = bared(talk.answered)
-    if isinstance(answer, Refused) and not (talk.looks or talk.tried) and prose and "{" not in prose:
+    prose = strip_wrapping(talk.answered)
+    if isinstance(answer, RefusedAnswer) and not (talk.looks or talk.tried) and prose and "{" not in prose:
         return Answer(Say.EDIT, prose)
     return answer
 
@@ -98,8 +98,8 @@ def _is_plan(answer: Answer) -> bool:
     return answer.verdict is Say.EDIT and not answer.edits
 
 
-def _shown(talk: Talk, answer: Answer) -> Talk:
-    files, missing = _wanted(answer, talk)
+def _show_files(talk: Talk, answer: Answer) -> Talk:
+    files, missing = _wanted_files(answer, talk)
     ask = edit_ask(talk.ask, talk.answered, files, missing)
     return replace(
         talk,
@@ -111,7 +111,7 @@ def _shown(talk: Talk, answer: Answer) -> Talk:
     )
 
 
-def _asked(model: Model, talk: Talk) -> Talk:
+def _ask_model(model: Model, talk: Talk) -> Talk:
     rounds = max(0, ROUNDS - sum(1 for each in talk.exchanges if each.reply.calls))
     conversed = converse(model, talk.ask, talk.material, rounds=rounds)
     first = talk.ask == talk.base
@@ -125,7 +125,7 @@ def _asked(model: Model, talk: Talk) -> Talk:
     )
 
 
-def _wanted(answer: Answer, talk: Talk) -> tuple[dict[str, str], list[str]]:
+def _wanted_files(answer: Answer, talk: Talk) -> tuple[dict[str, str], list[str]]:
     """Those that exist, may be seen and are not known, as far as there is room; and why not the others."""
     found: dict[str, str] = {}
     missing: list[str] = []
@@ -155,18 +155,18 @@ _ENOUGH = "You have read enough: no tool gives anything any more. Answer now."
 
 
 @value
-class Exchange:
+class ToolExchange:
     ask: Ask
-    reply: Reply
+    reply: ModelReply
 
 
 @value
 class Conversed:
-    reply: Reply
+    reply: ModelReply
     """The answer itself; its calls are not carried out any more."""
     ask: Ask
     """What was asked last, with all that was read: to go on from."""
-    exchanges: tuple[Exchange, ...]
+    exchanges: tuple[ToolExchange, ...]
     read: tuple[str, ...] = ()
     """Files that were given whole."""
 
@@ -179,12 +179,12 @@ def converse(
     model: Model, ask: Ask, material: Material, *, rounds: int = ROUNDS, characters: int = CHARACTERS
 ) -> Conversed:
     """After so many rounds the tools are taken away, and stay so: the last question offers none."""
-    exchanges: list[Exchange] = []
+    exchanges: list[ToolExchange] = []
     read: list[str] = []
     left = characters
     while True:
         reply = model.ask(ask)
-        exchanges.append(Exchange(ask, reply))
+        exchanges.append(ToolExchange(ask, reply))
         if not reply.calls or not ask.tools:
             return Conversed(reply, ask, tuple(exchanges), tuple(dict.fromkeys(read)))
         over = len(exchanges) > rounds

@@ -10,7 +10,7 @@ from verdigris.checks.coverage import UNASKED
 from verdigris.core.redness import VALID, WHY_NOT, judge_collect_error
 from verdigris.core.report import Ended, Status
 from verdigris.core.verdict import Kind, first_line
-from verdigris.models.roles.prompt import fenced, shown_file
+from verdigris.models.roles.prompt import put_fences, shown_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from verdigris.core.events import TestRun
     from verdigris.core.report import TestReport, TestResult
     from verdigris.core.verdict import Verdict
-    from verdigris.models.roles.answer import Refused
+    from verdigris.models.roles.answer import RefusedAnswer
     from verdigris.models.roles.context import Material
 
 Quote: TypeAlias = Callable[[str, int], str]
@@ -28,7 +28,7 @@ Quote: TypeAlias = Callable[[str, int], str]
 _LATER = "Remove it; a later test will ask."
 
 
-def _unquoted(_: str, __: int) -> str:
+def _quote_nothing(_: str, __: int) -> str:
     return ""
 
 
@@ -58,26 +58,26 @@ def earlier_attempts(tried: Sequence[str]) -> str:
     """What the attempts before the last one came to, a line each."""
     if not tried:
         return ""
-    lines = [f"{number}. {_clipped(why)}" for number, why in enumerate(tried, 1)]
+    lines = [f"{number}. {_clip(why)}" for number, why in enumerate(tried, 1)]
     return "\nYour attempts before that, and why they came to nothing:\n" + "\n".join(lines) + "\n"
 
 
-def _clipped(why: str) -> str:
+def _clip(why: str) -> str:
     flat = " ".join(why.split())
     return flat if len(flat) <= _LINE else f"{flat[:_LINE]}…"
 
 
-def refused_answer(refused: Refused, material: Material) -> str:
+def refused_answer(refused: RefusedAnswer, material: Material) -> str:
     """After an answer that was not carried out."""
     tree = material.tree
     shown = [shown_file(path, tree[path] or "") for path in refused.unseen if tree.get(path)]
     now = ["These files as they are now:", *shown] if shown else []
-    return _said("Your answer was not used:", _listed(refused.reasons), *now, "Answer anew, in full.")
+    return _join_parts("Your answer was not used:", _list_lines(refused.reasons), *now, "Answer anew, in full.")
 
 
-def denied(deny: Deny) -> str:
+def describe_denial(deny: Deny) -> str:
     """After a write that the law refused; its next moves are meant for a shell, so they are left out."""
-    return _said(f"The edits were refused [{deny.rule}]: {deny.reason}", _TAKEN_BACK)
+    return _join_parts(f"The edits were refused [{deny.rule}]: {deny.reason}", _TAKEN_BACK)
 
 
 def wrong_red(
@@ -87,17 +87,17 @@ def wrong_red(
     withheld: AbstractSet[str] = frozenset(),
     passing: Sequence[str] = (),
     stubbed: bool = False,
-    quote: Quote = _unquoted,
+    quote: Quote = _quote_nothing,
 ) -> str:
     """After a tester's edits that left no test red for the right reason.
 
     `passing`: the new tests among those that pass; `stubbed`: they came with stubs.
     """
-    lines = [_judged(run) for run in tests if run.red not in {None, VALID} and _open(run.native_id, withheld)]
+    lines = [_describe_red(run) for run in tests if run.red not in {None, VALID} and _open(run.native_id, withheld)]
     lines += _not_loaded(report, withheld)
-    return _said(
+    return _join_parts(
         "No test is red for the right reason:",
-        _listed(lines[:_MOST_TESTS] or [_nothing_red(tests, report, passing, stubbed=stubbed)]),
+        _list_lines(lines[:_MOST_TESTS] or [_nothing_red(tests, report, passing, stubbed=stubbed)]),
         *_details(report, withheld, quote),
         _TAKEN_BACK,
     )
@@ -109,40 +109,40 @@ def spoilt(
     """After a tester's edits with a good red, besides which these tests should pass, or be red as well."""
     names = [run.test_id for run in tests if _open(run.native_id, withheld)]
     lines = [*(f"{name}: does not pass" for name in names), *_not_loaded(report, withheld)]
-    return _said(
+    return _join_parts(
         "There is a good red, but something else does not pass that should:",
-        _listed(lines[:_MOST_TESTS]),
+        _list_lines(lines[:_MOST_TESTS]),
         *_details(report, withheld),
         _TAKEN_BACK,
     )
 
 
-def unsettled(
+def describe_verdict(
     verdict: Verdict,
     report: TestReport | None,
     output: Iterable[str] = (),
     *,
     withheld: AbstractSet[str] = frozenset(),
-    quote: Quote = _unquoted,
+    quote: Quote = _quote_nothing,
 ) -> str:
     """After a settlement or a refactor that was not accepted; `output`: what failing commands said."""
     head = f"Not accepted [{verdict.kind}]. {_MEANS.get(verdict.kind, '')}".rstrip()
     if verdict.kind is Kind.OVERFIT:
-        return _said(head, _TAKEN_BACK)
-    unasked = [_unasked(reason, quote) for reason in verdict.reasons if reason.startswith(UNASKED)]
+        return _join_parts(head, _TAKEN_BACK)
+    unasked = [_quote_place(reason, quote) for reason in verdict.reasons if reason.startswith(UNASKED)]
     if unasked and len(unasked) == len(verdict.reasons):
-        return _said("You wrote code that no test asks for:", _listed(unasked), _LATER, _TAKEN_BACK)
+        return _join_parts("You wrote code that no test asks for:", _list_lines(unasked), _LATER, _TAKEN_BACK)
     details = _details(report, withheld, quote)
     if verdict.reasons and all(_is_tools(reason) for reason in verdict.reasons):
         head = "Not accepted: the tests pass, a command of the project does not."
     # A failure that is told in full length below need not be told here as well.
-    said = tuple(f"{result.id}: " for result in _failed(report, withheld)[:_MOST_TESTS])
+    said = tuple(f"{result.id}: " for result in _failing_results(report, withheld)[:_MOST_TESTS])
     hidden = tuple(withheld)
     reasons = [r for r in verdict.reasons if not r.startswith(said) and not any(path in r for path in hidden)]
-    printed = [fenced(_tail(text)) for text in output if text.strip()]
+    printed = [put_fences(_tail(text)) for text in output if text.strip()]
     # What keeps a file from loading says more than that its tests are missing.
     told = _not_loaded(report, withheld) or once_each(reasons)
-    return _said(head, _listed(told), *details, *printed, _TAKEN_BACK)
+    return _join_parts(head, _list_lines(told), *details, *printed, _TAKEN_BACK)
 
 
 def causes(verdict: Verdict, report: TestReport | None) -> str:
@@ -154,12 +154,12 @@ def causes(verdict: Verdict, report: TestReport | None) -> str:
 
 def tool_failed(name: str, command: str, output: str) -> str:
     """After a formatter, a linter or a commit hook that did not succeed."""
-    return _said(f"{name} failed (`{command}`):", fenced(_tail(output)), _TAKEN_BACK)
+    return _join_parts(f"{name} failed (`{command}`):", put_fences(_tail(output)), _TAKEN_BACK)
 
 
 def not_allowed(reason: str) -> str:
     """After edits that a limit of the machine's forbids: a refactor too large, coverage lowered …"""
-    return _said(f"The edits were not accepted: {reason}", _TAKEN_BACK)
+    return _join_parts(f"The edits were not accepted: {reason}", _TAKEN_BACK)
 
 
 def failing(
@@ -193,15 +193,15 @@ def once_each(reasons: Iterable[str]) -> list[str]:
 # -- pieces -----------------------------------------------------------------------------------
 
 
-def _said(*parts: str) -> str:
+def _join_parts(*parts: str) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _listed(lines: Iterable[str]) -> str:
+def _list_lines(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _judged(run: TestRun) -> str:
+def _describe_red(run: TestRun) -> str:
     why, following = _why_not(run.red or "")
     place = f" at {run.place}" if run.place else ""
     seen = f" ({_plain(run.failure)}{place})" if run.failure else ""
@@ -213,7 +213,7 @@ def _why_not(code: str) -> tuple[str, str]:
     return why, following.replace(" and run `tdd test` again", "")
 
 
-def _unasked(reason: str, quote: Quote) -> str:
+def _quote_place(reason: str, quote: Quote) -> str:
     place = reason.removeprefix(UNASKED)
     path, _, lines = place.rpartition(":")
     first = lines.partition("-")[0]
@@ -247,28 +247,28 @@ def _not_loaded(report: TestReport | None, withheld: AbstractSet[str]) -> list[s
     return found
 
 
-def _failed(report: TestReport | None, withheld: AbstractSet[str]) -> list[TestResult]:
+def _failing_results(report: TestReport | None, withheld: AbstractSet[str]) -> list[TestResult]:
     results = report.results if report is not None else ()
     bad = {Status.FAIL, Status.ERROR}
     return [result for result in results if result.status in bad and _open(result.native_id, withheld)]
 
 
-def _details(report: TestReport | None, withheld: AbstractSet[str], quote: Quote = _unquoted) -> list[str]:
+def _details(report: TestReport | None, withheld: AbstractSet[str], quote: Quote = _quote_nothing) -> list[str]:
     """The failures in full length, as far as that is short; where nothing ended properly, the last lines."""
     if report is None:
         return []
-    failed = _failed(report, withheld)
+    failed = _failing_results(report, withheld)
     failed = _one_a_cause(failed)
     more = [f"… and {len(failed) - _MOST_TESTS} more that fail"] if len(failed) > _MOST_TESTS else []
     long = [e.message for e in report.errors if e.path not in withheld and "\n" in e.message.strip()]
     found = [
         *(_result(result, quote) for result in failed[:_MOST_TESTS]),
         *more,
-        *(fenced(_head(text)) for text in long[:_MOST_TESTS]),
+        *(put_fences(_head(text)) for text in long[:_MOST_TESTS]),
     ]
     if found or report.ended is Ended.FINISHED or any(path in report.tail for path in withheld):
         return found
-    return [fenced(_tail(report.tail))] if report.tail.strip() else []
+    return [put_fences(_tail(report.tail))] if report.tail.strip() else []
 
 
 def _one_a_cause(failed: list[TestResult]) -> list[TestResult]:
@@ -283,14 +283,14 @@ def _one_a_cause(failed: list[TestResult]) -> list[TestResult]:
     return list(found.values())
 
 
-def _result(result: TestResult, quote: Quote = _unquoted) -> str:
+def _result(result: TestResult, quote: Quote = _quote_nothing) -> str:
     failure = result.failure
     if failure is None:
         return f"{result.id}: {result.status}"
     at = failure.place
     place = f" at {at.path}:{at.line}{quote(at.path, at.line)}" if at else ""
     message = _head(failure.message)
-    told = f"\n{fenced(message)}" if "\n" in message else f" {message}"
+    told = f"\n{put_fences(message)}" if "\n" in message else f" {message}"
     return f"{result.id}: {failure.kind}{place}:{told}"
 
 

@@ -31,20 +31,20 @@ MOST_COMMITS = 30
 
 
 @value
-class Told:
+class PromptPart:
     text: str
     complete: frozenset[str]
     """Files that are told whole."""
 
 
-def tell(material: Material, room: int) -> Told:
+def tell(material: Material, room: int) -> PromptPart:
     """`room`: tokens that it may take."""
     tree = material.tree
     recent = material.history[-MOST_COMMITS:]
     newest = max(material.ages.values(), default=0)
     named = sorted(path for path, age in material.ages.items() if age == newest > 0)
     listing = _listing(tree, room // 10)
-    history = f"# Recent commits\n\n{clipped(chr(10).join(recent), room // 10)}" if recent else ""
+    history = f"# Recent commits\n\n{clip(chr(10).join(recent), room // 10)}" if recent else ""
     texts = _Texts(room - estimate(listing) - estimate(history))
     for path in by_weight(tree, material.classify, named):
         if texts.room < _LEAST:
@@ -53,13 +53,13 @@ def tell(material: Material, room: int) -> Told:
             texts.add(path, tree[path] or "")
     paths = sorted(texts.told, key=lambda path: (material.ages.get(path, 0), path))
     parts = ("# The project's files as they are now", *(texts.told[path] for path in paths), listing, history)
-    return Told("\n\n".join(filter(None, parts)), frozenset(texts.complete))
+    return PromptPart("\n\n".join(filter(None, parts)), frozenset(texts.complete))
 
 
 def _listing(tree: Tree, room: int) -> str:
     if not tree:
         return "There is no file yet."
-    return f"All files ({len(tree)}):\n{clipped(chr(10).join(sorted(tree)), room)}"
+    return f"All files ({len(tree)}):\n{clip(chr(10).join(sorted(tree)), room)}"
 
 
 @dataclass(slots=True)
@@ -80,14 +80,14 @@ class _Texts:
 
 def shown_file(path: str, text: str, room: int | None = None) -> str:
     """With its name; cut, and marked as cut, where it takes more than `room` tokens."""
-    kept = text if room is None else clipped(text, room)
+    kept = text if room is None else clip(text, room)
     note = (
         "" if kept == text else f" (only the first {kept.count(chr(10))} of {len(text.splitlines())} lines)"
     )
-    return f"## {path}{note}\n{fenced(kept)}"
+    return f"## {path}{note}\n{put_fences(kept)}"
 
 
-def clipped(text: str, room: int) -> str:
+def clip(text: str, room: int) -> str:
     """Whole lines from the start; the last line then says that there is more."""
     if estimate(text) <= room:
         return text
@@ -100,7 +100,7 @@ def clipped(text: str, room: int) -> str:
     return f"{''.join(kept)}… (cut here)"
 
 
-def fenced(text: str, language: str = "") -> str:
+def put_fences(text: str, language: str = "") -> str:
     """Between fences that do not occur in it."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
@@ -135,7 +135,7 @@ class Task:
     """Of a tester: its last test came back."""
 
 
-def first_ask(material: Material, task: Task, *, tools: bool = True) -> tuple[Ask, Told]:
+def first_ask(material: Material, task: Task, *, tools: bool = True) -> tuple[Ask, PromptPart]:
     """The first question of a step, and what it told."""
     team = find_team(task.role.driver)
     system = guide(team, material.language, material.runner, material.tools)
@@ -153,7 +153,7 @@ def first_ask(material: Material, task: Task, *, tools: bool = True) -> tuple[As
 
 def told_kata(kata: str, budget: int) -> str:
     """As much of it as a role is shown."""
-    return clipped(kata.strip(), int(budget * _KATA_PART))
+    return clip(kata.strip(), int(budget * _KATA_PART))
 
 
 def edit_ask(asked: Ask, plan: str, files: Mapping[str, str], missing: Sequence[str] = ()) -> Ask:
@@ -165,7 +165,7 @@ def edit_ask(asked: Ask, plan: str, files: Mapping[str, str], missing: Sequence[
 def again(asked: Ask, answer: str, said: str) -> Ask:
     """The same conversation, longer by an answer and by what is said to it."""
     # Some servers refuse an empty message, and junk may be of any length.
-    own = clipped(answer, _OWN) or "(no answer)"
+    own = clip(answer, _OWN) or "(no answer)"
     return replace(asked, messages=(*asked.messages, Message("assistant", own), Message("user", said)))
 
 

@@ -42,25 +42,25 @@ TOOLS = (
 
 
 @value
-class Found:
+class ToolResult:
     text: str
     path: str | None = None
     """The file that was given, whole."""
 
 
-def answer(call: ToolCall, material: Material, room: int) -> Found:
+def answer(call: ToolCall, material: Material, room: int) -> ToolResult:
     """In plain words, also where there is nothing to give; at most `room` characters of a file."""
-    known: dict[str, tuple[str, Callable[[str, Material, int], Found]]] = {
+    known: dict[str, tuple[str, Callable[[str, Material, int], ToolResult]]] = {
         "read_file": ("path", _read_file),
         "list_files": ("glob", _list_files),
         "search": ("text", _search),
     }
     if call.name not in known:
-        return Found(f"There is no tool {call.name}; there are {', '.join(known)}.")
+        return ToolResult(f"There is no tool {call.name}; there are {', '.join(known)}.")
     name, carry_out = known[call.name]
     argument = _argument(call.arguments, name)
     if argument is None:
-        return Found(f'{call.name} takes a JSON object with one text: {{"{name}": "…"}}.')
+        return ToolResult(f'{call.name} takes a JSON object with one text: {{"{name}": "…"}}.')
     return carry_out(argument, material, room)
 
 
@@ -73,16 +73,16 @@ def _argument(arguments: str, name: str) -> str | None:
     return found if isinstance(found, str) and found else None
 
 
-def _read_file(spelling: str, material: Material, room: int) -> Found:
+def _read_file(spelling: str, material: Material, room: int) -> ToolResult:
     path = plain(spelling)
     text = material.tree.get(path)
     if path_fault(path) or not text:
-        return Found(why_not_read(spelling, material), path if text == "" else None)
+        return ToolResult(why_not_read(spelling, material), path if text == "" else None)
     if len(text) > room:
-        return Found(
+        return ToolResult(
             f"{path} has {len(text)} characters, of which these are the first {room}:\n{text[:room]}"
         )
-    return Found(text, path)
+    return ToolResult(text, path)
 
 
 def why_not_read(spelling: str, material: Material) -> str:
@@ -104,16 +104,16 @@ def _alike(path: str, tree: Tree) -> str:
     return f"Files of that name: {', '.join(same[:5])}." if same else ""
 
 
-def _list_files(glob: str, material: Material, _: int) -> Found:
+def _list_files(glob: str, material: Material, _: int) -> ToolResult:
     try:
         pattern = re.compile(compile_glob(glob))
     except ConfigError as error:
-        return Found(f"{error.message}; {error.hint}.")
+        return ToolResult(f"{error.message}; {error.hint}.")
     names = sorted(path for path in material.tree if pattern.fullmatch(path))
-    return Found(_capped(names, MOST_NAMES) if names else f"No file matches {glob}.")
+    return ToolResult(_cap_lines(names, MOST_NAMES) if names else f"No file matches {glob}.")
 
 
-def _search(text: str, material: Material, _: int) -> Found:
+def _search(text: str, material: Material, _: int) -> ToolResult:
     hits = [
         f"{path}:{number}: {line.strip()[:_LINE]}"
         for path, content in sorted(material.tree.items())
@@ -121,9 +121,9 @@ def _search(text: str, material: Material, _: int) -> Found:
         for number, line in enumerate(content.splitlines(), 1)
         if text in line
     ]
-    return Found(_capped(hits, MOST_HITS) if hits else f"No line contains {text!r}.")
+    return ToolResult(_cap_lines(hits, MOST_HITS) if hits else f"No line contains {text!r}.")
 
 
-def _capped(lines: list[str], most: int) -> str:
+def _cap_lines(lines: list[str], most: int) -> str:
     more = [f"… and {len(lines) - most} more"] if len(lines) > most else []
     return "\n".join([*lines[:most], *more])

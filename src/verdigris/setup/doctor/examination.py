@@ -13,7 +13,7 @@ from verdigris.core.records import from_json
 from verdigris.core.settings import Settings
 from verdigris.execution.resident.resident import running
 from verdigris.setup.detection import detect
-from verdigris.setup.doctor.findings import Finding, failed
+from verdigris.setup.doctor.findings import Finding, failure
 from verdigris.setup.doctor.room import check_room, check_sandbox
 from verdigris.setup.doctor.tools import check_git, check_stack
 from verdigris.setup.initialisation import has_tests
@@ -47,7 +47,7 @@ def _examine(start: Path, actor: Actor, *, room: bool, progress: Progress | None
         repo = find_repository(start)
         branch = head(repo).branch
     except VerdigrisError as error:
-        yield failed("repository", error.message, error.hint)
+        yield failure("repository", error.message, error.hint)
         return
     yield _repository(repo, branch)
     yield _disk(repo)
@@ -90,7 +90,7 @@ def _disk(repo: Repository) -> Finding:
             probe.write(b"x")
     except OSError as error:
         what = f"{folder} cannot be written: {error.strerror}"
-        return failed("disk", what, "make it writable; until then only what reads works")
+        return failure("disk", what, "make it writable; until then only what reads works")
     return Finding("disk", "ok", "the repository's git folder is writable")
 
 
@@ -99,11 +99,11 @@ def _log(log: Log[State]) -> Finding | None:
     try:
         found = log.verify()
     except VerdigrisError as error:
-        return failed("log", error.message, error.hint)
+        return failure("log", error.message, error.hint)
     if found.whole:
         return None
     first = found.findings[0]
-    return failed(
+    return failure(
         "log",
         f"event {first.seq}: {first.kind}: {first.message} ({len(found.findings)} in all)",
         "`tdd log verify` names all; `tdd log repair --why WHY` keeps what is whole",
@@ -121,11 +121,11 @@ def _configuration(repo: Repository, log: Log[State] | None) -> tuple[Settings, 
                 "configuration", "warn", what, "`tdd init`"
             )
         what = "Verdigris is not set up here: there is no tdd.yaml"
-        return Settings(stacks=detect(repo.root).stacks), failed("configuration", what, "`tdd init`")
+        return Settings(stacks=detect(repo.root).stacks), failure("configuration", what, "`tdd init`")
     try:
         settings = load(repo.root).settings
     except VerdigrisError as error:
-        return Settings(stacks=()), failed("configuration", error.message, error.hint)
+        return Settings(stacks=()), failure("configuration", error.message, error.hint)
     if recorded is None:
         what = "tdd.yaml is there, and not recorded yet"
         return settings, Finding("configuration", "warn", what, "`tdd init` adopts it")
@@ -149,7 +149,7 @@ def _tests(project: Project) -> Iterator[Finding]:
     try:
         present = has_tests(project)
     except VerdigrisError as error:
-        yield failed("tests", f"the tree cannot be looked at: {error.message}", error.hint)
+        yield failure("tests", f"the tree cannot be looked at: {error.message}", error.hint)
         return
     yield (
         Finding("tests", "ok", "there are tests")

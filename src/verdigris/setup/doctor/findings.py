@@ -30,7 +30,7 @@ class Finding:
     details: tuple[str, ...] = ()
 
 
-def failed(name: str, what: str, fix: str | None) -> Finding:
+def failure(name: str, what: str, fix: str | None) -> Finding:
     return Finding(name, "fail", what, fix or "see `tdd doctor --json`")
 
 
@@ -43,7 +43,7 @@ print(json.dumps(sorted(found)))
 """
 
 
-def installed(project: Project) -> frozenset[str] | None:
+def installed_plugins(project: Project) -> frozenset[str] | None:
     """None where all of them are loaded anyway, or where it cannot be found out."""
     if project.settings.room_plugins is None:
         return None

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from verdigris import sandbox
 from verdigris.core.errors import VerdigrisError
-from verdigris.core.needs import needs, written
-from verdigris.core.report import Ended, differences, merged, only, suite_of
+from verdigris.core.needs import needs, write_keys
+from verdigris.core.report import Ended, differences, merge_reports, only, suite_of
 from verdigris.core.verdict import first_line
 from verdigris.execution.dispatch import run_request
 from verdigris.execution.test_run import execute
 from verdigris.runners.protocol import TestRequest
-from verdigris.setup.doctor.findings import Finding, failed, installed
+from verdigris.setup.doctor.findings import Finding, failure, installed_plugins
 
 if TYPE_CHECKING:
-    from verdigris.core.report import Difference, TestReport
+    from verdigris.core.report import RoomDifference, TestReport
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 
@@ -30,25 +30,25 @@ _LOOK = "`room: {env: […]}` gives variables, `room: {network: host}` servers t
 def check_room(project: Project, progress: Progress | None = None) -> Finding:
     """The run outside is not confined and has the caller's whole environment: a person's to ask for."""
     if project.actor.role != "person":
-        return failed("room", "a run outside the room is a person's to ask for", "tell a person")
+        return failure("room", "a run outside the room is a person's to ask for", "tell a person")
     try:
         with project.exclusive():
             outside = _suite(project, progress, bare=True)
-            inside = _steadied(project, outside, _suite(project, progress, bare=False))
+            inside = _run_unstable_again(project, outside, _suite(project, progress, bare=False))
     except VerdigrisError as error:
-        return failed("room", f"the suite cannot be run: {error.message}", error.hint)
-    return _judged(project, outside, inside)
+        return failure("room", f"the suite cannot be run: {error.message}", error.hint)
+    return _judge_difference(project, outside, inside)
 
 
 def _suite(project: Project, progress: Progress | None, *, bare: bool) -> TestReport:
     stacks = ((stack, suite_of(stack)) for stack in project.settings.stacks)
-    return merged(
+    return merge_reports(
         run_request(project, stack, TestRequest(suite.names, extra=suite.marks), progress=progress, bare=bare)
         for stack, suite in stacks
     )
 
 
-def _steadied(project: Project, outside: TestReport, inside: TestReport) -> TestReport:
+def _run_unstable_again(project: Project, outside: TestReport, inside: TestReport) -> TestReport:
     """A test that ends differently is run once more: an unstable one is no fault of the room."""
     doubted = {difference.test_id for difference in differences(outside, inside)}
     names = tuple(result.native_id for result in inside.results if result.id in doubted)
@@ -58,15 +58,15 @@ def _steadied(project: Project, outside: TestReport, inside: TestReport) -> Test
     return replace(inside, results=tuple(again.get(result.native_id, result) for result in inside.results))
 
 
-def _judged(project: Project, outside: TestReport, inside: TestReport) -> Finding:
+def _judge_difference(project: Project, outside: TestReport, inside: TestReport) -> Finding:
     if outside.ended is not Ended.FINISHED:
         what = f"the suite does not finish outside the room ({outside.ended})"
         return Finding("room", "warn", what, f"`{outside.command}` shows why", _last(outside))
     differing = differences(outside, inside)
     if not differing and inside.ended is Ended.FINISHED:
         return Finding("room", "ok", f"in the room as outside it: {_ending(len(outside.results))} the same")
-    lacking = needs(only(inside, differing), os.environ, project.settings, installed=installed(project))
-    keys = ", ".join(f"`{setting}`" for setting in written(lacking))
+    lacking = needs(only(inside, differing), os.environ, project.settings, installed=installed_plugins(project))
+    keys = ", ".join(f"`{setting}`" for setting in write_keys(lacking))
     fix = (
         f"in tdd.yaml: {keys}" if keys else f"give the run what it lacks: {_LOOK} (`tdd help configuration`)"
     )
@@ -74,10 +74,10 @@ def _judged(project: Project, outside: TestReport, inside: TestReport) -> Findin
         what = f"the suite finishes outside the room, and not in it ({inside.ended})"
         return Finding("room", "warn", what, fix, _last(inside))
     what = f"tests that end differently in the room: {len(differing)} of {len(outside.results)}"
-    return Finding("room", "warn", what, fix, _listed(differing))
+    return Finding("room", "warn", what, fix, _list_differences(differing))
 
 
-def _listed(differing: tuple[Difference, ...]) -> tuple[str, ...]:
+def _list_differences(differing: tuple[RoomDifference, ...]) -> tuple[str, ...]:
     lines = [
         f"{one.test_id}: {one.outside or 'not run'} outside, {one.inside or 'not run'} in the room"
         + (f" ({first_line(one.why)})" if one.why else "")

@@ -16,7 +16,7 @@ from verdigris.execution.tools.registry import find_tool
 from verdigris.languages.node.detection import fits, version
 from verdigris.runners.registry import is_in_interpreter, kind_of
 from verdigris.sandbox.query import apart, environment_of
-from verdigris.setup.doctor.findings import Finding, failed
+from verdigris.setup.doctor.findings import Finding, failure
 from verdigris.storage.git import program
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ def check_git(here: Path) -> Finding:
     try:
         done = run(Command((program(os.environ), "--version"), here, dict(os.environ)), timeout=SECONDS)
     except VerdigrisError as error:
-        return failed("git", error.message, "install git 2.34 or newer, and have it on PATH")
+        return failure("git", error.message, "install git 2.34 or newer, and have it on PATH")
     text = done.output.decode("utf-8", "replace").strip()
     if done.exit_code != 0 or version(text) < OLDEST_GIT:
-        return failed("git", f"needs 2.34 or newer, found: {text}", "install a newer git")
+        return failure("git", f"needs 2.34 or newer, found: {text}", "install a newer git")
     return Finding("git", "ok", text)
 
 
@@ -64,18 +64,18 @@ def check_stack(root: Path, stack: Stack, cache: Path | None) -> Iterator[Findin
             asked = Command((str(found.path), "-c", _ASK), home, dict(os.environ), confine=confine)
             done = run(asked, timeout=SECONDS)
     except VerdigrisError as error:
-        yield failed(name, error.message, error.hint)
+        yield failure(name, error.message, error.hint)
         return
     answer = _answer(done.output)
     if answer is None:
-        yield failed(
+        yield failure(
             name, f"{found.path} does not run", "name one that does: `python:` of the stack in tdd.yaml"
         )
         return
     python, pytest = answer
     shown = f"{found.path} ({found.how}), Python {'.'.join(map(str, python))}"
     if python < OLDEST_PYTHON:
-        yield failed(name, f"{shown}: too old", "use Python 3.8 or newer: `python:` of the stack in tdd.yaml")
+        yield failure(name, f"{shown}: too old", "use Python 3.8 or newer: `python:` of the stack in tdd.yaml")
     else:
         yield Finding(name, "ok", shown)
     if kind_of(stack.runner).is_package:
@@ -93,9 +93,9 @@ def _answer(output: bytes) -> tuple[tuple[int, ...], str | None] | None:
 
 def _pytest(name: str, python: str, found: str | None) -> Finding:
     if found is None:
-        return failed(name, f"{python} cannot import pytest", f"`{python} -m pip install pytest`")
+        return failure(name, f"{python} cannot import pytest", f"`{python} -m pip install pytest`")
     if version(found) < OLDEST_PYTEST:
-        return failed(name, f"{found} is too old", f"`{python} -m pip install 'pytest>=7'`")
+        return failure(name, f"{found} is too old", f"`{python} -m pip install 'pytest>=7'`")
     return Finding(name, "ok", found)
 
 
@@ -114,9 +114,9 @@ def check_tool(root: Path, stack: Stack) -> Iterator[Finding]:
         name = Path(tools.programs[0]).name
         answer = _tool_answer(root, stack, tools)
     except VerdigrisError as error:
-        yield failed(f"{stack.runner}{where}", error.message, error.hint)
+        yield failure(f"{stack.runner}{where}", error.message, error.hint)
         return
-    yield _judged(f"{name}{where}", name, tools.programs[0], answer)
+    yield _judge_tool(f"{name}{where}", name, tools.programs[0], answer)
     if tools.package:
         script = Path(tools.package)
         yield _package(f"{stack.runner}{where}", stack.runner, script, answer, root / stack.root, root)
@@ -138,11 +138,11 @@ def _tool_answer(root: Path, stack: Stack, tools: Toolset) -> str:
     return next((line.strip() for line in lines if version(line)), "")
 
 
-def _judged(name: str, tool: str, path: str, answer: str) -> Finding:
+def _judge_tool(name: str, tool: str, path: str, answer: str) -> Finding:
     oldest = OLDEST.get(tool, ())
     if version(answer) < oldest:
         wanted = ".".join(map(str, oldest))
-        return failed(name, f"{path}: {answer} is too old", f"install {tool} {wanted} or newer")
+        return failure(name, f"{path}: {answer} is too old", f"install {tool} {wanted} or newer")
     return Finding(name, "ok", f"{path}, {answer}" if answer else path)
 
 
@@ -152,10 +152,10 @@ def _package(name: str, runner: str, script: Path, node: str, home: Path, root: 
         said = json.loads(described.read_bytes())
         found, wanted = str(said["version"]), str(said.get("engines", {}).get("node", ""))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return failed(name, f"{described} cannot be read", f"`{installing(home, root)}`")
+        return failure(name, f"{described} cannot be read", f"`{installing(home, root)}`")
     if version(found) < OLDEST[runner]:
         newest = ".".join(map(str, OLDEST[runner]))
-        return failed(name, f"{found} is too old", f"install {runner} {newest} or newer")
+        return failure(name, f"{found} is too old", f"install {runner} {newest} or newer")
     if not fits(version(node), wanted):
-        return failed(name, f"{found} needs node {wanted}, and {node} is there", "install a newer Node.js")
+        return failure(name, f"{found} needs node {wanted}, and {node} is there", "install a newer Node.js")
     return Finding(name, "ok", found)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.core.settings import Stack
-    from verdigris.storage.config.keys import Document
+    from verdigris.storage.config.keys import ConfigDocument
 
 __all__ = ["Loaded", "decode", "load", "load_machine", "render"]
 
@@ -56,7 +56,7 @@ def decode(data: bytes) -> Loaded:
 
 
 def _decode(data: bytes) -> tuple[Settings, Places]:
-    from verdigris.storage.config.file import entries, plugins, written
+    from verdigris.storage.config.file import entries, plugins, writable_paths
     from verdigris.storage.config.keys import document
     from verdigris.storage.config.machine import machine_settings
     from verdigris.storage.config.stacks import stack
@@ -79,7 +79,7 @@ def _decode(data: bytes) -> tuple[Settings, Places]:
         room_network=found.room.network,
         room_git=found.room.git,
         room_plugins=plugins(found.room.plugins, places),
-        sandbox_write=written(found.sandbox.write, places),
+        sandbox_write=writable_paths(found.sandbox.write, places),
         concerns=found.concerns,
         liveness=found.liveness.enabled,
         liveness_seconds=found.liveness.seconds,
@@ -91,14 +91,14 @@ def _decode(data: bytes) -> tuple[Settings, Places]:
     return settings, places
 
 
-def _check_globs(found: Document, places: Places) -> None:
+def _check_globs(found: ConfigDocument, places: Places) -> None:
     from verdigris.storage.config.stacks import check_glob
 
     for at, glob in _globs(found):
         check_glob(glob, places, at)
 
 
-def _globs(found: Document) -> Iterator[tuple[str, str]]:
+def _globs(found: ConfigDocument) -> Iterator[tuple[str, str]]:
     lists = {
         "spec": found.spec,
         "oracle.include": found.oracle.include,

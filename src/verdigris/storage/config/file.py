@@ -37,7 +37,7 @@ def parse(data: bytes) -> tuple[dict[Any, Any], Places]:
         _note(node, "", places, ())
         value = loader.construct_document(node)
     except yaml.YAMLError as error:
-        raise _broken(error) from None
+        raise _broken_yaml(error) from None
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{NAME}:1: a value cannot be read: {error}", hint="quote it: 'text'") from None
     if not isinstance(value, dict):
@@ -80,7 +80,7 @@ def _note(node: yaml.Node, at: str, places: Places, above: tuple[yaml.Node, ...]
                 _note(item, f"{at}[{index}]", places, (*above, node))
 
 
-def _broken(error: yaml.YAMLError) -> ConfigError:
+def _broken_yaml(error: yaml.YAMLError) -> ConfigError:
     mark = getattr(error, "problem_mark", None)
     line = mark.line + 1 if mark is not None else 1
     problem = getattr(error, "problem", None) or str(error).splitlines()[0]
@@ -110,7 +110,7 @@ def plugins(given: Sequence[str] | None, places: Places) -> tuple[str, ...] | No
     return None if given is None else tuple(given)
 
 
-def written(given: Sequence[str], places: Places) -> tuple[str, ...]:
+def writable_paths(given: Sequence[str], places: Places) -> tuple[str, ...]:
     """Paths that an agent's shell may write."""
     for index, path in enumerate(given):
         at = f"sandbox.write[{index}]"

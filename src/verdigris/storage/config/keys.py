@@ -8,26 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import msgspec
 
-from verdigris.core.settings import (
-    ClaimRule,
-    ConcernRule,
-    JUnitErrors,
-    Network,
-    RedRule,
-    Settings,
-    Stack,
-    UncoveredRule,
-)
+from verdigris.core.settings import ClaimRule, ConcernRule, JUnitErrors, Network, RedRule, Settings, Stack, UncoveredRule
 from verdigris.storage.config.file import wrong
-from verdigris.storage.config.machine import (
-    SECTIONS,
-    BudgetKeys,
-    CommitKeys,
-    MachineKeys,
-    RolesKeys,
-    ServedKeys,
-    elsewhere,
-)
+from verdigris.storage.config.machine import SECTIONS, BudgetKeys, CommitKeys, MachineKeys, RolesKeys, ServedKeys, elsewhere
 
 if TYPE_CHECKING:
     from verdigris.core.errors import ConfigError
@@ -97,7 +80,7 @@ class LivenessKeys(msgspec.Struct, forbid_unknown_fields=True):
     seconds: Annotated[int, msgspec.Meta(ge=1)] = _DEFAULT.liveness_seconds
 
 
-class Document(msgspec.Struct, forbid_unknown_fields=True):
+class ConfigDocument(msgspec.Struct, forbid_unknown_fields=True):
     stacks: Annotated[list[StackKeys], msgspec.Meta(min_length=1)] = msgspec.field(
         default_factory=lambda: [StackKeys()]
     )
@@ -135,9 +118,9 @@ _CHOICES = {
 }
 
 
-def document(value: dict[Any, Any], places: Places) -> Document:
+def document(value: dict[Any, Any], places: Places) -> ConfigDocument:
     """The values under their keys; the first that does not fit is an error with its place."""
-    _check_keys(value, Document, "", places)
+    _check_keys(value, ConfigDocument, "", places)
     for key, keys in _SECTIONS.items():
         _check_keys(value.get(key), keys, key, places)
     for at, section in SECTIONS:
@@ -148,7 +131,7 @@ def document(value: dict[Any, Any], places: Places) -> Document:
         if isinstance(stack, dict):
             _check_keys(stack.get("junit"), JUnitKeys, f"stacks[{index}].junit", places)
     try:
-        return msgspec.convert(value, Document)
+        return msgspec.convert(value, ConfigDocument)
     except msgspec.ValidationError as error:
         raise _misfit(str(error), places) from None
 

@@ -29,11 +29,11 @@ def layouts(root: Path, settings: Settings) -> dict[Where, Detected]:
 def layout(root: Path, stack: Stack) -> Detected:
     """Where a stack keeps its source and its tests, as far as names alone do not tell."""
     found = language_named(stack.language).layout(root / stack.root)
-    generated = _generated(root, stack)
+    generated = _generated_files(root, stack)
     return replace(found, generated=generated) if generated else found
 
 
-def _generated(root: Path, stack: Stack) -> tuple[str, ...]:
+def _generated_files(root: Path, stack: Stack) -> tuple[str, ...]:
     """Files of the language that a `.gitignore` names, each by its whole name, and that git does not hold.
 
     Patterns are left out: `lib/` or `*.py` would open more than what a build writes. So is what a stack's
@@ -45,11 +45,11 @@ def _generated(root: Path, stack: Stack) -> tuple[str, ...]:
         line for line in lines if line.endswith(suffixes_of(stack.language)) and not set(line) & _SPECIAL
     ]
     globs = [name.lstrip("/") if "/" in name else f"**/{name}" for name in names if name not in stack.source]
-    held = _held(root, stack.root) if globs else []
+    held = _tracked_files(root, stack.root) if globs else []
     return tuple(glob for glob in globs if not any(map(re.compile(compile_glob(glob)).fullmatch, held)))
 
 
-def _held(root: Path, folder: str) -> list[str]:
+def _tracked_files(root: Path, folder: str) -> list[str]:
     """What git holds of a folder, as seen from there."""
     try:
         listed = null_split(users_git(find_repository(root)).run("ls-files", "-z"))

@@ -8,16 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from verdigris.core.settings import (
-    HUMAN,
-    REPLAY,
-    ConcernRule,
-    MachineSettings,
-    Player,
-    Served,
-    Squash,
-    UncoveredRule,
-)
+from verdigris.core.settings import HUMAN, REPLAY, ConcernRule, MachineSettings, Player, ModelSettings, Squash, UncoveredRule
 from verdigris.storage.config.file import wrong
 
 if TYPE_CHECKING:
@@ -154,7 +145,7 @@ def machine_settings(found: Sections, places: Places) -> MachineSettings:
         tests_per_step=said.tests_per_step,
         test_seconds=said.test_seconds,
         roles=players,
-        llm=_served(found.llm, "llm", places),
+        llm=_make_served(found.llm, "llm", places),
         author_name=found.commit.author_name,
         author_email=found.commit.author_email,
         squash=found.commit.squash,
@@ -170,10 +161,10 @@ def _player(keys: RoleKeys, at: str, places: Places) -> Player:
         raise wrong(places, f"{at}.model", "the recording's file is missing", "write `model: replay:FILE`")
     if keys.model.strip().lower() == HUMAN:
         return Player(HUMAN)
-    return Player(keys.model.strip(), _served(keys, at, places))
+    return Player(keys.model.strip(), _make_served(keys, at, places))
 
 
-def _served(keys: ServedKeys, at: str, places: Places) -> Served:
+def _make_served(keys: ServedKeys, at: str, places: Places) -> ModelSettings:
     for where, text in _texts(keys, at):
         if _LIKE_A_KEY.search(text):
             raise wrong(places, where, "this looks like a secret key", _KEY_OUTSIDE)
@@ -181,7 +172,7 @@ def _served(keys: ServedKeys, at: str, places: Places) -> Served:
     if name and (not _VARIABLE.fullmatch(name) or _opaque(name)):
         raise wrong(places, f"{at}.api_key_env", "this is no name of an environment variable", _KEY_OUTSIDE)
     _check_address(keys.base_url, f"{at}.base_url", places)
-    return Served(keys.base_url, name, keys.temperature, keys.timeout, keys.max_tokens)
+    return ModelSettings(keys.base_url, name, keys.temperature, keys.timeout, keys.max_tokens)
 
 
 def _check_address(url: str, at: str, places: Places) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import StorageError
 from verdigris.storage.lock import acquire
 from verdigris.storage.log.format import decode
-from verdigris.storage.log.lines import Head, parse, render
+from verdigris.storage.log.lines import LogHead, parse, render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ REPAIRED_HEAD = "head.repaired"
 """The head of a repaired log, until it can become `head`; names that log's inode."""
 
 
-class Files:
+class LogFiles:
     def __init__(self, control: str) -> None:
         self.control = control
 
@@ -114,7 +114,7 @@ class Files:
             return None
         return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
 
-    def head(self, log: int | None) -> Head | None:
+    def head(self, log: int | None) -> LogHead | None:
         """What the head record says of the log; ValueError where it cannot be read."""
         with storing(self.control):
             stored = self._repaired_head(log) or self._bytes(HEAD)
@@ -139,7 +139,7 @@ class Files:
         finally:
             os.close(fd)
 
-    def replace_head(self, head: Head) -> None:
+    def replace_head(self, head: LogHead) -> None:
         with storing(self.control), self._undone():
             self.put(HEAD + ".new", render(head))
             self.rename(HEAD + ".new", HEAD)
@@ -161,7 +161,7 @@ class Files:
         finally:
             os.close(fd)
 
-    def extend(self, head: Head, lines: bytes, then: Head, *, sync: bool) -> None:
+    def extend(self, head: LogHead, lines: bytes, then: LogHead, *, sync: bool) -> None:
         """Lines after the head, and a new head; or StorageError and nothing changed.
 
         The new head is written out first: a full disk is met before the log is touched.

@@ -43,7 +43,7 @@ class Busy(Exception):
     """The plain case is not given."""
 
 
-def _refused(constant: str) -> float:
+def _refuse_constant(constant: str) -> float:
     raise ValueError(constant)
 
 
@@ -55,7 +55,7 @@ class _Context:
     object_pairs_hook = None
     parse_float = float
     parse_int = int
-    parse_constant = staticmethod(_refused)
+    parse_constant = staticmethod(_refuse_constant)
     memo: dict[str, str] = {}  # noqa: RUF012 - only the scanner written in Python has a use for it
 
 
@@ -128,7 +128,7 @@ def append(
     `envelope` holds `worktree`, `branch`, `actor` and `v`.
     """
     try:
-        lock = _locked(control + "/lock")
+        lock = _lock(control + "/lock")
     except (Busy, OSError):
         return False
     log = -1
@@ -149,7 +149,7 @@ def append(
     return True
 
 
-def _locked(path: str) -> int:
+def _lock(path: str) -> int:
     lock = posix.open(path, posix.O_RDWR)
     try:
         _acquire(lock, time.monotonic() + WAIT_SECONDS)

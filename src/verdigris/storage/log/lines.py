@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BLOCK = 1 << 16
 
 
-class Line(NamedTuple):
+class LogLine(NamedTuple):
     offset: int
     text: bytes
     """Without the newline."""
@@ -30,16 +30,16 @@ class Line(NamedTuple):
         return self.offset + len(self.text) + 1
 
 
-def forward(fd: int, start: int, end: int) -> Iterator[Line]:
+def forward(fd: int, start: int, end: int) -> Iterator[LogLine]:
     offset, rest = start, b""
     while start < end and (block := os.pread(fd, min(BLOCK, end - start), start)):
         start += len(block)
         *texts, rest = (rest + block).split(b"\n")
         for text in texts:
-            yield Line(offset, text)
+            yield LogLine(offset, text)
             offset += len(text) + 1
     if rest:
-        yield Line(offset, rest, whole=False)
+        yield LogLine(offset, rest, whole=False)
 
 
 def backward(fd: int, end: int) -> Iterator[bytes]:
@@ -56,7 +56,7 @@ def backward(fd: int, end: int) -> Iterator[bytes]:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class LogHead:
     seq: int
     hash: str
     """Of the last line."""
@@ -65,31 +65,31 @@ class Head:
     checkpoint: int
     """Offset of the last checkpoint's line; 0 before there is one."""
 
-    def after(self, link: Link) -> Head:
+    def after(self, link: Link) -> LogHead:
         checkpoint = link.offset if link.record.type == CHECKPOINT else self.checkpoint
-        return Head(link.record.seq, link.hash, link.end, checkpoint)
+        return LogHead(link.record.seq, link.hash, link.end, checkpoint)
 
 
-EMPTY = Head(0, GENESIS, 0, 0)
+EMPTY = LogHead(0, GENESIS, 0, 0)
 
 
-def render(head: Head, **more: int) -> bytes:
+def render(head: LogHead, **more: int) -> bytes:
     return encode({**asdict(head), **more}) + b"\n"
 
 
-def parse(data: bytes) -> Head:
+def parse(data: bytes) -> LogHead:
     match decode(data):
         case {"seq": int(seq), "hash": str(digest), "size": int(size), "checkpoint": int(checkpoint)} if (
             0 <= checkpoint <= size and seq >= 0
         ):
-            return Head(seq, digest, size, checkpoint)
+            return LogHead(seq, digest, size, checkpoint)
         case _:
             raise ValueError("the head record lacks a field")
 
 
-def reached(head: Head, links: Iterable[Link]) -> Head:
+def head_after(head: LogHead, links: Iterable[Link]) -> LogHead:
     """The head after these links."""
-    return reduce(Head.after, links, head)
+    return reduce(LogHead.after, links, head)
 
 
 WAY_OUT = "see all of it with `tdd log verify`; keep what is whole with `tdd log repair --why WHY`"
@@ -111,32 +111,32 @@ class Tail(NamedTuple):
     """A batch that was not written whole: it never was."""
 
 
-def damaged(seq: int | None, what: str) -> LogDamaged:
+def damage(seq: int | None, what: str) -> LogDamaged:
     where = "" if seq is None else f" at event {seq}"
     return LogDamaged(f"the log is damaged{where}: {what}", hint=WAY_OUT)
 
 
-def read(line: Line) -> Link:
+def read(line: LogLine) -> Link:
     """ValueError where the line is no record."""
     return Link(unflatten(decode(line.text)), digest(line.text), line.offset, line.end)
 
 
-def follow(lines: Iterable[Line], seq: int, prev: str) -> Iterator[Link]:
+def follow(lines: Iterable[LogLine], seq: int, prev: str) -> Iterator[Link]:
     """The links after the one with this number and hash; LogDamaged where they are not its successors."""
     for line in lines:
         try:
             link = read(line)
         except ValueError as error:
-            raise damaged(seq + 1, "it cannot be read") from error
+            raise damage(seq + 1, "it cannot be read") from error
         if link.record.seq != seq + 1:
-            raise damaged(seq + 1, f"event {link.record.seq} stands in its place")
+            raise damage(seq + 1, f"event {link.record.seq} stands in its place")
         if link.record.prev != prev:
-            raise damaged(max(seq, 1), f"it is not the one that event {seq + 1} was written after")
+            raise damage(max(seq, 1), f"it is not the one that event {seq + 1} was written after")
         seq, prev = seq + 1, link.hash
         yield link
 
 
-def beyond(lines: Iterable[Line], head: Head) -> Tail:
+def beyond(lines: Iterable[LogLine], head: LogHead) -> Tail:
     """What the lines after the head are: nothing, a torn batch, one whole batch; anything else is damage."""
     whole, torn = [], False
     for line in lines:
@@ -147,9 +147,9 @@ def beyond(lines: Iterable[Line], head: Head) -> Tail:
     batch: list[Link] = []
     for link in follow(whole, head.seq, head.hash):
         if batch and link.record.more != batch[-1].record.more - 1:
-            raise damaged(link.record.seq, "it stands beyond the head record")
+            raise damage(link.record.seq, "it stands beyond the head record")
         batch.append(link)
     complete = bool(batch) and batch[-1].record.more == 0
     if complete and torn:
-        raise damaged(batch[-1].record.seq, "it stands beyond the head record")
+        raise damage(batch[-1].record.seq, "it stands beyond the head record")
     return Tail(tuple(batch) if complete else (), torn=bool(whole or torn) and not complete)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Generic
 from verdigris.core.errors import HarnessError
 from verdigris.core.records import CHECKPOINT, REPAIRED, SCHEMA, Draft, Record, S, Stamp, flatten
 from verdigris.core.value import value
-from verdigris.storage.log.files import HEAD, LOG, REPAIRED_HEAD, Files, storing, write_all
+from verdigris.storage.log.files import HEAD, LOG, REPAIRED_HEAD, LogFiles, storing, write_all
 from verdigris.storage.log.format import encode
-from verdigris.storage.log.lines import BLOCK, EMPTY, Head, Line, Link, forward, reached, read, render
+from verdigris.storage.log.lines import BLOCK, EMPTY, LogHead, LogLine, Link, forward, head_after, read, render
 from verdigris.storage.log.reading import View, records, view
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.records import Folding, Schema
     from verdigris.storage.log.files import Look
-    from verdigris.storage.log.verification import Replay, Verification
+    from verdigris.storage.log.verification import FoldReplay, Verification
 
 
 CHECKPOINT_BYTES = 64 * 1024
@@ -34,7 +34,7 @@ KERNEL = {"role": "kernel", "context": "", "client": "tdd"}
 @value
 class Batch(Generic[S]):
     lines: bytes
-    head: Head
+    head: LogHead
     """After the batch."""
     records: tuple[Record, ...]
     state: S
@@ -49,13 +49,13 @@ class Rules:
 
 
 def compose(before: View[S], drafts: Sequence[Draft], folding: Folding[S], ts: int, rules: Rules) -> Batch[S]:
-    lines, links = chained(before.head, drafts, ts, rules.version)
-    head = reached(before.head, links)
+    lines, links = chain_batch(before.head, drafts, ts, rules.version)
+    head = head_after(before.head, links)
     events = before.events + len(drafts)
     due = events >= rules.checkpoint_every or head.size - before.since >= CHECKPOINT_BYTES
     if due:
-        lines, links = chained(before.head, drafts, ts, rules.version, more=1)
-        head = reached(before.head, links)
+        lines, links = chain_batch(before.head, drafts, ts, rules.version, more=1)
+        head = head_after(before.head, links)
     records = tuple(link.record for link in links)
     state = before.state
     for record in records:
@@ -64,8 +64,8 @@ def compose(before: View[S], drafts: Sequence[Draft], folding: Folding[S], ts: i
         last = Draft(
             CHECKPOINT, {"state": folding.dump(state)}, drafts[-1].worktree, drafts[-1].branch, KERNEL
         )
-        line, links = chained(head, [last], ts, rules.version)
-        lines, head = lines + line, reached(head, links)
+        line, links = chain_batch(head, [last], ts, rules.version)
+        lines, head = lines + line, head_after(head, links)
     return Batch(lines, head, records, state)
 
 
@@ -75,8 +75,8 @@ def _view_after(before: View[S], batch: Batch[S], events: int) -> View[S]:
     return View(batch.head, batch.head, batch.state, before.events + events, before.since)
 
 
-def chained(
-    head: Head, drafts: Sequence[Draft], ts: int, version: int, *, more: int = 0
+def chain_batch(
+    head: LogHead, drafts: Sequence[Draft], ts: int, version: int, *, more: int = 0
 ) -> tuple[bytes, list[Link]]:
     """The drafts as one batch after the head, of which `more` records are still to come.
 
@@ -102,7 +102,7 @@ def chained(
             text = encode(flatten(record))
         except (TypeError, ValueError, RecursionError) as error:
             raise HarnessError(f"the event {draft.type} cannot be written: {error}") from error
-        link = read(Line(head.size + len(lines), text))
+        link = read(LogLine(head.size + len(lines), text))
         links.append(link)
         lines += text + b"\n"
         seq, prev = link.record.seq, link.hash
@@ -123,32 +123,32 @@ class Repaired:
 
 
 def repair(
-    files: Files, folding: Folding[S], schema: Schema, draft: Draft, clock: Callable[[], int]
+    files: LogFiles, folding: Folding[S], schema: Schema, draft: Draft, clock: Callable[[], int]
 ) -> Repaired:
     """The draft says why; what was kept and lost is added to it."""
-    from verdigris.storage.log.verification import Check, Replay
+    from verdigris.storage.log.verification import LogCheck, FoldReplay
 
     with files.writing(), files.opened() as log:
         files.settle_repair(log)
-        check = Check(files, log, Replay(folding, schema))
+        check = LogCheck(files, log, FoldReplay(folding, schema))
         found = check.run()
         if found.whole:
             return Repaired(found.events, 0, None)
         with storing(files.control):
-            kept = _kept(log, check.head, Replay(folding, schema))
+            kept = _longest_sound(log, check.head, FoldReplay(folding, schema))
             lost = max(found.events, 0 if check.head is None else check.head.seq) - kept.seq
             damaged = None if log is None else _keep(files)
             data = {"kept": kept.seq, "lost": lost, **draft.data, "damaged": damaged}
-            line, links = chained(kept, [replace(draft, data=data)], clock(), schema.current)
-            _install(files, log, kept, line, reached(kept, links))
+            line, links = chain_batch(kept, [replace(draft, data=data)], clock(), schema.current)
+            _install(files, log, kept, line, head_after(kept, links))
         return Repaired(kept.seq, lost, damaged)
 
 
-def _kept(log: int | None, head: Head | None, replay: Replay[S]) -> Head:
+def _longest_sound(log: int | None, head: LogHead | None, replay: FoldReplay[S]) -> LogHead:
     return EMPTY if log is None else longest(forward(log, 0, os.fstat(log).st_size), head, replay)
 
 
-def longest(lines: Iterable[Line], head: Head | None, replay: Replay[S]) -> Head:
+def longest(lines: Iterable[LogLine], head: LogHead | None, replay: FoldReplay[S]) -> LogHead:
     """Where the longest run of whole batches ends that no line, checkpoint or head contradicts."""
     here = kept = before = EMPTY
     for line in lines:
@@ -170,7 +170,7 @@ def longest(lines: Iterable[Line], head: Head | None, replay: Replay[S]) -> Head
     return kept
 
 
-def _keep(files: Files) -> str:
+def _keep(files: LogFiles) -> str:
     """Give the damaged log a second name; a repair that was killed may have done so already."""
     for number in count(1):
         name = DAMAGED_LOG.format(number)
@@ -183,7 +183,7 @@ def _keep(files: Files) -> str:
     raise AssertionError  # `count` never ends
 
 
-def _install(files: Files, log: int | None, kept: Head, line: bytes, head: Head) -> None:
+def _install(files: LogFiles, log: int | None, kept: LogHead, line: bytes, head: LogHead) -> None:
     """The rename of the log is the moment of the repair: from then on `files.head` finds its new head."""
     try:
         inode = _write(files.path(REPAIRED_LOG), log, kept, line)
@@ -198,7 +198,7 @@ def _install(files: Files, log: int | None, kept: Head, line: bytes, head: Head)
         raise
 
 
-def _write(path: str, log: int | None, kept: Head, line: bytes) -> int:
+def _write(path: str, log: int | None, kept: LogHead, line: bytes) -> int:
     """The kept part of the log and the line after it in a file of their own; its inode."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
     try:
@@ -235,7 +235,7 @@ class Log(Generic[S]):
         checkpoint_every: int = CHECKPOINT_EVERY,
         schema: Schema = SCHEMA,
     ) -> None:
-        self._files = Files(os.fspath(control))
+        self._files = LogFiles(os.fspath(control))
         self._folding = folding
         self._clock = clock
         self._schema = schema

@@ -11,29 +11,17 @@ from verdigris.core.records import CHECKPOINT, GENESIS, S, unflatten
 from verdigris.core.value import value
 from verdigris.storage.log.files import storing
 from verdigris.storage.log.format import decode, digest
-from verdigris.storage.log.lines import (
-    BLOCK,
-    EMPTY,
-    Head,
-    Link,
-    backward,
-    beyond,
-    damaged,
-    follow,
-    forward,
-    reached,
-    read,
-)
+from verdigris.storage.log.lines import BLOCK, EMPTY, LogHead, Link, backward, beyond, damage, follow, forward, head_after, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.core.records import Folding, Record, Schema
-    from verdigris.storage.log.files import Files
-    from verdigris.storage.log.lines import Line
+    from verdigris.storage.log.files import LogFiles
+    from verdigris.storage.log.lines import LogLine
 
 
-def records(files: Files, schema: Schema, *, start: int, reverse: bool) -> Iterator[Record]:
+def records(files: LogFiles, schema: Schema, *, start: int, reverse: bool) -> Iterator[Record]:
     with ExitStack() as stack:
         # Only what stands now is read, and that never changes: no writer has to wait for the reader.
         with files.reading() as there:
@@ -49,7 +37,7 @@ def records(files: Files, schema: Schema, *, start: int, reverse: bool) -> Itera
                 yield event
 
 
-def _forward(log: int, head: Head, start: int) -> Iterator[Record]:
+def _forward(log: int, head: LogHead, start: int) -> Iterator[Record]:
     offset = _near(log, head, start)
     lines = forward(log, offset, head.size)
     seq, prev = 0, GENESIS
@@ -61,10 +49,10 @@ def _forward(log: int, head: Head, start: int) -> Iterator[Record]:
         if seq >= start:
             yield link.record
     if prev != head.hash:
-        raise damaged(head.seq, "it is not the one that the head record names")
+        raise damage(head.seq, "it is not the one that the head record names")
 
 
-def _near(log: int, head: Head, start: int) -> int:
+def _near(log: int, head: LogHead, start: int) -> int:
     """Where a line before event `start` begins, not far from it; 0 where none is before it."""
     low, high = 0, head.size
     while high - low > BLOCK:
@@ -75,7 +63,7 @@ def _near(log: int, head: Head, start: int) -> int:
         try:
             before = line is not None and line.whole and read(line).record.seq < start
         except ValueError as error:
-            raise damaged(None, f"the line at byte {middle} or after it cannot be read") from error
+            raise damage(None, f"the line at byte {middle} or after it cannot be read") from error
         if line is not None and before:
             low = line.offset
         else:
@@ -83,11 +71,11 @@ def _near(log: int, head: Head, start: int) -> int:
     return low
 
 
-def _backward(log: int, head: Head, start: int) -> Iterator[Record]:
+def _backward(log: int, head: LogHead, start: int) -> Iterator[Record]:
     seq, expected = head.seq, head.hash
     for text in backward(log, head.size):
         if digest(text) != expected:
-            raise damaged(seq, "its hash is not the one recorded after it")
+            raise damage(seq, "its hash is not the one recorded after it")
         record = unflatten(decode(text))
         if record.seq < start:
             return
@@ -97,8 +85,8 @@ def _backward(log: int, head: Head, start: int) -> Iterator[Record]:
 
 @value
 class View(Generic[S]):
-    head: Head
-    recorded: Head | None
+    head: LogHead
+    recorded: LogHead | None
     """What the disk has as head: behind `head` where a writer was killed before it could replace it."""
     state: S
     events: int
@@ -107,26 +95,26 @@ class View(Generic[S]):
     """Offset of the first of them."""
 
 
-def bounds(files: Files, log: int | None) -> tuple[Head, Head | None, tuple[Link, ...]]:
+def bounds(files: LogFiles, log: int | None) -> tuple[LogHead, LogHead | None, tuple[Link, ...]]:
     """The head, as it should be; as it is on the disk; and the whole batch between the two."""
     try:
         recorded = files.head(log)
     except ValueError as error:
-        raise damaged(None, "its head record cannot be read") from error
+        raise damage(None, "its head record cannot be read") from error
     size = 0 if log is None else os.fstat(log).st_size
     head = recorded or EMPTY
     if recorded is None and size:
-        raise damaged(None, "its head record is missing")
+        raise damage(None, "its head record is missing")
     if size < head.size:
-        raise damaged(head.seq, f"it is cut off, {head.size - size} bytes before its end")
+        raise damage(head.seq, f"it is cut off, {head.size - size} bytes before its end")
     if log is None or size == head.size:
         return head, recorded, ()
     tail = beyond(forward(log, head.size, size), head)
-    return reached(head, tail.batch), recorded, tail.batch
+    return head_after(head, tail.batch), recorded, tail.batch
 
 
 def view(
-    files: Files, log: int | None, folding: Folding[S], schema: Schema, known: View[S] | None = None
+    files: LogFiles, log: int | None, folding: Folding[S], schema: Schema, known: View[S] | None = None
 ) -> View[S]:
     """`known`: an earlier view of the same bytes, which is good while the head is the same."""
     head, recorded, batch = bounds(files, log)
@@ -144,7 +132,7 @@ def view(
     return View(head, recorded, state, events, since)
 
 
-def _since_checkpoint(log: int, head: Head, schema: Schema) -> Iterator[Link]:
+def _since_checkpoint(log: int, head: LogHead, schema: Schema) -> Iterator[Link]:
     """The links from the last checkpoint to the head; all of them where an older version wrote it."""
     seq, prev = 0, GENESIS
     lines = forward(log, head.checkpoint, head.size)
@@ -159,12 +147,12 @@ def _since_checkpoint(log: int, head: Head, schema: Schema) -> Iterator[Link]:
         seq, prev = link.record.seq, link.hash
         yield link
     if (seq, prev) != (head.seq, head.hash):
-        raise damaged(head.seq, "it is not the one that the head record names")
+        raise damage(head.seq, "it is not the one that the head record names")
 
 
-def _checkpoint(lines: Iterator[Line], head: Head) -> Link:
+def _checkpoint(lines: Iterator[LogLine], head: LogHead) -> Link:
     with suppress(StopIteration, ValueError):
         link = read(next(lines))
         if link.record.type == CHECKPOINT:
             return link
-    raise damaged(head.seq, "the head record names no checkpoint before it")
+    raise damage(head.seq, "the head record names no checkpoint before it")

@@ -13,14 +13,14 @@ from verdigris.core.errors import UserError
 from verdigris.core.records import CHECKPOINT, GENESIS, S
 from verdigris.storage.log.files import storing
 from verdigris.storage.log.format import decode, encode
-from verdigris.storage.log.lines import EMPTY, Head, Link, forward, read
+from verdigris.storage.log.lines import EMPTY, LogHead, Link, forward, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from verdigris.core.records import Folding, Record, Schema
-    from verdigris.storage.log.files import Files
-    from verdigris.storage.log.lines import Line
+    from verdigris.storage.log.files import LogFiles
+    from verdigris.storage.log.lines import LogLine
 
 
 Kind = Literal[
@@ -38,7 +38,7 @@ Kind = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LogFault:
     seq: int
     """The event, or the first of several."""
     kind: Kind
@@ -47,7 +47,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    findings: tuple[Finding, ...]
+    findings: tuple[LogFault, ...]
     """In the order of the events."""
     events: int
     """How many stand in the log, checkpoints included."""
@@ -58,7 +58,7 @@ class Verification:
         return all(finding.kind == "torn" for finding in self.findings)
 
 
-class Replay(Generic[S]):
+class FoldReplay(Generic[S]):
     def __init__(self, folding: Folding[S], schema: Schema) -> None:
         self._folding = folding
         self._schema = schema
@@ -94,7 +94,7 @@ class Replay(Generic[S]):
         return None if folded == stored else "it is not what the events before it fold to"
 
 
-class Scan:
+class ChainScan:
     """The chain as far as it has been followed.
 
     A line whose number leaps ahead is a suspect until the next line shows whether the chain goes on from it
@@ -103,7 +103,7 @@ class Scan:
     """
 
     def __init__(self) -> None:
-        self.findings: list[Finding] = []
+        self.findings: list[LogFault] = []
         self.breaks = 0
         """How often the chain was seen broken."""
         self.seq = 0
@@ -117,7 +117,7 @@ class Scan:
 
     def note(self, seq: int, kind: Kind, message: str) -> None:
         if all((last.seq, last.kind) != (seq, kind) for last in self.findings[-1:]):
-            self.findings.append(Finding(seq, kind, message))
+            self.findings.append(LogFault(seq, kind, message))
 
     def unreadable(self) -> None:
         self.breaks += 1
@@ -236,25 +236,25 @@ def _short(digest: str) -> int:
 _MISSING = "the head record is missing"
 
 
-def verify(files: Files, folding: Folding[S], schema: Schema) -> Verification:
+def verify(files: LogFiles, folding: Folding[S], schema: Schema) -> Verification:
     with ExitStack() as opened:
         with files.reading() as there:
             log = opened.enter_context(files.opened())
             if not there:
                 return Verification((), 0)
-            check = Check(files, log, Replay(folding, schema))
+            check = LogCheck(files, log, FoldReplay(folding, schema))
             if not check.settled:
                 return check.run()
         # All up to the head never changes: no writer has to wait for us.
         return check.run()
 
 
-class Check(Generic[S]):
-    def __init__(self, files: Files, log: int | None, replay: Replay[S]) -> None:
+class LogCheck(Generic[S]):
+    def __init__(self, files: LogFiles, log: int | None, replay: FoldReplay[S]) -> None:
         self._files = files
         self._log = log
         self._replay = replay
-        self._scan = Scan()
+        self._scan = ChainScan()
         self._breaks = 0
         self._torn = False
         self._here = EMPTY
@@ -287,7 +287,7 @@ class Check(Generic[S]):
         findings = sorted(scan.findings, key=lambda finding: finding.seq)
         return Verification(tuple(findings), scan.count)
 
-    def _read(self, lines: Iterable[Line]) -> None:
+    def _read(self, lines: Iterable[LogLine]) -> None:
         for line in lines:
             if not line.whole:
                 self._torn = True
@@ -315,7 +315,7 @@ class Check(Generic[S]):
             elif self.head is not None and record.seq > self.head.seq and record.more == 0:
                 self._batches_beyond += 1
 
-    def _compare(self, head: Head) -> None:
+    def _compare(self, head: LogHead) -> None:
         scan, at = self._scan, self._at_head
         if scan.seq < head.seq:
             return  # cut off, and said so

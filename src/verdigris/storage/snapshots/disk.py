@@ -17,7 +17,7 @@ FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @value
-class Found:
+class FileOnDisk:
     """A regular file or a link, as it lies in the worktree."""
 
     mode: str
@@ -65,18 +65,18 @@ def _enter(at: int, folder: str, *, make: bool) -> int:
         raise
 
 
-def look(top: int, path: str) -> Found | None:
+def look(top: int, path: str) -> FileOnDisk | None:
     """What lies at `path`; None when nothing does, or what is neither file nor link."""
     try:
         with parent(top, path) as (at, name):
             state = os.lstat(name, dir_fd=at)
             if stat.S_ISLNK(state.st_mode):
-                return Found(LINK, os.fsencode(os.readlink(name, dir_fd=at)))
+                return FileOnDisk(LINK, os.fsencode(os.readlink(name, dir_fd=at)))
             if not stat.S_ISREG(state.st_mode):
                 return None
             descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
             with os.fdopen(descriptor, "rb") as file:
-                return Found(EXECUTABLE if state.st_mode & stat.S_IXUSR else FILE, file.read())
+                return FileOnDisk(EXECUTABLE if state.st_mode & stat.S_IXUSR else FILE, file.read())
     except (FileNotFoundError, Blocked):
         return None
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from verdigris.core.paths import LINK, Change, Entry
 from verdigris.core.value import value
 from verdigris.storage.git import converting, null_split, users_git
-from verdigris.storage.lock import locked
+from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import head, read_plain
 from verdigris.storage.snapshots import trees
 from verdigris.storage.snapshots.index import clear
@@ -173,7 +173,7 @@ def clean(repo: Repository, git: Git, came: Iterable[Change]) -> frozenset[str]:
     if not present:
         return frozenset(gone)
     repo.private.mkdir(parents=True, exist_ok=True)
-    with locked(repo.lock("workspace"), wait=LOCK_WAIT) as held:
+    with hold_lock(repo.lock("workspace"), wait=LOCK_WAIT) as held:
         indexed = git.with_index(repo.private / "moves-index", held)
         clear(repo.private / "moves-index")
         indexed.run("read-tree", "--empty")
@@ -208,7 +208,7 @@ def listing(repo: Repository, commit: str) -> Listing:
     return Listing(tuple(files), tuple(submodules))
 
 
-def unchanged(repo: Repository, entries: Iterable[Entry]) -> frozenset[str]:
+def clean_entries(repo: Repository, entries: Iterable[Entry]) -> frozenset[str]:
     """Those that the user's own git would call clean, whatever their index says."""
     return clean(repo, users_git(repo), (Change(e.path, None, None, e.mode, e.blob) for e in entries))
 

@@ -37,7 +37,7 @@ def snapshot(git: Git, index: Path, keep: Callable[[str], PathClass]) -> str:
     note = index.with_name("tree")
     for _ in range(ATTEMPTS):
         settled = _bring_up_to_date(git, keep, note)
-        known = _noted(note)
+        known = _read_note(note)
         if settled and known:
             return known
         if settled and (tree := _write_tree(git, index)):
@@ -56,10 +56,10 @@ def clear(index: Path) -> None:
 
 def _bring_up_to_date(git: Git, keep: Callable[[str], PathClass], note: Path) -> bool:
     """Teach the index what changed, or may have; whether nothing changed meanwhile."""
-    private, now = note.parent, _mapped(git, note.parent)
-    before = mapped.noted(private)
+    private, now = note.parent, _mapped_paths(git, note.parent)
+    before = mapped.read_note(private)
     settled = _taught(git, keep, note, {*before, *now})
-    now |= _mapped(git, private)
+    now |= _mapped_paths(git, private)
     if now or before:
         mapped.note(private, now)
     return settled
@@ -91,7 +91,7 @@ def _taught(git: Git, keep: Callable[[str], PathClass], note: Path, doubted: Ite
     return True
 
 
-def _mapped(git: Git, private: Path) -> set[str]:
+def _mapped_paths(git: Git, private: Path) -> set[str]:
     inodes = mapped.shared(private)
     return mapped.among(git.root, null_split(git.run("ls-files", "-z")), inodes) if inodes else set()
 
@@ -150,7 +150,7 @@ def _name_unreadable(root: Path, paths: Iterable[str]) -> None:
             continue
 
 
-def _noted(note: Path) -> str | None:
+def _read_note(note: Path) -> str | None:
     try:
         return note.read_text()
     except FileNotFoundError:

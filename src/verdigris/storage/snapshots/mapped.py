@@ -23,7 +23,7 @@ NOTE = "mapped.json"
 _PERMISSIONS, _INODE = 1, 4
 
 
-def noted(private: Path) -> list[str]:
+def read_note(private: Path) -> list[str]:
     """What was mapped at the last look."""
     try:
         return list(map(str, json.loads((private / NOTE).read_bytes())))

@@ -97,7 +97,7 @@ class Objects:
 
     def _parts(self, tree: str) -> Parts:
         if tree not in self._known:
-            self._known[tree] = dict(_parsed(self._read(tree, b"tree"), len(tree) // 2))
+            self._known[tree] = dict(_parse_tree(self._read(tree, b"tree"), len(tree) // 2))
         return self._known[tree]
 
     def _read(self, name: str, kind: bytes) -> bytes:
@@ -131,7 +131,7 @@ def _common(git_dir: str) -> str:
         return git_dir
 
 
-def _parsed(data: bytes, size: int) -> Iterator[tuple[str, tuple[str, str]]]:
+def _parse_tree(data: bytes, size: int) -> Iterator[tuple[str, tuple[str, str]]]:
     """`mode SPACE part NUL name`, again and again; the name is of `size` bytes."""
     at = 0
     while at < len(data):

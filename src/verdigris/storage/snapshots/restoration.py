@@ -62,7 +62,7 @@ class _Job:
     displaced: set[Displaced] = field(default_factory=set)
     wanted: dict[str, Entry] = field(default_factory=dict)
     contents: dict[str, bytes] = field(default_factory=dict)
-    found: dict[str, disk.Found] = field(default_factory=dict)
+    found: dict[str, disk.FileOnDisk] = field(default_factory=dict)
     obstacles: list[str] = field(default_factory=list)
 
     @property
@@ -137,7 +137,7 @@ class _Job:
         found, entry = self.found.get(path), self.wanted[path]
         return found is not None and (found.mode, self._digest(found.data)) == (entry.mode, entry.blob)
 
-    def _undisturbed(self, path: str, found: disk.Found, believed: Entry | None) -> bool:
+    def _undisturbed(self, path: str, found: disk.FileOnDisk, believed: Entry | None) -> bool:
         digest = self._digest(found.data)
         known = [entry for entry in (self.wanted.get(path), believed) if entry]
         if any((entry.mode, entry.blob) == (found.mode, digest) for entry in known):

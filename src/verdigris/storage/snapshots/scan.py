@@ -17,18 +17,10 @@ import stat
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError
-from verdigris.core.paths import (
-    CACHES,
-    ENVIRONMENT_PARTS,
-    ENVIRONMENTS,
-    FILLED,
-    NODE_MODULES,
-    PathClass,
-    class_of_folder,
-)
+from verdigris.core.paths import CACHES, ENVIRONMENT_PARTS, ENVIRONMENTS, FILLED, NODE_MODULES, PathClass, class_of_folder
 from verdigris.core.value import value
 from verdigris.languages.folders import is_environment
-from verdigris.storage.git import Git, finish, null_ended, null_split, succeeded
+from verdigris.storage.git import Git, finish, null_ended, null_split, require_success
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -139,7 +131,7 @@ IGNORED_AND_TAKEN = ("ls-files", "-z", "--cached", "--ignored", "--exclude-per-d
 
 
 @value
-class Difference:
+class IndexDifference:
     """What the private index has to learn."""
 
     take: dict[str, os.stat_result]
@@ -163,7 +155,7 @@ class Scan:
         self._in_place: set[str] = set()
         """Links that stand where a folder was."""
 
-    def difference(self, suspects: Collection[str] = ()) -> Difference:
+    def difference(self, suspects: Collection[str] = ()) -> IndexDifference:
         """What changed; `suspects` did, though their index entries may not show it."""
         # Processes at once, because each alone keeps one core waiting.
         others, passed_over = self._git.start(*OTHERS), self._git.start(*PASSED_OVER)
@@ -173,7 +165,7 @@ class Scan:
         take: dict[str, os.stat_result] = {}
         # To `update-index --add`, an entry that does not show it is up to date: it has to go first.
         forget = list(suspects)
-        for path in null_split(succeeded(compared, DIFFERING)):
+        for path in null_split(require_success(compared, DIFFERING)):
             beyond = self._beyond_link(path)
             state = None if beyond else self._look(path)
             if state and self._fits(path, state):
@@ -184,13 +176,13 @@ class Scan:
                 # A folder that became a link: no `.gitignore` hides that.
                 take.update(self._replacing(path))
         as_new = [path for path in suspects if not self._beyond_link(path)]
-        opened = self._opened(null_split(succeeded(named, PASSED_OVER)))
-        take.update(self._new([*null_split(succeeded(listed, OTHERS)), *opened, *as_new]))
+        opened = self._opened(null_split(require_success(named, PASSED_OVER)))
+        take.update(self._new([*null_split(require_success(listed, OTHERS)), *opened, *as_new]))
         if any(_is_gitignore(path) for path in (*take, *forget)):
             for path in filter(self._decided_by_gitignore, null_split(self._git.run(*IGNORED_AND_TAKEN))):
                 take.pop(path, None)
                 forget.append(path)
-        return Difference(take, tuple(forget))
+        return IndexDifference(take, tuple(forget))
 
     def _new(self, untracked: Iterable[str]) -> Iterator[tuple[str, os.stat_result]]:
         undecided: dict[str, os.stat_result] = {}
@@ -257,7 +249,7 @@ class Scan:
         # `./`, because a leading colon would be magic, and this command refuses literal pathspecs.
         asked = null_ended(f"./{path}" for path in paths)
         output = self._git.call(*IGNORED, stdin=asked)
-        matched = output.stdout if output.code == NONE_IGNORED else succeeded(output, IGNORED)
+        matched = output.stdout if output.code == NONE_IGNORED else require_success(output, IGNORED)
         return frozenset(path.removeprefix("./") for path in null_split(matched))
 
     def _beyond_link(self, path: str) -> bool:

@@ -27,12 +27,12 @@ RAW = ("-r", "-z", "--raw", "--no-abbrev", "--no-renames")
 def changes(git: Git, old: str, new: str) -> tuple[Change, ...]:
     store = Objects(git.git_dir)
     try:
-        return _sorted(store.changes(store.tree_of(old), store.tree_of(new)))
+        return _sort_changes(store.changes(store.tree_of(old), store.tree_of(new)))
     except Elsewhere:
         return _raw(git.run("diff-tree", *RAW, old, new))
 
 
-def staged(git: Git, tree: str) -> tuple[Change, ...]:
+def staged_changes(git: Git, tree: str) -> tuple[Change, ...]:
     """How the index differs from `tree`; what waits to be merged counts as deleted."""
     return _raw(git.run("diff-index", "--cached", *RAW[1:], tree))
 
@@ -45,10 +45,10 @@ def _raw(output: bytes) -> tuple[Change, ...]:
         before = (None, None) if old_mode == ABSENT else (old_mode, old_blob)
         after = (None, None) if new_mode == ABSENT else (new_mode, new_blob)
         found.append(Change(path, *before, *after))
-    return _sorted(found)
+    return _sort_changes(found)
 
 
-def _sorted(found: Iterable[Change]) -> tuple[Change, ...]:
+def _sort_changes(found: Iterable[Change]) -> tuple[Change, ...]:
     return tuple(sorted(found, key=lambda change: change.path))
 
 
@@ -64,7 +64,7 @@ def files(git: Git, tree: str) -> tuple[Entry, ...]:
     try:
         return tuple(Objects(git.git_dir).files(tree))
     except Elsewhere:
-        return _listed(git.run("ls-tree", "-r", "-z", "--full-tree", tree))
+        return _parse_entries(git.run("ls-tree", "-r", "-z", "--full-tree", tree))
 
 
 def entries(git: Git, tree: str, paths: Collection[str]) -> dict[str, Entry]:
@@ -84,7 +84,7 @@ def _entries(git: Git, tree: str, paths: Collection[str]) -> dict[str, Entry]:
         wanted = frozenset(paths)
         listed = tuple(entry for entry in files(git, tree) if entry.path in wanted)
     else:
-        listed = _listed(git.run("ls-tree", "-z", "--full-tree", tree, "--", *paths))
+        listed = _parse_entries(git.run("ls-tree", "-z", "--full-tree", tree, "--", *paths))
     return {entry.path: entry for entry in listed}
 
 
@@ -173,7 +173,7 @@ def store_blob(git: Git, data: bytes) -> str:
     return os.fsdecode(git.run("hash-object", "-w", "--stdin", "--no-filters", stdin=data)).strip()
 
 
-def merged(
+def merge_file(
     git: Git, base: bytes | None, ours: bytes | None, theirs: bytes | None, *, yielding: bool = False
 ) -> bytes | None:
     """The three-way merge of one file's content; None where it conflicts or ends in a deletion.
@@ -197,7 +197,7 @@ def merged(
     return output.stdout if output.code == 0 else None
 
 
-def _listed(output: bytes) -> tuple[Entry, ...]:
+def _parse_entries(output: bytes) -> tuple[Entry, ...]:
     found = []
     for line in null_split(output):
         about, path = line.split("\t", 1)

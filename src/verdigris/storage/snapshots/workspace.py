@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError
 from verdigris.storage.git import Git, store_git
-from verdigris.storage.lock import locked
+from verdigris.storage.lock import hold_lock
 from verdigris.storage.snapshots import index, trees
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Workspace:
         """
         git = self._store()
         sides = (trees.read_many(git, tree, [path])[path] for tree in (base, ours, theirs))
-        return trees.merged(git, *sides, yielding=yielding)
+        return trees.merge_file(git, *sides, yielding=yielding)
 
     def _store(self) -> Git:
         return open_store(self._repo)
@@ -112,7 +112,7 @@ class Workspace:
     def _indexed(self, name: str) -> Iterator[Git]:
         """Git with an index of this worktree's own, while nobody else is at work on it."""
         self._repo.private.mkdir(parents=True, exist_ok=True)
-        with locked(self._repo.lock("workspace"), wait=LOCK_WAIT) as held:
+        with hold_lock(self._repo.lock("workspace"), wait=LOCK_WAIT) as held:
             own_index = self._repo.private / name
             try:
                 index.clear(own_index)

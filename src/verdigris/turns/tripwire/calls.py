@@ -17,7 +17,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.policy import owners
 from verdigris.core.reds import implied_claim
 from verdigris.core.state import Phase
-from verdigris.core.test_ids import some, typed
+from verdigris.core.test_ids import some, shell_words
 from verdigris.core.turn_events import joining_events
 from verdigris.storage import stat_cache
 from verdigris.storage.intents import recover
@@ -25,12 +25,12 @@ from verdigris.storage.open_calls import alive as is_alive
 from verdigris.storage.open_calls import forget_ended
 from verdigris.storage.project import open_project
 from verdigris.turns.claim_check import claim_within
-from verdigris.turns.rollback import Place, place, put_back
+from verdigris.turns.rollback import GitPosition, place, put_back
 from verdigris.turns.tripwire import messages as words
 from verdigris.turns.tripwire.messages import Tripped, base
 from verdigris.turns.tripwire.moves import take_persons_commits, undo_moves
 from verdigris.turns.tripwire.strays import Strays, strays
-from verdigris.turns.tripwire.watch import Memory, is_touched, recall, remember, see, unwatched, watch
+from verdigris.turns.tripwire.watch import TripwireMemory, is_touched, recall, remember, see, has_changed, watch
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -61,7 +61,7 @@ def before_call(project: Project, *, agent_alive: bool = False) -> Tripped:
     """What changed since the last call: a person's doing, unless a process of the agent's lived meanwhile."""
     with project.exclusive():
         recover(project)
-        return _looked(project, recall(project), alive=agent_alive, wrote=())
+        return _look_at_tree(project, recall(project), alive=agent_alive, wrote=())
 
 
 def after_call(
@@ -75,10 +75,10 @@ def after_call(
     with project.exclusive():
         recover(project)
         memory = recall(project)
-        if memory is not None and memory.alive == agent_alive and not unwatched(project):
+        if memory is not None and memory.alive == agent_alive and not has_changed(project):
             forget_ended(str(project.repo.private))
             return Tripped()
-        return _looked(project, memory, alive=agent_alive, wrote=wrote)
+        return _look_at_tree(project, memory, alive=agent_alive, wrote=wrote)
 
 
 def look_within_call(project: Project) -> None:
@@ -91,14 +91,14 @@ def look_within_call(project: Project) -> None:
     memory = recall(project)
     if memory is not None and memory.phase is Phase.RED and not is_touched(project):
         return
-    tripped = _looked(project, memory, alive=True, wrote=None)
+    tripped = _look_at_tree(project, memory, alive=True, wrote=None)
     known = recall(project)
     if tripped.text and known is not None:
         remember(project, replace(known, texts=(tripped.text,)))
 
 
-def _looked(
-    project: Project, memory: Memory | None, *, alive: bool, wrote: Collection[str] | None
+def _look_at_tree(
+    project: Project, memory: TripwireMemory | None, *, alive: bool, wrote: Collection[str] | None
 ) -> Tripped:
     phase = project.state().phase
     ended = forget_ended(str(project.repo.private))
@@ -115,7 +115,7 @@ def _looked(
     mine, persons = _apart(found, agents)
     done = _undone(project, state, mine, seen.tree)
     if agents is None:
-        done = _joined(project, done)
+        done = _join_edits(project, done)
     texts = list(memory.texts) if memory else []
     texts += [words.moved_back_text(moved, phase)] if moved else []
     texts += [words.commit_undone_text(undone)] if undone else []
@@ -128,7 +128,7 @@ def _looked(
         state = project.state()
         seen = see(project, state)
         rightly = _without_strays(project, state, memory, seen.tree, agents)
-    now = Memory(rightly, base(state), state.phase, _place(project), alive)
+    now = TripwireMemory(rightly, base(state), state.phase, _place(project), alive)
     now, unproven = _with_head(project, state, memory, now)
     if unproven:
         texts.append(words.unproven_text(describe(unproven), remedy(unproven)))
@@ -142,7 +142,7 @@ def _looked(
 
 
 def _without_strays(
-    project: Project, state: WorktreeState, memory: Memory | None, tree: str, agents: Collection[str] | None
+    project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str, agents: Collection[str] | None
 ) -> str:
     """The tree after what was put back; a process that wrote again meanwhile makes nothing right by that."""
     for stray in _apart(strays(project, state, memory, tree), agents)[0]:
@@ -170,7 +170,7 @@ def _undone(project: Project, state: WorktreeState, mine: tuple[Strays, ...], tr
             gone += stray.paths
             texts.append(words.link_put_back_text(stray.paths[0]))
             continue
-        done = _claimed(project, state, stray, tree)
+        done = _claim_for_edit(project, state, stray, tree)
         if isinstance(done, str):
             claimed = done
             texts.append(f"{', '.join(stray.paths)}: claims {done}.\nnext: `tdd settle`")
@@ -184,7 +184,7 @@ def _undone(project: Project, state: WorktreeState, mine: tuple[Strays, ...], tr
     return Tripped(put_back=tuple(gone), claimed=claimed, text="\n".join(texts))
 
 
-def _claimed(project: Project, state: WorktreeState, stray: Strays, tree: str) -> str | Deny | None:
+def _claim_for_edit(project: Project, state: WorktreeState, stray: Strays, tree: str) -> str | Deny | None:
     """Source written in red claims the reds of one file, where they were seen on the tree without it."""
     if stray.cls is not PathClass.SOURCE or state.phase is not Phase.RED:
         return None
@@ -201,7 +201,7 @@ def _claimed(project: Project, state: WorktreeState, stray: Strays, tree: str) -
     return some(claimed.test_ids)
 
 
-def _joined(project: Project, done: Tripped) -> Tripped:
+def _join_edits(project: Project, done: Tripped) -> Tripped:
     """In green, source outside the targets joins the open claims, or is refused where claims are strict."""
     state = project.state()
     if state.phase is not Phase.GREEN or state.turn is None or state.turn.suspended:
@@ -222,15 +222,15 @@ def _joined(project: Project, done: Tripped) -> Tripped:
     denial = Deny(
         "outside-targets",
         "It is outside the targets of the open claims (`claims: strict`).",
-        f"`tdd claim {typed(next(iter(state.claims)), paths[0])}`",
+        f"`tdd claim {shell_words(next(iter(state.claims)), paths[0])}`",
     )
     text = words.put_back_text(paths, PathClass.SOURCE, denial)
     return replace(done, put_back=done.put_back + paths, text="\n".join(filter(None, (done.text, text))))
 
 
 def _with_head(
-    project: Project, state: WorktreeState, memory: Memory | None, now: Memory
-) -> tuple[Memory, dict[str, str]]:
+    project: Project, state: WorktreeState, memory: TripwireMemory | None, now: TripwireMemory
+) -> tuple[TripwireMemory, dict[str, str]]:
     """What an agent committed that no tree had is kept in mind; of it, what is to be told now.
 
     Source that a turn or a refactor is about is judged when that is over.
@@ -250,7 +250,7 @@ def _with_head(
     return replace(now, unproven=unproven, proven=memory.proven, told=told), new
 
 
-def _place(project: Project) -> Place:
+def _place(project: Project) -> GitPosition:
     memory = recall(project)
     return place(project, memory.place if memory else None)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.paths import PathClass
 from verdigris.core.state import Phase
-from verdigris.core.test_ids import typed
+from verdigris.core.test_ids import shell_words
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def put_back_text(paths: Sequence[str], cls: PathClass, denial: Deny | None) -> 
     why, following = _why(paths[0], cls)
     if denial is not None:
         why, following = f"More changed than comments, layout and stubs. {denial.reason}", denial.next
-    kept = f"What had been written is kept: `tdd displaced {typed(paths[0])}`."
+    kept = f"What had been written is kept: `tdd displaced {shell_words(paths[0])}`."
     return f"Put back: {_names(paths)}. {why} {kept}\nnext: {following}"
 
 

@@ -17,13 +17,13 @@ from verdigris.languages.runner_keys import is_mixed
 from verdigris.storage.git import users_git
 from verdigris.storage.repository import Head, head
 from verdigris.storage.snapshots import head_moves, trees
-from verdigris.turns.rollback import Place, move_back, place, same_entries, stashes
+from verdigris.turns.rollback import GitPosition, move_back, place, same_entries, stashes
 from verdigris.turns.tripwire.strays import strays
 from verdigris.turns.tripwire.watch import recall, remember
 
 if TYPE_CHECKING:
     from verdigris.storage.project import Project
-    from verdigris.turns.tripwire.watch import Memory
+    from verdigris.turns.tripwire.watch import TripwireMemory
 
 
 LOOKED_AT = 50
@@ -74,7 +74,7 @@ def undo_moves(project: Project) -> None:
     remember(project, replace(memory, place=place(project, memory.place), moved=hit, undone=behind))
 
 
-def take_persons_commits(project: Project, memory: Memory) -> None:
+def take_persons_commits(project: Project, memory: TripwireMemory) -> None:
     """What a person committed while no call was open, and lies in the tree as HEAD has it, is new ground.
 
     In red only: where a turn or a refactor is open, a commit of the tree as it stands changes nothing.
@@ -89,7 +89,7 @@ def take_persons_commits(project: Project, memory: Memory) -> None:
     take_ground(project, state, paths, now, why="committed by a person")
 
 
-def _hit(project: Project, memory: Memory, move: _Move, tree: str) -> tuple[str, ...]:
+def _hit(project: Project, memory: TripwireMemory, move: _Move, tree: str) -> tuple[str, ...]:
     """The protected paths that did not follow, or were changed."""
     state = project.state()
     guarded = protected_classes(state.phase)
@@ -106,12 +106,12 @@ def _hit(project: Project, memory: Memory, move: _Move, tree: str) -> tuple[str,
     )
 
 
-def _move(project: Project, memory: Memory, now: Place, tree: str) -> _Move:
+def _move(project: Project, memory: TripwireMemory, now: GitPosition, tree: str) -> _Move:
     before, git = memory.place, users_git(project.repo)
     if before.stash != now.stash:
         return _stashing(project, before, now)
     if now.begun - before.begun and now.commit:
-        wanted = (*head_moves.between(git, before.commit, now.commit), *trees.staged(git, now.commit))
+        wanted = (*head_moves.between(git, before.commit, now.commit), *trees.staged_changes(git, now.commit))
     elif before.commit == now.commit:
         wanted = _half_carried(project, memory, now, tree) if before.touched != now.touched else ()
     elif head_moves.move_since(project.repo, Head(None, before.commit)).kind == "commit":
@@ -122,26 +122,26 @@ def _move(project: Project, memory: Memory, now: Place, tree: str) -> _Move:
     return _Move({change.path: change for change in wanted}, by=by)
 
 
-def _stashing(project: Project, before: Place, now: Place) -> _Move:
+def _stashing(project: Project, before: GitPosition, now: GitPosition) -> _Move:
     git = users_git(project.repo)
     head = head_moves.between(git, before.commit, now.commit) if before.commit != now.commit else ()
     wanted = {change.path: change for change in head}
     if now.stash and (before.stash is None or before.stash in stashes(git)):
         saved = {change.path: change for change in head_moves.between(git, now.stash, f"{now.stash}^1")}
-        saved |= _untracked(project, now.stash)
+        saved |= _untracked_in_stash(project, now.stash)
         return _Move(wanted | saved, saved)
     popped = head_moves.between(git, f"{before.stash}^1", before.stash)
     return _Move(wanted | {change.path: change for change in popped})
 
 
-def _untracked(project: Project, stash: str) -> dict[str, Change]:
+def _untracked_in_stash(project: Project, stash: str) -> dict[str, Change]:
     if users_git(project.repo).call("rev-parse", "--verify", "--quiet", f"{stash}^3").code != 0:
         return {}
     listed = head_moves.listing(project.repo, f"{stash}^3").files
     return {entry.path: Change(entry.path, entry.mode, entry.blob, None, None) for entry in listed}
 
 
-def _half_carried(project: Project, memory: Memory, now: Place, tree: str) -> tuple[Change, ...]:
+def _half_carried(project: Project, memory: TripwireMemory, now: GitPosition, tree: str) -> tuple[Change, ...]:
     """What a move wanted that failed on its way: HEAD and index stayed, yet files are those of a commit.
 
     All that are not protected, that is; a merge takes back what it changed, and leaves what it added.

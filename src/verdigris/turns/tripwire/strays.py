@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
-    from verdigris.turns.tripwire.watch import Memory
+    from verdigris.turns.tripwire.watch import TripwireMemory
 
 LOOKING = 20.0
 """Seconds for reading what changed in red: a client gives a hook no more than a minute."""
@@ -37,7 +37,7 @@ class Strays:
     """The first path is a link that leads out of the worktree, or stands where a folder was."""
 
 
-def strays(project: Project, state: WorktreeState, memory: Memory | None, tree: str) -> tuple[Strays, ...]:
+def strays(project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str) -> tuple[Strays, ...]:
     """By class, the most protected first."""
     links = tuple(_links(project, state, memory, tree))
     behind = frozenset(path for s in links for path in s.paths)
@@ -51,7 +51,7 @@ def strays(project: Project, state: WorktreeState, memory: Memory | None, tree: 
     return (*links, *(s for s in apart if s.paths))
 
 
-def _switches(project: Project, state: WorktreeState, memory: Memory | None, tree: str) -> Iterator[Strays]:
+def _switches(project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str) -> Iterator[Strays]:
     """Nothing that the kernel does changes them, but what `tdd sync` brings."""
     if memory is None or memory.tree == tree:
         return
@@ -64,7 +64,7 @@ def _switches(project: Project, state: WorktreeState, memory: Memory | None, tre
         yield Strays(PathClass.SWITCH, paths, memory.tree)
 
 
-def _links(project: Project, state: WorktreeState, memory: Memory | None, tree: str) -> Iterator[Strays]:
+def _links(project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str) -> Iterator[Strays]:
     """New ones, each with what had its place."""
     known = base(state)
     if known is None:
@@ -80,7 +80,7 @@ def _links(project: Project, state: WorktreeState, memory: Memory | None, tree: 
             yield Strays(out.get(path) or min(classes, key=_ORDER.index), (path, *gone), home, link=True)
 
 
-def _of_phase(project: Project, state: WorktreeState, memory: Memory | None, tree: str) -> Iterator[Strays]:
+def _of_phase(project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str) -> Iterator[Strays]:
     known = base(state)
     if known is None:
         return
@@ -101,7 +101,7 @@ def _of_phase(project: Project, state: WorktreeState, memory: Memory | None, tre
             yield Strays(cls, paths, home)
 
 
-def _holds(memory: Memory, state: WorktreeState) -> bool:
+def _holds(memory: TripwireMemory, state: WorktreeState) -> bool:
     """Whether what was remembered is still what should be: a claim made since froze another oracle."""
     if memory.base == base(state):
         return memory.phase is state.phase

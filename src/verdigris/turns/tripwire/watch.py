@@ -16,7 +16,7 @@ from verdigris.core.value import value
 from verdigris.languages.runner_keys import is_mixed
 from verdigris.storage import stat_cache
 from verdigris.storage.log import light
-from verdigris.turns.rollback import Place, place, watched
+from verdigris.turns.rollback import GitPosition, place, watched_files
 from verdigris.turns.tripwire.messages import KEYS_PROTECTED
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 @value
-class Memory:
+class TripwireMemory:
     tree: str
     """The worktree, with whatever a person did in it."""
     base: str | None
     """The tree that the phase went by."""
     phase: Phase
-    place: Place
+    place: GitPosition
     alive: bool = False
     """A process of the agent's call was still running when the call had ended."""
     moved: tuple[str, ...] = ()
@@ -52,15 +52,15 @@ class Memory:
     """Those of them that are recorded and told."""
 
 
-def recall(project: Project) -> Memory | None:
+def recall(project: Project) -> TripwireMemory | None:
     """None where nothing is remembered, or nothing that can be understood: then the log's trees decide."""
     try:
-        return from_json(Memory, json.loads(_file(project).read_bytes()))
+        return from_json(TripwireMemory, json.loads(_file(project).read_bytes()))
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
-def remember(project: Project, memory: Memory) -> None:
+def remember(project: Project, memory: TripwireMemory) -> None:
     file = _file(project)
     draft = file.with_name(f"{file.name}.new")
     # `alive` also where it is false: the gate's quick entry looks for the word.
@@ -90,7 +90,7 @@ def _file(project: Project) -> Path:
 
 
 @value
-class Seen:
+class TreeLook:
     """A look at the tree: the snapshot is younger than the stamps, and no later write hides in their tick."""
 
     tree: str
@@ -98,16 +98,16 @@ class Seen:
     state_seq: int | None
 
 
-def see(project: Project, state: WorktreeState) -> Seen:
+def see(project: Project, state: WorktreeState) -> TreeLook:
     from verdigris.storage.snapshots.index import let_the_clock_tick
 
     at = light.head(os.fspath(project.repo.control))
     rows = list(_rows(project, state))
     let_the_clock_tick(max((ctime for _, ctime, *_ in rows), default=0))
-    return Seen(project.workspace.snapshot(), rows, None if at is None else light.changed_at(at))
+    return TreeLook(project.workspace.snapshot(), rows, None if at is None else light.changed_at(at))
 
 
-def watch(project: Project, seen: Seen) -> None:
+def watch(project: Project, seen: TreeLook) -> None:
     """From now on the stamps speak for the tree."""
     if seen.state_seq is None:
         stat_cache.forget(project.repo.private)
@@ -115,7 +115,7 @@ def watch(project: Project, seen: Seen) -> None:
         stat_cache.write(project.repo.private, seen.state_seq, os.fsencode(project.root), seen.rows)
 
 
-def unwatched(project: Project) -> bool:
+def has_changed(project: Project) -> bool:
     """Whether something looks otherwise than when it was known to be right, or the state changed since."""
     known = stat_cache.read(project.repo.private)
     at = light.head(os.fspath(project.repo.control))
@@ -151,7 +151,7 @@ def _rows(project: Project, state: WorktreeState) -> Iterator[stat_cache.Row]:
     top = os.fspath(project.root)
     yield stat_cache.stamp(os.fsencode(top), b"")
     yield from _below(top, project.classify, wanted)
-    for path in watched(project.repo):
+    for path in watched_files(project.repo):
         yield stat_cache.stamp(os.fsencode(top), path)
 
 

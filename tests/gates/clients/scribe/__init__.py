@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.actions import Actor
-from verdigris.gates.calls import Answer, Call, Manner, Moment, Reply
+from verdigris.gates.calls import HookAnswer, Call, Manner, Moment, Reply
 from verdigris.gates.clients.protocol import Hook, Surroundings
 from verdigris.setup.doctor import Finding
 
@@ -59,19 +59,19 @@ class Scribe:
     def manner(self, tool: str) -> Manner:
         return MANNERS.get(tool, Manner.FOREIGN)
 
-    def render(self, call: Call, reply: Reply) -> Answer:
+    def render(self, call: Call, reply: Reply) -> HookAnswer:
         match reply.kind:
             case "deny" | "send-back":
-                return Answer(0, f"no: {reply.text}\n")
+                return HookAnswer(0, f"no: {reply.text}\n")
             case "ask":
-                return Answer(0, f"ask: {reply.text}\n")
+                return HookAnswer(0, f"ask: {reply.text}\n")
             case _:
-                return Answer(0, f"yes\n{reply.text}".rstrip() + "\n")
+                return HookAnswer(0, f"yes\n{reply.text}".rstrip() + "\n")
 
-    def fault(self, call: Call, what: str, hint: str) -> Answer:
+    def fault(self, call: Call, what: str, hint: str) -> HookAnswer:
         said = f"no: Verdigris cannot judge this call: {what} next: {hint}\n"
         return (
-            Answer(0, said) if call.moment in {Moment.STOP, Moment.START, Moment.PROMPT} else Answer(2, said)
+            HookAnswer(0, said) if call.moment in {Moment.STOP, Moment.START, Moment.PROMPT} else HookAnswer(2, said)
         )
 
     def start(self, call: Call, environment: Mapping[str, str]) -> str:

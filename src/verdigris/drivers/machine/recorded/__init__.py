@@ -14,7 +14,7 @@ from verdigris.drivers.machine.roles import TEAM
 from verdigris.drivers.machine.run import Run
 from verdigris.setup.scaffold import plan_scaffold
 from verdigris.setup.scaffold_files import make
-from verdigris.storage.git import asked
+from verdigris.storage.git import ask_users_git
 from verdigris.storage.project import CONFIG
 
 if TYPE_CHECKING:
@@ -49,6 +49,6 @@ def prepare(root: Path, actor: Actor, more: str = "", *, model: str = f"{REPLAY}
 
 def _repository(root: Path) -> None:
     """One in which nobody is asked for a passphrase, and nobody's hooks have a say in a show."""
-    asked(root, "init", "--quiet", "--initial-branch=main")
-    asked(root, "config", "commit.gpgsign", "false")
-    asked(root, "config", "core.hooksPath", ".git/hooks")
+    ask_users_git(root, "init", "--quiet", "--initial-branch=main")
+    ask_users_git(root, "config", "commit.gpgsign", "false")
+    ask_users_git(root, "config", "core.hooksPath", ".git/hooks")

@@ -40,15 +40,15 @@ def check(start: Path) -> Finding | None:
         return _bad(f"{off} says disableAllHooks: nothing stands before the agent", "take that line out")
     if with_hooks(shared) != shared or with_hooks(local, prefix(repo)) != local:
         return Finding(NAME, "warn", "its hooks or its shell prefix are missing or of another version", AGAIN)
-    return _tried(repo)
+    return _try_programs(repo)
 
 
-def _tried(repo: Repository) -> Finding:
+def _try_programs(repo: Repository) -> Finding:
     """The programs that the settings lead to, called as the client calls them."""
-    code, out = _called([str(repo.control / HOOK), NAME, "Notification"], _ASKED)
+    code, out = _call_program([str(repo.control / HOOK), NAME, "Notification"], _ASKED)
     if (code, out.strip()) != (0, b"{}"):
         return _bad(f"the hook does not answer (exit {code}), so every call is blocked", AGAIN)
-    code, _ = _called([str(repo.control / SHELL), f"exit {_CODE}"])
+    code, _ = _call_program([str(repo.control / SHELL), f"exit {_CODE}"])
     if code != _CODE:
         return _bad(f"the shell prefix does not run commands (exit {code})", AGAIN)
     return Finding(
@@ -56,7 +56,7 @@ def _tried(repo: Repository) -> Finding:
     )
 
 
-def _called(argv: Sequence[str], given: bytes = b"") -> tuple[int, bytes]:
+def _call_program(argv: Sequence[str], given: bytes = b"") -> tuple[int, bytes]:
     environment = {name: text for name, text in os.environ.items() if name != "CLAUDE_PID"}
     try:
         done = subprocess.run(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from verdigris.gates.calls import Answer, Call, Manner, Reply
+    from verdigris.gates.calls import HookAnswer, Call, Manner, Reply
     from verdigris.gates.clients.protocol import Hook
     from verdigris.setup.doctor import Finding
     from verdigris.storage.project import Project
@@ -38,10 +38,10 @@ class ClaudeCode:
     def manner(self, tool: str) -> Manner:
         return dialect.manner(tool)
 
-    def render(self, call: Call, reply: Reply) -> Answer:
+    def render(self, call: Call, reply: Reply) -> HookAnswer:
         return dialect.render(call, reply)
 
-    def fault(self, call: Call, what: str, hint: str) -> Answer:
+    def fault(self, call: Call, what: str, hint: str) -> HookAnswer:
         return dialect.fault(call, what, hint)
 
     def start(self, call: Call, environment: Mapping[str, str]) -> str:
@@ -54,9 +54,9 @@ class ClaudeCode:
         return Surroundings(*surroundings(project, environment))
 
     def guarded(self, environment: Mapping[str, str]) -> tuple[Path, ...]:
-        from verdigris.gates.clients.claude.surroundings import guarded
+        from verdigris.gates.clients.claude.surroundings import guarded_paths
 
-        return guarded(environment)
+        return guarded_paths(environment)
 
     def prefix(self, project: Project) -> str:
         from verdigris.gates.clients.claude.install import prefix

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.actions import Actor
-from verdigris.gates.calls import EXPLAINED, SIGNS, Answer, Call, Manner, Moment, Reply
+from verdigris.gates.calls import EXPLAINED, SIGNS, HookAnswer, Call, Manner, Moment, Reply
 from verdigris.gates.clients.claude.quick import NAME, OWN, READERS, SHELLS, WRITERS
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def parse(raw: bytes, environment: Mapping[str, str], *, confined: bool = False)
         actor=Actor("agent", _text(payload, "agent_id") or _text(payload, "session_id"), NAME),
         session=_text(payload, "session_id"),
         cwd=_text(payload, "cwd"),
-        attended=_attended(payload, environment),
+        attended=_is_attended(payload, environment),
         confined=confined,
         subagent=bool(_text(payload, "agent_id")),
         again=payload.get("stop_hook_active") is True,
@@ -102,7 +102,7 @@ def _text(payload: Mapping[str, Any], key: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _attended(payload: Mapping[str, Any], environment: Mapping[str, str]) -> bool:
+def _is_attended(payload: Mapping[str, Any], environment: Mapping[str, str]) -> bool:
     mode = _text(payload, "permission_mode")
     return mode not in NOBODY_IS_ASKED and environment.get("CLAUDE_CODE_SESSION_ATTENDED") != "0"
 
@@ -124,7 +124,7 @@ NEVER_LOCKED_OUT = frozenset(Moment) - {Moment.BEFORE, Moment.AFTER, Moment.FAIL
 """Where our own fault must not stand in a person's way, and nothing is gained by it."""
 
 
-def render(call: Call, reply: Reply) -> Answer:
+def render(call: Call, reply: Reply) -> HookAnswer:
     match reply.kind:
         case "deny" | "ask":
             document = _permission(call, reply)
@@ -134,7 +134,7 @@ def render(call: Call, reply: Reply) -> Answer:
             document = _context(call, reply)
     if reply.note:
         document["systemMessage"] = reply.note
-    return Answer(0, json.dumps(document))
+    return HookAnswer(0, json.dumps(document))
 
 
 def _permission(call: Call, reply: Reply) -> dict[str, Any]:
@@ -153,12 +153,12 @@ def _context(call: Call, reply: Reply) -> dict[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": EVENTS[call.moment], "additionalContext": reply.text}}
 
 
-def fault(call: Call, what: str, hint: str) -> Answer:
+def fault(call: Call, what: str, hint: str) -> HookAnswer:
     """Unexpected means no for the agent, and never locks a person out."""
     text = f"Verdigris cannot judge this call: {what.rstrip('.')}. next: {hint}"
     if call.moment in NEVER_LOCKED_OUT:
-        return Answer(0, json.dumps({"systemMessage": text}))
-    return Answer(2, stderr=text + "\n")
+        return HookAnswer(0, json.dumps({"systemMessage": text}))
+    return HookAnswer(2, stderr=text + "\n")
 
 
 def writes(tool: str, arguments: Mapping[str, Any]) -> dict[str, Rewrite | None] | None:
@@ -177,7 +177,7 @@ def _rewrite(tool: str, arguments: Mapping[str, Any]) -> Rewrite | None:
     edits = arguments.get("edits") if tool == "MultiEdit" else [arguments] if tool == "Edit" else None
     if not isinstance(edits, list) or not all(map(_is_edit, edits)):
         return None
-    return lambda before: _edited(before, edits)
+    return lambda before: _apply_edits(before, edits)
 
 
 def _is_edit(edit: Any) -> bool:
@@ -188,7 +188,7 @@ def _is_edit(edit: Any) -> bool:
     )
 
 
-def _edited(before: bytes | None, edits: Iterable[Mapping[str, Any]]) -> bytes | None:
+def _apply_edits(before: bytes | None, edits: Iterable[Mapping[str, Any]]) -> bytes | None:
     """None where the old text does not stand there as given: the client may know better how to find it."""
     text = (before or b"").decode("utf-8", "surrogateescape")
     for edit in edits:

@@ -10,27 +10,9 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError, UserError
 from verdigris.core.events import GateInstalled, GateRemoved, decode
-from verdigris.gates.agent_shell.launcher import (
-    HOOKS,
-    PATHS,
-    arguments,
-    import_paths,
-    interpreter,
-    launcher,
-    write_hook_commands,
-    write_launcher,
-)
+from verdigris.gates.agent_shell.launcher import HOOKS, PATHS, arguments, import_paths, interpreter, launcher, write_hook_commands, write_launcher
 from verdigris.gates.clients.claude.quick import NAME
-from verdigris.gates.clients.claude.settings import (
-    LOCAL,
-    SHARED,
-    commands,
-    place_of,
-    read,
-    render,
-    with_hooks,
-    without_hooks,
-)
+from verdigris.gates.clients.claude.settings import LOCAL, SHARED, commands, place_of, read, render, with_hooks, without_hooks
 from verdigris.storage.repository import LINKED_MAIN, MAIN
 
 if TYPE_CHECKING:
@@ -56,7 +38,7 @@ def write_settings(project: Project, names: tuple[str, ...]) -> tuple[str, ...]:
         return ()
     if SHARED in written:
         _refuse_while_open(project)
-    known = _known(project)
+    known = _last_installed(project)
     originals = _originals(known, before)
     _exclude(project)
     for name in written:
@@ -74,7 +56,7 @@ def confine(project: Project) -> None:
 
 
 def uninstall(project: Project) -> tuple[str, ...]:
-    known = _known(project)
+    known = _last_installed(project)
     touched = [name for name in (SHARED, LOCAL) if _take_out(project, name, known)]
     with suppress(OSError):
         (project.root / SHARED).parent.rmdir()
@@ -98,7 +80,7 @@ def _refuse_while_open(project: Project) -> None:
         )
 
 
-def _known(project: Project) -> GateInstalled | None:
+def _last_installed(project: Project) -> GateInstalled | None:
     """What was written last, where that was not taken out since."""
     for record in project.log.records(reverse=True):
         if record.worktree == project.repo.worktree and record.type in {"gate_installed", "gate_removed"}:
@@ -194,15 +176,15 @@ def write(repo: Repository) -> None:
     write_hook_commands(repo, commands())
     call = shlex.join([interpreter(), "-I", "-S", str(ENTRY)])
     paths = shlex.quote(os.pathsep.join(import_paths()))
-    _put(repo.control / HOOK, f'#!/bin/sh\n{PATHS}={paths} exec {call} "$@"\n')
+    _write_file(repo.control / HOOK, f'#!/bin/sh\n{PATHS}={paths} exec {call} "$@"\n')
     folder = shlex.quote(str(repo.private.parent))
     entry, linked_ones = shlex.join(arguments(repo)[:-3]), shlex.quote(str(repo.common_dir / "worktrees"))
     lines = shlex.quote("\n".join(import_paths()))
     names = {"main": MAIN, "linked": LINKED_MAIN, "folder": folder, "linked_ones": linked_ones}
-    _put(repo.control / SHELL, WHICH.format(entry=entry, paths=lines, **names))
+    _write_file(repo.control / SHELL, WHICH.format(entry=entry, paths=lines, **names))
 
 
-def _put(path: Path, text: str) -> None:
+def _write_file(path: Path, text: str) -> None:
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
     with changing(path):
         fresh.write_bytes(os.fsencode(text))

@@ -119,15 +119,15 @@ def without_hooks(settings: dict[str, Any]) -> dict[str, Any]:
     """Nothing of ours, nothing else gone; what becomes empty by that goes too."""
     left = dict(settings)
     hooks = {event: _not_ours(entries) for event, entries in _mapping(settings.get("hooks")).items()}
-    _put(left, "hooks", {event: entries for event, entries in hooks.items() if entries})
+    _set_key(left, "hooks", {event: entries for event, entries in hooks.items() if entries})
     env = {
         name: given for name, given in _mapping(settings.get("env")).items() if not _is_prefix(name, given)
     }
-    _put(left, "env", env)
+    _set_key(left, "env", env)
     return left
 
 
-def _put(settings: dict[str, Any], key: str, found: dict[str, Any]) -> None:
+def _set_key(settings: dict[str, Any], key: str, found: dict[str, Any]) -> None:
     if key not in settings:
         return
     if found:

@@ -29,7 +29,7 @@ RUN_NEXT = (
 def surroundings(project: Project, environment: Mapping[str, str]) -> tuple[bool, bool, tuple[Path, ...]]:
     """Confined, confinable, guarded."""
     confined = _active(project.repo, environment) == prefix(project.repo)
-    return confined, confined or _is_confinable(project), guarded(environment)
+    return confined, confined or _is_confinable(project), guarded_paths(environment)
 
 
 def _is_confinable(project: Project) -> bool:
@@ -48,14 +48,14 @@ def _active(repo: Repository, environment: Mapping[str, str]) -> str | None:
         return None
 
 
-def guarded(environment: Mapping[str, str]) -> tuple[Path, ...]:
+def guarded_paths(environment: Mapping[str, str]) -> tuple[Path, ...]:
     """The user's own settings of the client, what their next command runs, and the files of the gate."""
     home = Path(environment.get("HOME", "/"))
-    return _guarded(home, Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude"))
+    return _guarded_paths(home, Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude"))
 
 
 @lru_cache
-def _guarded(user: Path, home: Path) -> tuple[Path, ...]:
+def _guarded_paths(user: Path, home: Path) -> tuple[Path, ...]:
     settings = (
         home / "settings.json",
         home / "settings.local.json",

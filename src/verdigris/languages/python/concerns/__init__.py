@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator, Mapping
 
-    from verdigris.languages.python.concerns.literals import Literal, Suite
+    from verdigris.languages.python.concerns.literals import Literal, TestSecrets
 
 _RULES = (
     runner.patches,
@@ -30,7 +30,7 @@ _RULES = (
     answers.answers_everything,
     answers.exits,
     answers.swallow,
-    answers.obscured,
+    answers.find_obscured,
     state.state_between_runs,
     concerns_literals.hashed_lookup,
 )
@@ -58,11 +58,11 @@ def concerns(
     Paths that did not change may be given: they tell, for one, that the project is a plugin of its runner;
     so does `pyproject`, as it was before. `data`: texts of other files that changed.
     """
-    old = {path: tree for path, text in before.items() if (tree := _parsed(path, text)) is not None}
+    old = {path: tree for path, text in before.items() if (tree := _parse_or_none(path, text)) is not None}
     new = {
         path: tree
         for path, text in after.items()
-        if text != before.get(path) and (tree := _parsed(path, text)) is not None
+        if text != before.get(path) and (tree := _parse_or_none(path, text)) is not None
     }
     replaced = {path: tree for path, tree in old.items() if after.get(path) != before[path]}
     known = concerns_tests.suite(tests, [*before, *after])
@@ -73,11 +73,11 @@ def concerns(
         *_shadows(before, after),
         *_unread(before, after),
         *_new(new, known, literals, seen, plugin=plugin),
-        *_told(data or {}, known),
+        *_concerns_of_data(data or {}, known),
     )
 
 
-def _told(data: Mapping[str, str], known: Suite) -> Iterator[Concern]:
+def _concerns_of_data(data: Mapping[str, str], known: TestSecrets) -> Iterator[Concern]:
     for path, text in data.items():
         if found := concerns_literals.told_in(text, known):
             yield Concern("expected-literals", path, 1, f"it holds {found} of the tests", blocks=False)
@@ -89,14 +89,14 @@ def _unread(before: Mapping[str, str | None], after: Mapping[str, str | None]) -
             text is not None
             and text != before.get(path)
             and path.endswith(".py")
-            and _parsed(path, text) is None
+            and _parse_or_none(path, text) is None
         ):
             yield Concern(
                 "obscured", path, 1, "this Python cannot parse it, so nothing was looked for", blocks=False
             )
 
 
-def _parsed(path: str, text: str | None) -> ast.Module | None:
+def _parse_or_none(path: str, text: str | None) -> ast.Module | None:
     if text is None or not path.endswith(".py"):
         return None
     try:
@@ -107,7 +107,7 @@ def _parsed(path: str, text: str | None) -> ast.Module | None:
 
 def _new(
     trees: Mapping[str, ast.Module],
-    known: Suite,
+    known: TestSecrets,
     literals: frozenset[Literal],
     seen: Counter[tuple[str, str]],
     *,
@@ -135,11 +135,11 @@ def _line(node: ast.AST) -> int:
 
 
 def _hits(
-    path: str, tree: ast.Module, known: Suite, literals: frozenset[Literal]
+    path: str, tree: ast.Module, known: TestSecrets, literals: frozenset[Literal]
 ) -> Iterator[tuple[tuple[str, str], Hit]]:
     """Each with what makes it the same one in another place: its kind, and the code around it."""
     try:
-        found = list(_found(path, tree, known, literals))
+        found = list(_find_hits(path, tree, known, literals))
     except RecursionError:
         found = [Hit("obscured", tree, "it is nested too deeply to be read", blocks=True)]
     # A rule that reads whole functions meets what stands in a nested one again.
@@ -147,12 +147,12 @@ def _hits(
     yield from (((hit.kind, hit.what), hit) for hit in once.values())
 
 
-def _found(path: str, tree: ast.Module, known: Suite, literals: frozenset[Literal]) -> Iterator[Hit]:
+def _find_hits(path: str, tree: ast.Module, known: TestSecrets, literals: frozenset[Literal]) -> Iterator[Hit]:
     for at in walk(tree, path):
         for rule in _RULES:
             yield from rule(at)
         inner = answers.run_as_text(at)
-        for hit in _found(path, inner, known, literals) if inner is not None else ():
+        for hit in _find_hits(path, inner, known, literals) if inner is not None else ():
             yield Hit(hit.kind, at.node, hit.what, hit.blocks)
         yield from concerns_tests.reads_tests(at, path, known)
         yield from concerns_literals.expected_literals(at, known, literals)

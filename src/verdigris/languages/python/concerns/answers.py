@@ -12,7 +12,7 @@ from verdigris.languages.python.syntax import parse
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from verdigris.languages.python.concerns.names import Names, Seen
+    from verdigris.languages.python.concerns.names import SourceNames, SeenNode
 
 
 _COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__"})
@@ -22,7 +22,7 @@ _LEAVES = frozenset({"sys.exit", "builtins.exit", "builtins.quit", "builtins.Sys
 _RUNS = frozenset({"builtins.exec", "builtins.eval"})
 
 
-def answers_everything(seen: Seen) -> Iterator[Hit]:
+def answers_everything(seen: SeenNode) -> Iterator[Hit]:
     node = seen.node
     match node:
         case ast.ClassDef(body=body):
@@ -44,12 +44,12 @@ def _method(part: ast.stmt) -> Iterator[Hit]:
             if _is_true(body):
                 yield Hit("answers-everything", part, f"`{name}` does not compare the two")
         case ast.FunctionDef(name="__getattr__", args=ast.arguments(args=[me, _])):
-            if [last_name(value) for value in returned(part)] == [me.arg]:
+            if [last_name(value) for value in returned_expressions(part)] == [me.arg]:
                 yield Hit("answers-everything", part, "`__getattr__` has every attribute")
 
 
 def _agrees(method: ast.FunctionDef, me: str, other: str) -> bool:
-    answers = returned(method)
+    answers = returned_expressions(method)
     used = {node.id for value in answers for node in ast.walk(value) if isinstance(node, ast.Name)}
     mentioned = {node.id for part in method.body for node in ast.walk(part) if isinstance(node, ast.Name)}
     denies = any(_is_false(value) or last_name(value) == "NotImplemented" for value in answers)
@@ -60,7 +60,7 @@ def _agrees(method: ast.FunctionDef, me: str, other: str) -> bool:
     return other not in mentioned or (me not in mentioned and not {"isinstance", "type"} & used)
 
 
-def returned(function: ast.AST) -> list[ast.expr]:
+def returned_expressions(function: ast.AST) -> list[ast.expr]:
     return [n.value for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None]
 
 
@@ -80,7 +80,7 @@ def _is_false(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and not node.value
 
 
-def exits(seen: Seen) -> Iterator[Hit]:
+def exits(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Call(func=func, args=args):
@@ -96,11 +96,11 @@ def exits(seen: Seen) -> Iterator[Hit]:
                 yield Hit("exits", node, f"`{ast.unparse(node)}` ends the process on import")
 
 
-def _calls(node: ast.expr, function: str, names: Names) -> bool:
+def _calls(node: ast.expr, function: str, names: SourceNames) -> bool:
     return isinstance(node, ast.Call) and names.dotted(node.func) == function
 
 
-def swallow(seen: Seen) -> Iterator[Hit]:
+def swallow(seen: SeenNode) -> Iterator[Hit]:
     match seen.node:
         case ast.ExceptHandler(type=kind, body=body):
             caught = "everything" if kind is None else last_name(kind)
@@ -118,7 +118,7 @@ def _is_plain_return(body: Sequence[ast.stmt]) -> bool:
             return False
 
 
-def run_as_text(seen: Seen) -> ast.Module | None:
+def run_as_text(seen: SeenNode) -> ast.Module | None:
     """The program in a constant text that is handed to `exec` and its like."""
     match seen.node:
         case ast.Call(func=func, args=[text, *_]) if seen.names.dotted(func) in _RUNS | {"builtins.compile"}:
@@ -130,7 +130,7 @@ def run_as_text(seen: Seen) -> ast.Module | None:
             return None
 
 
-def obscured(seen: Seen) -> Iterator[Hit]:
+def find_obscured(seen: SeenNode) -> Iterator[Hit]:
     match seen.node:
         case ast.Call(func=func) if seen.names.dotted(func) in _RUNS | {"marshal.loads"}:
             yield Hit("obscured", seen.node, f"`{ast.unparse(seen.node)}` runs what cannot be read here")
@@ -156,7 +156,7 @@ class Hit:
     """It is returned with nothing of the tests' questions beside it: a first step may be such a constant."""
 
 
-def shown(statement: ast.stmt, node: ast.AST) -> str:
+def quote_statement(statement: ast.stmt, node: ast.AST) -> str:
     """The statement where it is short, else the part of it that matters."""
     whole = ast.unparse(statement)
     text = whole if "\n" not in whole and len(whole) <= _LONG else ast.unparse(node)

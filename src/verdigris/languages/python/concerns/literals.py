@@ -16,14 +16,14 @@ from verdigris.languages.python.syntax import parse
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from verdigris.languages.python.concerns.names import Seen
+    from verdigris.languages.python.concerns.names import SeenNode
 
 
 _LONG = 12
 _SEVERAL = 3
 
 
-def expected_literals(seen: Seen, known: Suite, old: frozenset[Literal]) -> Iterator[Hit]:
+def expected_literals(seen: SeenNode, known: TestSecrets, old: frozenset[Literal]) -> Iterator[Hit]:
     node = seen.node
     match node:
         case ast.Return(value=ast.expr() as value):
@@ -44,7 +44,7 @@ def expected_literals(seen: Seen, known: Suite, old: frozenset[Literal]) -> Iter
             yield from _standing(node, _plain([value]), known.asked - old, known, "compared")
 
 
-def in_longer_texts(seen: Seen, known: Suite, old: frozenset[Literal]) -> Iterator[Hit]:
+def in_longer_texts(seen: SeenNode, known: TestSecrets, old: frozenset[Literal]) -> Iterator[Hit]:
     """A question of the tests and its answer within one text: split, parsed or decoded later."""
     match seen.node:
         case ast.Expr():
@@ -59,7 +59,7 @@ def in_longer_texts(seen: Seen, known: Suite, old: frozenset[Literal]) -> Iterat
         yield Hit("expected-literals", seen.node, f"a text holds {found} of the tests")
 
 
-def told_in(text: str, known: Suite) -> str:
+def told_in(text: str, known: TestSecrets) -> str:
     """What a text tells of the tests; a single answer may be chance."""
     answers = [word for word in known.answers if isinstance(word, str) and word in text and word != text]
     telling_ones = sorted(a for a in answers if any(_asks(q, a, text) for q in known.answers[a]))
@@ -91,7 +91,7 @@ def _plain(nodes: Iterable[ast.expr]) -> frozenset[Literal]:
 
 
 def _standing(
-    node: ast.AST, literals: frozenset[Literal], wanted: frozenset[Literal], known: Suite, how: str
+    node: ast.AST, literals: frozenset[Literal], wanted: frozenset[Literal], known: TestSecrets, how: str
 ) -> Iterator[Hit]:
     for literal in sorted(literals & wanted, key=repr):
         inside = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
@@ -102,7 +102,7 @@ def _standing(
         yield Hit("expected-literals", node, what, literal=str(literal), constant=constant)
 
 
-def hashed_lookup(seen: Seen) -> Iterator[Hit]:
+def hashed_lookup(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Compare(left=left, ops=[ast.Eq() | ast.In()], comparators=[right]):
@@ -156,7 +156,7 @@ Literal = str | int | float | bytes | complex
 
 
 @dataclass(slots=True)
-class Suite:
+class TestSecrets:
     """What source may not know."""
 
     paths: frozenset[str] = frozenset()
@@ -168,7 +168,7 @@ class Suite:
     """By expected literal, the literals that were asked beside it."""
 
 
-def suite(tests: Mapping[str, str], sources: Iterable[str]) -> Suite:
+def suite(tests: Mapping[str, str], sources: Iterable[str]) -> TestSecrets:
     own = {module_of(path).removesuffix(".__init__") for path in sources}
     dotted = {module_of(path).removesuffix(".__init__") for path in tests if path.endswith(".py")}
     bare = {name.rpartition(".")[2] for name in dotted} - {"__init__"} - own
@@ -179,7 +179,7 @@ def suite(tests: Mapping[str, str], sources: Iterable[str]) -> Suite:
             asked |= question
             for literal in answer:
                 answers[literal] |= question
-    return Suite(
+    return TestSecrets(
         frozenset(tests),
         frozenset(dotted | bare),
         frozenset(path.partition("/")[0] for path in tests if "/" in path)
@@ -237,7 +237,7 @@ def telling(value: object) -> TypeGuard[Literal]:
             return False
 
 
-def reads_tests(seen: Seen, path: str, known: Suite) -> Iterator[Hit]:
+def reads_tests(seen: SeenNode, path: str, known: TestSecrets) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Import(names=aliases):
@@ -266,14 +266,14 @@ def reads_tests(seen: Seen, path: str, known: Suite) -> Iterator[Hit]:
             return
 
 
-def _in_folder(module: str, known: Suite) -> bool:
+def _in_folder(module: str, known: TestSecrets) -> bool:
     top, _, rest = module.partition(".")
     return top == "tests" or (
         bool(rest) and top in known.folders and any(m.startswith(f"{top}.") for m in known.modules)
     )
 
 
-def _file_reads(node: ast.Call, seen: Seen, known: Suite) -> Iterator[Hit]:
+def _file_reads(node: ast.Call, seen: SeenNode, known: TestSecrets) -> Iterator[Hit]:
     if last_name(node.func) not in _READS:
         return
     parts = [*node.args, *([node.func.value] if isinstance(node.func, ast.Attribute) else [])]
@@ -284,7 +284,7 @@ def _file_reads(node: ast.Call, seen: Seen, known: Suite) -> Iterator[Hit]:
         yield Hit("reads-tests", node, what, blocks=None not in texts)
 
 
-def _names_a_test(text: str, known: Suite) -> bool:
+def _names_a_test(text: str, known: TestSecrets) -> bool:
     segments = [part for part in text.split("/") if part not in {"", ".", ".."}]
     if not segments:
         return False

@@ -7,7 +7,7 @@ import builtins
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from verdigris.languages.python.concerns.text import folded
+from verdigris.languages.python.concerns.text import fold_text
 from verdigris.languages.python.stub_forms import Function, last_name
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ _HASHES = ("hashlib.", "zlib.crc32", "zlib.adler32", "binascii.crc", "builtins.h
 
 
 @dataclass(slots=True)
-class Names:
+class SourceNames:
     meanings: dict[str, str] = field(default_factory=dict)
     """The dotted name that a name was imported or assigned from; empty when it is a variable."""
     texts: dict[str, str] = field(default_factory=dict)
@@ -99,7 +99,7 @@ class Names:
 
     def text(self, node: ast.AST) -> str | None:
         """A constant text, also when it is put together from pieces."""
-        return folded(node, self.texts, self.dotted)
+        return fold_text(node, self.texts, self.dotted)
 
     def origin(self, node: ast.AST | None) -> frozenset[str]:
         """Facts of the run in the value of an expression; an unknown call hides them."""
@@ -177,19 +177,19 @@ _Own = tuple[ast.AST, ast.stmt, bool]
 
 
 @dataclass(slots=True)
-class Seen:
+class SeenNode:
     """A node of a source file, with what the names around it mean."""
 
     node: ast.AST
-    names: Names
+    names: SourceNames
     function: Function | None
     statement: ast.stmt
     main: bool
     """It runs only where the module is the program."""
 
 
-def walk(tree: ast.Module, path: str) -> Iterator[Seen]:
-    yield from _scope(tree, Names(), None, module_of(path).split(".")[:-1])
+def walk(tree: ast.Module, path: str) -> Iterator[SeenNode]:
+    yield from _scope(tree, SourceNames(), None, module_of(path).split(".")[:-1])
 
 
 def module_of(path: str) -> str:
@@ -198,12 +198,12 @@ def module_of(path: str) -> str:
 
 
 def _scope(
-    owner: ast.Module | Function, outer: Names, function: Function | None, package: list[str]
-) -> Iterator[Seen]:
+    owner: ast.Module | Function, outer: SourceNames, function: Function | None, package: list[str]
+) -> Iterator[SeenNode]:
     own = list(_own(owner))
-    names = _bound(own, owner, outer, package)
+    names = _bind_names(own, owner, outer, package)
     for node, statement, main in own:
-        yield Seen(node, names, function, statement, main)
+        yield SeenNode(node, names, function, statement, main)
         if isinstance(node, Function):
             yield from _scope(node, names, node, package)
 
@@ -224,8 +224,8 @@ def _own(owner: ast.Module | Function) -> Iterator[_Own]:
         )
 
 
-def _bound(own: list[_Own], owner: ast.Module | Function, outer: Names, package: list[str]) -> Names:
-    names = Names(
+def _bind_names(own: list[_Own], owner: ast.Module | Function, outer: SourceNames, package: list[str]) -> SourceNames:
+    names = SourceNames(
         dict(outer.meanings), dict(outer.texts), dict(outer.origins), dict(outer.paths), set(outer.hashes)
     )
     stored = {n.id for n, *_ in own if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
@@ -243,7 +243,7 @@ def _bound(own: list[_Own], owner: ast.Module | Function, outer: Names, package:
     return names
 
 
-def _bind(node: ast.AST, names: Names, package: list[str]) -> None:
+def _bind(node: ast.AST, names: SourceNames, package: list[str]) -> None:
     match node:
         case ast.Import(names=aliases):
             for alias in aliases:
@@ -280,7 +280,7 @@ def imported_from(node: ast.ImportFrom, package: list[str]) -> str:
     return ".".join([*above, *filter(None, [node.module])])
 
 
-def _assign(target: ast.expr, value: ast.expr, names: Names) -> None:
+def _assign(target: ast.expr, value: ast.expr, names: SourceNames) -> None:
     if isinstance(target, ast.Name):
         names.meanings[target.id] = names.dotted(value)
         text = names.text(value)
@@ -293,7 +293,7 @@ def _assign(target: ast.expr, value: ast.expr, names: Names) -> None:
     _hold(target, names.origin(value), names)
 
 
-def _hold(target: ast.expr, origins: frozenset[str], names: Names) -> None:
+def _hold(target: ast.expr, origins: frozenset[str], names: SourceNames) -> None:
     for part in ast.walk(target):
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and origins:
             names.origins[part.id] = names.origins.get(part.id, frozenset()) | origins

@@ -7,13 +7,13 @@ import sys
 import tomllib
 from typing import TYPE_CHECKING
 
-from verdigris.languages.python.concerns.answers import Hit, shown
+from verdigris.languages.python.concerns.answers import Hit, quote_statement
 from verdigris.languages.python.stub_forms import Function, last_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.languages.python.concerns.names import Names, Seen
+    from verdigris.languages.python.concerns.names import SourceNames, SeenNode
 
 
 _TRACERS = frozenset(
@@ -74,7 +74,7 @@ _LOOKS = frozenset(
 )
 
 
-def asks_where(seen: Seen) -> Iterator[Hit]:
+def asks_where(seen: SeenNode) -> Iterator[Hit]:
     """What is right only where tests are run looks for that place first: a person is told that it looks."""
     node, names = seen.node, seen.names
     match node:
@@ -88,7 +88,7 @@ def asks_where(seen: Seen) -> Iterator[Hit]:
                 yield Hit("asks-where", node, f"`{text}` looks at what lies in the home folder")
 
 
-def frames(seen: Seen) -> Iterator[Hit]:
+def frames(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Attribute(ctx=ast.Load(), value=value, attr=attr) if attr in _PEEKS:
@@ -103,7 +103,7 @@ def frames(seen: Seen) -> Iterator[Hit]:
         yield Hit("frames", node, f"`{ast.unparse(node)}` looks at the stack")
 
 
-def _looking_call(node: ast.Call, called: str, args: list[ast.expr], names: Names) -> Iterator[Hit]:
+def _looking_call(node: ast.Call, called: str, args: list[ast.expr], names: SourceNames) -> Iterator[Hit]:
     given = frozenset[str]().union(*map(names.origin, args))
     named = {part for arg in args for part in (names.text(arg) or "").split(".")}
     if called.startswith(_READERS) and "frames" in given:
@@ -116,7 +116,7 @@ def _looking_call(node: ast.Call, called: str, args: list[ast.expr], names: Name
         yield Hit("frames", node, f"`{ast.unparse(node)}` looks into its caller", blocks=True)
 
 
-def detects_runner(seen: Seen) -> Iterator[Hit]:
+def detects_runner(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Compare(left=left, comparators=rest):
@@ -143,7 +143,7 @@ def detects_runner(seen: Seen) -> Iterator[Hit]:
         yield Hit("detects-runner", node, f"`{ast.unparse(node)}` asks who runs it", blocks=grade > 1)
 
 
-def _texts(node: ast.expr, names: Names) -> list[str]:
+def _texts(node: ast.expr, names: SourceNames) -> list[str]:
     match node:
         case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts):
             return [text for part in parts for text in _texts(part, names)]
@@ -203,37 +203,37 @@ _OUTCOMES = frozenset(
 )
 
 
-def patches(seen: Seen) -> Iterator[Hit]:
+def patches(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Attribute(value=owner, attr=attr, ctx=ast.Store() | ast.Del()):
-            yield from _patched(node, names.dotted(owner), attr, seen)
-            yield from _reached(node, owner, names)
+            yield from _find_patches(node, names.dotted(owner), attr, seen)
+            yield from _find_reaches(node, owner, names)
         case ast.Subscript(value=owner, slice=key, ctx=ast.Store() | ast.Del()):
             whole = names.dotted(owner)
             if whole == "sys.modules":
-                yield from _replaced(node, names.text(key), key)
+                yield from _find_replaced(node, names.text(key), key)
             elif whole == "builtins" or whole.endswith(".__dict__"):
-                yield from _patched(node, whole.removesuffix(".__dict__"), names.text(key) or "", seen)
+                yield from _find_patches(node, whole.removesuffix(".__dict__"), names.text(key) or "", seen)
             elif isinstance(owner, ast.Attribute):
-                yield from _reached(node, owner, names)
+                yield from _find_reaches(node, owner, names)
         case ast.Call(func=func, args=args):
             yield from _patching_call(node, names.dotted(func), args, seen)
 
 
-def _patched(node: ast.AST, owner: str, attr: str, seen: Seen) -> Iterator[Hit]:
+def _find_patches(node: ast.AST, owner: str, attr: str, seen: SeenNode) -> Iterator[Hit]:
     top = owner.partition(".")[0]
     if top == "sys" and (owner == "sys" and attr not in _SYS_TABLES):
         return
     if (owner, attr) == ("builtins", "_") or owner.startswith("pandas.options"):
         return
     if top in FRAMEWORK | _MEASURES and (owner, attr) != ("json.JSONEncoder", "default"):
-        yield Hit("patches", node, f"{shown(seen.statement, node)} changes {top} for everyone", blocks=True)
+        yield Hit("patches", node, f"{quote_statement(seen.statement, node)} changes {top} for everyone", blocks=True)
     elif top in sys.stdlib_module_names and owner != "sys.modules":
-        yield Hit("patches", node, f"{shown(seen.statement, node)} changes {top} for everyone")
+        yield Hit("patches", node, f"{quote_statement(seen.statement, node)} changes {top} for everyone")
 
 
-def _reached(node: ast.AST, owner: ast.expr, names: Names) -> Iterator[Hit]:
+def _find_reaches(node: ast.AST, owner: ast.expr, names: SourceNames) -> Iterator[Hit]:
     """What was found by going through all modules, or up the stack, belongs to someone else."""
     found = names.origin(owner) & {"frames", "modules", "every module", "class"}
     itself = any(part.id == "__name__" for part in ast.walk(owner) if isinstance(part, ast.Name))
@@ -242,7 +242,7 @@ def _reached(node: ast.AST, owner: ast.expr, names: Names) -> Iterator[Hit]:
         yield Hit("patches", node, what, blocks=bool(found - {"modules", "class"}))
 
 
-def _replaced(node: ast.AST, name: str | None, key: ast.expr) -> Iterator[Hit]:
+def _find_replaced(node: ast.AST, name: str | None, key: ast.expr) -> Iterator[Hit]:
     if last_name(key) == "__name__":
         return
     top = (name or "").partition(".")[0]
@@ -254,17 +254,17 @@ def _replaced(node: ast.AST, name: str | None, key: ast.expr) -> Iterator[Hit]:
     )
 
 
-def _patching_call(node: ast.Call, called: str, args: list[ast.expr], seen: Seen) -> Iterator[Hit]:
+def _patching_call(node: ast.Call, called: str, args: list[ast.expr], seen: SeenNode) -> Iterator[Hit]:
     owner, _, method = called.rpartition(".")
     if called in _SETTERS and args:
         attr = seen.names.text(args[1]) if len(args) > 1 else ""
-        yield from _patched(node, seen.names.dotted(args[0]), attr or "", seen)
-        yield from _reached(node, args[0], seen.names)
+        yield from _find_patches(node, seen.names.dotted(args[0]), attr or "", seen)
+        yield from _find_reaches(node, args[0], seen.names)
     elif called.startswith(("unittest.mock.patch", "mock.patch")) and args:
         what = seen.names.text(args[0]) or seen.names.dotted(args[0])
-        yield from _patched(node, what, "", seen)
+        yield from _find_patches(node, what, "", seen)
     elif method in _WRITERS and owner.endswith(".__dict__"):
-        yield from _patched(node, owner.removesuffix(".__dict__"), "", seen)
+        yield from _find_patches(node, owner.removesuffix(".__dict__"), "", seen)
     elif method in _WRITERS and owner in {f"sys.{table}" for table in _SYS_TABLES}:
         top = ((args and seen.names.text(args[0])) or "").partition(".")[0]
         yield Hit(
@@ -274,7 +274,7 @@ def _patching_call(node: ast.Call, called: str, args: list[ast.expr], seen: Seen
         yield Hit("patches", node, f"`{ast.unparse(node)}` writes into the interpreter")
 
 
-def framework_in_source(seen: Seen) -> Iterator[Hit]:
+def framework_in_source(seen: SeenNode) -> Iterator[Hit]:
     """`blocks` here means: unless the project's source is part of the framework already."""
     node, names = seen.node, seen.names
     match node:
@@ -295,7 +295,7 @@ def framework_in_source(seen: Seen) -> Iterator[Hit]:
                 yield Hit("framework-in-source", node, f"`{ast.unparse(func)}` changes plugins", blocks=True)
 
 
-def properties(seen: Seen) -> Iterator[Hit]:
+def properties(seen: SeenNode) -> Iterator[Hit]:
     """What a property is tried with is the tests' to say; source may hold strategies, nothing else of it."""
     match seen.node:
         case ast.Import(names=aliases):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from verdigris.languages.python.concerns.answers import Hit, returned, within
+from verdigris.languages.python.concerns.answers import Hit, returned_expressions, within
 from verdigris.languages.python.stub_forms import Function, constant, last_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.languages.python.concerns.names import Names, Seen
+    from verdigris.languages.python.concerns.names import SourceNames, SeenNode
 
 _SEQUENCES = frozenset({"builtins.iter", "itertools.count", "itertools.cycle", "itertools.chain"})
 _CLOCKS = frozenset(
@@ -26,7 +26,7 @@ _DECIDES = (ast.Compare, ast.Subscript)
 _EXISTS = frozenset({"exists", "is_file", "isfile"})
 
 
-def state_between_runs(seen: Seen) -> Iterator[Hit]:
+def state_between_runs(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -45,11 +45,11 @@ def state_between_runs(seen: Seen) -> Iterator[Hit]:
                     yield Hit("state-between-runs", part, f"`{ast.unparse(test)}` differs from run to run")
 
 
-def _is_now(node: ast.expr, names: Names) -> bool:
+def _is_now(node: ast.expr, names: SourceNames) -> bool:
     return any(names.dotted(part.func) in _CLOCKS for part in ast.walk(node) if isinstance(part, ast.Call))
 
 
-def _is_date(node: ast.expr, names: Names) -> bool:
+def _is_date(node: ast.expr, names: SourceNames) -> bool:
     """One certain moment, written down."""
     match node:
         case ast.Call(func=func, args=args):
@@ -113,7 +113,7 @@ def _marks(function: Function) -> Iterator[Hit]:
     calls = [n for n in inside if isinstance(n, ast.Call)]
     asks = [n for n in inside if isinstance(n, ast.If | ast.IfExp) and _mentions(n.test, _EXISTS)]
     writes = [c for c in calls if last_name(c.func) in {"touch", "write_text"} or _opens_to_write(c)]
-    if asks and writes and any(returned(ask) or isinstance(ask, ast.IfExp) for ask in asks):
+    if asks and writes and any(returned_expressions(ask) or isinstance(ask, ast.IfExp) for ask in asks):
         yield Hit(
             "state-between-runs",
             asks[0],
@@ -131,7 +131,7 @@ def _opens_to_write(call: ast.Call) -> bool:
     )
 
 
-def sequences(tree: ast.Module, names: Names) -> Iterator[Hit]:
+def sequences(tree: ast.Module, names: SourceNames) -> Iterator[Hit]:
     """Answers lined up in a module and taken one by one by its functions."""
     lined = {
         target.id: node
@@ -142,12 +142,12 @@ def sequences(tree: ast.Module, names: Names) -> Iterator[Hit]:
     }
     for function in (node for node in ast.walk(tree) if isinstance(node, Function)):
         for call in (node for node in within(function.body) if isinstance(node, ast.Call)):
-            taken = _taken(call)
+            taken = _name_taken_from(call)
             if taken in lined and not _is_counter_id(function, call, lined[taken], names):
                 yield Hit("state-between-runs", call, f"`{ast.unparse(call)}` answers differently each time")
 
 
-def _is_sequence(node: ast.expr, names: Names) -> bool:
+def _is_sequence(node: ast.expr, names: SourceNames) -> bool:
     match node:
         case ast.Call(func=func):
             return names.dotted(func) in _SEQUENCES
@@ -157,7 +157,7 @@ def _is_sequence(node: ast.expr, names: Names) -> bool:
             return False
 
 
-def _taken(call: ast.Call) -> str:
+def _name_taken_from(call: ast.Call) -> str:
     match call:
         case ast.Call(func=ast.Name(id="next"), args=[ast.Name(id=name), *_]):
             return name
@@ -167,7 +167,7 @@ def _taken(call: ast.Call) -> str:
             return ""
 
 
-def _is_counter_id(function: Function, call: ast.Call, made: ast.Assign, names: Names) -> bool:
+def _is_counter_id(function: Function, call: ast.Call, made: ast.Assign, names: SourceNames) -> bool:
     """`next(count())` gives out numbers; only where it decides a branch is it more than that."""
     counts = isinstance(made.value, ast.Call) and names.dotted(made.value.func) == "itertools.count"
     tests = [n.test for n in within(function.body) if isinstance(n, ast.If | ast.IfExp | ast.While)]

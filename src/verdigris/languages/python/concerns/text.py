@@ -34,7 +34,7 @@ _METHODS = frozenset(
 _LONGEST = 100_000
 
 
-def folded(node: ast.AST, known: dict[str, str], dotted: Callable[[ast.AST], str]) -> str | None:
+def fold_text(node: ast.AST, known: dict[str, str], dotted: Callable[[ast.AST], str]) -> str | None:
     """Bytes count as text. `known`: texts by name; `dotted`: what a name or attribute means."""
     try:
         text = _Folding(known, dotted).text(node)
@@ -80,7 +80,7 @@ class _Folding:
                 text = self.text(data)
                 return None if text is None else _DECODERS[name](text.encode("latin-1")).decode("latin-1")
             case _, [data, codec, *_] if name in {"codecs.decode", "codecs.encode"}:
-                return _coded(self.text(data), self.text(codec), name)
+                return _decode(self.text(data), self.text(codec), name)
             case _, [data, *_] if name in {"builtins.str", "builtins.bytes", "builtins.bytearray"}:
                 codes = _codes(data)
                 return self.text(data) if codes is None else "".join(map(chr, codes))
@@ -132,7 +132,7 @@ class _Folding:
         return str(getattr(base, method)(*args))
 
 
-def _coded(text: str | None, codec: str | None, way: str) -> str | None:
+def _decode(text: str | None, codec: str | None, way: str) -> str | None:
     if text is None or codec is None:
         return None
     turned = codec.lower().replace("_", "").replace("-", "")

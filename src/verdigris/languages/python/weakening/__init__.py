@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Protocol
 
-from verdigris.core.test_ids import annotated, split_id
+from verdigris.core.test_ids import read_annotations, split_id
 from verdigris.languages.findings import Weakening
-from verdigris.languages.python.weakening.losses import Loss, State, losses
-from verdigris.languages.python.weakening.suite import inherited_losses, pairs, parsed, states
+from verdigris.languages.python.weakening.losses import Loss, SuiteFacts, losses
+from verdigris.languages.python.weakening.suite import inherited_losses, pairs, parse_or_none, states
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from verdigris.languages.assertions import Mark
 
 
-class Marked(State, Protocol):
+class Marked(SuiteFacts, Protocol):
     """A suite with what takes its tests out of a run."""
 
     def marks(self) -> Iterable[tuple[str, Mark]]: ...
@@ -45,7 +45,7 @@ def weakenings(
         Weakening("unreadable", path, 1, "", "it does not parse")
         # In a new file nothing can have been lost; that it does not parse may be what it is there for.
         for path in sorted(changed & after.keys() & before.keys())
-        if path.endswith(".py") and parsed(after[path]) is None and parsed(before[path]) is not None
+        if path.endswith(".py") and parse_or_none(after[path]) is None and parse_or_none(before[path]) is not None
     )
     if unreadable:
         return unreadable
@@ -60,22 +60,22 @@ def weakenings(
         *no_longer_inherited,
         *(_data(before, after) if data_changed else ()),
     ]
-    given_up = _revised(revised, before)
-    return told(loss for loss in losing if not any(_covers(entry, loss) for entry in given_up))
+    given_up = _split_revised(revised, before)
+    return describe_losses(loss for loss in losing if not any(_covers(entry, loss) for entry in given_up))
 
 
 def between(old: Marked, new: Marked, found_in: Mapping[int, int]) -> Iterator[Loss]:
     """`found_in`: by index, the new fact that an old one is found in."""
     yield from losses(old, new, found_in)
-    yield from _marked(old, new, found_in)
+    yield from _new_marks(old, new, found_in)
 
 
-def told(losing: Iterable[Loss]) -> tuple[Weakening, ...]:
+def describe_losses(losing: Iterable[Loss]) -> tuple[Weakening, ...]:
     found = (Weakening(loss.kind, loss.path, loss.line, loss.before, loss.after) for loss in losing)
     return tuple(dict.fromkeys(found))
 
 
-def _marked(old: Marked, new: Marked, found_in: Mapping[int, int]) -> Iterator[Loss]:
+def _new_marks(old: Marked, new: Marked, found_in: Mapping[int, int]) -> Iterator[Loss]:
     """New marks on what was there before; a new test may be skipped as its author likes."""
     known = Counter((mark.kind, mark.what) for _, mark in old.marks())
     fresh = _fresh(old, new, found_in)
@@ -113,11 +113,11 @@ def _data(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Loss]
             yield Loss("data", path, 1, text, after.get(path, ""), "")
 
 
-def _revised(revised: Collection[str], before: Mapping[str, str]) -> list[tuple[str, str]]:
+def _split_revised(revised: Collection[str], before: Mapping[str, str]) -> list[tuple[str, str]]:
     """Path and function of each entry."""
     slugs: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for path, text in before.items():
-        for function, annotation in annotated(text).items():
+        for function, annotation in read_annotations(text).items():
             slugs[annotation.slug].append((path, function))
     entries = []
     for entry in revised:

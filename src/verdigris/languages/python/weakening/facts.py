@@ -11,13 +11,13 @@ from verdigris.core.value import value
 from verdigris.languages.assertions import Assertion, Change, Name
 from verdigris.languages.python.stub_forms import Function, last_name
 from verdigris.languages.python.test_file import BLOCKS, LEAVES, branches, context, is_assert_call, visible
-from verdigris.languages.python.weakening.names import Names, arguments, bound, renamed
+from verdigris.languages.python.weakening.names import TestNames, arguments, bind_row, rename
 from verdigris.languages.python.weakening.strength import compare, conjuncts, normal, raising
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from verdigris.languages.python.weakening.names import Env, File, Suite
+    from verdigris.languages.python.weakening.names import Env, File, SuiteFiles
 
 _CALLS = 4
 """Helpers within helpers that are followed."""
@@ -51,7 +51,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class _At:
-    names: Names
+    names: TestNames
     scope: str
     owner: str = ""
     guards: tuple[Guard, ...] = ()
@@ -63,11 +63,11 @@ class _At:
         return replace(self, guards=(*self.guards, *guards))
 
 
-def facts(suite: Suite, file: File, name: str) -> Iterator[Fact]:
+def facts(suite: SuiteFiles, file: File, name: str) -> Iterator[Fact]:
     """Of one function that the runner, or a caller out of sight, starts."""
     function = file.functions[name]
     owner = name.rpartition("::")[0]
-    names = Names(suite, file)
+    names = TestNames(suite, file)
     tables = [*function.decorator_list, *_class_decorators(file.tree, owner)]
     for case, env, guards in _rows(tables, names):
         inner = names.entering(file, function, {})
@@ -86,7 +86,7 @@ def _class_decorators(tree: ast.Module, owner: str) -> list[ast.expr]:
     ]
 
 
-def _rows(decorators: Iterable[ast.expr], names: Names) -> Iterator[tuple[str, Env, tuple[Guard, ...]]]:
+def _rows(decorators: Iterable[ast.expr], names: TestNames) -> Iterator[tuple[str, Env, tuple[Guard, ...]]]:
     tables: list[list[tuple[str, Env]]] = []
     guards: list[Guard] = []
     for decorator in decorators:
@@ -102,7 +102,7 @@ def _rows(decorators: Iterable[ast.expr], names: Names) -> Iterator[tuple[str, E
         yield ", ".join(text for text, _ in cases), env, tuple(guards)
 
 
-def _table(parameters: ast.expr, values: ast.expr, names: Names) -> list[tuple[str, Env]] | None:
+def _table(parameters: ast.expr, values: ast.expr, names: TestNames) -> list[tuple[str, Env]] | None:
     texts = parameters.elts if isinstance(parameters, ast.List | ast.Tuple) else [parameters]
     plain = ",".join(str(text.value) for text in texts if isinstance(text, ast.Constant))
     wanted = [name.strip() for name in plain.split(",") if name.strip()]
@@ -141,7 +141,7 @@ def _statement(node: ast.stmt, at: _At) -> Iterator[Fact]:
         case ast.Assert(test=test):
             yield from _facts(node, f"assert {ast.unparse(test)}", conjuncts(test), at)
         case ast.Expr(value=value) if any(map(is_assert_call, ast.walk(value))):
-            helped = [*_called(value, at)]
+            helped = [*_facts_of_calls(value, at)]
             yield from helped or _facts(node, ast.unparse(value), conjuncts(value), at)
         case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
             checks = [call for item in items if (call := context(item.context_expr)) is not None]
@@ -156,12 +156,12 @@ def _statement(node: ast.stmt, at: _At) -> Iterator[Fact]:
             for block, guard in inner:
                 yield from _block(block, at.under(*_guards(guard)))
         case _:
-            yield from _called(node, at)
+            yield from _facts_of_calls(node, at)
 
 
 def _loop(target: ast.expr, rows: list[ast.expr], body: Sequence[ast.stmt], at: _At) -> Iterator[Fact]:
     for row in rows:
-        env = bound(target, row)
+        env = bind_row(target, row)
         case = ", ".join(filter(None, [at.case, ast.unparse(row)]))
         if env is None:
             yield from _block(body, replace(at, case=case).under(("for", row)))
@@ -178,7 +178,7 @@ def _guards(guard: tuple[object, ...]) -> list[Guard]:
     return [(str(word), ast.Tuple(parts, ast.Load()) if parts else None)]
 
 
-def _called(node: ast.AST, at: _At) -> Iterator[Fact]:
+def _facts_of_calls(node: ast.AST, at: _At) -> Iterator[Fact]:
     """What the functions of the suite that a statement calls, or hands on, assert."""
     if at.calls >= _CALLS:
         return
@@ -247,4 +247,4 @@ def _shape(node: ast.expr | None, local: frozenset[str], places: list[Name]) -> 
         if isinstance(part, ast.Name) and part.id in local
     ]
     places += here
-    return ast.unparse(renamed(node, lambda name: _PLACE if name.id in local else name) if here else node)
+    return ast.unparse(rename(node, lambda name: _PLACE if name.id in local else name) if here else node)

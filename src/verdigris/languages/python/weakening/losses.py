@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Key = tuple[str, str]
 
 
-class Fact(Protocol):
+class AssertedFact(Protocol):
     """One thing that a test asserts, in whatever language."""
 
     @property
@@ -44,13 +44,13 @@ class Fact(Protocol):
         ...
 
 
-class State(Protocol):
+class SuiteFacts(Protocol):
     """A suite: its tests, and all that they assert."""
 
     @property
     def tests(self) -> Mapping[Key, int]: ...
     @property
-    def facts(self) -> Sequence[Fact]: ...
+    def facts(self) -> Sequence[AssertedFact]: ...
 
     def names(self) -> Counter[str]: ...
 
@@ -75,7 +75,7 @@ class Loss:
     scope: str
 
 
-def losses(old: State, new: State, pairs: Mapping[int, int]) -> Iterator[Loss]:
+def losses(old: SuiteFacts, new: SuiteFacts, pairs: Mapping[int, int]) -> Iterator[Loss]:
     """`pairs`: by index, the new fact that an old one is found in."""
     lost = [fact for at, fact in enumerate(old.facts) if at not in pairs]
     heirs = _heirs(old, new, pairs)
@@ -88,7 +88,7 @@ def losses(old: State, new: State, pairs: Mapping[int, int]) -> Iterator[Loss]:
             yield from places.loss(fact, heirs.get((fact.path, fact.scope), fact.scope))
 
 
-def _heirs(old: State, new: State, pairs: Mapping[int, int]) -> dict[Key, str]:
+def _heirs(old: SuiteFacts, new: SuiteFacts, pairs: Mapping[int, int]) -> dict[Key, str]:
     """The new name of each test that is gone by name, told by most of what it asserted; or, where that
     changed too, by its own name in the class that most of its class went to.
     """
@@ -115,7 +115,7 @@ def _class_of(scope: str) -> str:
     return scope.rpartition("::")[0]
 
 
-def _gone_tests(old: State, new: State, lost: list[Fact], heirs: dict[Key, str]) -> Iterator[Loss]:
+def _gone_tests(old: SuiteFacts, new: SuiteFacts, lost: list[AssertedFact], heirs: dict[Key, str]) -> Iterator[Loss]:
     names = new.names()
     losing = {(fact.path, fact.scope) for fact in lost}
     asserting = {(fact.path, fact.scope) for fact in old.facts}
@@ -139,7 +139,7 @@ def _gone_tests(old: State, new: State, lost: list[Fact], heirs: dict[Key, str])
 class _Places:
     """What the new suite has for the assertions that were not found in it."""
 
-    new: State
+    new: SuiteFacts
     used: set[int]
     by_scope: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
 
@@ -147,12 +147,12 @@ class _Places:
         for at, fact in enumerate(self.new.facts):
             self.by_scope[fact.scope].append(at)
 
-    def loss(self, fact: Fact, scope: str) -> Iterator[Loss]:
+    def loss(self, fact: AssertedFact, scope: str) -> Iterator[Loss]:
         spare = [(at, self.new.facts[at]) for at in self.by_scope[scope] if at not in self.used]
         if any(_covers(fact, other) for _, other in spare):
             return
         spare.sort(key=lambda pair: (pair[1].case != fact.case, pair[1].what != fact.what))
-        for wanted in (_guarded, _restated, _weaker, _row, _changed):
+        for wanted in (_kind_if_guarded, _kind_if_restated, _weaker, _row, _kind_if_changed):
             for at, other in spare:
                 kind = wanted(fact, other)
                 if kind:
@@ -162,12 +162,12 @@ class _Places:
                     return
         yield _loss("cases" if self._lacks_the_row(fact, scope) else "dropped", fact, None)
 
-    def _lacks_the_row(self, fact: Fact, scope: str) -> bool:
+    def _lacks_the_row(self, fact: AssertedFact, scope: str) -> bool:
         """The assertion still stands there, but no table brings it this row."""
         return bool(fact.case) and self.new.stands(scope, fact.what)
 
 
-def _loss(kind: str, fact: Fact, other: Fact | None) -> Loss:
+def _loss(kind: str, fact: AssertedFact, other: AssertedFact | None) -> Loss:
     if kind in {"cases", "row"}:
         after = "" if other is None else other.case
         return Loss("changed" if kind == "row" else kind, fact.path, fact.line, fact.case, after, fact.scope)
@@ -177,19 +177,19 @@ def _loss(kind: str, fact: Fact, other: Fact | None) -> Loss:
     return Loss(kind, fact.path, fact.line, fact.what, after, fact.scope)
 
 
-def _covers(fact: Fact, other: Fact) -> bool:
+def _covers(fact: AssertedFact, other: AssertedFact) -> bool:
     """The other asks for as much, or for more, wherever this one did."""
     if not set(other.guards) <= set(fact.guards):
         return False
     return fact.against(other) in {Change.SAME, Change.STRONGER}
 
 
-def _guarded(fact: Fact, other: Fact) -> str:
+def _kind_if_guarded(fact: AssertedFact, other: AssertedFact) -> str:
     more = set(other.guards) - set(fact.guards)
     return "guarded" if more and fact.against(other) in {Change.SAME, Change.STRONGER} else ""
 
 
-def _restated(fact: Fact, other: Fact) -> str:
+def _kind_if_restated(fact: AssertedFact, other: AssertedFact) -> str:
     """The same words over a subject that is made in another way: a factory in place of a constructor."""
     if fact.what != other.what or fact.case != other.case or fact.guards != other.guards:
         return ""
@@ -199,15 +199,15 @@ def _restated(fact: Fact, other: Fact) -> str:
     return "changed" if was == is_ else "kept"
 
 
-def _weaker(fact: Fact, other: Fact) -> str:
+def _weaker(fact: AssertedFact, other: AssertedFact) -> str:
     return "weaker" if fact.against(other) is Change.WEAKER else ""
 
 
-def _row(fact: Fact, other: Fact) -> str:
+def _row(fact: AssertedFact, other: AssertedFact) -> str:
     return "row" if fact.case and other.case and fact.case != other.case and fact.what == other.what else ""
 
 
-def _changed(fact: Fact, other: Fact) -> str:
+def _kind_if_changed(fact: AssertedFact, other: AssertedFact) -> str:
     return "changed" if fact.case == other.case else ""
 
 
@@ -242,17 +242,17 @@ def _marks(body: list[ast.stmt], scope: str, owners: frozenset[str]) -> Iterator
             case ast.ClassDef(name=name, body=inner):
                 inside = f"{scope}{name}"
                 for decorator in node.decorator_list:
-                    yield from _skipped(decorator, inside, owners)
+                    yield from _find_skips(decorator, inside, owners)
                 yield from _marks(inner, f"{inside}::", owners)
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield from _skipped(node, f"{scope}{name}", owners)
+                yield from _find_skips(node, f"{scope}{name}", owners)
                 yield from _hooks(node)
             case _:
-                yield from _skipped(node, scope.removesuffix("::"), owners)
-                yield from _assigned(node, scope.removesuffix("::"))
+                yield from _find_skips(node, scope.removesuffix("::"), owners)
+                yield from _find_assignments(node, scope.removesuffix("::"))
 
 
-def _skipped(node: ast.AST, scope: str, owners: frozenset[str]) -> Iterator[Mark]:
+def _find_skips(node: ast.AST, scope: str, owners: frozenset[str]) -> Iterator[Mark]:
     yield from (Mark("skipped", mark.line, mark.what, scope) for mark in skips(node, owners))
 
 
@@ -263,7 +263,7 @@ def _hooks(node: Function) -> Iterator[Mark]:
         yield Mark("hook", node.lineno, ast.unparse(node), "")
 
 
-def _assigned(node: ast.stmt, scope: str) -> Iterator[Mark]:
+def _find_assignments(node: ast.stmt, scope: str) -> Iterator[Mark]:
     match node:
         case ast.Assign(targets=targets) | ast.Delete(targets=targets):
             names = {last_name(target) for target in targets}

@@ -85,7 +85,7 @@ def _assigned_once(owner: ast.Module | Function) -> Env:
 
 
 @dataclass(slots=True)
-class Suite:
+class SuiteFiles:
     files: Mapping[str, File]
     helpers: dict[str, tuple[File, str]] = field(default_factory=dict)
     """Top-level functions of all files, by name."""
@@ -112,22 +112,22 @@ class Suite:
 
 
 @dataclass(slots=True)
-class Names:
+class TestNames:
     """Of one function, seen from one call of it."""
 
-    suite: Suite
+    suite: SuiteFiles
     file: File
     env: Env = field(default_factory=dict)
     local: frozenset[str] = frozenset()
     depth: int = 0
 
-    def entering(self, file: File, function: Function, given: Mapping[str, ast.expr]) -> Names:
+    def entering(self, file: File, function: Function, given: Mapping[str, ast.expr]) -> TestNames:
         """`given`: what the parameters stand for; the rest may be fixtures."""
         parameters = {part.arg for part in ast.walk(function.args) if isinstance(part, ast.arg)}
         stored = {
             n.id for n in own_nodes(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
         }
-        inner = Names(self.suite, file, dict(given), frozenset(parameters | stored), self.depth + 1)
+        inner = TestNames(self.suite, file, dict(given), frozenset(parameters | stored), self.depth + 1)
         if self.depth < _DEPTH:
             inner.env |= {
                 n: v for n in parameters - given.keys() if (v := inner.fixture_value(n)) is not None
@@ -147,13 +147,13 @@ class Names:
             return None
         return self.entering(file, function, {}).inlined(values[0])
 
-    def binding(self, more: Mapping[str, ast.expr]) -> Names:
+    def binding(self, more: Mapping[str, ast.expr]) -> TestNames:
         """With rows of a table, which also change what was assigned from them."""
-        env = {n: _replaced(v, more) for n, v in self.env.items()} | dict(more)
-        return Names(self.suite, self.file, env, self.local, self.depth)
+        env = {n: _replace_names(v, more) for n, v in self.env.items()} | dict(more)
+        return TestNames(self.suite, self.file, env, self.local, self.depth)
 
     def inlined(self, node: ast.expr) -> ast.expr:
-        made = renamed(node, self._meant)
+        made = rename(node, self._meant)
         return made if sum(1 for _ in itertools.islice(ast.walk(made), _LARGE)) < _LARGE else node
 
     def rows(self, node: ast.expr) -> list[ast.expr] | None:
@@ -180,16 +180,16 @@ class Names:
         value = self.file.values.get(name.id) or self.suite.value(dotted)
         if value is None or len(within) >= _DEPTH:
             return ast.Name(dotted, name.ctx)
-        return renamed(value, lambda inner: self._meant(inner, (*within, name.id)))
+        return rename(value, lambda inner: self._meant(inner, (*within, name.id)))
 
 
-def _replaced(node: ast.expr, more: Mapping[str, ast.expr]) -> ast.expr:
+def _replace_names(node: ast.expr, more: Mapping[str, ast.expr]) -> ast.expr:
     if not any(isinstance(part, ast.Name) and part.id in more for part in ast.walk(node)):
         return node
-    return renamed(node, lambda name: more.get(name.id, name))
+    return rename(node, lambda name: more.get(name.id, name))
 
 
-def renamed(node: ast.expr, meant: Callable[[ast.Name], ast.expr]) -> ast.expr:
+def rename(node: ast.expr, meant: Callable[[ast.Name], ast.expr]) -> ast.expr:
     """A new expression with something else for each name; the old one stays as it is."""
     match node:
         case ast.Name():
@@ -199,7 +199,7 @@ def renamed(node: ast.expr, meant: Callable[[ast.Name], ast.expr]) -> ast.expr:
         case ast.JoinedStr(values=values):
             # Not every expression can be written inside of an f-string.
             flat = [inner for part in values for inner in _pieces(part)]
-            return ast.Call(ast.Name("f-string", ast.Load()), [renamed(part, meant) for part in flat], [])
+            return ast.Call(ast.Name("f-string", ast.Load()), [rename(part, meant) for part in flat], [])
         case _:
             made: ast.expr = _rebuilt(node, meant)
             return made
@@ -229,18 +229,18 @@ def _inside(part: Any, meant: Callable[[ast.Name], ast.expr]) -> Any:
         case list():
             return [_inside(inner, meant) for inner in part]
         case ast.expr():
-            return renamed(part, meant)
+            return rename(part, meant)
         case _:
             return _rebuilt(part, meant)
 
 
-def bound(target: ast.expr, row: ast.expr) -> Env | None:
+def bind_row(target: ast.expr, row: ast.expr) -> Env | None:
     """What the names of a loop or of a parametrized test stand for in one row."""
     match target, row:
         case ast.Name(id=name), _:
             return {name: row}
         case ((ast.Tuple(elts=names) | ast.List(elts=names)), (ast.Tuple(elts=parts) | ast.List(elts=parts))):
-            inner = [bound(n, p) for n, p in zip(names, parts, strict=False)]
+            inner = [bind_row(n, p) for n, p in zip(names, parts, strict=False)]
             if len(names) != len(parts) or None in inner:
                 return None
             return {name: value for env in inner if env is not None for name, value in env.items()}
@@ -248,7 +248,7 @@ def bound(target: ast.expr, row: ast.expr) -> Env | None:
             return None
 
 
-def arguments(function: Function, call: ast.Call, names: Names, *, method: bool) -> Env:
+def arguments(function: Function, call: ast.Call, names: TestNames, *, method: bool) -> Env:
     """What the parameters of a helper stand for in one call."""
     parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args)][1 if method else 0 :]
     plain = _until_star(call.args)

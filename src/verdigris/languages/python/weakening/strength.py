@@ -96,7 +96,7 @@ def compare(old: ast.expr, new: ast.expr) -> Change:
     was, is_ = _claim(old), _claim(new)
     if is_.rank == 0:
         return Change.WEAKER if was.rank else Change.SAME
-    if not _related(old, new):
+    if not _are_related(old, new):
         return Change.UNRELATED
     if was.rank != is_.rank:
         if is_.rank < was.rank:
@@ -151,7 +151,7 @@ def _is_call_on(outer: str, inner: str) -> bool:
     return outer != inner and "(" in inner and (outer.startswith(f"{inner}.") or f"({inner})" in outer)
 
 
-def _related(old: ast.expr, new: ast.expr) -> bool:
+def _are_related(old: ast.expr, new: ast.expr) -> bool:
     return bool(_subjects(old) & _subjects(new))
 
 
@@ -211,7 +211,7 @@ def _is_raises(form: ast.expr) -> bool:
 def _raises(old: ast.expr, new: ast.expr) -> Change:
     if not (isinstance(old, ast.Call) and isinstance(new, ast.Call)):
         return Change.UNRELATED
-    if not _related(old.args[1], new.args[1]) and ast.unparse(old.args[1]) != ast.unparse(new.args[1]):
+    if not _are_related(old.args[1], new.args[1]) and ast.unparse(old.args[1]) != ast.unparse(new.args[1]):
         return Change.UNRELATED
     kinds, match = _kinds(old, new), _match(old, new)
     if Change.WEAKER in {kinds, match}:
@@ -283,7 +283,7 @@ def conjuncts(test: ast.expr) -> list[ast.expr]:
             left and len(left) == len(right)
         ):
             pairs = zip(left, right, strict=True)
-            return [part for one, two in pairs for part in conjuncts(_compared(one, ast.Eq, two))]
+            return [part for one, two in pairs for part in conjuncts(_make_comparison(one, ast.Eq, two))]
         case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("assert"):
             plain = _method(test, name)
             return [test] if plain is test else conjuncts(plain)
@@ -299,21 +299,21 @@ def _method(call: ast.Call, name: str) -> ast.expr:
         case "assertFalse", [test, *_]:
             return ast.UnaryOp(ast.Not(), test)
         case "assertIsNone", [test, *_]:
-            return _compared(test, ast.Is, ast.Constant(None))
+            return _make_comparison(test, ast.Is, ast.Constant(None))
         case "assertIsNotNone", [test, *_]:
-            return _compared(test, ast.IsNot, ast.Constant(None))
+            return _make_comparison(test, ast.IsNot, ast.Constant(None))
         case "assertIsInstance", [test, kind, *_]:
             return ast.Call(ast.Name("isinstance", ast.Load()), [test, kind], [])
         case "assertAlmostEqual", [left, right, *_]:
             near = ast.Call(ast.Name("approx", ast.Load()), [right], call.keywords)
-            return _compared(left, ast.Eq, near)
+            return _make_comparison(left, ast.Eq, near)
         case _, [left, right, *_] if name in _OPERATORS:
-            return _compared(left, _OPERATORS[name], right)
+            return _make_comparison(left, _OPERATORS[name], right)
         case _:
             return call
 
 
-def _compared(left: ast.expr, operator: type[ast.cmpop], right: ast.expr) -> ast.Compare:
+def _make_comparison(left: ast.expr, operator: type[ast.cmpop], right: ast.expr) -> ast.Compare:
     return ast.Compare(left, [operator()], [right])
 
 

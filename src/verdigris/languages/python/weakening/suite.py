@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.python.assertions import matched
+from verdigris.languages.python.assertions import match_assertions
 from verdigris.languages.python.stub_forms import Function
 from verdigris.languages.python.syntax import parse
 from verdigris.languages.python.test_code import Tests
-from verdigris.languages.python.test_file import collected, is_fixture
+from verdigris.languages.python.test_file import collected_tests, is_fixture
 from verdigris.languages.python.weakening.facts import facts
 from verdigris.languages.python.weakening.losses import Loss, marks
-from verdigris.languages.python.weakening.names import File, Suite, file_of
+from verdigris.languages.python.weakening.names import File, SuiteFiles, file_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -39,8 +39,8 @@ Key = tuple[str, str]
 
 
 @dataclass(slots=True)
-class State:
-    suite: Suite
+class SuiteState:
+    suite: SuiteFiles
     tests: dict[Key, int] = field(default_factory=dict)
     """Line by path and `Class::name` of all that is collected."""
     facts: list[Fact] = field(default_factory=list)
@@ -81,7 +81,7 @@ def _text(function: Function) -> str:
     return "\n".join(map(ast.unparse, function.body))
 
 
-def parsed(text: str) -> ast.Module | None:
+def parse_or_none(text: str) -> ast.Module | None:
     try:
         return parse(text)
     except SyntaxError:
@@ -90,12 +90,12 @@ def parsed(text: str) -> ast.Module | None:
 
 def states(
     before: Mapping[str, str], after: Mapping[str, str], changed: Collection[str]
-) -> tuple[State, State]:
-    old, new = _concerned(before, after, changed)
+) -> tuple[SuiteState, SuiteState]:
+    old, new = _narrow_states(before, after, changed)
     # Where tests live in files of other names, what is collected is configured, and cannot be known here.
     if all(_COLLECTED.fullmatch(path) for path, _ in old.tests):
         new.tests = {key: line for key, line in new.tests.items() if _COLLECTED.fullmatch(key[0])}
-    same = untouched(old.suite, new.suite)
+    same = find_untouched(old.suite, new.suite)
     roots = _roots(old, None)
     starting = _roots(new, roots.keys() - old.tests.keys())
     old.read(roots.keys() - same, roots)
@@ -106,35 +106,35 @@ def states(
     return old, new
 
 
-def pairs(old: State, new: State) -> dict[int, int]:
+def pairs(old: SuiteState, new: SuiteState) -> dict[int, int]:
     """By index, the new fact that an old one is found in."""
-    return matched([fact.match for fact in old.facts], [fact.match for fact in new.facts])
+    return match_assertions([fact.match for fact in old.facts], [fact.match for fact in new.facts])
 
 
-def _concerned(
+def _narrow_states(
     before: Mapping[str, str], after: Mapping[str, str], changed: Collection[str]
-) -> tuple[State, State]:
+) -> tuple[SuiteState, SuiteState]:
     """The files that changed, the tests that use what is defined in them, and all helpers."""
     paths = [p for p in {**before, **after} if p in changed or not _COLLECTED.fullmatch(p)]
     old, new = (_state({p: side[p] for p in paths if p in side}) for side in (before, after))
-    words = touched(old.suite, new.suite)
+    words = find_touched(old.suite, new.suite)
     for path in (before.keys() & after.keys()).difference(paths):
         if not words.isdisjoint(re.findall(r"\w+", before[path])):
             also = _state({path: before[path]})
             for state in (old, new):
-                state.suite = Suite({**state.suite.files, **also.suite.files})
+                state.suite = SuiteFiles({**state.suite.files, **also.suite.files})
                 state.tests |= also.tests
     return old, new
 
 
-def _state(texts: Mapping[str, str]) -> State:
-    trees = {p: tree for p, t in texts.items() if p.endswith(".py") and (tree := parsed(t)) is not None}
-    tests = {(path, name): line for path, tree in trees.items() for name, line in collected(tree)}
-    suite = Suite({path: file_of(path, tree) for path, tree in trees.items()})
-    return State(suite, tests, handed_down=handed_down(texts))
+def _state(texts: Mapping[str, str]) -> SuiteState:
+    trees = {p: tree for p, t in texts.items() if p.endswith(".py") and (tree := parse_or_none(t)) is not None}
+    tests = {(path, name): line for path, tree in trees.items() for name, line in collected_tests(tree)}
+    suite = SuiteFiles({path: file_of(path, tree) for path, tree in trees.items()})
+    return SuiteState(suite, tests, handed_down=handed_down(texts))
 
 
-def _roots(state: State, known: Collection[Key] | None) -> dict[Key, File]:
+def _roots(state: SuiteState, known: Collection[Key] | None) -> dict[Key, File]:
     """Functions that someone out of sight starts. With `known`, those that nobody is seen to use count only
     if they did so before: else a test could be put to rest as a function that no one calls.
     """
@@ -156,7 +156,7 @@ def _roots(state: State, known: Collection[Key] | None) -> dict[Key, File]:
     }
 
 
-def _used(state: State) -> set[str]:
+def _used(state: SuiteState) -> set[str]:
     """Names that are called, handed on, or asked for as a fixture."""
     found: set[str] = set()
     for file in state.suite.files.values():
@@ -184,7 +184,7 @@ class _Inherited:
 
 
 def inherited_losses(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Loss]:
-    old, new = (list(_inherited(Tests(texts), texts)) for texts in (before, after))
+    old, new = (list(_inherited_tests(Tests(texts), texts)) for texts in (before, after))
     kept = {(one.path, one.name) for one in new}
     fresh = [one for one in new if (one.path, one.name) not in {(o.path, o.name) for o in old}]
     origins, bodies = Counter(one.origin for one in fresh), Counter(one.body for one in fresh)
@@ -224,7 +224,7 @@ def handed_down(texts: Mapping[str, str]) -> frozenset[tuple[str, str]]:
     return frozenset((base.path, name) for *_, base, name in _inheriting(tests, texts))
 
 
-def _inherited(tests: Tests, texts: Mapping[str, str]) -> Iterator[_Inherited]:
+def _inherited_tests(tests: Tests, texts: Mapping[str, str]) -> Iterator[_Inherited]:
     for code, owner, base, name in _inheriting(tests, texts):
         short = name.rpartition("::")[2]
         body = "\n".join(map(ast.unparse, base.functions[name].body))
@@ -259,7 +259,7 @@ def _is_collected(tests: Tests, code: Code, owner: str) -> bool:
     return last.startswith("Test") or any(name.endswith("TestCase") for name in names)
 
 
-def imported(text: str) -> frozenset[str]:
+def imported_modules(text: str) -> frozenset[str]:
     """Last parts of the names of all modules that a text may import from."""
     return frozenset(
         word.rpartition(".")[2]
@@ -272,7 +272,7 @@ def imported(text: str) -> frozenset[str]:
 TouchedKey = tuple[str, str]
 
 
-def touched(old: Suite, new: Suite) -> set[str]:
+def find_touched(old: SuiteFiles, new: SuiteFiles) -> set[str]:
     """Names that mean something else now, however far down."""
     names = {name.rpartition("::")[2] for (_, name), _ in _texts(old).items() ^ _texts(new).items()}
     uses = [
@@ -285,8 +285,8 @@ def touched(old: Suite, new: Suite) -> set[str]:
     return names
 
 
-def untouched(old: Suite, new: Suite) -> set[TouchedKey]:
-    names = touched(old, new)
+def find_untouched(old: SuiteFiles, new: SuiteFiles) -> set[TouchedKey]:
+    names = find_touched(old, new)
     was, is_ = _texts(old), _texts(new)
     return {
         key
@@ -295,11 +295,11 @@ def untouched(old: Suite, new: Suite) -> set[TouchedKey]:
     }
 
 
-def _functions(suite: Suite) -> set[TouchedKey]:
+def _functions(suite: SuiteFiles) -> set[TouchedKey]:
     return {(path, name) for path, file in suite.files.items() for name in file.functions}
 
 
-def _texts(suite: Suite) -> Mapping[TouchedKey, str]:
+def _texts(suite: SuiteFiles) -> Mapping[TouchedKey, str]:
     """All that a name can stand for: functions with their classes, values, imports."""
     found: dict[TouchedKey, str] = {}
     for path, file in suite.files.items():
