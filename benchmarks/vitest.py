@@ -86,7 +86,9 @@ def _rows(version: str) -> list[Row]:
 def _wait(private: Path) -> None:
     deadline = time.monotonic() + SECONDS
     while time.monotonic() < deadline:
-        if any(resident.read_note(str(folder)).get("ready") for folder in (private / resident.FOLDER).glob("*")):
+        if any(
+            resident.read_note(str(folder)).get("ready") for folder in (private / resident.FOLDER).glob("*")
+        ):
             return
         time.sleep(0.1)
     raise SystemExit("the resident vitest did not start")

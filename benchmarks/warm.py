@@ -126,7 +126,9 @@ def _project(
 
 def _await(private: str) -> None:
     deadline = time.monotonic() + WAIT
-    while not all(resident.read_note(str(f)).get("ready") for f in (Path(private) / resident.FOLDER).glob("*")):
+    while not all(
+        resident.read_note(str(f)).get("ready") for f in (Path(private) / resident.FOLDER).glob("*")
+    ):
         if time.monotonic() > deadline:
             raise TimeoutError("no resident")
         time.sleep(0.05)

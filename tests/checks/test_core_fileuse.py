@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.checks.file_use import EXPECTED, UNSEEN, FilesOfRun, Objections, mentioned_files, objections, read_by_tests, without
+from verdigris.checks.file_use import (
+    EXPECTED,
+    UNSEEN,
+    FilesOfRun,
+    Objections,
+    mentioned_files,
+    objections,
+    read_by_tests,
+    without,
+)
 from verdigris.core.paths import FEW, Classes, PathClass, classify, with_frozen
 from verdigris.core.report import FileUse
 

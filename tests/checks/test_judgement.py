@@ -6,9 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from verdigris.checks.grammar_judgement import TriedTests, Member, judge_set
+from verdigris.checks.grammar_judgement import Member, TriedTests, judge_set
 from verdigris.checks.liveness import unseen
-from verdigris.core.report import CollectError, Ended, Failure, Place, RunPhase, Status, TestReport, TestResult
+from verdigris.core.report import (
+    CollectError,
+    Ended,
+    Failure,
+    Place,
+    RunPhase,
+    Status,
+    TestReport,
+    TestResult,
+)
 from verdigris.languages.probes import Change, Probe, Try
 
 pytestmark = pytest.mark.quick

@@ -35,7 +35,9 @@ def test_what_stays_is_told_beside_what_is_written() -> None:
 
 
 def test_what_is_not_committed_is_told_as_a_command() -> None:
-    lines = scaffolded_lines(ScaffoldResult(DONE, uncommitted=("a b", "kata.md"), refused="a hook says no"), ADDED)
+    lines = scaffolded_lines(
+        ScaffoldResult(DONE, uncommitted=("a b", "kata.md"), refused="a hook says no"), ADDED
+    )
     assert lines[1].text == "git refused the first commit: a hook says no"
     assert lines[-2].text.endswith("`git add -- 'a b' kata.md tdd.yaml && git commit`")
 

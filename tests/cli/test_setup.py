@@ -16,7 +16,8 @@ REPO = Repository(Path("/r"), Path("/r/.git"), Path("/r/.git"), "main")
 
 def test_a_plan_shows_the_path_and_the_lines_that_count() -> None:
     texts = [
-        line.text for line in view.plan_lines(InitPlan(REPO, Settings(), "# comment\nstacks:\n\n  - root: .\n"))
+        line.text
+        for line in view.plan_lines(InitPlan(REPO, Settings(), "# comment\nstacks:\n\n  - root: .\n"))
     ]
     assert texts[0] == "found python with pytest in ."
     assert "tdd.yaml" in texts[1]
@@ -27,7 +28,9 @@ def test_a_plan_shows_the_path_and_the_lines_that_count() -> None:
 def test_each_stack_is_told_and_what_is_left_out() -> None:
     java = Stack(root="j", language="java", runner="junit", junit=JUnit(preset="surefire"))
     settings = Settings(stacks=(Stack(), java))
-    texts = [line.text for line in view.plan_lines(InitPlan(REPO, settings, "x: 1\n", ("build.sbt is there",)))]
+    texts = [
+        line.text for line in view.plan_lines(InitPlan(REPO, settings, "x: 1\n", ("build.sbt is there",)))
+    ]
     assert texts[1:3] == ["found java with junit (surefire) in j", "note: build.sbt is there"]
 
 

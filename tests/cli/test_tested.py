@@ -7,7 +7,16 @@ import pytest
 from verdigris.cli import testing as view
 from verdigris.core.events import TestRun
 from verdigris.core.redness import WHY_NOT
-from verdigris.core.report import CollectError, Ended, Failure, Place, RunPhase, Status, TestReport, TestResult
+from verdigris.core.report import (
+    CollectError,
+    Ended,
+    Failure,
+    Place,
+    RunPhase,
+    Status,
+    TestReport,
+    TestResult,
+)
 from verdigris.turns import test
 
 pytestmark = pytest.mark.quick

@@ -16,7 +16,14 @@ from verdigris.core.policy import decide
 from verdigris.core.report import Ended, RunPhase, Status, TestReport, TestResult
 from verdigris.core.settings import Settings
 from verdigris.core.state import Phase, WorktreeState
-from verdigris.core.turn_events import OracleFacts, accepted_events, claim_events, next_aside, settled_event, struck_out
+from verdigris.core.turn_events import (
+    OracleFacts,
+    accepted_events,
+    claim_events,
+    next_aside,
+    settled_event,
+    struck_out,
+)
 from verdigris.core.verdict import Before, Kind, TrialFacts, judge
 from verdigris.languages.runner_keys import with_facts
 

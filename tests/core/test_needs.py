@@ -163,8 +163,12 @@ def test_what_steered_the_callers_own_runs_is_named_where_something_is_missing()
 
 def test_how_needs_are_written_down() -> None:
     lacking = [("room.env", "A"), ("room.network", "host"), ("room.env", "B"), ("room.network", "loopback")]
-    assert write_keys([Need(key, what, "") for key, what in lacking]) == ("room: {env: [A, B], network: host}",)
-    assert write_keys([Need("stacks[].test_command", "-p a.b -x", "")]) == ("stacks[].test_command: -p a.b -x",)
+    assert write_keys([Need(key, what, "") for key, what in lacking]) == (
+        "room: {env: [A, B], network: host}",
+    )
+    assert write_keys([Need("stacks[].test_command", "-p a.b -x", "")]) == (
+        "stacks[].test_command: -p a.b -x",
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,14 +16,37 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.actions import Allow, ClaimTest, Decision, Deny, Do, Target, Unclaimed
-from verdigris.core.events import Event, Ground, LayingAside, RedsEnded, RefactorBegun, RefactorEnded, Restored, Resumed, Reverted, Suspended, SwitchedOff, SwitchedOn, TestBug, TestBugClosed, TestRun
+from verdigris.core.events import (
+    Event,
+    Ground,
+    LayingAside,
+    RedsEnded,
+    RefactorBegun,
+    RefactorEnded,
+    Restored,
+    Resumed,
+    Reverted,
+    Suspended,
+    SwitchedOff,
+    SwitchedOn,
+    TestBug,
+    TestBugClosed,
+    TestRun,
+)
 from verdigris.core.fold import advance
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide, next_move, next_red
 from verdigris.core.report import Status
 from verdigris.core.settings import Settings
 from verdigris.core.state import Phase, Red, WorktreeState
-from verdigris.core.turn_events import OracleFacts, accepted_events, claim_events, next_aside, settled_event, struck_out
+from verdigris.core.turn_events import (
+    OracleFacts,
+    accepted_events,
+    claim_events,
+    next_aside,
+    settled_event,
+    struck_out,
+)
 from verdigris.core.verdict import Kind, Verdict
 
 if TYPE_CHECKING:

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from verdigris.core.report import CollectError, RoomDifference, Ended, Failure, RunPhase, Status, TestReport, TestResult, differences, only
+from verdigris.core.report import (
+    CollectError,
+    Ended,
+    Failure,
+    RoomDifference,
+    RunPhase,
+    Status,
+    TestReport,
+    TestResult,
+    differences,
+    only,
+)
 
 
 def result(name: str, status: Status, message: str = "") -> TestResult:

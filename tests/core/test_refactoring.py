@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from verdigris.core.report import Ended, RunPhase, Status, TestReport, TestResult
-from verdigris.core.verdict import LostAssertion, Kind, Restructured, Tool, judge_refactor
+from verdigris.core.verdict import Kind, LostAssertion, Restructured, Tool, judge_refactor
 
 BEFORE = {"t.py::a": Status.PASS, "t.py::b": Status.PASS, "t.py::known": Status.FAIL}
 

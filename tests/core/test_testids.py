@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from verdigris.core.test_ids import Annotation, NativeId, read_annotations, named_tests, nearest, split_id
+from verdigris.core.test_ids import Annotation, NativeId, named_tests, nearest, read_annotations, split_id
 
 
 @pytest.mark.parametrize(

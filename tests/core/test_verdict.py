@@ -2,7 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.core.report import CollectError, Ended, Failure, Place, RunPhase, Status, TestReport, TestResult
+from verdigris.core.report import (
+    CollectError,
+    Ended,
+    Failure,
+    Place,
+    RunPhase,
+    Status,
+    TestReport,
+    TestResult,
+)
 from verdigris.core.verdict import Before, Kind, Tool, TrialFacts, first_line, judge
 
 CLAIMED = {"slug": "t.py::a"}

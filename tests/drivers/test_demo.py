@@ -92,7 +92,9 @@ def test_a_cheat_is_green_for_unittest_and_hollow_for_verdigris(tmp_path: Path) 
     play(script, project, stage)
     cheat = ["right red", "claimed", "plain green", "hollow", "accepted"]
     assert stage.heard() == [*LAW, "right red", *TURN, *cheat]
-    hollow = next(scene for scene in stage.scenes if isinstance(scene, s.JudgedScene) and scene.kind == "hollow")
+    hollow = next(
+        scene for scene in stage.scenes if isinstance(scene, s.JudgedScene) and scene.kind == "hollow"
+    )
     assert hollow.assertion == "self.assertEqual(calc.mul(3, 4), 12)"
     assert "test_calc.py:14" in hollow.reasons[0]
 

@@ -8,7 +8,15 @@ import pytest
 
 from verdigris.core.errors import UserError
 from verdigris.gates.clients.claude.install import confine, install, uninstall
-from verdigris.gates.clients.claude.settings import HOOKS, LOCAL, PREFIX, SHARED, command, with_hooks, without_hooks
+from verdigris.gates.clients.claude.settings import (
+    HOOKS,
+    LOCAL,
+    PREFIX,
+    SHARED,
+    command,
+    with_hooks,
+    without_hooks,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import pytest
 
 from support.openai_server import Refusal, serving
 from verdigris.core.errors import ConfigError, ModelUnavailable, UserError
-from verdigris.core.settings import Player, ModelSettings
+from verdigris.core.settings import ModelSettings, Player
 from verdigris.models.casting import Casting
 from verdigris.models.protocol import Ask, Message
 

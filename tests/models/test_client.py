@@ -6,7 +6,7 @@ from support.openai_server import Junk, serving
 from verdigris.core.settings import ModelSettings
 from verdigris.models import client as client_module
 from verdigris.models.client import Client
-from verdigris.models.failure import ModelFailure, Meaning
+from verdigris.models.failure import Meaning, ModelFailure
 from verdigris.models.providers import endpoint_of
 
 REQUEST = {"model": "m", "messages": [], "stream": True}

@@ -3,7 +3,15 @@ from __future__ import annotations
 import pytest
 
 from verdigris.models.protocol import Ask, Message, ToolCall, ToolSpec
-from verdigris.models.request import Counter, Share, estimate, estimate_ask, prefix_share, prompt_text, whole_share
+from verdigris.models.request import (
+    Counter,
+    Share,
+    estimate,
+    estimate_ask,
+    prefix_share,
+    prompt_text,
+    whole_share,
+)
 
 PYTHON = '''def add(numbers: str) -> int:
     """The sum of the numbers, which commas or line ends part."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from verdigris.models.failure import LONGEST, ModelFailure, Meaning, Refusal, meaning_of, message_of
+from verdigris.models.failure import LONGEST, Meaning, ModelFailure, Refusal, meaning_of, message_of
 from verdigris.models.providers import Endpoint
 
 if TYPE_CHECKING:

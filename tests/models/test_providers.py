@@ -53,7 +53,9 @@ def test_a_role_goes_before_llm() -> None:
         (ModelSettings(), ModelSettings(), "OPENAI_API_KEY"),
     ],
 )
-def test_no_key_goes_to_a_server_that_it_is_not_for(role: ModelSettings, llm: ModelSettings, variable: str) -> None:
+def test_no_key_goes_to_a_server_that_it_is_not_for(
+    role: ModelSettings, llm: ModelSettings, variable: str
+) -> None:
     assert endpoint_of("openai:gpt", role, llm).api_key_env == variable
 
 

@@ -297,7 +297,9 @@ def test_a_file_in_another_encoding(tmp_path: Path) -> None:
     text = b"# coding: latin-1\r\nX = '\xe9'\r\ndef test_x():\r\n    assert len(X) == 1\r\n"
     file.write_bytes(text)
     test_id = "tests/test_calc.py::test_x"
-    tries = shuffle_runs(plan({"tests/test_calc.py": text.decode("latin-1")}, [test_id], Random(1)), Random(1))
+    tries = shuffle_runs(
+        plan({"tests/test_calc.py": text.decode("latin-1")}, [test_id], Random(1)), Random(1)
+    )
     report = project.test(test_id, runs=asked(tries), disposable=True)
     live = judge_runs(tries, report.variants, [test_id])
     assert (set(live.seen), live.unlike, live.hollow) == ({test_id}, (), {})

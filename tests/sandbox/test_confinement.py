@@ -24,7 +24,9 @@ def test_paths_become_canonical(good: Confinement, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("root")
     root = str(tmp_path.resolve() / "root")
     held = f"{tmp_path}/link/held"
-    made = check_confinement(Confinement(f"{tmp_path}/link", good.upper, good.work, masked=(held,), needed=(held,)))
+    made = check_confinement(
+        Confinement(f"{tmp_path}/link", good.upper, good.work, masked=(held,), needed=(held,))
+    )
     assert (made.root, made.masked, made.needed) == (root, (f"{root}/held",), (f"{root}/held",))
 
 

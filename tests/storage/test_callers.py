@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.storage.open_calls import note_caller, caller, forget_caller
+from verdigris.storage.open_calls import caller, forget_caller, note_caller
 
 if TYPE_CHECKING:
     from pathlib import Path

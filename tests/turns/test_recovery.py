@@ -10,7 +10,18 @@ from support import canned
 from support.killing import Rehearsed, rehearse
 from support.turns import CALC, MUL, SUB, SUB_ID, TEST_SUB, World, make_world
 from support.unconfined import without_sandbox
-from verdigris.core.events import Event, Formatted, Formatting, LayingAside, Proved, Proving, RefactorBegun, RefactorEnded, Repair, Restoring
+from verdigris.core.events import (
+    Event,
+    Formatted,
+    Formatting,
+    LayingAside,
+    Proved,
+    Proving,
+    RefactorBegun,
+    RefactorEnded,
+    Repair,
+    Restoring,
+)
 from verdigris.core.state import Phase
 from verdigris.storage.intents import recover
 from verdigris.turns import aside, refactor

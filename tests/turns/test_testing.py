@@ -245,7 +245,7 @@ def test_edits_before_the_red_and_losses_of_the_suite_come_before_its_claim(worl
     world.write("calc.py", CALC)
     world.write("tests/test_add.py", "")
     world.red_by_record(SUB_ID)
-    assert survey(world.project).next.startswith("put back what tests/test_add.py:")
+    assert survey(world.project).next.startswith("put back what tests/test_add.py lost")
 
 
 def test_an_unfinished_merge_comes_first_and_under_a_turn_it_is_a_persons_to_end(world: World) -> None:

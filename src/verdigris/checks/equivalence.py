@@ -119,7 +119,9 @@ def _whole(report: TestReport) -> bool:
     return report.ended is Ended.FINISHED and bool(report.results)
 
 
-def _describe_difference(name: str, pair: tuple[TestEnd, TestEnd], asked: Mapping[str, Iterable[Replaced]]) -> str:
+def _describe_difference(
+    name: str, pair: tuple[TestEnd, TestEnd], asked: Mapping[str, Iterable[Replaced]]
+) -> str:
     made = asked.get(split_id(name).path, ())
     before, after = (f"{one.status} {one.what}".strip() for one in pair)
     what = ", ".join(f"line {one.line}: `{one.was}` → `{one.now}`" for one in made)

@@ -178,7 +178,9 @@ def objections(
     fresh = [use for use in odd if use.path in changed]
     by_source = [use for use in uses if use.how == "read" and _is_data(use, cls)]
     data = [use.path for use in by_source if use.path in changed or use.path not in seen]
-    made = [_describe_generated(use) for use in uses if use.how == "made" and cls(use.path) is PathClass.SOURCE]
+    made = [
+        _describe_generated(use) for use in uses if use.how == "made" and cls(use.path) is PathClass.SOURCE
+    ]
     told = {*expected, *(use.path for use in uses)}
     loose = [p for p in files.opened if p in changed and p not in told and cls(p) is PathClass.OTHER]
     return Objections(

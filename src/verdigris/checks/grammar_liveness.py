@@ -14,7 +14,14 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from verdigris.checks.grammar_judgement import TriedTests, Member, hollow_others, judge_set, not_shown, was_not_built
+from verdigris.checks.grammar_judgement import (
+    Member,
+    TriedTests,
+    hollow_others,
+    judge_set,
+    not_shown,
+    was_not_built,
+)
 from verdigris.checks.liveness import Liveness
 from verdigris.core.languages import language_of
 from verdigris.core.paths import FILE
@@ -160,7 +167,9 @@ class _Runs:
         self.limit = time_limit(project, project.state())
         self.margin = dice.randrange(12, 40)
 
-    def judged(self, asked: TriedTests, known: Sequence[Probe], members: Sequence[tuple[Try, ...]]) -> Liveness:
+    def judged(
+        self, asked: TriedTests, known: Sequence[Probe], members: Sequence[tuple[Try, ...]]
+    ) -> Liveness:
         from verdigris.languages.probes import changed_texts, opposites
 
         versions = [(member, changed_texts(self.texts, member)) for member in ((), *members)]

@@ -6,7 +6,17 @@ from dataclasses import dataclass, field
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
-from verdigris.checks.liveness import SPENT, LivenessFindings, Liveness, deaf, function_of, judge_runs, reached_assertions, unseen, unseen_case
+from verdigris.checks.liveness import (
+    SPENT,
+    Liveness,
+    LivenessFindings,
+    deaf,
+    function_of,
+    judge_runs,
+    reached_assertions,
+    unseen,
+    unseen_case,
+)
 from verdigris.core.report import suite_of
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
@@ -101,7 +111,9 @@ class LiveRuns:
             self._judge(judged, runs, claimed, others)
         return self._found.told()
 
-    def _judge(self, judged: LivenessFindings, runs: RunSet, claimed: tuple[str, ...], others: tuple[str, ...]) -> None:
+    def _judge(
+        self, judged: LivenessFindings, runs: RunSet, claimed: tuple[str, ...], others: tuple[str, ...]
+    ) -> None:
         heard = self._heard(judged, (*claimed, *others))
         hollow = {**judged.hollow}
         for name, texts in deaf(judged.suspects, heard).items():

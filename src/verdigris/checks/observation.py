@@ -80,7 +80,9 @@ def source_roots(project: Project, tree: str) -> tuple[str, ...]:
     return import_roots(path for path in paths if project.classify(path) is PathClass.SOURCE)
 
 
-def find_unclaimed(project: Project, ground: str, tree: str, *, limit: int | None = None) -> tuple[Unclaimed, ...]:
+def find_unclaimed(
+    project: Project, ground: str, tree: str, *, limit: int | None = None
+) -> tuple[Unclaimed, ...]:
     """Source that differs from the ground by more than stubs; `limit`: so many are enough."""
     source = difference(project, ground, tree).source
     if not source:

@@ -39,7 +39,12 @@ class Survivors:
 
 
 def survivors(
-    project: Project, start: str, tree: str, edits: TreeDifference, passing: Collection[str], room: Layer | None
+    project: Project,
+    start: str,
+    tree: str,
+    edits: TreeDifference,
+    passing: Collection[str],
+    room: Layer | None,
 ) -> Survivors:
     """`passing`: native ids of the tests that pass on `tree`."""
     made = _make_mutants(project, start, tree, edits)

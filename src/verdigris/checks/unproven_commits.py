@@ -174,7 +174,9 @@ LOOKED_AT = 1000
 """Commits; a move that brings more that are no remote's is not judged by each, but by its files."""
 
 
-def find_foreign_source(project: Project, state: WorktreeState, before: str, since: str | None) -> tuple[str, ...]:
+def find_foreign_source(
+    project: Project, state: WorktreeState, before: str, since: str | None
+) -> tuple[str, ...]:
     """Source that differs from the tree `before` by more than stubs; `since` is where HEAD was then."""
     tree = project.workspace.snapshot()
     changed = {found.path for found in find_unclaimed(project, before, tree)}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
-from verdigris.checks.coverage import never_run, list_unmeasured, watchable
+from verdigris.checks.coverage import list_unmeasured, never_run, watchable
 from verdigris.checks.grammar_liveness import OpposedTests, affected_tests, oppose
 from verdigris.checks.live_runs import LivenessRequest, LiveRuns
 from verdigris.checks.liveness import Liveness

@@ -9,7 +9,24 @@ from verdigris.core import events as e
 from verdigris.core.events import Event, decode
 from verdigris.core.records import from_json, to_json
 from verdigris.core.report import Status
-from verdigris.core.state import Baseline, Claim, Configuration, Intent, LaidAside, MachineState, OpenStep, OpenTestBug, PassedStep, Phase, Red, Refactor, SeenHead, State, Turn, WorktreeState
+from verdigris.core.state import (
+    Baseline,
+    Claim,
+    Configuration,
+    Intent,
+    LaidAside,
+    MachineState,
+    OpenStep,
+    OpenTestBug,
+    PassedStep,
+    Phase,
+    Red,
+    Refactor,
+    SeenHead,
+    State,
+    Turn,
+    WorktreeState,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -75,7 +92,9 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
         case e.SwitchedOff():
             return replace(_close_turn(w), phase=Phase.OFF, off_why=event.why, refactor=None)
         case e.SwitchedOn():
-            return replace(_close_turn(w), phase=Phase.RED, off_why="", ground=event.tree, reds={}, strikes={})
+            return replace(
+                _close_turn(w), phase=Phase.RED, off_why="", ground=event.tree, reds={}, strikes={}
+            )
         case e.RefactorBegun():
             refactor = Refactor(event.tree, event.record, event.uncovered)
             refactor = replace(refactor, foundation=event.foundation, founded=event.founded)

@@ -63,7 +63,9 @@ def _refuse_foreign(pattern: str) -> None:
 
 def _part(pattern: str, part: str) -> str:
     if "**" in part:
-        raise _broken_glob(pattern, "`**` must stand alone between slashes", "write `**/*.py` rather than `**.py`")
+        raise _broken_glob(
+            pattern, "`**` must stand alone between slashes", "write `**/*.py` rather than `**.py`"
+        )
     out: list[str] = []
     at = 0
     while at < len(part):

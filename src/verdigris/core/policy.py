@@ -261,7 +261,10 @@ def _claim_red(state: WorktreeState, action: ClaimTest) -> Deny | None:
 def give_up_losses(losses: Sequence[str]) -> str:
     """Of losses that begin with `path:line: `: one line that gives up all of them."""
     files = dict.fromkeys(loss.partition(": ")[0].rpartition(":")[0] for loss in losses)
-    return f'put back what was lost, or a person gives it up: `tdd revise {shell_words(*files)} --why "WHY"`'
+    named = ", ".join([*list(files)[:3], *(["others"] if len(files) > 3 else [])])  # noqa: PLR2004 - some are enough
+    return (
+        f'put back what {named} lost, or a person gives it up: `tdd revise {shell_words(*files)} --why "WHY"`'
+    )
 
 
 def _no_red(action: ClaimTest) -> Deny:
@@ -269,7 +272,9 @@ def _no_red(action: ClaimTest) -> Deny:
     what = f"{action.test_id} is not red now."
     if action.nearest:
         close = action.nearest[0]
-        return Deny("no-red", f"{what} Did you mean {close}?", f"`tdd test {shell_words(close)}`, then claim it")
+        return Deny(
+            "no-red", f"{what} Did you mean {close}?", f"`tdd test {shell_words(close)}`, then claim it"
+        )
     if not action.written:
         return Deny("no-red", what, "`tdd test` runs all tests and names those that are red")
     return Deny("no-red", what, f"`tdd test {shell_words(action.test_id)}`")
@@ -348,7 +353,9 @@ def next_move(
         case Phase.REFACTOR:
             return "restructure, then `tdd refactor end` (or `tdd refactor abort`)"
         case Phase.GREEN if state.turn is not None and state.turn.suspended:
-            return f"`tdd test {shell_words(*state.claims)}`{'' if state.turn.why else ' on the new baseline'}"
+            return (
+                f"`tdd test {shell_words(*state.claims)}`{'' if state.turn.why else ' on the new baseline'}"
+            )
         case Phase.GREEN:
             return "edit the claimed source, then `tdd settle`"
         case Phase.RED if state.test_bugs:
@@ -384,7 +391,11 @@ def _next_claim(state: WorktreeState, claimable: Red | Deny | None) -> str:
             return following
         case None:
             red = newest(state.valid_reds)
-            return f"`tdd test {shell_words(red.test_id)}`" if red else "write one failing test, then `tdd test ID`"
+            return (
+                f"`tdd test {shell_words(red.test_id)}`"
+                if red
+                else "write one failing test, then `tdd test ID`"
+            )
 
 
 @lru_cache(maxsize=512)

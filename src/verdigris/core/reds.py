@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Allow, Decision, Deny
 from verdigris.core.languages import STUB_MARK, declaring, is_loaded_singly
 from verdigris.core.report import Ended, Status
-from verdigris.core.test_ids import named_tests, split_id, shell_words
+from verdigris.core.test_ids import named_tests, shell_words, split_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -254,7 +254,9 @@ class SuiteNames:
 def suite_of(stack: Stack) -> SuiteNames:
     marks = [entry for entry in stack.suite if entry.startswith("-m")]
     names = tuple(_below(stack.root, entry) for entry in stack.suite if entry not in marks)
-    return SuiteNames(names, tuple(word for mark in marks for word in ("-m", mark.removeprefix("-m").strip())))
+    return SuiteNames(
+        names, tuple(word for mark in marks for word in ("-m", mark.removeprefix("-m").strip()))
+    )
 
 
 def unseen_files(report: TestReport, paths: Iterable[str]) -> tuple[str, ...]:

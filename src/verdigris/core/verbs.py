@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 AGENTS = frozenset({"test", "stub", "claim", "settle", "refactor", "test-bug", "aside", "restore", "sync"})
 READING = frozenset({"status", "log", "doctor", "displaced"})
 PERSONS = frozenset({"init", "uninit", "on", "off", "revise", "holdout", "run", "step"})
-LOCAL = frozenset({"demo", "completion", "help", "shell"})
+LOCAL = frozenset({"demo", "completion", "help", "shell", "spec"})
 """They ask nothing of the kernel outside: served where they are called."""
 
 _PERSONS_PART = {"log": "repair", "refactor": "--uncovered", "doctor": "--room"}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
-from verdigris.gates.calls import PASS, HookAnswer, Call, Moment, Reply
+from verdigris.gates.calls import PASS, Call, HookAnswer, Moment, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

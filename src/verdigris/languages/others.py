@@ -6,7 +6,17 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from verdigris.languages.conventions import SIDE, Usual, any_of, anywhere, at, at_root, canonical, outside, test_scripts
+from verdigris.languages.conventions import (
+    SIDE,
+    Usual,
+    any_of,
+    anywhere,
+    at,
+    at_root,
+    canonical,
+    outside,
+    test_scripts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

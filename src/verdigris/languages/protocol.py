@@ -22,9 +22,18 @@ if TYPE_CHECKING:
 
     from verdigris.core.languages import Facts
     from verdigris.core.report import Failure, TestResult
-    from verdigris.languages.assertions import TestReading, TestFile
+    from verdigris.languages.assertions import TestFile, TestReading
     from verdigris.languages.conventions import Usual
-    from verdigris.languages.findings import Concern, IdMark, Imported, Mutated, Parcel, SourceChange, StubFinding, WrittenTest
+    from verdigris.languages.findings import (
+        Concern,
+        IdMark,
+        Imported,
+        Mutated,
+        Parcel,
+        SourceChange,
+        StubFinding,
+        WrittenTest,
+    )
     from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.literals import Lot, Replaced
     from verdigris.languages.probes import Probe

@@ -11,7 +11,16 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from verdigris.core.languages import DEFAULT_LANGUAGE, FACTS, READ_LANGUAGES, Facts, facts_named, facts_of, known_languages, register
+from verdigris.core.languages import (
+    DEFAULT_LANGUAGE,
+    FACTS,
+    READ_LANGUAGES,
+    Facts,
+    facts_named,
+    facts_of,
+    known_languages,
+    register,
+)
 from verdigris.languages.protocol import Language
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from verdigris.core.settings import Player, ModelSettings
+    from verdigris.core.settings import ModelSettings, Player
     from verdigris.models.protocol import Model
     from verdigris.models.providers import Endpoint
 

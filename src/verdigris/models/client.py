@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import openai
 
-from verdigris.models.failure import ModelFailure, Meaning, Refusal, meaning_of, message_of, retry_after
+from verdigris.models.failure import Meaning, ModelFailure, Refusal, meaning_of, message_of, retry_after
 from verdigris.models.protocol import ModelReply, ToolCall, Usage
 from verdigris.models.request import features_of
 

@@ -95,7 +95,9 @@ def meaning_of(refusal: Refusal, endpoint: Endpoint, sent: Sequence[Feature]) ->
             f"see to it at the provider, then run again{_key_hint(endpoint)}",
         )
     if _overflows(refusal.status, said):
-        return ModelFailure(Meaning.OVERFLOW, f"{endpoint.shown} cannot read that much at once: {refusal.message}")
+        return ModelFailure(
+            Meaning.OVERFLOW, f"{endpoint.shown} cannot read that much at once: {refusal.message}"
+        )
     if refusal.code in _MISSED:
         return ModelFailure(Meaning.AGAIN, f"{endpoint.shown} failed to answer in the form asked for")
     if refusal.status in _PARAMETERS and (feature := _refused_feature(said, sent)):

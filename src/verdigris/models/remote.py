@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn, Self, assert_never
 
 from verdigris.core.errors import ContextOverflow, ModelMisused, ModelUnavailable, VerdigrisError
 from verdigris.core.value import value
-from verdigris.models.failure import ModelFailure, Meaning, Patience
+from verdigris.models.failure import Meaning, ModelFailure, Patience
 from verdigris.models.protocol import Ask, Message, Usage
 from verdigris.models.providers import key_of, key_variables
 from verdigris.models.request import Abilities, Counter, estimate_ask, request_of
@@ -20,7 +20,7 @@ from verdigris.models.secrets import Scrubber
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from verdigris.models.client import Client, AnswerStream
+    from verdigris.models.client import AnswerStream, Client
     from verdigris.models.protocol import ModelReply
     from verdigris.models.providers import Endpoint
 

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.report import CollectError, Ended, TestReport
 from verdigris.core.value import value
 from verdigris.runners.libtest_output import Binary, Heard, doc_listed, doc_results, hear, is_doc_id
-from verdigris.runners.protocol import RunnerAnswer, RunnerCall, TestRequest, ended_by, is_asked, read_record, relative, worst
+from verdigris.runners.protocol import (
+    RunnerAnswer,
+    RunnerCall,
+    TestRequest,
+    ended_by,
+    is_asked,
+    read_record,
+    relative,
+    worst,
+)
 from verdigris.runners.reporter.libtest_wrapper import SETTINGS
 
 if TYPE_CHECKING:

@@ -26,7 +26,9 @@ def fitting_command(stack: Stack, name: str) -> Words | None:
     )
 
 
-def split_by_command(stack: Stack, names: Sequence[str], files: Iterable[str] = ()) -> dict[Words | None, Words]:
+def split_by_command(
+    stack: Stack, names: Sequence[str], files: Iterable[str] = ()
+) -> dict[Words | None, Words]:
     """The calls that these names make; none of the runner's own where each has a command.
 
     A folder, or no name at all, is for the runner; of `files`, those in it that a pattern fits go to its

@@ -11,8 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import Ended, Failure, RunPhase, Status, TestReport, TestResult
 from verdigris.core.value import value
-from verdigris.runners.go_events import Events, Package, GoTestOutput, build_errors, go_failure, read_events
-from verdigris.runners.protocol import CONTRADICTION, OUTPUT, TWICE, RunnerAnswer, RunnerCall, TestRequest, ended_by, is_asked, read_record, tail, unfinished_failure, untrusted_result
+from verdigris.runners.go_events import Events, GoTestOutput, Package, build_errors, go_failure, read_events
+from verdigris.runners.protocol import (
+    CONTRADICTION,
+    OUTPUT,
+    TWICE,
+    RunnerAnswer,
+    RunnerCall,
+    TestRequest,
+    ended_by,
+    is_asked,
+    read_record,
+    tail,
+    unfinished_failure,
+    untrusted_result,
+)
 from verdigris.runners.reporter.gotest_wrapper import MARK, SETTINGS, pattern
 
 if TYPE_CHECKING:
@@ -129,7 +142,11 @@ class _Part:
                 yield untrusted_result(test_id, TWICE)
             elif not told.confirmed(name):
                 failure = go_failure(name, self.package.tests, self.request.worktree, self.record["folder"])
-                seen = failure if failure.kind in {"panic", "fatal error", "Timeout"} else unfinished_failure(ended)
+                seen = (
+                    failure
+                    if failure.kind in {"panic", "fatal error", "Timeout"}
+                    else unfinished_failure(ended)
+                )
                 yield untrusted_result(test_id, seen, output=told.output[-OUTPUT:])
             elif unexplained and told.ends == ["pass"]:
                 yield untrusted_result(test_id, CONTRADICTION, output=told.output[-OUTPUT:])

@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Literal
 from verdigris.core.report import CollectError, Ended, RunPhase, Status, TestReport, TestResult
 from verdigris.core.value import value
 from verdigris.runners.junit_xml import Case, JUnitDocument, UnreadableReport, junit_failure, read_junit
-from verdigris.runners.protocol import CONTRADICTION, OUTPUT, TWICE, RunnerAnswer, RunnerCall, TestRequest, is_asked, relative, tail, untrusted_result
+from verdigris.runners.protocol import (
+    CONTRADICTION,
+    OUTPUT,
+    TWICE,
+    RunnerAnswer,
+    RunnerCall,
+    TestRequest,
+    is_asked,
+    relative,
+    tail,
+    untrusted_result,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -129,7 +140,9 @@ class JUnitRunner:
             and not any(r.status in {Status.FAIL, Status.ERROR} for r in results)
             and not others
         ):
-            results = [untrusted_result(r.id, CONTRADICTION) if r.status is Status.PASS else r for r in results]
+            results = [
+                untrusted_result(r.id, CONTRADICTION) if r.status is Status.PASS else r for r in results
+            ]
         results = list({result.id: result for result in results}.values())
         return TestReport(
             command=answer.call.command,

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import Ended, Failure, Place, RunPhase, Status, TestResult
 from verdigris.core.value import value
-from verdigris.runners.protocol import CONTRADICTION, OUTPUT, TWICE, is_asked, relative, unfinished_failure, untrusted_result
+from verdigris.runners.protocol import (
+    CONTRADICTION,
+    OUTPUT,
+    TWICE,
+    is_asked,
+    relative,
+    unfinished_failure,
+    untrusted_result,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -270,7 +278,9 @@ def doc_results(
             elif told[name] > 1:
                 results.append(untrusted_result(test_id, TWICE))
             elif not agrees and word == "ok":
-                results.append(untrusted_result(test_id, CONTRADICTION if closing else unfinished_failure(ended)))
+                results.append(
+                    untrusted_result(test_id, CONTRADICTION if closing else unfinished_failure(ended))
+                )
             else:
                 results.append(_doc_result(test_id, word, _output_of(group, name), _line(name)))
     return results, others, whole

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.report import CollectError, Ended, Place, RunPhase, Status, TestReport, TestResult
 from verdigris.languages.node.test_ids import node_id
 from verdigris.runners.node_selection import by_path, collect_error, failure, is_chosen, is_of_hook
-from verdigris.runners.protocol import OUTPUT, TWICE, relative, tail, unfinished_failure, untrusted_result, worst
+from verdigris.runners.protocol import (
+    OUTPUT,
+    TWICE,
+    relative,
+    tail,
+    unfinished_failure,
+    untrusted_result,
+    worst,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

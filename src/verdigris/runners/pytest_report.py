@@ -7,7 +7,19 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from verdigris.core.report import CollectError, Ended, Failure, FileUse, Place, Property, RunPhase, Status, TestReport, TestResult, VariantOutcome
+from verdigris.core.report import (
+    CollectError,
+    Ended,
+    Failure,
+    FileUse,
+    Place,
+    Property,
+    RunPhase,
+    Status,
+    TestReport,
+    TestResult,
+    VariantOutcome,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

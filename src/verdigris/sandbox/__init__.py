@@ -4,7 +4,17 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # see confinement.py
 if TYPE_CHECKING:
-    from verdigris.sandbox.child import REFUSAL, REFUSED, Ability, Availability, available, forget, preexec, refusal, remembered
+    from verdigris.sandbox.child import (
+        REFUSAL,
+        REFUSED,
+        Ability,
+        Availability,
+        available,
+        forget,
+        preexec,
+        refusal,
+        remembered,
+    )
     from verdigris.sandbox.confinement import Confinement, Network
     from verdigris.sandbox.folders import clear, discard
     from verdigris.sandbox.places import temporary

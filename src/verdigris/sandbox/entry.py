@@ -10,7 +10,19 @@ import os
 from verdigris.sandbox.confinement import Besides, enter_network, inside
 from verdigris.sandbox.mounts import bind, mount_overlay, mount_tmpfs, open_path, points_below, remove, seal
 from verdigris.sandbox.places import make_devices, make_private
-from verdigris.sandbox.syscalls import ATTR_RDONLY, CLONE_NEWNS, CLONE_NEWUSER, Mapper, Way, drop_all_but, join, kept_capabilities, leave, set_mount_attributes, unshare
+from verdigris.sandbox.syscalls import (
+    ATTR_RDONLY,
+    CLONE_NEWNS,
+    CLONE_NEWUSER,
+    Mapper,
+    Way,
+    drop_all_but,
+    join,
+    kept_capabilities,
+    leave,
+    set_mount_attributes,
+    unshare,
+)
 
 TYPE_CHECKING = False  # see confinement.py
 if TYPE_CHECKING:

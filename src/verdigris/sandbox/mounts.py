@@ -9,7 +9,17 @@ import errno
 import os
 
 from verdigris.sandbox import syscalls
-from verdigris.sandbox.syscalls import ATTR_NODEV, ATTR_RDONLY, MS_BIND, MS_NODEV, MS_RDONLY, MS_REC, MS_REMOUNT, mount, set_mount_attributes
+from verdigris.sandbox.syscalls import (
+    ATTR_NODEV,
+    ATTR_RDONLY,
+    MS_BIND,
+    MS_NODEV,
+    MS_RDONLY,
+    MS_REC,
+    MS_REMOUNT,
+    mount,
+    set_mount_attributes,
+)
 
 TYPE_CHECKING = False  # `typing` takes long to load
 

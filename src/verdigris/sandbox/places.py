@@ -9,7 +9,7 @@ import errno
 import os
 
 from verdigris.sandbox.confinement import Confinement, inside
-from verdigris.sandbox.mounts import bind, path_of_descriptor, mount_overlay, mount_tmpfs, open_path
+from verdigris.sandbox.mounts import bind, mount_overlay, mount_tmpfs, open_path, path_of_descriptor
 from verdigris.sandbox.syscalls import mount
 
 TYPE_CHECKING = False  # see confinement.py

@@ -25,7 +25,10 @@ def detect(root: Path, lang: str | None = None) -> FoundStacks:
     load_third_parties()
     wanted = None if lang is None else name_of_language(lang)
     default, *rest = readers()
-    others = [*(language.detect(root, known, alone=False) for language in rest), find_junit_stacks(root, known)]
+    others = [
+        *(language.detect(root, known, alone=False) for language in rest),
+        find_junit_stacks(root, known),
+    ]
     elsewhere = any(one.stacks for one in others if one is not None)
     first = default.detect(root, known, alone=wanted == default.name or not elsewhere)
     seen = [one for one in (first, *others) if one is not None]

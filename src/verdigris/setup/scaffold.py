@@ -24,7 +24,7 @@ from verdigris.storage.repository import find_repository, read_plain
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from verdigris.languages.starter import ScaffoldForm, Scaffolder
+    from verdigris.languages.starter import Scaffolder, ScaffoldForm
 
 
 IGNORE = ".gitignore"

@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.acceptance import question_refactor
 from verdigris.checks.equivalence import behaviour_changes
-from verdigris.checks.evidence import about_the_run, rewritten_oracle, run_events, suite_event, suite_names, test_events
+from verdigris.checks.evidence import (
+    about_the_run,
+    rewritten_oracle,
+    run_events,
+    suite_event,
+    suite_names,
+    test_events,
+)
 from verdigris.checks.file_use import objections_of
 from verdigris.checks.foundation import find_changes, prepare
-from verdigris.checks.observation import Candidate, difference, source_roots, find_unclaimed
+from verdigris.checks.observation import Candidate, difference, find_unclaimed, source_roots
 from verdigris.checks.source_tests import test_texts
 from verdigris.checks.survivors import survivors
 from verdigris.core.actions import Deny, Do

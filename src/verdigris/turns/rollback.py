@@ -134,7 +134,9 @@ def watched_files(repo: Repository) -> list[bytes]:
     return [os.fsencode(path) for path in (*places, repo.common_dir / "packed-refs")]
 
 
-def move_back(project: Project, to: GitPosition, tree: str, paths: Iterable[str], found: str) -> tuple[str, ...]:
+def move_back(
+    project: Project, to: GitPosition, tree: str, paths: Iterable[str], found: str
+) -> tuple[str, ...]:
     """The caller holds the operation; `paths` of `tree` are what the move had changed or would have."""
     intent = MovingBack(place=to_json(to), tree=tree, paths=tuple(sorted(paths)), found=found)
     project.record(intent, sync=True)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.checks import foundation
-from verdigris.checks.observation import brought_by, difference, lost_reds, find_unclaimed
+from verdigris.checks.observation import brought_by, difference, find_unclaimed, lost_reds
 from verdigris.checks.unproven_commits import describe
 from verdigris.core.errors import NotARepository, StorageError, ToolMissing, UserError
 from verdigris.core.policy import next_move

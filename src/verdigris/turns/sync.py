@@ -87,14 +87,18 @@ def _refusal(project: Project, argv: Sequence[str], agents_git: AgentGit | None)
     return agents_git.refusal(project, argv)
 
 
-def _not_an_agents(project: Project, state: WorktreeState, intent: Syncing, before: GitPosition) -> Deny | None:
+def _not_an_agents(
+    project: Project, state: WorktreeState, intent: Syncing, before: GitPosition
+) -> Deny | None:
     """Switches are never an agent's to write, by whatever way; nor is source that no red asked for."""
     asked = f"`git {' '.join(intent.argv)}`"
     person = f"ask the person to run `tdd sync -- {' '.join(intent.argv)}`"
     if switches := _switches(project, before):
         what = f"{asked} would change {switches[0]}, which no agent may write: {BACK}"
         return Deny("switch", what, person)
-    if state.phase is Phase.RED and (paths := find_foreign_source(project, state, intent.tree, before.commit)):
+    if state.phase is Phase.RED and (
+        paths := find_foreign_source(project, state, intent.tree, before.commit)
+    ):
         what = f"{asked} would bring {paths[0]}, which no red test asked for and no remote has: {BACK}"
         return Deny("unearned-source", what, f"a failing test first; if others made it, {person}")
     return None

@@ -16,7 +16,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.reds import covers_test, ended_reds
 from verdigris.core.report import Ended, Status, TestReport, holds_tests, unseen_files
 from verdigris.core.state import Phase
-from verdigris.core.test_ids import nearest, split_id, shell_words
+from verdigris.core.test_ids import nearest, shell_words, split_id
 from verdigris.core.value import value
 from verdigris.execution.test_run import execute, execute_suite
 from verdigris.execution.test_selection import baseline_ids, resolve
@@ -93,7 +93,9 @@ def run_tests(
         else:
             report = execute_suite(project, progress=progress)
             asked = suite_names(project)
-        events = _record_runs(project, state, _Seen(report, tree, asked, whole=not natives, steady=is_steady()))
+        events = _record_runs(
+            project, state, _Seen(report, tree, asked, whole=not natives, steady=is_steady())
+        )
         _all_known(natives and asked, report)
         after = project.state()
         lacking = _lacking(project, report)

@@ -113,7 +113,9 @@ def _decide_and_record(project: Project, state: WorktreeState, action: Write) ->
 
 
 def _observe_write(project: Project, spelling: str, after: bytes | None, cwd: Path) -> FileWrite:
-    cls, path = class_of(project.root, spelling, project.classes, cwd=cwd, protected=_protected_names(project))
+    cls, path = class_of(
+        project.root, spelling, project.classes, cwd=cwd, protected=_protected_names(project)
+    )
     before = None
     if path is not None and (project.root / path).is_file():
         before = (project.root / path).read_bytes()

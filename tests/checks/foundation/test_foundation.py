@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World, make_world
-from verdigris.checks.foundation import CHANGED, find_changes, fold_paths, memory, prepare, judge_foundation
+from verdigris.checks.foundation import CHANGED, find_changes, fold_paths, judge_foundation, memory, prepare
 from verdigris.checks.foundation.files import interpreter_files
 from verdigris.core.events import Settled, Violation
 from verdigris.core.verdict import Kind
@@ -222,7 +222,9 @@ def test_the_interpreter_and_the_programs_of_commands_belong_to_it(world: World)
     lint.chmod(0o755)
     blob = prepare(world.project)
     (packages / "click/__init__.py").write_text("main = int\n")
-    assert find_changes(world.project, blob) == (str((packages / "click/__init__.py").relative_to(world.root)),)
+    assert find_changes(world.project, blob) == (
+        str((packages / "click/__init__.py").relative_to(world.root)),
+    )
     lint.write_text("#!/bin/sh\n")
     (world.root / PYTHON).unlink()
     (world.root / PYTHON).write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')

@@ -34,7 +34,9 @@ def source(_: str) -> PathClass:
 def test_the_machines_commits_are_known_by_their_trailers(repo: GitRepo) -> None:
     first = repo.commit(MESSAGE)
     repo.commit("docs: mentions\n\nTDD-Step: 9 was fine.\n\nnot a trailer")
-    assert machine_commits(repo.root) == (MachineCommit(first, 7, TESTER, ("t.py::a b", "t.py::c"), "test: one"),)
+    assert machine_commits(repo.root) == (
+        MachineCommit(first, 7, TESTER, ("t.py::a b", "t.py::c"), "test: one"),
+    )
 
 
 def test_a_merge_brings_the_machines_commits_of_the_other_side(repo: GitRepo) -> None:

@@ -49,6 +49,11 @@ def test_a_revised_test_goes_to_the_implementor_and_does_not_come_back_again() -
 
 
 def test_the_next_round_may_be_sent_back_anew() -> None:
-    made = (MachineCommit("e", 6, TEST), MachineCommit("d", 4, IMPL), MachineCommit("c", 3, TEST), MachineCommit("a", 1, TEST))
+    made = (
+        MachineCommit("e", 6, TEST),
+        MachineCommit("d", 4, IMPL),
+        MachineCommit("c", 3, TEST),
+        MachineCommit("a", 1, TEST),
+    )
     back = (passed(2, IMPL, SENT_BACK, "a"),)
     assert position(made, back) == Position(7, IMPL, "e")

@@ -14,7 +14,16 @@ import pytest
 from support.warming import until
 from verdigris import sandbox
 from verdigris.execution.resident import resident
-from verdigris.execution.resident.resident import Resident, ResidentProgram, connect, end, ensure, is_running, stop, read_note
+from verdigris.execution.resident.resident import (
+    Resident,
+    ResidentProgram,
+    connect,
+    end,
+    ensure,
+    is_running,
+    read_note,
+    stop,
+)
 from verdigris.execution.room.room import Terms
 from verdigris.sandbox.syscalls import leave
 
@@ -71,7 +80,9 @@ def described(private: str, key: str = "one", **fields: Any) -> Resident:
 def started(private: str, key: str = "one", **fields: Any) -> str:
     made = described(private, key, **fields)
     ensure(made)
-    until(lambda: read_note(made.folder).get("ready") and read_note(made.folder).get("key") == key, "not ready")
+    until(
+        lambda: read_note(made.folder).get("ready") and read_note(made.folder).get("key") == key, "not ready"
+    )
     return made.folder
 
 

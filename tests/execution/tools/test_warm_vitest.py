@@ -93,7 +93,9 @@ def ask(world: World) -> None:
 
 def ready(world: World) -> None:
     (folder,) = folders(world)
-    until(lambda: resident.is_running(str(folder)) and resident.read_note(str(folder)).get("ready"), "not ready")
+    until(
+        lambda: resident.is_running(str(folder)) and resident.read_note(str(folder)).get("ready"), "not ready"
+    )
 
 
 def called(world: World, *names: str, timeout: float | None = None) -> TestReport:

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 @pytest.fixture
 def places(world: World) -> tuple[str, str]:
     repo = world.project.repo
-    card.write(str(repo.private), ShellCard(str(repo.root), "own", (("/a", 1),), card.log_position(str(repo.control))))
+    card.write(
+        str(repo.private),
+        ShellCard(str(repo.root), "own", (("/a", 1),), card.log_position(str(repo.control))),
+    )
     return str(repo.private), str(repo.control)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdigris.languages.node.test_ids import read_annotations, declarations, node_id, split_node_id
+from verdigris.languages.node.test_ids import declarations, node_id, read_annotations, split_node_id
 
 NAMES = st.text(st.sampled_from("ab ›\\:/$`'\"\n漢"), max_size=8)
 
@@ -100,6 +100,7 @@ def test_no_text_breaks_the_reading(text: str) -> None:
 )
 def test_an_annotation_stands_within_three_lines_above_its_test(above: str, slug: str | None) -> None:
     found = {
-        getattr(mark.test, "names", None): mark.slug for mark in read_annotations(f"{above}it('x', () => {{}});\n")
+        getattr(mark.test, "names", None): mark.slug
+        for mark in read_annotations(f"{above}it('x', () => {{}});\n")
     }
     assert found.get(("x",)) == slug

@@ -172,7 +172,9 @@ def test_one_assertion_does_not_stand_for_two() -> None:
 def test_a_test_without_assertions_counts_too() -> None:
     before = "def test_a():\n    f()\n\ndef test_b():\n    f()\n"
     assert find_losses({PATH: before}, {PATH: before.replace("test_a", "test_c")}) == ()
-    assert find_losses({PATH: before}, {PATH: "def test_b():\n    f()\n"}) == (LostAssertion(PATH, 1, "test_a is gone"),)
+    assert find_losses({PATH: before}, {PATH: "def test_b():\n    f()\n"}) == (
+        LostAssertion(PATH, 1, "test_a is gone"),
+    )
 
 
 def test_a_new_test_of_something_else_is_no_heir() -> None:

@@ -6,7 +6,13 @@ from textwrap import dedent
 
 import pytest
 
-from verdigris.languages.python.missing_names import find_wanted, read_declarations, extend_module, python_stub, stub_of_edit
+from verdigris.languages.python.missing_names import (
+    extend_module,
+    find_wanted,
+    python_stub,
+    read_declarations,
+    stub_of_edit,
+)
 from verdigris.languages.python.stubs import only_stubs
 
 

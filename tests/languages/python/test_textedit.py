@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from verdigris.languages.python.syntax import TextEdit, Source
+from verdigris.languages.python.syntax import Source, TextEdit
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])

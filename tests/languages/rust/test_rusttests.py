@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.languages.rust.test_regions import has_tests, is_test_line, modules_for_tests, only_tests, oracle_part, with_tests_of, without_tests
+from verdigris.languages.rust.test_regions import (
+    has_tests,
+    is_test_line,
+    modules_for_tests,
+    only_tests,
+    oracle_part,
+    with_tests_of,
+    without_tests,
+)
 
 SOURCE = b"""\
 //! Money.

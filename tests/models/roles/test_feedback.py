@@ -8,7 +8,16 @@ import pytest
 from support.kata_run import SOURCE, start
 from verdigris.core.actions import Deny
 from verdigris.core.events import TestRun
-from verdigris.core.report import CollectError, Ended, Failure, Place, RunPhase, Status, TestReport, TestResult
+from verdigris.core.report import (
+    CollectError,
+    Ended,
+    Failure,
+    Place,
+    RunPhase,
+    Status,
+    TestReport,
+    TestResult,
+)
 from verdigris.core.verdict import Kind, Verdict
 from verdigris.models.roles import feedback
 from verdigris.models.roles.answer import RefusedAnswer
@@ -151,7 +160,9 @@ def test_many_failures_are_not_all_told() -> None:
 
 
 def test_a_run_that_died_is_told_by_its_last_lines() -> None:
-    said = feedback.describe_verdict(Verdict(Kind.BROKEN), report(ended=Ended.NO_START, tail="no module named x\n"))
+    said = feedback.describe_verdict(
+        Verdict(Kind.BROKEN), report(ended=Ended.NO_START, tail="no module named x\n")
+    )
     assert "no module named x" in said
 
 

@@ -80,7 +80,9 @@ class Script:
 
 def test_a_model_reads_and_then_answers() -> None:
     calls = (call("read_file", 1, path="src/a.py"), call("search", 2, text="import"))
-    model = Script([ModelReply("let me see", calls, Usage(10, 2, 3)), ModelReply("done", usage=Usage(20, 10, 4))])
+    model = Script(
+        [ModelReply("let me see", calls, Usage(10, 2, 3)), ModelReply("done", usage=Usage(20, 10, 4))]
+    )
     conversed = converse(model, ASK, MATERIAL)
     assert conversed.reply.text == "done"
     assert conversed.read == ("src/a.py",)
@@ -114,7 +116,9 @@ def test_what_is_given_has_an_end() -> None:
 
 
 def test_many_calls_at_once_are_not_all_answered() -> None:
-    model = Script([ModelReply("", tuple(call("search", n, text="x") for n in range(40))), ModelReply("done")])
+    model = Script(
+        [ModelReply("", tuple(call("search", n, text="x") for n in range(40))), ModelReply("done")]
+    )
     given = [m for m in converse(model, ASK, MATERIAL).ask.messages if m.role == "tool"]
     assert len(given) == 40
     assert given[-1].content.startswith("You have read enough")

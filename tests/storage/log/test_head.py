@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.core.records import CHECKPOINT, GENESIS, Record
-from verdigris.storage.log.lines import EMPTY, LogHead, Link, parse, head_after, render
+from verdigris.storage.log.lines import EMPTY, Link, LogHead, head_after, parse, render
 
 
 def link(seq: int, kind: str, offset: int) -> Link:

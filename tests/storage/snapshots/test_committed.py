@@ -7,7 +7,7 @@ from pathlib import Path
 from support.gitrepo import GitRepo, make_repo
 from verdigris.core.paths import EXECUTABLE, FILE, LINK
 from verdigris.storage.repository import find_repository
-from verdigris.storage.snapshots.head_moves import checked_out, listing, clean_entries
+from verdigris.storage.snapshots.head_moves import checked_out, clean_entries, listing
 
 ODD = os.fsdecode(b"line\nbreak \xff.py")
 

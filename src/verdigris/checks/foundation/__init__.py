@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
-from verdigris.checks.foundation.frozen import CHANGED, find_changes, fold_paths, known_since, prepare, judge_foundation
+from verdigris.checks.foundation.frozen import (
+    CHANGED,
+    find_changes,
+    fold_paths,
+    judge_foundation,
+    known_since,
+    prepare,
+)
 
-__all__ = ["CHANGED", "find_changes", "fold_paths", "known_since", "prepare", "judge_foundation"]
+__all__ = ["CHANGED", "find_changes", "fold_paths", "judge_foundation", "known_since", "prepare"]

@@ -253,7 +253,9 @@ def asserted_packages(project: Project, known: dict[str, Any]) -> frozenset[str]
         del known[blob]
     manifests = [entry.path for entry in entries if f"/{entry.path}".endswith(f"/{_MANIFEST}")]
     needed = frozenset(
-        name for data in project.workspace.read_many(tree, manifests).values() for name in _imported_names(data)
+        name
+        for data in project.workspace.read_many(tree, manifests).values()
+        for name in _imported_names(data)
     )
     asked = {(entry.path.rpartition("/")[0], name) for entry in tests for name in known[entry.blob]}
     root = str(project.root)

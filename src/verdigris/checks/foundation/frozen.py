@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from verdigris.checks.foundation.files import arrivals, programs, interpreter_files
+from verdigris.checks.foundation.files import arrivals, interpreter_files, programs
 from verdigris.checks.foundation.memory import DigestMemory, came_after, foreign
 from verdigris.core.errors import ConfigError, ToolMissing
 from verdigris.core.events import Settled, Suspended, Violation
@@ -93,7 +93,9 @@ def _interpreters(project: Project) -> tuple[Interpreter, ...]:
 def _firm(project: Project, interpreters: tuple[Interpreter, ...], memory: DigestMemory) -> frozenset[str]:
     """What counts whether or not a run has loaded it, and when it appears."""
     places = (interpreter.places for interpreter in interpreters)
-    paths = frozenset().union(*(interpreter_files(place, os.environ) for place in places if place is not None))
+    paths = frozenset().union(
+        *(interpreter_files(place, os.environ) for place in places if place is not None)
+    )
     paths |= {str(interpreter.path) for interpreter in interpreters}
     stacks = project.settings.stacks
     paths |= frozenset().union(*(programs(stack, project.root, os.environ) for stack in stacks))

@@ -2,10 +2,74 @@
 
 from __future__ import annotations
 
-from verdigris.core.events.effects import Configured, Formatted, Formatting, GateInstalled, GateRemoved, Ground, HeadSeen, HeldOut, HoldingOut, LayingAside, MovedBack, MovingBack, Proved, Proving, PutBack, PuttingBack, Released, Releasing, Restored, Restoring, Reverted, Scaffolded, Synced, Syncing, Unconfigured
+from verdigris.core.events.effects import (
+    Configured,
+    Formatted,
+    Formatting,
+    GateInstalled,
+    GateRemoved,
+    Ground,
+    HeadSeen,
+    HeldOut,
+    HoldingOut,
+    LayingAside,
+    MovedBack,
+    MovingBack,
+    Proved,
+    Proving,
+    PutBack,
+    PuttingBack,
+    Released,
+    Releasing,
+    Restored,
+    Restoring,
+    Reverted,
+    Scaffolded,
+    Synced,
+    Syncing,
+    Unconfigured,
+)
 from verdigris.core.events.event import Announcement, Event, Outcome, decode, encode
-from verdigris.core.events.machine import Committed, Committing, MachineEnded, MachineStarted, NotCommitted, StepBegun, StepPassed, StepProposed, StepRefused, StepStopped
-from verdigris.core.events.turns import Accepted, Call, Denied, Edit, EditClaim, LeftOpen, LogRepaired, OracleFrozen, RedsEnded, RefactorBegun, RefactorEnded, Repair, Resumed, Revised, SentBack, Settled, SuiteRun, Suspended, SwitchedOff, SwitchedOn, TestBug, TestBugClosed, TestRun, ToolAllowed, TurnOpened, Violation
+from verdigris.core.events.machine import (
+    Committed,
+    Committing,
+    MachineEnded,
+    MachineStarted,
+    NotCommitted,
+    StepBegun,
+    StepPassed,
+    StepProposed,
+    StepRefused,
+    StepStopped,
+)
+from verdigris.core.events.turns import (
+    Accepted,
+    Call,
+    Denied,
+    Edit,
+    EditClaim,
+    LeftOpen,
+    LogRepaired,
+    OracleFrozen,
+    RedsEnded,
+    RefactorBegun,
+    RefactorEnded,
+    Repair,
+    Resumed,
+    Revised,
+    SentBack,
+    Settled,
+    SuiteRun,
+    Suspended,
+    SwitchedOff,
+    SwitchedOn,
+    TestBug,
+    TestBugClosed,
+    TestRun,
+    ToolAllowed,
+    TurnOpened,
+    Violation,
+)
 
 __all__ = [
     "Accepted",

@@ -91,7 +91,19 @@ class Moral:
     text: str
 
 
-Scene: TypeAlias = Act | Wish | EditScene | CommandScene | AllowedScene | DeniedScene | RedScene | Passing | PlainRun | JudgedScene | Moral
+Scene: TypeAlias = (
+    Act
+    | Wish
+    | EditScene
+    | CommandScene
+    | AllowedScene
+    | DeniedScene
+    | RedScene
+    | Passing
+    | PlainRun
+    | JudgedScene
+    | Moral
+)
 
 
 class Stage(Protocol):

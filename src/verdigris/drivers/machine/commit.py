@@ -50,11 +50,15 @@ def propose(machine: Machine, project: Project, attempt: int, proposal: Proposal
     project.record(StepProposed(step=step, attempt=attempt, proposal=blob), sync=True)
 
 
-def commit_step(machine: Machine, project: Project, found: Verified | None = None) -> StepCommit | CommitRefused:
+def commit_step(
+    machine: Machine, project: Project, found: Verified | None = None
+) -> StepCommit | CommitRefused:
     """`found`: of a tester's step; of the others the log knows it, so that a resumed run says the same."""
     step = open_step(project)
     tree = project.workspace.snapshot()
-    paths = tuple(path for path in _changed_paths(project, step.tree, tree) if not path.startswith(f"{FOLDER}/"))
+    paths = tuple(
+        path for path in _changed_paths(project, step.tree, tree) if not path.startswith(f"{FOLDER}/")
+    )
     proposal = _proposal(project, step)
     verified = replace(found or _gather_verified(project, step, proposal), oracle=oracle_of(project, tree))
     role = TEAM.role(step.role)

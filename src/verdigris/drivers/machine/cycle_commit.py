@@ -50,7 +50,8 @@ def squash_cycle(machine: Machine, now: Position) -> str | None:
     if held := git(root, "branch", "--remotes", "--contains", oldest).out.split():
         return f"the cycle stays {len(steps)} commits: {held[0]} has them already"
     text = cycle_message(
-        [ask_users_git(root, "log", "-1", "--format=%B", each.commit) for each in reversed(steps)], now.step - 1
+        [ask_users_git(root, "log", "-1", "--format=%B", each.commit) for each in reversed(steps)],
+        now.step - 1,
     )
     author = CommitIdentity(machine.settings.author_name, machine.settings.author_email)
     signed = ("-S",) if git(root, "config", "--type=bool", "commit.gpgsign").out.strip() == "true" else ()
@@ -63,7 +64,9 @@ def squash_cycle(machine: Machine, now: Position) -> str | None:
     )
     if not made.ok:
         return f"the cycle stays {len(steps)} commits: git could not make one of them: {made.text}"
-    ask_users_git(root, "update-ref", "-m", "tdd: one commit of a cycle", "HEAD", made.out.strip(), steps[0].commit)
+    ask_users_git(
+        root, "update-ref", "-m", "tdd: one commit of a cycle", "HEAD", made.out.strip(), steps[0].commit
+    )
     with operation(machine.project):
         pass  # takes in where HEAD is now
     return None

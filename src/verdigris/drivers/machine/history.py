@@ -90,7 +90,9 @@ class ProjectRecord:
     """Subjects, the oldest first."""
 
 
-def record(repo: Repository, history: tuple[CommitText, ...], classify: Callable[[str], PathClass]) -> ProjectRecord:
+def record(
+    repo: Repository, history: tuple[CommitText, ...], classify: Callable[[str], PathClass]
+) -> ProjectRecord:
     machines = [number for number, told in enumerate(history) if told.made is not None]
     since = history[: machines[-1] + 1] if machines else ()
     below = history[len(since)].commit if len(since) < len(history) else None

@@ -69,7 +69,9 @@ def judge_implemented(machine: Machine, project: Project, seen: Seen) -> Bad | N
     turn = project.state().turn
     start = turn.tree if turn is not None else project.workspace.snapshot()
     return (
-        _left_a_stub(project, start) or _looks_answers_up(machine, project, start) or settle_step(project, seen)
+        _left_a_stub(project, start)
+        or _looks_answers_up(machine, project, start)
+        or settle_step(project, seen)
     )
 
 
@@ -111,7 +113,9 @@ def _looks_answers_up(machine: Machine, project: Project, start: str) -> Bad | N
 def settle_step(project: Project, seen: Seen) -> Bad | None:
     settlement = settle(project)
     if isinstance(settlement, Deny):
-        return Bad(feedback.describe_denial(settlement), (f"denied [{settlement.rule}]: {settlement.reason}",))
+        return Bad(
+            feedback.describe_denial(settlement), (f"denied [{settlement.rule}]: {settlement.reason}",)
+        )
     seen += [settlement.report] if settlement.report else []
     if settlement.verdict.accepted:
         return None

@@ -14,7 +14,7 @@ from verdigris.core.state import Phase
 from verdigris.core.value import value
 from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step, propose
 from verdigris.drivers.machine.events import Refused, YourTurn
-from verdigris.drivers.machine.implementor import judge_implemented, open_reds, describe_reds
+from verdigris.drivers.machine.implementor import describe_reds, judge_implemented, open_reds
 from verdigris.drivers.machine.judgement import Bad, join_reasons
 from verdigris.drivers.machine.message import Proposal, Verified, told_red
 from verdigris.drivers.machine.refactorer import judge_restructured, too_large
@@ -85,7 +85,9 @@ class HumanStep:
             word, _, rest = (line or "").strip().partition(" ")
             if word == QUIT:
                 return Waiting("you stopped here")
-            red = refuse_unfinished(self._project, Stop(_WORDS[word][0], rest)) if word in self._words else None
+            red = (
+                refuse_unfinished(self._project, Stop(_WORDS[word][0], rest)) if word in self._words else None
+            )
             if word in self._words and not changed and red is None:
                 return self._stop(word, rest)
             judged = red or self._not_judged(word, line, changed=changed)

@@ -14,7 +14,14 @@ from verdigris.core.paths import PathClass
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.drivers.machine.judgement import Bad, forbidden, format_changes, quoting, with_changes, write_changes
+from verdigris.drivers.machine.judgement import (
+    Bad,
+    forbidden,
+    format_changes,
+    quoting,
+    with_changes,
+    write_changes,
+)
 from verdigris.execution.room.layers import Layer
 from verdigris.execution.room.opening import possible
 from verdigris.execution.test_run import collect, execute_suite
@@ -140,7 +147,9 @@ def _end_refactor(project: Project, seen: Seen) -> Bad | None:
     state = project.state()
     laid = state.aside.get(ended.aside or "")
     quote = quoting(project, laid.edited if laid is not None else None)
-    said = feedback.describe_verdict(ended.verdict, ended.report, withheld=frozenset(state.held_out), quote=quote)
+    said = feedback.describe_verdict(
+        ended.verdict, ended.report, withheld=frozenset(state.held_out), quote=quote
+    )
     return Bad(said, (f"{ended.verdict.kind}: {feedback.causes(ended.verdict, ended.report)}",))
 
 

@@ -12,7 +12,7 @@ from verdigris.core.fold import ACCEPTED
 from verdigris.core.value import value
 from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step, propose
 from verdigris.drivers.machine.events import Attempted, Refused
-from verdigris.drivers.machine.implementor import judge_implementation, open_reds, describe_reds
+from verdigris.drivers.machine.implementor import describe_reds, judge_implementation, open_reds
 from verdigris.drivers.machine.judgement import Bad, join_reasons, standing
 from verdigris.drivers.machine.message import Proposal, Verified, told_red
 from verdigris.drivers.machine.records import StepLog

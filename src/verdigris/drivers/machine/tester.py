@@ -16,7 +16,16 @@ from verdigris.core.paths import PathClass
 from verdigris.core.report import Ended, Status
 from verdigris.core.test_ids import split_id
 from verdigris.core.verdict import first_line
-from verdigris.drivers.machine.judgement import Bad, Judged, run_linters, forbidden, format_changes, quoting, with_changes, write_changes
+from verdigris.drivers.machine.judgement import (
+    Bad,
+    Judged,
+    forbidden,
+    format_changes,
+    quoting,
+    run_linters,
+    with_changes,
+    write_changes,
+)
 from verdigris.drivers.machine.message import Verified, told_red
 from verdigris.execution.dispatch import run_request
 from verdigris.execution.test_selection import baseline_ids, by_stack

@@ -129,7 +129,12 @@ def learn(
     fresh = [name for name in names if name not in set(known["names"])]
     if EVERYTHING in known["declined"] and not declined:
         return
-    if not fresh and not declined and resident.is_running(folder) and resident.read_note(folder).get("key") == key:
+    if (
+        not fresh
+        and not declined
+        and resident.is_running(folder)
+        and resident.read_note(folder).get("key") == key
+    ):
         return
     known["names"] = [*known["names"], *fresh][:MOST]
     load = [] if ALL in known["declined"] else without(known["names"], known["refused"])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.settings import Stack
-    from verdigris.execution.tools.runs import RunPlace, Ran
+    from verdigris.execution.tools.runs import Ran, RunPlace
     from verdigris.runners.protocol import TestRequest
     from verdigris.storage.project import Project
 

@@ -132,4 +132,6 @@ def _answer(call: RunnerCall, done: Ran, folders: Folders) -> RunnerAnswer:
 def _use_command(call: RunnerCall, words: Words, lead: int) -> RunnerCall:
     """The configured command instead of the tool's name; for a person, too."""
     typed = shlex.split(call.command)[1:]
-    return replace(call, argv=fill_command(words, call.argv[lead:]), command=shlex.join(fill_command(words, typed)))
+    return replace(
+        call, argv=fill_command(words, call.argv[lead:]), command=shlex.join(fill_command(words, typed))
+    )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.execution.room.layers import Layer
 from verdigris.execution.tools import build
-from verdigris.execution.tools.build import Prepared, empty_folder, cache_folder
+from verdigris.execution.tools.build import Prepared, cache_folder, empty_folder
 from verdigris.execution.tools.lookup import OURS, program
 from verdigris.execution.tools.runs import run_in_room
 from verdigris.runners.cargo import CargoRunner
@@ -57,7 +57,9 @@ class CargoTarget:
         if done_before or (layer is not None and not layer.only_holds):
             return Prepared(to_run)
         build.write(record, built)
-        done = run_in_room(self.runner.built(request), dressed.placing(str(target), at), project.settings.timeout)
+        done = run_in_room(
+            self.runner.built(request), dressed.placing(str(target), at), project.settings.timeout
+        )
         good = done.finished.exit_code == 0
         build.write(record, replace(built, ended=time.time_ns(), whole=good))
         return Prepared(to_run, None if good else done, done.opened)

@@ -52,7 +52,9 @@ class GoCache:
         to_run = place.shadowing(str(cache), spare)
         if _enough(project, known.get(whose), key, tree):
             return Prepared(to_run)
-        done = run_in_room(self.runner.built(request), place.placing(str(cache), spare), project.settings.timeout)
+        done = run_in_room(
+            self.runner.built(request), place.placing(str(cache), spare), project.settings.timeout
+        )
         if done.finished.timed_out:
             return Prepared(to_run, done)
         record.write_text(json.dumps({**known, whose: [key, tree]}), encoding="utf-8")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.settings import Stack
     from verdigris.execution.tools.build import Compiler
-    from verdigris.execution.tools.runs import RunPlace, Ran
+    from verdigris.execution.tools.runs import Ran, RunPlace
     from verdigris.runners.protocol import Runner, RunnerCall, Toolset
 
     Environ = Mapping[str, str]

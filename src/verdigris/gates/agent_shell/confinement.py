@@ -15,7 +15,24 @@ import os
 import stat
 
 from verdigris.gates.agent_shell.card import ANCHOR, APART, DISK, HOLE, MASKED, READONLY
-from verdigris.sandbox.syscalls import ATTR_RDONLY, CLONE_NEWNS, CLONE_NEWUSER, MS_BIND, MS_RDONLY, MS_REC, MS_REMOUNT, Mapper, attach_mount, copied_mount, drop_all_but, kept_capabilities, leave, mount, set_mount_attributes, unshare
+from verdigris.sandbox.syscalls import (
+    ATTR_RDONLY,
+    CLONE_NEWNS,
+    CLONE_NEWUSER,
+    MS_BIND,
+    MS_RDONLY,
+    MS_REC,
+    MS_REMOUNT,
+    Mapper,
+    attach_mount,
+    copied_mount,
+    drop_all_but,
+    kept_capabilities,
+    leave,
+    mount,
+    set_mount_attributes,
+    unshare,
+)
 
 TYPE_CHECKING = False  # `typing` takes long to load
 

@@ -103,7 +103,13 @@ class Namespaces:
             return os.waitpid(child, 0)[1] == 0
         code = 1
         try:
-            from verdigris.sandbox.syscalls import ATTR_RDONLY, CLONE_NEWNS, CLONE_NEWUSER, join, set_mount_attributes
+            from verdigris.sandbox.syscalls import (
+                ATTR_RDONLY,
+                CLONE_NEWNS,
+                CLONE_NEWUSER,
+                join,
+                set_mount_attributes,
+            )
 
             for held, kind in zip(self.held, (CLONE_NEWUSER, CLONE_NEWNS)[-len(self.held) :], strict=True):
                 join(held, kind)

@@ -12,7 +12,17 @@ from verdigris.core.actions import Actor
 from verdigris.core.errors import NotConfigured, VerdigrisError
 from verdigris.core.protection import is_writable, mounts, plan_mounts, readonly_classes
 from verdigris.gates.agent_shell import git_folders, writable
-from verdigris.gates.agent_shell.card import ANCHOR, DISK, HOLE, MASKED, READONLY, ShellCard, log_position, surroundings, write
+from verdigris.gates.agent_shell.card import (
+    ANCHOR,
+    DISK,
+    HOLE,
+    MASKED,
+    READONLY,
+    ShellCard,
+    log_position,
+    surroundings,
+    write,
+)
 from verdigris.gates.agent_shell.confinement import confine
 from verdigris.gates.agent_shell.launcher import launcher, own, write_launcher
 from verdigris.sandbox.syscalls import IDS, same, ways

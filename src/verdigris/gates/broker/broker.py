@@ -84,7 +84,9 @@ def _send_refusal(denial: Deny, streams: Sequence[int]) -> int:
     return DENIED
 
 
-def _start_tdd(call: BrokerCall, streams: Sequence[int], served: ServedCommand) -> subprocess.Popen[bytes] | None:
+def _start_tdd(
+    call: BrokerCall, streams: Sequence[int], served: ServedCommand
+) -> subprocess.Popen[bytes] | None:
     try:
         return subprocess.Popen(
             [*served.tdd, *call.argv],

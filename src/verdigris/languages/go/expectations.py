@@ -47,7 +47,11 @@ class GoExpectations(Expectations):
     def column(self, scope: Node, named: Node) -> list[Node] | None:
         clause = first(parts(scope), "range_clause") if scope.type == "for_statement" else None
         field, variable = text_of_node(part(named, "field")), text_of_node(part(named, "operand"))
-        if clause is None or not field or variable not in [text_of_node(one) for one in parts(part(clause, "left"))]:
+        if (
+            clause is None
+            or not field
+            or variable not in [text_of_node(one) for one in parts(part(clause, "left"))]
+        ):
             return None
         table = table_of(scope, part(clause, "right"))
         if table is None or table.type != "composite_literal":

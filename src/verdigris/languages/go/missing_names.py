@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.languages.grammar.trees import first, part, parts, text_of_node, tree_of, walk
-from verdigris.languages.stubs import Argument, WantedCall, Kind, Wanted, merge_wanted
+from verdigris.languages.stubs import Argument, Kind, Wanted, WantedCall, merge_wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -66,7 +66,9 @@ def imports(path: str, data: bytes) -> dict[str, str]:
     """Local name → import path."""
     root, _ = tree_of(path, data)
     specs = [node for node in walk(root) if node.type == "import_spec"]
-    paths = [(text_of_node(part(spec, "name")), text_of_node(part(spec, "path")).strip('"`')) for spec in specs]
+    paths = [
+        (text_of_node(part(spec, "name")), text_of_node(part(spec, "path")).strip('"`')) for spec in specs
+    ]
     return {name or at.rpartition("/")[2]: at for name, at in paths}
 
 
@@ -85,7 +87,9 @@ def read_declarations(path: str, data: bytes) -> dict[str, str]:
                 found[text_of_node(part(node, "name"))] = text_of_node(part(node, "result"))
             case "method_declaration":
                 receiver = text_of_node(part(node, "receiver")).strip("()").rpartition(" ")[2].lstrip("*")
-                found[f"{receiver.partition('[')[0]}.{text_of_node(part(node, 'name'))}"] = text_of_node(part(node, "result"))
+                found[f"{receiver.partition('[')[0]}.{text_of_node(part(node, 'name'))}"] = text_of_node(
+                    part(node, "result")
+                )
             case "type_spec" | "type_alias" | "const_spec" | "var_spec":
                 found |= {text_of_node(name): "" for name in node.children_by_field_name("name")}
                 for one in walk(node):
@@ -253,7 +257,11 @@ class _Reading:
             case "parenthesized_expression":
                 return self._type(next(iter(parts(node)), None))
             case "binary_expression":
-                return "bool" if text_of_node(part(node, "operator")) in _COMPARES else self._type(part(node, "left"))
+                return (
+                    "bool"
+                    if text_of_node(part(node, "operator")) in _COMPARES
+                    else self._type(part(node, "left"))
+                )
             case "identifier":
                 return self._types.get(text_of_node(node), "")
             case "selector_expression":

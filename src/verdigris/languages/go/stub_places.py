@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK as MARK
-from verdigris.languages.go.missing_names import find_wanted, read_declarations, imports, package_of
+from verdigris.languages.go.missing_names import find_wanted, imports, package_of, read_declarations
 from verdigris.languages.stubs import UNTOLD, Stub, Wanted
 
 if TYPE_CHECKING:

@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.languages.findings import StubFinding
-from verdigris.languages.grammar.stubs import Item, StubContext, faulty, head_form, inside, find_unmarked, within
-from verdigris.languages.grammar.trees import COMMENTS, first, line_of, part, parts, text_of_node, shape, walk
+from verdigris.languages.grammar.stubs import (
+    Item,
+    StubContext,
+    faulty,
+    find_unmarked,
+    head_form,
+    inside,
+    within,
+)
+from verdigris.languages.grammar.trees import COMMENTS, first, line_of, part, parts, shape, text_of_node, walk
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -57,7 +65,10 @@ class GoForms:
         node = item.node
         match node.type:
             case "import_spec":
-                if text_of_node(part(node, "name")) in {"_", "."} or text_of_node(part(node, "path")) == '"C"':
+                if (
+                    text_of_node(part(node, "name")) in {"_", "."}
+                    or text_of_node(part(node, "path")) == '"C"'
+                ):
                     yield StubFinding(item.line, f"{item.called} brings what nobody sees here")
             case "package_clause" if not seen.existing:
                 return
@@ -182,4 +193,6 @@ def constant(node: Node) -> bool:
 
 def _calls_one_of(node: Node, names: Collection[str]) -> bool:
     """One of these functions, with constants."""
-    return text_of_node(part(node, "function")) in names and all(map(constant, parts(part(node, "arguments"))))
+    return text_of_node(part(node, "function")) in names and all(
+        map(constant, parts(part(node, "arguments")))
+    )

@@ -177,7 +177,9 @@ def _is_test(name: str) -> bool:
 
 def _is_failing(node: Node) -> bool:
     function = part(node, "function") if node.type == "call_expression" else None
-    return text_of_node(part(function, "field")) in _FAILS and text_of_node(part(function, "operand")) in _OWNERS
+    return (
+        text_of_node(part(function, "field")) in _FAILS and text_of_node(part(function, "operand")) in _OWNERS
+    )
 
 
 def _fails(block: Node) -> bool:

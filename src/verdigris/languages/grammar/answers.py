@@ -7,7 +7,17 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from verdigris.languages.findings import Concern
-from verdigris.languages.grammar.trees import COMMENTS, Unparsed, first, line_of, parse_tree, part, parts, text_of_node, short
+from verdigris.languages.grammar.trees import (
+    COMMENTS,
+    Unparsed,
+    first,
+    line_of,
+    parse_tree,
+    part,
+    parts,
+    short,
+    text_of_node,
+)
 from verdigris.languages.python.concerns.literals import telling
 
 if TYPE_CHECKING:
@@ -122,7 +132,9 @@ def _value(node: Node) -> Value | None:
 def _answers(node: Node) -> bool:
     above = node.parent
     while above is not None and above.type in _THROUGH:
-        if above.type == "call_expression" and not text_of_node(part(above, "function")).endswith(_CONVERTING):
+        if above.type == "call_expression" and not text_of_node(part(above, "function")).endswith(
+            _CONVERTING
+        ):
             return False
         if above.type == "ternary_expression" and part(above, "condition") == node:
             return False

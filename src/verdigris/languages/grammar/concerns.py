@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.languages.findings import Concern
 from verdigris.languages.grammar.answers import NODES, pieced_words
-from verdigris.languages.grammar.trees import Unparsed, grammar_of, line_of, on_one_line, parse_tree, short, walk
+from verdigris.languages.grammar.trees import (
+    Unparsed,
+    grammar_of,
+    line_of,
+    on_one_line,
+    parse_tree,
+    short,
+    walk,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -77,4 +77,6 @@ def _holds(before: Sequence[Node]) -> bool:
     last = text_of_node(before[-1])
     if last in _CONVERTED or not re.match(r"[\w!]", last):
         return True
-    return bool(_BUILT.search("".join(map(text_of_node, before)))) or [text_of_node(n) for n in before[-2:]] == ["vec", "!"]
+    return bool(_BUILT.search("".join(map(text_of_node, before)))) or [
+        text_of_node(n) for n in before[-2:]
+    ] == ["vec", "!"]

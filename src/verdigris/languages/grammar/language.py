@@ -13,8 +13,15 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from verdigris.languages.assertions import TestReading, TestFile
-    from verdigris.languages.findings import Concern, Imported, Mutated, SourceChange, StubFinding, WrittenTest
+    from verdigris.languages.assertions import TestFile, TestReading
+    from verdigris.languages.findings import (
+        Concern,
+        Imported,
+        Mutated,
+        SourceChange,
+        StubFinding,
+        WrittenTest,
+    )
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.expectations import Expectations
     from verdigris.languages.grammar.mutation import Failing

@@ -13,7 +13,16 @@ from verdigris.core.value import value
 from verdigris.languages.assertions import Assertion, Name
 from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.grammar.conditions import condition_form, shape_of, ways_of
-from verdigris.languages.grammar.trees import COMMENTS, line_of, part, parts, text_of_node, short, tree_of, walk
+from verdigris.languages.grammar.trees import (
+    COMMENTS,
+    line_of,
+    part,
+    parts,
+    short,
+    text_of_node,
+    tree_of,
+    walk,
+)
 from verdigris.languages.literals import Literal, compare_literals
 from verdigris.languages.probes import Edit, apply_edits
 from verdigris.languages.python.assertions import match_assertions
@@ -287,7 +296,9 @@ def _literals(root: Node) -> Iterator[Node]:
         elif (
             node.type in _SILENT
             or node.type in COMMENTS
-            or (node.type in {"call_expression", "new_expression"} and text_of_node(node).startswith(_TELLING))
+            or (
+                node.type in {"call_expression", "new_expression"} and text_of_node(node).startswith(_TELLING)
+            )
         ):
             continue
         else:

@@ -27,7 +27,11 @@ def pool_of(forms: Expectations, assertions: Iterable[Node]) -> Pool:
     members: set[str] = set()
     for node in assertions:
         for one in find_expected(forms, node):
-            literals |= {text_of_node(literal) for literal in (*one.literals, *one.rows) if is_plain(text_of_node(literal))}
+            literals |= {
+                text_of_node(literal)
+                for literal in (*one.literals, *one.rows)
+                if is_plain(text_of_node(literal))
+            }
             if text := _member(forms, one.side):
                 members.add(text)
     return Pool(frozenset(literals), frozenset(members))
@@ -86,7 +90,9 @@ def _rows_changed(rows: Sequence[Node], pool: Pool, dice: Random, count: int) ->
     drawn = [other_literals(text_of_node(row), pool, dice) for row in rows]
     if all(drawn):
         for turn in range(min(count, max(map(len, drawn)))):
-            yield tuple(_replace_node(row, texts[turn % len(texts)]) for row, texts in zip(rows, drawn, strict=True))
+            yield tuple(
+                _replace_node(row, texts[turn % len(texts)]) for row, texts in zip(rows, drawn, strict=True)
+            )
 
 
 def _side_changes(

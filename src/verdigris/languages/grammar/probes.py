@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.languages.grammar.literals import Pool
 from verdigris.languages.grammar.opposites import draw_changes, opposite_of, pool_of
-from verdigris.languages.grammar.trees import line_of, on_one_line, part, text_of_node, short, tree_of
+from verdigris.languages.grammar.trees import line_of, on_one_line, part, short, text_of_node, tree_of
 from verdigris.languages.probes import Probe
 
 if TYPE_CHECKING:

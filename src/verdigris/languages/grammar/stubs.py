@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Protocol
 from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.core.value import value
 from verdigris.languages.findings import StubFinding
-from verdigris.languages.grammar.trees import COMMENTS, last_line, line_of, parts, text_of_node, shape, short, tree_of, walk
+from verdigris.languages.grammar.trees import (
+    COMMENTS,
+    last_line,
+    line_of,
+    parts,
+    shape,
+    short,
+    text_of_node,
+    tree_of,
+    walk,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -101,7 +111,9 @@ def _compare_texts(forms: Forms, path: str, before: bytes | None, after: bytes) 
     return next(compare_items(forms, items, forms.items(new), seen), None)
 
 
-def compare_items(forms: Forms, old: Sequence[Item], new: Sequence[Item], seen: StubContext) -> Iterator[StubFinding]:
+def compare_items(
+    forms: Forms, old: Sequence[Item], new: Sequence[Item], seen: StubContext
+) -> Iterator[StubFinding]:
     rest = list(old)
     for item in new:
         at = _counterpart(forms, rest, item)
@@ -158,7 +170,9 @@ def gather_items(scope: Node, leading: str, made: Callable[[Node, tuple[Node, ..
     return found
 
 
-def within(forms: Forms, item: Item, old: Node | None, new: Node | None, seen: StubContext) -> Iterator[StubFinding]:
+def within(
+    forms: Forms, item: Item, old: Node | None, new: Node | None, seen: StubContext
+) -> Iterator[StubFinding]:
     """The same for the members of two bodies."""
     before, after = (forms.items(body) if body is not None else [] for body in (old, new))
     counted = new is not None and new.type in _COUNTED

@@ -7,8 +7,28 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.assertions import HELPER, ROW, Check, Mark, PlainFact, TestReading, TestSeen, Word, Words, assertion
-from verdigris.languages.grammar.trees import COMMENTS, last_line, line_of, on_one_line, part, parts, text_of_node, walk
+from verdigris.languages.assertions import (
+    HELPER,
+    ROW,
+    Check,
+    Mark,
+    PlainFact,
+    TestReading,
+    TestSeen,
+    Word,
+    Words,
+    assertion,
+)
+from verdigris.languages.grammar.trees import (
+    COMMENTS,
+    last_line,
+    line_of,
+    on_one_line,
+    part,
+    parts,
+    text_of_node,
+    walk,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -24,7 +24,10 @@ def rows_of(forms: Expectations, named: Node, assertion: Node, compared: Sequenc
     """The literals behind a name, to be changed together: none where some row has none, or where the name is
     used for more than this assertion, since honest code may then agree with whatever stands there.
     """
-    text, owner = " ".join(map(text_of_node, compared)), text_of_node(part(named, "operand") or part(named, "object"))
+    text, owner = (
+        " ".join(map(text_of_node, compared)),
+        text_of_node(part(named, "operand") or part(named, "object")),
+    )
     if len(re.findall(rf"(?<![\w.]){re.escape(text_of_node(named))}\b", text)) > 1:
         return []
     if owner and re.search(rf"(?<![\w.]){re.escape(owner)}\b(?!\.)", text):
@@ -105,7 +108,9 @@ def _is_bound(node: Node, body: Node) -> bool:
         left = part(above, "left") or part(above, "pattern") or part(above, "name")
         if left is not None and _holds(left, node):
             return True
-        if above.type == "short_var_declaration" and text_of_node(part(above, "left")) == text_of_node(part(above, "right")):
+        if above.type == "short_var_declaration" and text_of_node(part(above, "left")) == text_of_node(
+            part(above, "right")
+        ):
             return True
     return False
 

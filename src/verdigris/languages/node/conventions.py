@@ -7,7 +7,18 @@ import re
 from typing import Any
 
 from verdigris.core.paths import NODE_MODULES
-from verdigris.languages.conventions import SIDE, Usual, any_of, anywhere, at, at_root, canonical, only, outside, test_scripts
+from verdigris.languages.conventions import (
+    SIDE,
+    Usual,
+    any_of,
+    anywhere,
+    at,
+    at_root,
+    canonical,
+    only,
+    outside,
+    test_scripts,
+)
 
 _SCRIPT = r"\.[cm]?[jt]sx?"
 _CONFIGURED_BY = {

@@ -82,7 +82,11 @@ def _package(root: Path, place: str) -> _Package:
     document = manifest(home)
     is_workspace = bool(document.get("workspaces")) or (home / "pnpm-workspace.yaml").is_file()
     script = _test_scripts(document)
-    runner = _named(script) or _runner_of_dependencies(document) or ("node-test" if _imports_node_test(home) else None)
+    runner = (
+        _named(script)
+        or _runner_of_dependencies(document)
+        or ("node-test" if _imports_node_test(home) else None)
+    )
     return _Package(
         place,
         runner,

@@ -45,7 +45,11 @@ class NodeExpectations(Expectations):
 
     def sides(self, node: Node) -> Iterator[Sequence[Node]]:
         function, given = part(node, "function"), parts(part(node, "arguments"))
-        if text_of_node(part(function, "property")) not in _MATCHERS or not given or negation(function) is not None:
+        if (
+            text_of_node(part(function, "property")) not in _MATCHERS
+            or not given
+            or negation(function) is not None
+        ):
             return
         asserts = text_of_node(part(function, "object")).split(".")[0].split("(")[0] != "expect"
         yield from ([one] for one in ([given[1], given[0]] if asserts and len(given) > 1 else given[:1]))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.grammar.trees import first, part, parts, text_of_node, tree_of, walk
-from verdigris.languages.stubs import Argument, WantedCall, Kind, Wanted, merge_wanted
+from verdigris.languages.stubs import Argument, Kind, Wanted, WantedCall, merge_wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -205,7 +205,11 @@ def _argument(node: Node) -> Argument:
     elif found.type == "call_expression":
         name = text_of_node(part(found, "function")).rpartition(".")[2]
     else:
-        name = text_of_node(found).rpartition(".")[2] if found.type in {"identifier", "member_expression"} else ""
+        name = (
+            text_of_node(found).rpartition(".")[2]
+            if found.type in {"identifier", "member_expression"}
+            else ""
+        )
     name = name.lower() if name.isupper() else name[:1].lower() + name[1:]
     usable = name.isidentifier() and name not in _RESERVED
     return Argument(_NAMES.get(kind, name if usable else "value"), kind)

@@ -7,7 +7,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from verdigris.core.settings import Stack
-from verdigris.languages.starter import StarterTools, ScaffoldForm, Program, Script
+from verdigris.languages.starter import Program, ScaffoldForm, Script, StarterTools
 
 if TYPE_CHECKING:
     from pathlib import Path

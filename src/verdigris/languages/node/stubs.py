@@ -5,8 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.languages.findings import StubFinding
-from verdigris.languages.grammar.stubs import Item, StubContext, faulty, gather_items, head_form, inside, find_unmarked, within
-from verdigris.languages.grammar.trees import first, line_of, on_one_line, part, parts, text_of_node, shape, walk
+from verdigris.languages.grammar.stubs import (
+    Item,
+    StubContext,
+    faulty,
+    find_unmarked,
+    gather_items,
+    head_form,
+    inside,
+    within,
+)
+from verdigris.languages.grammar.trees import (
+    first,
+    line_of,
+    on_one_line,
+    part,
+    parts,
+    shape,
+    text_of_node,
+    walk,
+)
 from verdigris.languages.node.checks import enum_fault, function_fault, value_fault
 
 if TYPE_CHECKING:
@@ -49,13 +67,17 @@ class NodeForms:
     def continues(self, old: Item, new: Item) -> bool:
         one, two = old.node, new.node
         if _declaration(one) == one and two.type == "export_statement":
-            return shape(_declaration(one)) == shape(_declaration(two)) and text_of_node(two).startswith("export ")
+            return shape(_declaration(one)) == shape(_declaration(two)) and text_of_node(two).startswith(
+                "export "
+            )
         if one.type != two.type:
             return False
         if _exports(one) is not None and _exports(two) is not None:
             return True
         if one.type in {"import_statement", "export_statement"} and part(one, "source") is not None:
-            return text_of_node(part(one, "source")) == text_of_node(part(two, "source")) and _kind(one) == _kind(two)
+            return text_of_node(part(one, "source")) == text_of_node(part(two, "source")) and _kind(
+                one
+            ) == _kind(two)
         one, two = _declaration(one) or one, _declaration(two) or two
         heads = [head_form(node, "body", "value") for node in (one, two)]
         return one.type in _CLASSES | _TYPES and one.type == two.type and heads[0] == heads[1]
@@ -181,8 +203,12 @@ def _names(inner: Node) -> tuple[str, ...]:
         case kind if kind in _SIGNATURES and kind != "property_signature":
             return ()
         case _:
-            name = text_of_node(part(inner, "name")) or (text_of_node(inner) if inner.type == "property_identifier" else "")
-            accessor = next((text_of_node(c) for c in inner.children if c.type in {"get", "set", "static"}), "")
+            name = text_of_node(part(inner, "name")) or (
+                text_of_node(inner) if inner.type == "property_identifier" else ""
+            )
+            accessor = next(
+                (text_of_node(c) for c in inner.children if c.type in {"get", "set", "static"}), ""
+            )
             return (f"{accessor} {name}".strip(),) if name else ()
 
 
@@ -220,7 +246,9 @@ def _is_plain_entry(node: Node) -> bool:
     return node.type == "shorthand_property_identifier" or (node.type == "pair" and named)
 
 
-def _more(kept: frozenset[str], now: frozenset[str], new: Item, seen: StubContext | None) -> Iterator[StubFinding]:
+def _more(
+    kept: frozenset[str], now: frozenset[str], new: Item, seen: StubContext | None
+) -> Iterator[StubFinding]:
     if gone := sorted(kept - now):
         yield StubFinding(new.line, f"`{gone[0]}` is there no more")
     for name in sorted(now - kept) if seen else ():

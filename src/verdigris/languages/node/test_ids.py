@@ -131,7 +131,9 @@ def declarations(text: str) -> tuple[Declaration, ...]:
         call = _call(tokens, index) if index > opened else None
         if call is not None:
             opened, is_each = call
-            declared = _read_declaration(tokens, index, opened, around[-1][1] if around else (), is_each=is_each)
+            declared = _read_declaration(
+                tokens, index, opened, around[-1][1] if around else (), is_each=is_each
+            )
             found.append(declared)
         elif token.kind == "sign" and index >= opened:
             depth += token.text in _OPEN

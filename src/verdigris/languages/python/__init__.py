@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     from verdigris.core.paths import Detected
     from verdigris.languages.assertions import TestFile
     from verdigris.languages.conventions import Usual
-    from verdigris.languages.findings import Concern, IdMark, Imported, Mutated, Parcel, SourceChange, StubFinding, WrittenTest
+    from verdigris.languages.findings import (
+        Concern,
+        IdMark,
+        Imported,
+        Mutated,
+        Parcel,
+        SourceChange,
+        StubFinding,
+        WrittenTest,
+    )
     from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.literals import Lot, Replaced
     from verdigris.languages.protocol import Importable

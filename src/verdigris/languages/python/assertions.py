@@ -43,7 +43,9 @@ def find_losses(
     new = {path: text for path, text in after.items() if before.get(path) != text}
     then = {path: found for path, text in old.items() if (found := _read(path, text, reader)) is not None}
     now = {path: _read(path, text, reader) for path, text in new.items() if reader.reads(path)}
-    unreadable = tuple(LostAssertion(path, 1, "it does not parse") for path, found in now.items() if found is None)
+    unreadable = tuple(
+        LostAssertion(path, 1, "it does not parse") for path, found in now.items() if found is None
+    )
     if unreadable:
         return unreadable
     readable = {path: found for path, found in now.items() if found is not None}

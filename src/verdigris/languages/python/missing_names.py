@@ -11,7 +11,7 @@ from verdigris.languages.python.stub_forms import last_name
 from verdigris.languages.python.stub_origins import MARK
 from verdigris.languages.python.stubs import bound_names
 from verdigris.languages.python.syntax import parse
-from verdigris.languages.stubs import Argument, WantedCall, Kind, Wanted, merge_wanted
+from verdigris.languages.stubs import Argument, Kind, Wanted, WantedCall, merge_wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -85,7 +85,9 @@ def read_declarations(text: str) -> frozenset[str] | None:
     return None if names & {"*", "__getattr__"} else names
 
 
-def _bind_names(tree: ast.Module, parents: Mapping[ast.AST, ast.AST], is_module: Callable[[str], bool]) -> _Bound:
+def _bind_names(
+    tree: ast.Module, parents: Mapping[ast.AST, ast.AST], is_module: Callable[[str], bool]
+) -> _Bound:
     taken: dict[str, tuple[str, str]] = {}
     modules: dict[str, str] = {}
     for node in ast.walk(tree):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.literals import Literal, compare_literals
-from verdigris.languages.python.decisions import is_decision, find_known, sites_of
+from verdigris.languages.python.decisions import find_known, is_decision, sites_of
 from verdigris.languages.python.stub_forms import Function, constant, is_docstring, last_name
 from verdigris.languages.python.syntax import parse
 
@@ -80,7 +80,9 @@ def _decisions(then: Sequence[Site], now: Sequence[Site], same: Known) -> Iterat
             # What was `<` and is `<=` now is other behaviour; a boundary that is only written anew is not.
             weak = _loose(site) not in moved
             yield from (
-                (site.path, change) for node in site.nodes for change in _force_decision(node, site.kind, weak=weak)
+                (site.path, change)
+                for node in site.nodes
+                for change in _force_decision(node, site.kind, weak=weak)
             )
 
 

@@ -6,7 +6,16 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.languages.python.opposites import ExpressionChange, Choice, negate, opposites, other_items, other_literal, shorten, two_values
+from verdigris.languages.python.opposites import (
+    Choice,
+    ExpressionChange,
+    negate,
+    opposites,
+    other_items,
+    other_literal,
+    shorten,
+    two_values,
+)
 from verdigris.languages.python.stub_forms import last_name
 from verdigris.languages.python.syntax import TextEdit
 from verdigris.languages.python.test_code import leaves
@@ -85,7 +94,9 @@ def failing_after(at: AssertionPlace) -> ExpressionChange:
     """The assertion as it is, and a failure behind it: whoever gets there fails, unless nobody hears it."""
     edit = at.code.source.after(at.node, "assert False")
     guarded = isinstance(at.node, ast.With | ast.AsyncWith) and leaves(at.node)
-    return ExpressionChange(f"{shorten(at.code.source.segment(at.node))} → a failure behind it", (edit,), guarded)
+    return ExpressionChange(
+        f"{shorten(at.code.source.segment(at.node))} → a failure behind it", (edit,), guarded
+    )
 
 
 def _call(at: AssertionPlace, call: ast.Call, draw: Draw) -> Iterator[Choice]:
@@ -172,4 +183,6 @@ def _other_pattern(at: AssertionPlace, node: ast.expr, pattern: str, draw: Draw)
     edits = [edit for edit in others(node, at.code.source, Draw(draw.random)) if len(edit.new) > len(_WORD)]
     if len(edits) > 1:
         what = shorten(at.code.source.segment(node))
-        yield Choice(tuple(ExpressionChange(f"{what} → {shorten(e.new)}", (e,)) for e in edits[:2]), joint=True)
+        yield Choice(
+            tuple(ExpressionChange(f"{what} → {shorten(e.new)}", (e,)) for e in edits[:2]), joint=True
+        )

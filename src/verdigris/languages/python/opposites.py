@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.languages.python.syntax import TextEdit
-    from verdigris.languages.python.test_code import Code, AssertionPlace
+    from verdigris.languages.python.test_code import AssertionPlace, Code
     from verdigris.languages.python.values import Draw
 
 
@@ -194,7 +194,11 @@ def other_literal(at: AssertionPlace, side: ast.expr, draw: Draw, slack: float =
     source = at.code.source
     edits = others(side, source, draw, slack, _equals_besides(at, side))
     if edits:
-        return Choice(tuple(ExpressionChange(f"{shorten(source.segment(side))} → {shorten(e.new)}", (e,)) for e in edits))
+        return Choice(
+            tuple(
+                ExpressionChange(f"{shorten(source.segment(side))} → {shorten(e.new)}", (e,)) for e in edits
+            )
+        )
     if not isinstance(side, ast.Name):
         return None
     found = cells(side.id, at.function, at.code)
@@ -223,7 +227,9 @@ def two_values(at: AssertionPlace, left: ast.expr, right: ast.expr, draw: Draw) 
         return None
     edits = [source.replaced(side, text) for text in pair]
     text = shorten(source.segment(side))
-    return Choice(tuple(ExpressionChange(f"{text} → {shorten(edit.new)}", (edit,)) for edit in edits), joint=True)
+    return Choice(
+        tuple(ExpressionChange(f"{text} → {shorten(edit.new)}", (edit,)) for edit in edits), joint=True
+    )
 
 
 def expectations(at: AssertionPlace) -> Iterator[ast.expr]:

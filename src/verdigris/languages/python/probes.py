@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from verdigris.languages.literals import Chance
     from verdigris.languages.python.opposites import ExpressionChange
     from verdigris.languages.python.syntax import TextEdit
-    from verdigris.languages.python.test_code import Code, AssertionPlace
+    from verdigris.languages.python.test_code import AssertionPlace, Code
 
 ROUNDS = 2
 """How many other values one assertion is tried with, where there is time."""

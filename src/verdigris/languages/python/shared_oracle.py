@@ -156,7 +156,9 @@ class ParsedFiles:
                 return self.resolve(code, f"{name.rpartition('::')[0].replace('::', '.')}.{method}")
             case ast.Attribute(value=ast.Call(func=made), attr=method):
                 return self.resolve(code, f"{ast.unparse(made)}.{method}")
-            case ast.Attribute(value=ast.Name(id=local), attr=method) if local in (made_here := _makers_of_names(node)):
+            case ast.Attribute(value=ast.Name(id=local), attr=method) if local in (
+                made_here := _makers_of_names(node)
+            ):
                 return self.resolve(code, f"{made_here[local]}.{method}")
             case ast.Name() | ast.Attribute():
                 return self.resolve(code, ast.unparse(call.func))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.settings import Stack
-from verdigris.languages.starter import Cheat, StarterTools, ScaffoldForm, PlainTool, Script, module_name
+from verdigris.languages.starter import Cheat, PlainTool, ScaffoldForm, Script, StarterTools, module_name
 
 if TYPE_CHECKING:
     from verdigris.languages.starter import FindPython, FoundPython

@@ -8,7 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from verdigris.core.paths import import_roots
-from verdigris.languages.python.missing_names import find_wanted, read_declarations, extend_module, python_stub
+from verdigris.languages.python.missing_names import (
+    extend_module,
+    find_wanted,
+    python_stub,
+    read_declarations,
+)
 from verdigris.languages.stubs import Stub, Wanted
 
 if TYPE_CHECKING:

@@ -11,8 +11,22 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.findings import StubFinding
-from verdigris.languages.python.stub_forms import Function, class_header_fault, constant, describe, read_exports, field_fault, function_fault, judge_growth, grows, is_docstring, is_type_checking, last_name, makes_type
-from verdigris.languages.python.stub_origins import MARK, PythonStubMarks, Origins, first_line
+from verdigris.languages.python.stub_forms import (
+    Function,
+    class_header_fault,
+    constant,
+    describe,
+    field_fault,
+    function_fault,
+    grows,
+    is_docstring,
+    is_type_checking,
+    judge_growth,
+    last_name,
+    makes_type,
+    read_exports,
+)
+from verdigris.languages.python.stub_origins import MARK, Origins, PythonStubMarks, first_line
 from verdigris.languages.python.syntax import foreign_encoding
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from verdigris.languages.literals import Chance
-    from verdigris.languages.python.syntax import TextEdit, Source
+    from verdigris.languages.python.syntax import Source, TextEdit
 
 T = TypeVar("T")
 DRAWS = 3

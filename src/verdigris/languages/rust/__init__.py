@@ -92,7 +92,9 @@ dependency."""
         from verdigris.languages.rust.answers import find_definitions
 
         bare = {path: self.without_tests(data) for path, data in sources.items()}
-        return find_definitions({path: data.decode("utf-8", "surrogateescape") for path, data in bare.items()})
+        return find_definitions(
+            {path: data.decode("utf-8", "surrogateescape") for path, data in bare.items()}
+        )
 
     def subject_of(
         self, failure: Failure, text: str, function: str, known: Mapping[str, str]

@@ -24,7 +24,9 @@ def find_definitions(sources: Mapping[str, str]) -> dict[str, str]:
     return {name: path for path, text in sources.items() for name in _DEFINED.findall(text)}
 
 
-def find_unwrapped(failure: Failure, text: str, test: str, known: Mapping[str, str]) -> tuple[str, int] | None:
+def find_unwrapped(
+    failure: Failure, text: str, test: str, known: Mapping[str, str]
+) -> tuple[str, int] | None:
     """The source file that was asked before it failed, and the line of the test; None where none was.
 
     `text` is that of the test's file, `test` its full name, `known` as from `defined`.

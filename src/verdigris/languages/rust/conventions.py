@@ -5,7 +5,17 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
-from verdigris.languages.conventions import SIDE, Usual, any_of, anywhere, at, at_root, canonical, only, outside
+from verdigris.languages.conventions import (
+    SIDE,
+    Usual,
+    any_of,
+    anywhere,
+    at,
+    at_root,
+    canonical,
+    only,
+    outside,
+)
 
 PLACES = Usual(
     tests=any_of(

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.paths import Detected
 from verdigris.core.settings import Stack
-from verdigris.languages.folders import PACKAGES_DEPTH, FoundStacks, holding, is_usable_glob, literal_glob, outermost, text_in, walk
+from verdigris.languages.folders import (
+    PACKAGES_DEPTH,
+    FoundStacks,
+    holding,
+    is_usable_glob,
+    literal_glob,
+    outermost,
+    text_in,
+    walk,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.languages.grammar.trees import part, parts, text_of_node, tree_of, walk
-from verdigris.languages.stubs import UNTOLD, Argument, WantedCall, Kind, Wanted, merge_wanted
+from verdigris.languages.stubs import UNTOLD, Argument, Kind, Wanted, WantedCall, merge_wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -192,7 +192,9 @@ class _Reading:
             return
         fields = (one for one in parts(part(node, "body")) if one.type == "field_initializer")
         members = tuple(
-            Wanted("", text_of_node(part(one, "field")), "value", type=_lasting(self._type(part(one, "value"))))
+            Wanted(
+                "", text_of_node(part(one, "field")), "value", type=_lasting(self._type(part(one, "value")))
+            )
             for one in fields
         )
         yield Wanted("::".join(found[:-1]), found[-1], "class", members=members)

@@ -6,7 +6,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from verdigris.core.settings import Stack
-from verdigris.languages.starter import StarterTools, ScaffoldForm, Program, Script, module_name
+from verdigris.languages.starter import Program, ScaffoldForm, Script, StarterTools, module_name
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -98,7 +98,9 @@ class _Crate:
             return
         at, new = above
         line = f"pub mod {module[-1]};\n"
-        if module[-1] not in read_declarations(at, _data(at, self._files)) and line not in self._texts.get(at, []):
+        if module[-1] not in read_declarations(at, _data(at, self._files)) and line not in self._texts.get(
+            at, []
+        ):
             self._texts.setdefault(at, []).insert(0, line)
         if new and module[:-1]:
             self._declare(module[:-1])

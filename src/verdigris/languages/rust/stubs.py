@@ -5,8 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.languages.findings import StubFinding
-from verdigris.languages.grammar.stubs import Item, StubContext, faulty, gather_items, head_form, inside, find_unmarked, within
-from verdigris.languages.grammar.trees import first, line_of, part, parts, text_of_node, shape, walk
+from verdigris.languages.grammar.stubs import (
+    Item,
+    StubContext,
+    faulty,
+    find_unmarked,
+    gather_items,
+    head_form,
+    inside,
+    within,
+)
+from verdigris.languages.grammar.trees import first, line_of, part, parts, shape, text_of_node, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -241,7 +250,9 @@ def constant(node: Node) -> bool:
             return name in _MAKERS | _EMPTY
         case "macro_invocation":
             tree = first(parts(node), "token_tree")
-            return text_of_node(part(node, "macro")) == "vec" and all(n.type in _LITERALS for n in parts(tree))
+            return text_of_node(part(node, "macro")) == "vec" and all(
+                n.type in _LITERALS for n in parts(tree)
+            )
         case "struct_expression":
             fields = [part(n, "value") for n in parts(part(node, "body"))]
             return all(value is not None and constant(value) for value in fields)

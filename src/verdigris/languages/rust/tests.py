@@ -64,7 +64,11 @@ class RustSuite(GrammarSuite):
     def visit(self, node: Node, at: At) -> None:
         match node.type:
             case "mod_item":
-                inner = f"{at.scope}::{text_of_node(part(node, 'name'))}" if at.scope else text_of_node(part(node, "name"))
+                inner = (
+                    f"{at.scope}::{text_of_node(part(node, 'name'))}"
+                    if at.scope
+                    else text_of_node(part(node, "name"))
+                )
                 self.within(part(node, "body"), replace(at, scope=inner))
             case "function_item":
                 self._function(node, at)
@@ -128,7 +132,11 @@ class RustSuite(GrammarSuite):
             table = part(table, "value")
         if table is not None and table.type == "array_expression":
             self.rows(parts(table), at)
-        elif table is not None and table.type == "macro_invocation" and text_of_node(part(table, "macro")) == "vec":
+        elif (
+            table is not None
+            and table.type == "macro_invocation"
+            and text_of_node(part(table, "macro")) == "vec"
+        ):
             self.rows([table], at)
         else:
             head = " ".join(word.text for word in spell(table or part(node, "condition"), at.names))
@@ -172,7 +180,9 @@ class RustSuite(GrammarSuite):
                 name = text_of_node(children[index + 1])
                 at = replace(at, scope="::".join(filter(None, (at.scope.removesuffix("::" + name), name))))
                 self.test(
-                    at.scope, node, next((n for n in children[index + 1 :] if text_of_node(n).startswith("{")), None)
+                    at.scope,
+                    node,
+                    next((n for n in children[index + 1 :] if text_of_node(n).startswith("{")), None),
                 )
 
 

@@ -119,7 +119,11 @@ def check(
         return _check_stop(answer, role)
     tree = material.tree
     reasons = [*_wording(answer, role), *_amounts(answer), *_edits(answer, role, material, tree)]
-    unseen = tuple(dict.fromkeys(p for p in _replaced_files(answer, tree) if p not in known)) if not reasons else ()
+    unseen = (
+        tuple(dict.fromkeys(p for p in _replaced_files(answer, tree) if p not in known))
+        if not reasons
+        else ()
+    )
     reasons += [f"{path}: you have not seen all of it, and `upsert` replaces all of it" for path in unseen]
     changes = {} if reasons else _changes(answer, tree)
     if not reasons and not changes:
@@ -138,7 +142,9 @@ def _check_stop(answer: Answer, role: Role) -> Stop | RefusedAnswer:
     if answer.verdict not in role.stops:
         return RefusedAnswer((f"The verdict {answer.verdict} is not the {role}'s to give: {role.instead}.",))
     if answer.edits:
-        return RefusedAnswer((f"The verdict is {answer.verdict}, and there are edits: decide for one of them.",))
+        return RefusedAnswer(
+            (f"The verdict is {answer.verdict}, and there are edits: decide for one of them.",)
+        )
     reason = answer.reason.strip() or answer.rationale.strip()
     if not reason:
         return RefusedAnswer((f"The verdict {answer.verdict} needs a `reason`.",))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.models.protocol import Ask, Message, Model, ModelReply, Usage
-from verdigris.models.roles.answer import Answer, RefusedAnswer, Say, strip_wrapping, read_answer
+from verdigris.models.roles.answer import Answer, RefusedAnswer, Say, read_answer, strip_wrapping
 from verdigris.models.roles.check import EditPlan, Stop, check, plain
 from verdigris.models.roles.feedback import earlier_attempts, refused_answer
 from verdigris.models.roles.prompt import Task, again, edit_ask, first_ask

@@ -72,7 +72,9 @@ def refused_answer(refused: RefusedAnswer, material: Material) -> str:
     tree = material.tree
     shown = [shown_file(path, tree[path] or "") for path in refused.unseen if tree.get(path)]
     now = ["These files as they are now:", *shown] if shown else []
-    return _join_parts("Your answer was not used:", _list_lines(refused.reasons), *now, "Answer anew, in full.")
+    return _join_parts(
+        "Your answer was not used:", _list_lines(refused.reasons), *now, "Answer anew, in full."
+    )
 
 
 def describe_denial(deny: Deny) -> str:
@@ -93,7 +95,9 @@ def wrong_red(
 
     `passing`: the new tests among those that pass; `stubbed`: they came with stubs.
     """
-    lines = [_describe_red(run) for run in tests if run.red not in {None, VALID} and _open(run.native_id, withheld)]
+    lines = [
+        _describe_red(run) for run in tests if run.red not in {None, VALID} and _open(run.native_id, withheld)
+    ]
     lines += _not_loaded(report, withheld)
     return _join_parts(
         "No test is red for the right reason:",
@@ -253,7 +257,9 @@ def _failing_results(report: TestReport | None, withheld: AbstractSet[str]) -> l
     return [result for result in results if result.status in bad and _open(result.native_id, withheld)]
 
 
-def _details(report: TestReport | None, withheld: AbstractSet[str], quote: Quote = _quote_nothing) -> list[str]:
+def _details(
+    report: TestReport | None, withheld: AbstractSet[str], quote: Quote = _quote_nothing
+) -> list[str]:
     """The failures in full length, as far as that is short; where nothing ended properly, the last lines."""
     if report is None:
         return []

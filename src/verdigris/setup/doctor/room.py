@@ -65,7 +65,9 @@ def _judge_difference(project: Project, outside: TestReport, inside: TestReport)
     differing = differences(outside, inside)
     if not differing and inside.ended is Ended.FINISHED:
         return Finding("room", "ok", f"in the room as outside it: {_ending(len(outside.results))} the same")
-    lacking = needs(only(inside, differing), os.environ, project.settings, installed=installed_plugins(project))
+    lacking = needs(
+        only(inside, differing), os.environ, project.settings, installed=installed_plugins(project)
+    )
     keys = ", ".join(f"`{setting}`" for setting in write_keys(lacking))
     fix = (
         f"in tdd.yaml: {keys}" if keys else f"give the run what it lacks: {_LOOK} (`tdd help configuration`)"

@@ -75,7 +75,9 @@ def check_stack(root: Path, stack: Stack, cache: Path | None) -> Iterator[Findin
     python, pytest = answer
     shown = f"{found.path} ({found.how}), Python {'.'.join(map(str, python))}"
     if python < OLDEST_PYTHON:
-        yield failure(name, f"{shown}: too old", "use Python 3.8 or newer: `python:` of the stack in tdd.yaml")
+        yield failure(
+            name, f"{shown}: too old", "use Python 3.8 or newer: `python:` of the stack in tdd.yaml"
+        )
     else:
         yield Finding(name, "ok", shown)
     if kind_of(stack.runner).is_package:

@@ -8,9 +8,26 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import msgspec
 
-from verdigris.core.settings import ClaimRule, ConcernRule, JUnitErrors, Network, RedRule, Settings, Stack, UncoveredRule
+from verdigris.core.settings import (
+    ClaimRule,
+    ConcernRule,
+    JUnitErrors,
+    Network,
+    RedRule,
+    Settings,
+    Stack,
+    UncoveredRule,
+)
 from verdigris.storage.config.file import wrong
-from verdigris.storage.config.machine import SECTIONS, BudgetKeys, CommitKeys, MachineKeys, RolesKeys, ServedKeys, elsewhere
+from verdigris.storage.config.machine import (
+    SECTIONS,
+    BudgetKeys,
+    CommitKeys,
+    MachineKeys,
+    RolesKeys,
+    ServedKeys,
+    elsewhere,
+)
 
 if TYPE_CHECKING:
     from verdigris.core.errors import ConfigError

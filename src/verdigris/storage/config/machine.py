@@ -8,7 +8,16 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from verdigris.core.settings import HUMAN, REPLAY, ConcernRule, MachineSettings, Player, ModelSettings, Squash, UncoveredRule
+from verdigris.core.settings import (
+    HUMAN,
+    REPLAY,
+    ConcernRule,
+    MachineSettings,
+    ModelSettings,
+    Player,
+    Squash,
+    UncoveredRule,
+)
 from verdigris.storage.config.file import wrong
 
 if TYPE_CHECKING:

@@ -15,7 +15,17 @@ from verdigris.core.records import CHECKPOINT, REPAIRED, SCHEMA, Draft, Record, 
 from verdigris.core.value import value
 from verdigris.storage.log.files import HEAD, LOG, REPAIRED_HEAD, LogFiles, storing, write_all
 from verdigris.storage.log.format import encode
-from verdigris.storage.log.lines import BLOCK, EMPTY, LogHead, LogLine, Link, forward, head_after, read, render
+from verdigris.storage.log.lines import (
+    BLOCK,
+    EMPTY,
+    Link,
+    LogHead,
+    LogLine,
+    forward,
+    head_after,
+    read,
+    render,
+)
 from verdigris.storage.log.reading import View, records, view
 
 if TYPE_CHECKING:
@@ -126,7 +136,7 @@ def repair(
     files: LogFiles, folding: Folding[S], schema: Schema, draft: Draft, clock: Callable[[], int]
 ) -> Repaired:
     """The draft says why; what was kept and lost is added to it."""
-    from verdigris.storage.log.verification import LogCheck, FoldReplay
+    from verdigris.storage.log.verification import FoldReplay, LogCheck
 
     with files.writing(), files.opened() as log:
         files.settle_repair(log)

@@ -11,7 +11,19 @@ from verdigris.core.records import CHECKPOINT, GENESIS, S, unflatten
 from verdigris.core.value import value
 from verdigris.storage.log.files import storing
 from verdigris.storage.log.format import decode, digest
-from verdigris.storage.log.lines import BLOCK, EMPTY, LogHead, Link, backward, beyond, damage, follow, forward, head_after, read
+from verdigris.storage.log.lines import (
+    BLOCK,
+    EMPTY,
+    Link,
+    LogHead,
+    backward,
+    beyond,
+    damage,
+    follow,
+    forward,
+    head_after,
+    read,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

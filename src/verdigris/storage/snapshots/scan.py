@@ -17,7 +17,15 @@ import stat
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError
-from verdigris.core.paths import CACHES, ENVIRONMENT_PARTS, ENVIRONMENTS, FILLED, NODE_MODULES, PathClass, class_of_folder
+from verdigris.core.paths import (
+    CACHES,
+    ENVIRONMENT_PARTS,
+    ENVIRONMENTS,
+    FILLED,
+    NODE_MODULES,
+    PathClass,
+    class_of_folder,
+)
 from verdigris.core.value import value
 from verdigris.languages.folders import is_environment
 from verdigris.storage.git import Git, finish, null_ended, null_split, require_success

@@ -17,7 +17,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.policy import owners
 from verdigris.core.reds import implied_claim
 from verdigris.core.state import Phase
-from verdigris.core.test_ids import some, shell_words
+from verdigris.core.test_ids import shell_words, some
 from verdigris.core.turn_events import joining_events
 from verdigris.storage import stat_cache
 from verdigris.storage.intents import recover
@@ -30,7 +30,15 @@ from verdigris.turns.tripwire import messages as words
 from verdigris.turns.tripwire.messages import Tripped, base
 from verdigris.turns.tripwire.moves import take_persons_commits, undo_moves
 from verdigris.turns.tripwire.strays import Strays, strays
-from verdigris.turns.tripwire.watch import TripwireMemory, is_touched, recall, remember, see, has_changed, watch
+from verdigris.turns.tripwire.watch import (
+    TripwireMemory,
+    has_changed,
+    is_touched,
+    recall,
+    remember,
+    see,
+    watch,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -142,7 +150,11 @@ def _look_at_tree(
 
 
 def _without_strays(
-    project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str, agents: Collection[str] | None
+    project: Project,
+    state: WorktreeState,
+    memory: TripwireMemory | None,
+    tree: str,
+    agents: Collection[str] | None,
 ) -> str:
     """The tree after what was put back; a process that wrote again meanwhile makes nothing right by that."""
     for stray in _apart(strays(project, state, memory, tree), agents)[0]:

@@ -141,7 +141,9 @@ def _untracked_in_stash(project: Project, stash: str) -> dict[str, Change]:
     return {entry.path: Change(entry.path, entry.mode, entry.blob, None, None) for entry in listed}
 
 
-def _half_carried(project: Project, memory: TripwireMemory, now: GitPosition, tree: str) -> tuple[Change, ...]:
+def _half_carried(
+    project: Project, memory: TripwireMemory, now: GitPosition, tree: str
+) -> tuple[Change, ...]:
     """What a move wanted that failed on its way: HEAD and index stayed, yet files are those of a commit.
 
     All that are not protected, that is; a merge takes back what it changed, and leaves what it added.

@@ -37,7 +37,9 @@ class Strays:
     """The first path is a link that leads out of the worktree, or stands where a folder was."""
 
 
-def strays(project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str) -> tuple[Strays, ...]:
+def strays(
+    project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str
+) -> tuple[Strays, ...]:
     """By class, the most protected first."""
     links = tuple(_links(project, state, memory, tree))
     behind = frozenset(path for s in links for path in s.paths)
@@ -51,7 +53,9 @@ def strays(project: Project, state: WorktreeState, memory: TripwireMemory | None
     return (*links, *(s for s in apart if s.paths))
 
 
-def _switches(project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str) -> Iterator[Strays]:
+def _switches(
+    project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str
+) -> Iterator[Strays]:
     """Nothing that the kernel does changes them, but what `tdd sync` brings."""
     if memory is None or memory.tree == tree:
         return
@@ -64,7 +68,9 @@ def _switches(project: Project, state: WorktreeState, memory: TripwireMemory | N
         yield Strays(PathClass.SWITCH, paths, memory.tree)
 
 
-def _links(project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str) -> Iterator[Strays]:
+def _links(
+    project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str
+) -> Iterator[Strays]:
     """New ones, each with what had its place."""
     known = base(state)
     if known is None:
@@ -80,7 +86,9 @@ def _links(project: Project, state: WorktreeState, memory: TripwireMemory | None
             yield Strays(out.get(path) or min(classes, key=_ORDER.index), (path, *gone), home, link=True)
 
 
-def _of_phase(project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str) -> Iterator[Strays]:
+def _of_phase(
+    project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str
+) -> Iterator[Strays]:
     known = base(state)
     if known is None:
         return

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.actions import Actor
-from verdigris.gates.calls import HookAnswer, Call, Manner, Moment, Reply
+from verdigris.gates.calls import Call, HookAnswer, Manner, Moment, Reply
 from verdigris.gates.clients.protocol import Hook, Surroundings
 from verdigris.setup.doctor import Finding
 
@@ -71,7 +71,9 @@ class Scribe:
     def fault(self, call: Call, what: str, hint: str) -> HookAnswer:
         said = f"no: Verdigris cannot judge this call: {what} next: {hint}\n"
         return (
-            HookAnswer(0, said) if call.moment in {Moment.STOP, Moment.START, Moment.PROMPT} else HookAnswer(2, said)
+            HookAnswer(0, said)
+            if call.moment in {Moment.STOP, Moment.START, Moment.PROMPT}
+            else HookAnswer(2, said)
         )
 
     def start(self, call: Call, environment: Mapping[str, str]) -> str:

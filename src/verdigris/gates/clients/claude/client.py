@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from verdigris.gates.calls import HookAnswer, Call, Manner, Reply
+    from verdigris.gates.calls import Call, HookAnswer, Manner, Reply
     from verdigris.gates.clients.protocol import Hook
     from verdigris.setup.doctor import Finding
     from verdigris.storage.project import Project

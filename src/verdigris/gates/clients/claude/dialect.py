@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.actions import Actor
-from verdigris.gates.calls import EXPLAINED, SIGNS, HookAnswer, Call, Manner, Moment, Reply
+from verdigris.gates.calls import EXPLAINED, SIGNS, Call, HookAnswer, Manner, Moment, Reply
 from verdigris.gates.clients.claude.quick import NAME, OWN, READERS, SHELLS, WRITERS
 
 if TYPE_CHECKING:

@@ -10,9 +10,27 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError, UserError
 from verdigris.core.events import GateInstalled, GateRemoved, decode
-from verdigris.gates.agent_shell.launcher import HOOKS, PATHS, arguments, import_paths, interpreter, launcher, write_hook_commands, write_launcher
+from verdigris.gates.agent_shell.launcher import (
+    HOOKS,
+    PATHS,
+    arguments,
+    import_paths,
+    interpreter,
+    launcher,
+    write_hook_commands,
+    write_launcher,
+)
 from verdigris.gates.clients.claude.quick import NAME
-from verdigris.gates.clients.claude.settings import LOCAL, SHARED, commands, place_of, read, render, with_hooks, without_hooks
+from verdigris.gates.clients.claude.settings import (
+    LOCAL,
+    SHARED,
+    commands,
+    place_of,
+    read,
+    render,
+    with_hooks,
+    without_hooks,
+)
 from verdigris.storage.repository import LINKED_MAIN, MAIN
 
 if TYPE_CHECKING:

@@ -147,7 +147,9 @@ def _hits(
     yield from (((hit.kind, hit.what), hit) for hit in once.values())
 
 
-def _find_hits(path: str, tree: ast.Module, known: TestSecrets, literals: frozenset[Literal]) -> Iterator[Hit]:
+def _find_hits(
+    path: str, tree: ast.Module, known: TestSecrets, literals: frozenset[Literal]
+) -> Iterator[Hit]:
     for at in walk(tree, path):
         for rule in _RULES:
             yield from rule(at)

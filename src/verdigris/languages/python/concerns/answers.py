@@ -12,7 +12,7 @@ from verdigris.languages.python.syntax import parse
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from verdigris.languages.python.concerns.names import SourceNames, SeenNode
+    from verdigris.languages.python.concerns.names import SeenNode, SourceNames
 
 
 _COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__"})

@@ -224,7 +224,9 @@ def _own(owner: ast.Module | Function) -> Iterator[_Own]:
         )
 
 
-def _bind_names(own: list[_Own], owner: ast.Module | Function, outer: SourceNames, package: list[str]) -> SourceNames:
+def _bind_names(
+    own: list[_Own], owner: ast.Module | Function, outer: SourceNames, package: list[str]
+) -> SourceNames:
     names = SourceNames(
         dict(outer.meanings), dict(outer.texts), dict(outer.origins), dict(outer.paths), set(outer.hashes)
     )

@@ -13,7 +13,7 @@ from verdigris.languages.python.stub_forms import Function, last_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.languages.python.concerns.names import SourceNames, SeenNode
+    from verdigris.languages.python.concerns.names import SeenNode, SourceNames
 
 
 _TRACERS = frozenset(
@@ -228,7 +228,12 @@ def _find_patches(node: ast.AST, owner: str, attr: str, seen: SeenNode) -> Itera
     if (owner, attr) == ("builtins", "_") or owner.startswith("pandas.options"):
         return
     if top in FRAMEWORK | _MEASURES and (owner, attr) != ("json.JSONEncoder", "default"):
-        yield Hit("patches", node, f"{quote_statement(seen.statement, node)} changes {top} for everyone", blocks=True)
+        yield Hit(
+            "patches",
+            node,
+            f"{quote_statement(seen.statement, node)} changes {top} for everyone",
+            blocks=True,
+        )
     elif top in sys.stdlib_module_names and owner != "sys.modules":
         yield Hit("patches", node, f"{quote_statement(seen.statement, node)} changes {top} for everyone")
 

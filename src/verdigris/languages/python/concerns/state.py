@@ -11,7 +11,7 @@ from verdigris.languages.python.stub_forms import Function, constant, last_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.languages.python.concerns.names import SourceNames, SeenNode
+    from verdigris.languages.python.concerns.names import SeenNode, SourceNames
 
 _SEQUENCES = frozenset({"builtins.iter", "itertools.count", "itertools.cycle", "itertools.chain"})
 _CLOCKS = frozenset(

@@ -45,7 +45,9 @@ def weakenings(
         Weakening("unreadable", path, 1, "", "it does not parse")
         # In a new file nothing can have been lost; that it does not parse may be what it is there for.
         for path in sorted(changed & after.keys() & before.keys())
-        if path.endswith(".py") and parse_or_none(after[path]) is None and parse_or_none(before[path]) is not None
+        if path.endswith(".py")
+        and parse_or_none(after[path]) is None
+        and parse_or_none(before[path]) is not None
     )
     if unreadable:
         return unreadable

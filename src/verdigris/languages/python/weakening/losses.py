@@ -115,7 +115,9 @@ def _class_of(scope: str) -> str:
     return scope.rpartition("::")[0]
 
 
-def _gone_tests(old: SuiteFacts, new: SuiteFacts, lost: list[AssertedFact], heirs: dict[Key, str]) -> Iterator[Loss]:
+def _gone_tests(
+    old: SuiteFacts, new: SuiteFacts, lost: list[AssertedFact], heirs: dict[Key, str]
+) -> Iterator[Loss]:
     names = new.names()
     losing = {(fact.path, fact.scope) for fact in lost}
     asserting = {(fact.path, fact.scope) for fact in old.facts}

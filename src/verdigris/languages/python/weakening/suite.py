@@ -128,7 +128,9 @@ def _narrow_states(
 
 
 def _state(texts: Mapping[str, str]) -> SuiteState:
-    trees = {p: tree for p, t in texts.items() if p.endswith(".py") and (tree := parse_or_none(t)) is not None}
+    trees = {
+        p: tree for p, t in texts.items() if p.endswith(".py") and (tree := parse_or_none(t)) is not None
+    }
     tests = {(path, name): line for path, tree in trees.items() for name, line in collected_tests(tree)}
     suite = SuiteFiles({path: file_of(path, tree) for path, tree in trees.items()})
     return SuiteState(suite, tests, handed_down=handed_down(texts))
