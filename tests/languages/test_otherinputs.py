@@ -4,7 +4,7 @@ import ast
 from random import Random
 
 from verdigris.core.report import Status
-from verdigris.languages.literals import TestEnd, apply, differences, other_value
+from verdigris.languages.literals import EndOfTest, apply, differences, other_value
 from verdigris.languages.python.other_inputs import replace_inputs
 
 TEST = '''\
@@ -45,6 +45,6 @@ def test_another_value_is_never_the_same() -> None:
 
 
 def test_only_tests_of_both_sides_are_compared() -> None:
-    passed, failed = TestEnd(Status.PASS), TestEnd(Status.FAIL, "assert 4 == 5")
+    passed, failed = EndOfTest(Status.PASS), EndOfTest(Status.FAIL, "assert 4 == 5")
     found = differences({"a": passed, "b": passed, "gone": passed}, {"a": passed, "b": failed, "new": failed})
     assert found == {"b": (passed, failed)}

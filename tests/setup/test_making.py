@@ -127,7 +127,7 @@ def test_interrupted_anywhere_it_is_finished_by_the_next(
         patched.setattr(scaffold_files, "_write_file", put)
         if where in {"configuration", "commit"}:
             patched.setattr(
-                scaffold_files, {"configuration": "carry_out", "commit": "_committed"}[where], killed
+                scaffold_files, {"configuration": "carry_out", "commit": "_commit_first"}[where], killed
             )
         with pytest.raises(Killed):
             made(folder, kata=kata)

@@ -262,7 +262,7 @@ def test_in_a_linked_worktree(red: World, tmp_path: Path) -> None:
     assert linked.repo.head() == red.repo.head()
 
 
-@pytest.mark.parametrize("step", ["_move_head", "_finish_as_before", "_put", "_move_stash"])
+@pytest.mark.parametrize("step", ["_move_head", "_finish_as_before", "_write_back", "_move_stash"])
 def test_cut_short_between_git_and_files(green: World, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
     before_call(agent(green))
     before = stands(green)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from verdigris.checks.observation import TreeDifference
     from verdigris.core.report import TestReport
     from verdigris.execution.room.layers import Layer
-    from verdigris.languages.literals import TestEnd
+    from verdigris.languages.literals import EndOfTest
     from verdigris.storage.project import Project
 
 WAVES = 2
@@ -90,7 +90,7 @@ def _compare_answers(
     texts: Mapping[str, bytes],
     asked: Mapping[str, tuple[Replaced, ...]],
     left: float,
-) -> dict[str, tuple[TestEnd, TestEnd]]:
+) -> dict[str, tuple[EndOfTest, EndOfTest]]:
     """What differs twice, in the same way: what depends on the moment is no behaviour."""
     modes = {e.path: e.mode for e in project.workspace.files(trees.tree) if e.path in asked}
     contents: dict[str, tuple[str, bytes] | None] = {
@@ -101,7 +101,7 @@ def _compare_answers(
         for base in (trees.start, trees.tree)
     )
 
-    def differing() -> dict[str, tuple[TestEnd, TestEnd]]:
+    def differing() -> dict[str, tuple[EndOfTest, EndOfTest]]:
         runs = [
             execute(project, TestRequest(tuple(sorted(asked)), timeout=left, sources=()), layer=layer)
             for layer in (before, after)
@@ -120,7 +120,7 @@ def _whole(report: TestReport) -> bool:
 
 
 def _describe_difference(
-    name: str, pair: tuple[TestEnd, TestEnd], asked: Mapping[str, Iterable[Replaced]]
+    name: str, pair: tuple[EndOfTest, EndOfTest], asked: Mapping[str, Iterable[Replaced]]
 ) -> str:
     made = asked.get(split_id(name).path, ())
     before, after = (f"{one.status} {one.what}".strip() for one in pair)

@@ -100,7 +100,7 @@ class Replaced:
 
 
 @value
-class TestEnd:
+class EndOfTest:
     """How a test ended, as far as two trees can be compared by it."""
 
     status: Status
@@ -134,21 +134,21 @@ def _other_texts(text: str, lot: Lot) -> Iterator[str]:
     yield f"{text} {text}"
 
 
-def answers(report: TestReport) -> dict[str, TestEnd]:
+def answers(report: TestReport) -> dict[str, EndOfTest]:
     return {result.native_id: _answer(result) for result in report.results}
 
 
-def _answer(result: TestResult) -> TestEnd:
+def _answer(result: TestResult) -> EndOfTest:
     failure = result.failure
     if failure is None or result.status is not Status.FAIL:
-        return TestEnd(result.status)
+        return EndOfTest(result.status)
     # For input that makes no sense another error may well be raised.
     told = _ADDRESS.sub("…", first_line(failure.message)) if failure.assertion else "an error"
-    return TestEnd(result.status, told)
+    return EndOfTest(result.status, told)
 
 
 def differences(
-    before: Mapping[str, TestEnd], after: Mapping[str, TestEnd]
-) -> dict[str, tuple[TestEnd, TestEnd]]:
+    before: Mapping[str, EndOfTest], after: Mapping[str, EndOfTest]
+) -> dict[str, tuple[EndOfTest, EndOfTest]]:
     both = before.keys() & after.keys()
     return {name: (before[name], after[name]) for name in sorted(both) if before[name] != after[name]}

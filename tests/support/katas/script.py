@@ -99,7 +99,7 @@ def served(script: Script) -> Callable[[Request], str]:
     def answered(request: Request) -> str:
         role, step = _TASK.findall(request.text)[-1]
         turn = script.turns[int(step) - 1]
-        assert turn.role == role, f"step {step} is the {turn.role}'s"
+        assert turn.role.name == role, f"step {step} is the {turn.role.name}'s"
         assert ASK in request.last, f"step {step} was refused: {request.last}"
         return turn.answer
 
