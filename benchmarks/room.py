@@ -16,7 +16,7 @@ from timing import Row, against, interleaved
 from verdigris.core.actions import Actor
 from verdigris.execution.children import start
 from verdigris.execution.room.layers import Layer
-from verdigris.execution.room.opening import possible, room
+from verdigris.execution.room.rooms import possible, room
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import open_project
 

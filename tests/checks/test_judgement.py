@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from verdigris.checks.grammar_judgement import Member, TriedTests, judge_set
-from verdigris.checks.liveness import unseen
+from verdigris.checks.liveness.grammar_judgement import Member, TriedTests, judge_set
+from verdigris.checks.liveness.judgement import unseen
 from verdigris.core.report import (
     CollectError,
     Ended,

@@ -7,9 +7,9 @@ from unittest.mock import ANY
 import pytest
 
 from support.alive import HONEST, PATH, function, tried
-from verdigris.checks.liveness import LivenessFindings, deaf, function_of, judge_runs
+from verdigris.checks.liveness.judgement import LivenessFindings, deaf, function_of, judge_runs
 from verdigris.core.report import Place, VariantOutcome
-from verdigris.languages.python.probes import Probe, RunSet, Variant, plan, shuffle_runs
+from verdigris.languages.python.liveness.probes import Probe, RunSet, Variant, plan, shuffle_runs
 
 pytestmark = pytest.mark.quick
 

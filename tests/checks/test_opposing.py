@@ -9,7 +9,7 @@ import pytest
 from support.gitrepo import make_repo
 from support.node_tools import present
 from support.turns import World
-from verdigris.checks.liveness import unseen
+from verdigris.checks.liveness.judgement import unseen
 from verdigris.core.actions import Actor
 from verdigris.core.verdict import Kind, Verdict
 from verdigris.sandbox import available

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 COUNTED = """
 import atexit, json, os, sys
-from verdigris.storage.log import reading
+from verdigris.storage.log import reader as reading
 from verdigris.storage import project
 
 counts = {"folds": 0, "opened": 0}

@@ -7,7 +7,7 @@ import pytest
 from support.turns import CALC, SUB, World
 from support.unconfined import without_sandbox
 from verdigris.core.events import Proved, Proving
-from verdigris.execution.room.opening import possible
+from verdigris.execution.room.rooms import possible
 from verdigris.execution.tree_stability import on_start_tree
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ PROGRAMS = {
 """Where such a word is the name of a program or of its folder."""
 PYTHON_ONLY = {
     "checks/coverage.py",
-    "checks/live_runs.py",
-    "checks/liveness.py",
+    "checks/liveness/python_runs.py",
+    "checks/liveness/judgement.py",
     "checks/shared_oracle.py",
     "checks/verdict_checks.py",
     "checks/weakening.py",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris import sandbox
-from verdigris.execution.room.opening import terms_of
 from verdigris.execution.room.room import Room
+from verdigris.execution.room.rooms import terms_of
 from verdigris.sandbox import opens
 from verdigris.sandbox.opens import LOST
 

@@ -17,9 +17,15 @@ from unittest.mock import ANY, AsyncMock, Mock
 
 import pytest
 
-from verdigris.checks.liveness import LivenessFindings, deaf, function_of, judge_runs, reached_assertions
+from verdigris.checks.liveness.judgement import (
+    LivenessFindings,
+    deaf,
+    function_of,
+    judge_runs,
+    reached_assertions,
+)
 from verdigris.core.report import Place, VariantOutcome
-from verdigris.languages.python.probes import RunSet, plan, reaching, shuffle_runs
+from verdigris.languages.python.liveness.probes import RunSet, plan, reaching, shuffle_runs
 
 PATH = "tests/test_it.py"
 

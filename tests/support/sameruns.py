@@ -14,7 +14,7 @@ import pytest
 from support.killing import listing
 from verdigris.core.report import Ended, Status
 from verdigris.execution import python_call
-from verdigris.execution.room.opening import possible
+from verdigris.execution.room.rooms import possible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from verdigris.checks.held_out import held_out_pass
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.verdict import Kind
-from verdigris.execution.room.opening import frozen_layer
+from verdigris.execution.room.rooms import frozen_layer
 from verdigris.sandbox import available
 from verdigris.turns.holdout import hold_out, release
 

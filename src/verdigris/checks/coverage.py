@@ -10,7 +10,7 @@ from verdigris.core.value import value
 from verdigris.execution.dispatch import run_request
 from verdigris.execution.test_run import execute_suite
 from verdigris.execution.test_selection import by_stack
-from verdigris.languages.python.stub_forms import last_name
+from verdigris.languages.python.stubs.forms import last_name
 from verdigris.languages.python.syntax import added_lines, parse
 from verdigris.languages.registry import language_named
 from verdigris.runners.protocol import TestRequest

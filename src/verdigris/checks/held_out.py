@@ -9,15 +9,15 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-from verdigris.checks.grammar_liveness import Held, OpposedTests, oppose
-from verdigris.checks.live_runs import LivenessRequest, LiveRuns
+from verdigris.checks.liveness.grammar_runs import Held, OpposedTests, oppose
+from verdigris.checks.liveness.python_runs import LivenessRequest, LiveRuns
 from verdigris.checks.verdict_checks import python_tests
 from verdigris.core.languages import language_of
 from verdigris.core.paths import FILE
 from verdigris.core.report import Ended, Status, merge_reports
 from verdigris.execution.dispatch import run_request
 from verdigris.execution.room.layers import Layer
-from verdigris.execution.room.opening import beside, possible
+from verdigris.execution.room.rooms import beside, possible
 from verdigris.execution.test_run import execute, time_limit
 from verdigris.execution.test_selection import stack_of
 from verdigris.execution.tree_stability import on_start_tree

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.execution.room.opening import beside
+from verdigris.execution.room.rooms import beside
 from verdigris.execution.test_run import execute
 from verdigris.execution.tree_stability import on_start_tree
 from verdigris.runners.protocol import TestRequest

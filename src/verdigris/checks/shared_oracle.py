@@ -10,10 +10,10 @@ from verdigris.core.paths import PathClass
 from verdigris.core.value import value
 from verdigris.execution.dispatch import run_request
 from verdigris.execution.test_selection import by_stack
-from verdigris.languages.python.shared_losses import idle_assertions, judge_shared
-from verdigris.languages.python.shared_oracle import find_shared
 from verdigris.languages.python.syntax import parse
-from verdigris.languages.python.test_file import collected_tests
+from verdigris.languages.python.tests.file import collected_tests
+from verdigris.languages.python.tests.shared_oracle import find_shared
+from verdigris.languages.python.weakening.shared_losses import idle_assertions, judge_shared
 from verdigris.languages.registry import language_named
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import texts_at
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from verdigris.checks.observation import TreeDifference
     from verdigris.execution.room.layers import Layer
-    from verdigris.languages.python.shared_oracle import Shared
+    from verdigris.languages.python.tests.shared_oracle import Shared
     from verdigris.storage.project import Project
 
 

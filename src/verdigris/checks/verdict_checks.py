@@ -8,19 +8,19 @@ from random import SystemRandom
 from typing import TYPE_CHECKING
 
 from verdigris.checks.coverage import list_unmeasured, never_run, watchable
-from verdigris.checks.grammar_liveness import OpposedTests, affected_tests, oppose
-from verdigris.checks.live_runs import LivenessRequest, LiveRuns
-from verdigris.checks.liveness import Liveness
+from verdigris.checks.liveness.grammar_runs import OpposedTests, affected_tests, oppose
+from verdigris.checks.liveness.judgement import Liveness
+from verdigris.checks.liveness.python_runs import LivenessRequest, LiveRuns
 from verdigris.core.languages import DEFAULT_LANGUAGE
 from verdigris.core.paths import PathClass
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.execution.room.opening import beside, possible
+from verdigris.execution.room.rooms import beside, possible
 from verdigris.execution.test_selection import by_stack
 from verdigris.execution.tree_stability import on_start_tree
 from verdigris.languages.findings import SourceChange
-from verdigris.languages.python.affected_tests import list_affected
+from verdigris.languages.python.tests.affected import list_affected
 from verdigris.languages.registry import by_language, has_grammar, language_for, language_named, reader_of
 from verdigris.storage.project import texts_at
 

@@ -15,8 +15,8 @@ from verdigris.core.value import value
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.process import Command, Finished, run
 from verdigris.execution.resident import headstart
-from verdigris.execution.room.opening import insist, notes_of, room, terms_of
 from verdigris.execution.room.room import Room
+from verdigris.execution.room.rooms import insist, notes_of, room, terms_of
 from verdigris.runners.protocol import RunnerAnswer
 from verdigris.runners.pytest_report import read_line
 from verdigris.runners.python import BOOTSTRAP, PYTEST, PYTHON_TOOLS, PythonRunner

@@ -12,7 +12,7 @@ from verdigris.core.test_ids import MARK, split_id
 from verdigris.core.verdict import Tool
 from verdigris.execution.dispatch import run_request
 from verdigris.execution.process import Command, run
-from verdigris.execution.room.opening import forget, room
+from verdigris.execution.room.rooms import forget, room
 from verdigris.execution.test_selection import by_stack, stack_of
 from verdigris.runners.protocol import TestRequest
 from verdigris.sandbox import refusal

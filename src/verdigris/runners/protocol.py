@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from verdigris.core.report import TestReport
-    from verdigris.languages.python.probes import Runs
+    from verdigris.languages.python.liveness.probes import Runs
 
 
 class Progress(Protocol):

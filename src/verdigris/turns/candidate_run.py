@@ -12,7 +12,7 @@ from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.core.verdict import Before, Tool, regressions
-from verdigris.execution.room.opening import beside, frozen_layer
+from verdigris.execution.room.rooms import beside, frozen_layer
 from verdigris.execution.test_run import collect, execute, execute_suite, run_tool, time_limit
 from verdigris.execution.test_selection import baseline_ids
 from verdigris.execution.tree_stability import on_start_tree, stat_tree, touched_paths

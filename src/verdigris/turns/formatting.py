@@ -10,7 +10,7 @@ from verdigris.checks.observation import difference
 from verdigris.core.events import Formatted, Formatting
 from verdigris.core.paths import EXECUTABLE, FILE
 from verdigris.execution.room.layers import Layer
-from verdigris.execution.room.opening import possible, room
+from verdigris.execution.room.rooms import possible, room
 from verdigris.execution.test_run import run_tool_in
 from verdigris.storage.intents import finishes
 from verdigris.storage.snapshots.restoration import list_displaced

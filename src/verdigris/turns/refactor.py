@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.checks.acceptance import question_refactor
-from verdigris.checks.equivalence import behaviour_changes
 from verdigris.checks.evidence import (
     about_the_run,
     rewritten_oracle,
@@ -21,8 +20,9 @@ from verdigris.checks.evidence import (
 from verdigris.checks.file_use import objections_of
 from verdigris.checks.foundation import find_changes, prepare
 from verdigris.checks.observation import Candidate, difference, find_unclaimed, source_roots
+from verdigris.checks.refactor.equivalence import behaviour_changes
+from verdigris.checks.refactor.survivors import survivors
 from verdigris.checks.source_tests import test_texts
-from verdigris.checks.survivors import survivors
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import LayingAside, RefactorBegun, RefactorEnded, Repair, Violation
@@ -32,11 +32,11 @@ from verdigris.core.report import Status, TestReport
 from verdigris.core.turn_events import next_aside
 from verdigris.core.value import value
 from verdigris.core.verdict import STRIKES, Kind, Restructured, Verdict, footer, judge_answers, judge_refactor
-from verdigris.execution.room.opening import frozen_layer
+from verdigris.execution.room.rooms import frozen_layer
 from verdigris.execution.test_run import execute_suite, run_tool, time_limit
 from verdigris.execution.tree_stability import stat_tree, touched_paths
-from verdigris.languages.python.assertions import find_losses
 from verdigris.languages.python.syntax import added_lines
+from verdigris.languages.python.tests.assertions import find_losses
 from verdigris.languages.tests import TestReader, given_up, without
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.links import links_out, refuse

@@ -20,7 +20,7 @@ from verdigris import sandbox
 from verdigris.core.report import Ended, Status
 from verdigris.execution.dispatch import run_request
 from verdigris.execution.resident import borrowed_child, headstart, resident
-from verdigris.execution.room.opening import terms_of
+from verdigris.execution.room.rooms import terms_of
 from verdigris.runners.protocol import TestRequest
 from verdigris.sandbox.folders import PREFIX
 

@@ -11,9 +11,9 @@ import pytest
 from support.turns import CALC, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, make_world
 from verdigris.core.verdict import Kind
 from verdigris.execution.resident import headstart
-from verdigris.execution.room import opening as module
+from verdigris.execution.room import rooms as module
 from verdigris.execution.room.layers import Layer
-from verdigris.execution.room.opening import beside, frozen_layer, possible, room
+from verdigris.execution.room.rooms import beside, frozen_layer, possible, room
 from verdigris.execution.test_run import execute
 from verdigris.runners.protocol import TestRequest
 

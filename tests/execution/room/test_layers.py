@@ -9,7 +9,7 @@ import pytest
 
 from support.turns import CALC, SUB, World
 from verdigris.execution.room.layers import Layer
-from verdigris.execution.room.opening import possible, room
+from verdigris.execution.room.rooms import possible, room
 from verdigris.sandbox import report
 
 if TYPE_CHECKING:

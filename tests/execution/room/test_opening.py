@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.errors import HarnessError
-from verdigris.execution.room.opening import insist
+from verdigris.execution.room.rooms import insist
 
 if TYPE_CHECKING:
     from support.turns import World

@@ -26,8 +26,8 @@ from verdigris.core.events import Proving, Violation
 from verdigris.core.report import Status
 from verdigris.core.verdict import Kind
 from verdigris.execution.dispatch import run_request
-from verdigris.execution.room import opening
-from verdigris.execution.room.opening import GIT_SEEN, HOST_INSTEAD, possible
+from verdigris.execution.room import rooms
+from verdigris.execution.room.rooms import GIT_SEEN, HOST_INSTEAD, possible
 from verdigris.runners.protocol import TestRequest
 from verdigris.sandbox.folders import PREFIX
 
@@ -297,7 +297,7 @@ def test_a_bare_run_has_the_users_environment_and_no_sandbox(
 def test_a_run_that_cannot_be_confined_is_not_made(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The way that is remembered is found out anew once; a bare run is never made instead."""
     world.test("tests/test_add.py")
-    note = Path(opening._note(world.project))
+    note = Path(rooms._note(world.project))
     assert note.is_file()
 
     def broken(*_: object) -> None:
@@ -316,7 +316,7 @@ def test_a_run_that_cannot_be_confined_is_not_made(world: World, monkeypatch: py
 @needs_sandbox
 def test_a_way_that_no_longer_works_is_found_anew(world: World) -> None:
     world.test("tests/test_add.py")
-    note = Path(opening._note(world.project))
+    note = Path(rooms._note(world.project))
     known, way, place, network = note.read_text().split("\0")
     note.write_text(f"{known}\0{way}\0/nowhere\0{network}")
     assert world.test("tests/test_add.py").passed
@@ -452,7 +452,7 @@ def test_as_a_plain_user(world: World, tmp_path: Path) -> None:
 @needs_sandbox
 def test_a_run_in_the_room_that_sweeps_the_rooms_around_it_spares_its_own(world: World) -> None:
     """Inside, a lock on a folder outside is not seen: an overlay has locks of its own."""
-    source = str(Path(opening.__file__).parents[3])
+    source = str(Path(rooms.__file__).parents[3])
     report = tried(
         world,
         f"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from support.turns import make_world
-from verdigris.execution.room.opening import RoomEquipment
+from verdigris.execution.room.rooms import RoomEquipment
 from verdigris.execution.tools.runs import RunPlace, run_in_room, take_reports
 from verdigris.runners.protocol import RunnerCall
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.languages.grammar.weakening import plain_weakenings
-from verdigris.languages.python.assertions import find_losses
+from verdigris.languages.python.tests.assertions import find_losses
 from verdigris.languages.tests import TestReader, read_tests
 
 TS = """\

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verdigris.core.verdict import LostAssertion
-from verdigris.languages.python.assertions import assertions, find_losses
+from verdigris.languages.python.tests.assertions import assertions, find_losses
 
 PATH = "tests/test_calc.py"
 OLD = """\

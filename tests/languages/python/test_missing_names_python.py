@@ -6,14 +6,14 @@ from textwrap import dedent
 
 import pytest
 
-from verdigris.languages.python.missing_names import (
+from verdigris.languages.python.stubs import only_stubs
+from verdigris.languages.python.stubs.missing_names import (
     extend_module,
     find_wanted,
     python_stub,
     read_declarations,
     stub_of_edit,
 )
-from verdigris.languages.python.stubs import only_stubs
 
 
 def stubs(text: str, *, raises: bool = True) -> str:

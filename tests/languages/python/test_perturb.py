@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
+from verdigris.languages.python.liveness.values import Draw, others
 from verdigris.languages.python.syntax import Source
-from verdigris.languages.python.values import Draw, others
 
 
 class Colour(Enum):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.languages.python.shared_losses import Losses, idle_assertions, judge_shared
-from verdigris.languages.python.shared_oracle import Shared, find_shared
+from verdigris.languages.python.tests.shared_oracle import Shared, find_shared
+from verdigris.languages.python.weakening.shared_losses import Losses, idle_assertions, judge_shared
 
 CHECKS = 'def assert_sound(bill):\n    assert bill["gross"] == 6\n\n\nRATES = {"at": 20, "ch": 8}\n'
 TEST = "from pkg.checks import RATES, assert_sound\nfrom pkg.bill import bill, rate\n\n\n"

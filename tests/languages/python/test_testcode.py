@@ -6,8 +6,8 @@ from unittest.mock import ANY
 import pytest
 
 from support.alive import HONEST, PATH, function, tried
-from verdigris.languages.python.probes import ProbePlan
-from verdigris.languages.python.probes import plan as drawn
+from verdigris.languages.python.liveness.probes import ProbePlan
+from verdigris.languages.python.liveness.probes import plan as drawn
 
 
 def plan(texts: dict[str, str], ids: list[str]) -> ProbePlan:

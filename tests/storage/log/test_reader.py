@@ -10,7 +10,7 @@ from storage.log.children import bytes_read
 from storage.log.tally import draft, filled, lines, numbers, open_log, put_lines
 from verdigris.core.errors import LogDamaged
 from verdigris.storage.log import lines as blocks
-from verdigris.storage.log import reading
+from verdigris.storage.log import reader
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ def test_any_window_is_that_window_of_all(
     long_log: Log[Tally], start: int, reverse: bool, limit: int | None
 ) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(reading, "BLOCK", 600)
+        patched.setattr(reader, "BLOCK", 600)
         patched.setattr(blocks, "BLOCK", 600)
         everything = list(long_log.records())
         window = list(long_log.records(start=start, reverse=reverse, limit=limit))
@@ -47,7 +47,7 @@ def test_any_window_is_that_window_of_all(
 
 def test_a_late_start_is_found_without_reading_what_is_before_it(long_log: Log[Tally]) -> None:
     with pytest.MonkeyPatch.context() as patched, bytes_read() as read:
-        patched.setattr(reading, "BLOCK", 600)
+        patched.setattr(reader, "BLOCK", 600)
         patched.setattr(blocks, "BLOCK", 600)
         assert next(long_log.records(start=100)).seq == 100
         late = sum(read)

@@ -11,7 +11,7 @@ from verdigris.drivers.machine.judgement import Bad, forbidden, gist_of, quoting
 from verdigris.drivers.machine.message import flat
 from verdigris.drivers.machine.tester import test_texts_at as tests_of
 from verdigris.languages.python.concerns import concerns
-from verdigris.languages.python.stub_origins import MARK
+from verdigris.languages.python.stubs.origins import MARK
 from verdigris.models.roles import feedback
 from verdigris.storage.project import texts_at
 from verdigris.turns.claim import claim

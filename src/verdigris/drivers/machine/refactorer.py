@@ -23,7 +23,7 @@ from verdigris.drivers.machine.judgement import (
     write_changes,
 )
 from verdigris.execution.room.layers import Layer
-from verdigris.execution.room.opening import possible
+from verdigris.execution.room.rooms import possible
 from verdigris.execution.test_run import collect, execute_suite
 from verdigris.languages.python.syntax import added_lines
 from verdigris.languages.registry import language_named

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.needs import fetching
 from verdigris.core.report import Ended
 from verdigris.core.settings import JUnit
-from verdigris.execution.room.opening import RoomEquipment, possible, terms_of
+from verdigris.execution.room.rooms import RoomEquipment, possible, terms_of
 from verdigris.execution.tools.build import Prepared
 from verdigris.execution.tools.registry import compiler_of, find_tool, hidden_paths, warm_run_of
 from verdigris.execution.tools.runs import RunPlace, run_in_room, take_reports

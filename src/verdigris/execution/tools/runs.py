@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal
 from verdigris import sandbox
 from verdigris.core.value import value
 from verdigris.execution.process import MOST_CHANNEL, Command, run
-from verdigris.execution.room.opening import RoomEquipment, insist, notes_of, room, terms_of
 from verdigris.execution.room.room import Room
+from verdigris.execution.room.rooms import RoomEquipment, insist, notes_of, room, terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

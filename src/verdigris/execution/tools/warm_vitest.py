@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.environment import surroundings
 from verdigris.execution.process import Finished
 from verdigris.execution.resident import borrowed_child, resident
-from verdigris.execution.room.opening import notes_of, room, terms_of
+from verdigris.execution.room.rooms import notes_of, room, terms_of
 from verdigris.execution.tools.runs import Ran
 from verdigris.runners.node_report import REPORT
 from verdigris.runners.reporter.verdigris_reporter.line import Broken

@@ -25,7 +25,7 @@ from verdigris.languages.grammar.trees import (
 )
 from verdigris.languages.literals import Literal, compare_literals
 from verdigris.languages.probes import Edit, apply_edits
-from verdigris.languages.python.assertions import match_assertions
+from verdigris.languages.python.tests.assertions import match_assertions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.languages.grammar.expected import find_expected
+from verdigris.languages.grammar.expected_values import find_expected
 from verdigris.languages.grammar.literals import Pool, far_numbers, is_plain, other_literals
 from verdigris.languages.grammar.trees import COMMENTS, text_of_node
 from verdigris.languages.probes import Change, Edit

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.languages import file_end
 from verdigris.languages.assertions import HELPER, ROW
 from verdigris.languages.findings import Weakening
-from verdigris.languages.python.assertions import match_assertions
+from verdigris.languages.python.tests.assertions import match_assertions
 from verdigris.languages.python.weakening import between, describe_losses
 
 if TYPE_CHECKING:

@@ -102,12 +102,12 @@ there is."""
         return same_python_tree(_text(before), _text(after))
 
     def stub_of_edit(self, before: bytes, after: bytes) -> str:
-        from verdigris.languages.python.missing_names import stub_of_edit
+        from verdigris.languages.python.stubs.missing_names import stub_of_edit
 
         return stub_of_edit(before, after)
 
     def missing_stubs(self, path: str, files: Files) -> tuple[Stub, ...]:
-        from verdigris.languages.python.stub_places import stubs_of
+        from verdigris.languages.python.stubs.places import stubs_of
 
         return stubs_of(path, files)
 
@@ -142,22 +142,22 @@ there is."""
         return path.endswith(".py")
 
     def read_test_file(self, path: str, text: str) -> TestFile:  # noqa: ARG002 - whatever its name is
-        from verdigris.languages.python.test_file import read
+        from verdigris.languages.python.tests.file import read
 
         return read(text)
 
     def stands(self, text: str, function: str) -> bool:
-        from verdigris.languages.python.written_tests import stands
+        from verdigris.languages.python.tests.written import stands
 
         return stands(text, function)
 
     def without_test(self, text: str, function: str) -> str:
-        from verdigris.languages.python.written_tests import cut_test
+        from verdigris.languages.python.tests.written import cut_test
 
         return cut_test(text, function)
 
     def written_tests(self, path: str, text: str, known: Collection[str]) -> Iterator[WrittenTest]:  # noqa: ARG002
-        from verdigris.languages.python.written_tests import written_tests
+        from verdigris.languages.python.tests.written import written_tests
 
         return written_tests(text, known)
 
@@ -172,7 +172,7 @@ there is."""
 
     def new_words(self, text: str, lines: Collection[int]) -> list[str]:
         """Expressions alone, so that neither comments nor imports count."""
-        from verdigris.languages.python.written_tests import expressions
+        from verdigris.languages.python.tests.written import expressions
 
         return expressions(text, lines)
 
@@ -184,7 +184,7 @@ there is."""
         return mutate(_texts(before), _texts(after))
 
     def other_inputs(self, path: str, data: bytes, lot: Lot) -> tuple[Replaced, ...]:  # noqa: ARG002
-        from verdigris.languages.python.other_inputs import replace_inputs
+        from verdigris.languages.python.mutation.other_inputs import replace_inputs
 
         return replace_inputs(_text(data), lot)
 

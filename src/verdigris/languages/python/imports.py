@@ -13,7 +13,7 @@ from verdigris.core.paths import import_roots
 from verdigris.languages.findings import Imported
 from verdigris.languages.folders import first_known
 from verdigris.languages.python.concerns.names import imported_from
-from verdigris.languages.python.stub_origins import Origins, imports
+from verdigris.languages.python.stubs.origins import Origins, imports
 from verdigris.languages.python.syntax import parse
 
 if TYPE_CHECKING:

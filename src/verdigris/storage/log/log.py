@@ -26,7 +26,7 @@ from verdigris.storage.log.lines import (
     read,
     render,
 )
-from verdigris.storage.log.reading import View, records, view
+from verdigris.storage.log.reader import View, records, view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -33,7 +33,7 @@ def surroundings(project: Project, environment: Mapping[str, str]) -> tuple[bool
 
 
 def _is_confinable(project: Project) -> bool:
-    from verdigris.execution.room.opening import possible
+    from verdigris.execution.room.rooms import possible
 
     return possible(project).way is not None
 

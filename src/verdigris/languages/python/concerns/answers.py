@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.python.stub_forms import constant, last_name
+from verdigris.languages.python.stubs.forms import constant, last_name
 from verdigris.languages.python.syntax import parse
 
 if TYPE_CHECKING:

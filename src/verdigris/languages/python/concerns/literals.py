@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from verdigris.languages.python.concerns.answers import Hit
 from verdigris.languages.python.concerns.names import imported_from, module_of
-from verdigris.languages.python.stub_forms import is_docstring, last_name
+from verdigris.languages.python.stubs.forms import is_docstring, last_name
 from verdigris.languages.python.syntax import parse
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from verdigris.languages.python.concerns.text import fold_text
-from verdigris.languages.python.stub_forms import Function, last_name
+from verdigris.languages.python.stubs.forms import Function, last_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ import tomllib
 from typing import TYPE_CHECKING
 
 from verdigris.languages.python.concerns.answers import Hit, quote_statement
-from verdigris.languages.python.stub_forms import Function, last_name
+from verdigris.languages.python.stubs.forms import Function, last_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from verdigris.languages.python.concerns.answers import Hit, returned_expressions, within
-from verdigris.languages.python.stub_forms import Function, constant, last_name
+from verdigris.languages.python.stubs.forms import Function, constant, last_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.assertions import Change
-from verdigris.languages.python.stub_forms import last_name
+from verdigris.languages.python.stubs.forms import last_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ import string
 from collections import defaultdict
 from typing import TYPE_CHECKING, TypeVar
 
-from verdigris.languages.python.stub_forms import last_name
+from verdigris.languages.python.stubs.forms import last_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

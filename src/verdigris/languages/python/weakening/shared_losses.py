@@ -6,13 +6,13 @@ import ast
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.python.shared_oracle import ParsedFiles, fails
+from verdigris.languages.python.tests.shared_oracle import ParsedFiles, fails
 from verdigris.languages.python.weakening import weakenings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.languages.python.shared_oracle import Place, Shared
+    from verdigris.languages.python.tests.shared_oracle import Place, Shared
 
 _SHOWN = 60
 _LOSES = frozenset({"removed", "dropped", "guarded", "weaker", "cases"})

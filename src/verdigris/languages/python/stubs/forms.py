@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from verdigris.languages.python.stub_origins import MARK
+from verdigris.languages.python.stubs.origins import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from verdigris.languages.python.stub_origins import Origins
+    from verdigris.languages.python.stubs.origins import Origins
 
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -6,15 +6,15 @@ import ast
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.python.stub_forms import Function, last_name
-from verdigris.languages.python.values import DRAWS, others
+from verdigris.languages.python.liveness.values import DRAWS, others
+from verdigris.languages.python.stubs.forms import Function, last_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from verdigris.languages.python.liveness.values import Draw
     from verdigris.languages.python.syntax import TextEdit
-    from verdigris.languages.python.test_code import AssertionPlace, Code
-    from verdigris.languages.python.values import Draw
+    from verdigris.languages.python.tests.code import AssertionPlace, Code
 
 
 def cells(name: str, function: Function, code: Code) -> tuple[ast.expr, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from verdigris.checks.liveness import Liveness, unseen
+from verdigris.checks.liveness.judgement import Liveness, unseen
 from verdigris.core.report import Ended, Status
 from verdigris.core.value import value
 

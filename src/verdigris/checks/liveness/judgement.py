@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from verdigris.core.report import Place
-    from verdigris.languages.python.probes import Probe, RunSet
+    from verdigris.languages.python.liveness.probes import Probe, RunSet
 
 SPENT = "no time was left"
 _UNTRIED = "it was not tried"

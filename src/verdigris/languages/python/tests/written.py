@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from verdigris.languages.findings import WrittenTest
 from verdigris.languages.python.syntax import parse
-from verdigris.languages.python.test_file import collected_tests
+from verdigris.languages.python.tests.file import collected_tests
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from verdigris.languages.python.stub_forms import Function
+    from verdigris.languages.python.stubs.forms import Function
 
 
 def written_tests(text: str, known: Collection[str]) -> Iterator[WrittenTest]:

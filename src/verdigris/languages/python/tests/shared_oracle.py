@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.languages.python.stub_forms import Function, last_name
-from verdigris.languages.python.test_code import Code
+from verdigris.languages.python.stubs.forms import Function, last_name
+from verdigris.languages.python.tests.code import Code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

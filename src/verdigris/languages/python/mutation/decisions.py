@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.assertions import Assertion, Name
-from verdigris.languages.python.assertions import match_assertions
-from verdigris.languages.python.conditions import canonical, push_negations
-from verdigris.languages.python.stub_forms import Function, is_docstring, last_name
+from verdigris.languages.python.mutation.conditions import canonical, push_negations
+from verdigris.languages.python.stubs.forms import Function, is_docstring, last_name
+from verdigris.languages.python.tests.assertions import match_assertions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.findings import StubFinding
-from verdigris.languages.python.stub_forms import (
+from verdigris.languages.python.stubs.forms import (
     Function,
     class_header_fault,
     constant,
@@ -26,7 +26,7 @@ from verdigris.languages.python.stub_forms import (
     makes_type,
     read_exports,
 )
-from verdigris.languages.python.stub_origins import MARK, Origins, PythonStubMarks, first_line
+from verdigris.languages.python.stubs.origins import MARK, Origins, PythonStubMarks, first_line
 from verdigris.languages.python.syntax import foreign_encoding
 
 if TYPE_CHECKING:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.literals import Literal, compare_literals
-from verdigris.languages.python.decisions import find_known, is_decision, sites_of
-from verdigris.languages.python.stub_forms import Function, constant, is_docstring, last_name
+from verdigris.languages.python.mutation.decisions import find_known, is_decision, sites_of
+from verdigris.languages.python.stubs.forms import Function, constant, is_docstring, last_name
 from verdigris.languages.python.syntax import parse
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from verdigris.languages.python.decisions import Known, Site
+    from verdigris.languages.python.mutation.decisions import Known, Site
 
 _BOUNDARY = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
 _TELLING = ("log", "warn", "print", "debug", "info", "error", "exception", "critical")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
-from verdigris.checks.liveness import (
+from verdigris.checks.liveness.judgement import (
     SPENT,
     Liveness,
     LivenessFindings,
@@ -21,7 +21,7 @@ from verdigris.core.report import suite_of
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.execution.dispatch import run_request
-from verdigris.languages.python.probes import ProbePlan, Runs, RunSet, plan, reaching, shuffle_runs
+from verdigris.languages.python.liveness.probes import ProbePlan, Runs, RunSet, plan, reaching, shuffle_runs
 from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:

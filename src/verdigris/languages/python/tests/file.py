@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.value import value
 from verdigris.languages.assertions import Assertion, Name, Skip, TestFile
-from verdigris.languages.python.stub_forms import Function, last_name
+from verdigris.languages.python.stubs.forms import Function, last_name
 from verdigris.languages.python.syntax import parse
 
 if TYPE_CHECKING:

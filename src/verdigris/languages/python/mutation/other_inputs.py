@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.languages.literals import Replaced, other_value
-from verdigris.languages.python.stub_forms import Function, is_docstring, last_name
+from verdigris.languages.python.stubs.forms import Function, is_docstring, last_name
 from verdigris.languages.python.syntax import parse
-from verdigris.languages.python.test_file import collected_tests
+from verdigris.languages.python.tests.file import collected_tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

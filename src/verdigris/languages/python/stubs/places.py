@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from verdigris.core.paths import import_roots
-from verdigris.languages.python.missing_names import (
+from verdigris.languages.python.stubs.missing_names import (
     extend_module,
     find_wanted,
     python_stub,

@@ -7,9 +7,9 @@ import keyword
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.python.stub_forms import last_name
-from verdigris.languages.python.stub_origins import MARK
 from verdigris.languages.python.stubs import bound_names
+from verdigris.languages.python.stubs.forms import last_name
+from verdigris.languages.python.stubs.origins import MARK
 from verdigris.languages.python.syntax import parse
 from verdigris.languages.stubs import Argument, Kind, Wanted, WantedCall, merge_wanted
 

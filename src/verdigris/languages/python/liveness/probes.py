@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.languages.python.opposite_calls import changes, failing_after
-from verdigris.languages.python.opposites import expectations
+from verdigris.languages.python.liveness.opposite_calls import changes, failing_after
+from verdigris.languages.python.liveness.opposites import expectations
+from verdigris.languages.python.liveness.values import Draw
 from verdigris.languages.python.syntax import Source
-from verdigris.languages.python.test_code import Tests
-from verdigris.languages.python.values import Draw
+from verdigris.languages.python.tests.code import Tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from verdigris.languages.literals import Chance
-    from verdigris.languages.python.opposites import ExpressionChange
+    from verdigris.languages.python.liveness.opposites import ExpressionChange
     from verdigris.languages.python.syntax import TextEdit
-    from verdigris.languages.python.test_code import AssertionPlace, Code
+    from verdigris.languages.python.tests.code import AssertionPlace, Code
 
 ROUNDS = 2
 """How many other values one assertion is tried with, where there is time."""

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from verdigris.checks.grammar_judgement import (
+from verdigris.checks.liveness.grammar_judgement import (
     Member,
     TriedTests,
     hollow_others,
@@ -22,7 +22,7 @@ from verdigris.checks.grammar_judgement import (
     not_shown,
     was_not_built,
 )
-from verdigris.checks.liveness import Liveness
+from verdigris.checks.liveness.judgement import Liveness
 from verdigris.core.languages import language_of
 from verdigris.core.paths import FILE
 from verdigris.core.report import Status

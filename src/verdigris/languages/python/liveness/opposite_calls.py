@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.languages.python.opposites import (
+from verdigris.languages.python.liveness.opposites import (
     Choice,
     ExpressionChange,
     negate,
@@ -16,15 +16,15 @@ from verdigris.languages.python.opposites import (
     shorten,
     two_values,
 )
-from verdigris.languages.python.stub_forms import last_name
+from verdigris.languages.python.liveness.values import Draw, others
+from verdigris.languages.python.stubs.forms import last_name
 from verdigris.languages.python.syntax import TextEdit
-from verdigris.languages.python.test_code import leaves
-from verdigris.languages.python.values import Draw, others
+from verdigris.languages.python.tests.code import leaves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.languages.python.test_code import AssertionPlace
+    from verdigris.languages.python.tests.code import AssertionPlace
 
 _CONTRARY = (
     ("assertIsNone", "assertIsNotNone"),

@@ -1,0 +1,3 @@
+"""Runs true and changed tests, and judges whether a green depends on its assertions."""
+
+from __future__ import annotations

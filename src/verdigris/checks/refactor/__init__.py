@@ -1,0 +1,3 @@
+"""Checks that a refactor kept the behaviour."""
+
+from __future__ import annotations
