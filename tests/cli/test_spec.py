@@ -44,3 +44,13 @@ def test_a_file_that_is_not_there_is_a_users_error(bare_cli: Cli) -> None:
 
     assert done.code == 2
     assert "none.md" in done.err
+
+
+def test_a_plan_is_checked_against_the_scenarios_of_its_spec(bare_cli: Cli) -> None:
+    bare_cli.repo.write("openspec/specs/calc/spec.md", SPEC)
+    bare_cli.repo.write("plan.md", "## calc#add/two-numbers\n- assert: the sum is shown\n")
+
+    done = bare_cli.tdd("spec", "lint", "openspec/specs/calc/spec.md", "--plan", "plan.md")
+
+    assert done.code == 1
+    assert "plan.md:1: error: calc#add/two-numbers: no edge case" in done.out

@@ -40,10 +40,13 @@ def show_specs(paths: tuple[str, ...], *, as_json: bool) -> int:
 
 @command.command("lint")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=complete_paths)
+@click.option("--plan", metavar="PLAN", help="Also check a test plan against the scenarios of one spec.")
 @json_option
-def lint(paths: tuple[str, ...], *, as_json: bool) -> int:
+def lint(paths: tuple[str, ...], plan: str | None, *, as_json: bool) -> int:
     """Check specs: scenarios, names, open questions, and the targets of deltas. Exit code: 1 on errors."""
     found = [(spec, _faults(spec, text)) for spec, text in map(_read, paths)]
+    if plan is not None:
+        found.append(_lint_plan(plan, [spec for spec, _ in found]))
     if as_json:
         show_json({"specs": [_lint_document(spec, faults) for spec, faults in found]})
     else:
@@ -60,6 +63,15 @@ def _read(spelling: str) -> tuple[Spec, str]:
     except OSError as error:
         raise UserError(f"{spelling}: {error.strerror}", hint="name a spec file") from None
     return read_spec(_relative(file), data), data.decode("utf-8", "replace")
+
+
+def _lint_plan(plan: str, specs: Sequence[Spec]) -> tuple[Spec, tuple[Fault, ...]]:
+    from verdigris.drivers.cycle.plan import lint_plan
+
+    if len(specs) != 1:
+        raise UserError("a plan belongs to one spec.", hint="name one spec beside `--plan`")
+    page, text = _read(plan)
+    return page, lint_plan(text, [one.id for one in specs[0].scenarios])
 
 
 def _root() -> Path:
