@@ -94,7 +94,7 @@ def test_everyday_commands_work_as_before(place: Place, tmp_path: Path) -> None:
 
 
 def test_a_persons_shell_escape_is_confined_like_the_agents(place: Place) -> None:
-    """Its `!` commands go through the shell prefix: what they may not write they cannot."""
+    """Its `!` commands go through the shell prefix: what they may not write is put back when they end."""
     with model() as playing, place.claude.interactive(playing) as terminal:
         terminal.until(lambda: "❯" in terminal.shown)
         terminal.type("!")
@@ -102,6 +102,7 @@ def test_a_persons_shell_escape_is_confined_like_the_agents(place: Place) -> Non
         terminal.type("echo x > calc.py; tdd off --why x; echo $? > code.md")
         terminal.type("\r")
         terminal.until(lambda: (place.root / "code.md").exists() and place.read("code.md") != "")
+        terminal.until(lambda: "def add" in place.read("calc.py"))
     assert place.read("code.md") == "3\n"
     assert "def add" in place.read("calc.py")
     assert place.phase() == "red"
