@@ -64,6 +64,17 @@ def test_every_spelling_of_a_frozen_test_is_denied(world: World, spelling: str) 
     assert world.read("tests/test_sub.py") == TEST_SUB
 
 
+@pytest.mark.parametrize("comment", ["", "# @scenario: calc#sub/other\n"])
+def test_the_scenario_of_a_frozen_test_is_not_changed_or_taken_away(world: World, comment: str) -> None:
+    mark = "# @scenario: calc#sub/two-numbers\n"
+    marked = TEST_SUB.replace("def test_sub", f"{mark}def test_sub")
+    world.write("tests/test_sub.py", marked)
+    world.claimed()
+    assert mark in marked
+    assert written(world, "tests/test_sub.py", marked.replace(mark, comment)) == "frozen-oracle"
+    assert world.read("tests/test_sub.py") == marked
+
+
 def test_outside_the_repository_and_switches_are_denied(world: World) -> None:
     assert written(world, "../elsewhere.md") == "outside"
     assert written(world, "tdd.yaml", None) == "switch"

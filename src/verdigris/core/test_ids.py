@@ -36,6 +36,14 @@ class Annotation:
     line: int
 
 
+@value
+class FunctionComment:
+    line: int
+    text: str
+    function: str
+    """The qualified name of the function that it stands above; empty where there is none within reach."""
+
+
 def split_id(test_id: str) -> NativeId:
     """In Python brackets hold a case, in Go a `/` begins one; elsewhere both are of the name."""
     end = file_end(test_id)
@@ -51,16 +59,22 @@ def read_annotations(text: str) -> Mapping[str, Annotation]:
     """Per qualified function name. A comment belongs to the next definition only."""
     if MARK not in text:
         return {}
+    marked = ((one, _COMMENT.match(one.text)) for one in read_comments(text) if one.function)
+    return {one.function: Annotation(mark[1], one.line) for one, mark in marked if mark}
+
+
+def read_comments(text: str) -> tuple[FunctionComment, ...]:
+    """In the order of the text; none of a text that does not parse."""
     try:
         definitions = sorted(_definitions(ast.parse(text).body, ""))
     except (SyntaxError, ValueError, RecursionError):
-        return {}
-    found: dict[str, Annotation] = {}
-    for line, slug in _comments(text):
-        owner = next((d for d in definitions if d.line > line), None)
-        if owner is not None and owner.is_function and owner.line - line <= REACH:
-            found[owner.name] = Annotation(slug, line)
-    return found
+        return ()
+    found = []
+    for line, comment, is_alone in _comments(text):
+        owner = next((d for d in definitions if d.last > line), None) if is_alone else None
+        is_near = owner is not None and owner.is_function and owner.line - line <= REACH
+        found.append(FunctionComment(line, comment, owner.name if owner is not None and is_near else ""))
+    return tuple(found)
 
 
 class _Definition(NamedTuple):
@@ -68,15 +82,17 @@ class _Definition(NamedTuple):
     """Of the first decorator, where there is one."""
     name: str
     is_function: bool
+    last: int
+    """The line of its name."""
 
 
 def _definitions(body: Iterable[ast.AST], prefix: str) -> Iterator[_Definition]:
     for node in body:
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
-                yield _Definition(_first_line(node), prefix + node.name, is_function=True)
+                yield _Definition(_first_line(node), prefix + node.name, is_function=True, last=node.lineno)
             case ast.ClassDef():
-                yield _Definition(_first_line(node), prefix + node.name, is_function=False)
+                yield _Definition(_first_line(node), prefix + node.name, is_function=False, last=node.lineno)
                 yield from _definitions(node.body, f"{prefix}{node.name}::")
             case ast.stmt() | ast.ExceptHandler():
                 yield from _definitions(ast.iter_child_nodes(node), prefix)
@@ -86,14 +102,12 @@ def _first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> 
     return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
 
 
-def _comments(text: str) -> Iterator[tuple[int, str]]:
-    """Real comments on lines of their own: a string may well speak of annotations."""
+def _comments(text: str) -> Iterator[tuple[int, str, bool]]:
+    """Real comments, for a string may well speak of annotations; and whether one has its line alone."""
     lines = text.splitlines(keepends=True)
     for token in tokenize.generate_tokens(iter([*lines, ""]).__next__):
-        if token.type == tokenize.COMMENT and not token.line[: token.start[1]].strip():
-            mark = _COMMENT.match(token.string)
-            if mark:
-                yield token.start[0], mark.group(1)
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string, not token.line[: token.start[1]].strip()
 
 
 def named_tests(word: str, known: Iterable[str]) -> tuple[str, ...]:

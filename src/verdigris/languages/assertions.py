@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
+from verdigris.languages.findings import TestFacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -53,6 +54,17 @@ class Mark:
     what: str
     scope: str
     """The test, class or function that it stands in or on; empty for the whole file."""
+
+
+def holds(outer: str, inner: str) -> bool:
+    """Whether a test, class or describe is the other one, or stands around it; names as ids have them."""
+    return not outer or inner == outer or inner.startswith((f"{outer}::", f"{outer}/", f"{outer} › "))
+
+
+def skip_of(name: str, marks: Iterable[Mark]) -> str:
+    """What keeps a test from being run, on it or on what stands around it; empty where nothing does."""
+    kinds = {"skipped", "deselected"}
+    return next((mark.what for mark in marks if mark.kind in kinds and holds(mark.scope, name)), "")
 
 
 class Change(StrEnum):
@@ -198,6 +210,12 @@ class TestReading:
     """By body, the name and line of each function that is no test."""
     whole: bool = True
     """All of the file could be read."""
+
+    def facts_of(self, name: str) -> TestFacts:
+        """Of the test of this name, with what stands within it."""
+        own = [fact for fact in self.facts if holds(name, fact.scope)]
+        rows = sum(fact.check.kind == ROW for fact in own)
+        return TestFacts(len(own) - rows, rows, skip_of(name, self.marks))
 
     def as_test_file(self) -> TestFile:
         skips = (Skip(mark.line, mark.what) for mark in self.marks)

@@ -84,6 +84,33 @@ class IdMark:
 
 
 @value
+class TestComment:
+    """A line of a comment, and the test that it stands above."""
+
+    __test__ = False
+
+    line: int
+    text: str
+    """With its signs, e.g. `// @tdd-id: slug`."""
+    test: object | None
+    """As in `IdMark`; None where it stands above none, is too far from it, or stands behind code."""
+
+
+@value
+class TestFacts:
+    """What the text of a test tells of it."""
+
+    __test__ = False
+
+    assertions: int
+    """Those of the functions that it calls included."""
+    cases: int = 0
+    """Rows of its table; none where it has no table."""
+    skip: str = ""
+    """What skips it, on the test itself, its class or its file."""
+
+
+@value
 class WrittenTest:
     name: str
     """As a test id has it, without its file."""

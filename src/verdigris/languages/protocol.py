@@ -32,6 +32,8 @@ if TYPE_CHECKING:
         Parcel,
         SourceChange,
         StubFinding,
+        TestComment,
+        TestFacts,
         WrittenTest,
     )
     from verdigris.languages.folders import Folder, FoundStacks
@@ -180,6 +182,14 @@ class Language:
     def marks(self, text: str) -> tuple[IdMark, ...]:
         """Comments that give tests their ids, in the order of the text."""
         return ()
+
+    def test_comments(self, text: str) -> tuple[TestComment, ...]:
+        """All lines of comments, in the order of the text."""
+        return ()
+
+    def test_facts(self, path: str, text: str, mark: IdMark) -> TestFacts | None:
+        """Of the test that a comment stands above; None where it is no test, or cannot be read."""
+        return None
 
     def case_of(self, mark: IdMark, path: str, result: TestResult) -> str | None:
         """What an id has after its slug; None where the mark belongs to another test."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from verdigris.languages.conventions import Usual
-    from verdigris.languages.findings import IdMark, Imported, Parcel
+    from verdigris.languages.findings import IdMark, Imported, Parcel, TestComment
     from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.go.expectations import GoExpectations
     from verdigris.languages.go.stubs import GoForms
@@ -63,6 +63,11 @@ Add no dependency."""
         from verdigris.languages.go.text import marks
 
         return marks(text)
+
+    def test_comments(self, text: str) -> tuple[TestComment, ...]:
+        from verdigris.languages.go.text import comments
+
+        return comments(text)
 
     def makes(self, written: str, reported: str) -> bool:
         return f"{reported}/".startswith(f"{written}/")

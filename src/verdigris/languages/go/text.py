@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.languages.grammar.text import Function, marks_above, tokens_of, words_and_signs
+from verdigris.languages.grammar.text import (
+    Function,
+    comments_above,
+    marks_of,
+    tokens_of,
+    words_and_signs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.languages.findings import IdMark
+    from verdigris.languages.findings import IdMark, TestComment
     from verdigris.languages.grammar.text import Token
 
 _GO = re.compile(
@@ -30,9 +36,13 @@ def functions(text: str) -> tuple[Function, ...]:
     return tuple(_functions(words_and_signs(tokens_of(text, _spans(text)))))
 
 
-def marks(text: str) -> tuple[IdMark, ...]:
+def comments(text: str) -> tuple[TestComment, ...]:
     tokens = tokens_of(text, _spans(text))
-    return marks_above(_functions(words_and_signs(tokens)), tokens)
+    return tuple(comments_above(_functions(words_and_signs(tokens)), tokens))
+
+
+def marks(text: str) -> tuple[IdMark, ...]:
+    return marks_of(comments(text))
 
 
 def _functions(tokens: list[Token]) -> Iterator[Function]:
@@ -40,7 +50,7 @@ def _functions(tokens: list[Token]) -> Iterator[Function]:
     for index, token in enumerate(tokens):
         if token.text == "func" and not depth and index + 1 < len(tokens):
             name = tokens[index + 1]
-            yield Function(token.line, name.text if name.kind == "word" else "")
+            yield Function(token.line, name.text if name.kind == "word" else "", token.line)
         depth += (token.text in {"{", "("}) - (token.text in {"}", ")"})
 
 

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from verdigris.languages.assertions import TestFile, TestReading
     from verdigris.languages.findings import (
         Concern,
+        IdMark,
         Imported,
         Mutated,
         SourceChange,
         StubFinding,
+        TestFacts,
         WrittenTest,
     )
     from verdigris.languages.grammar.concerns import Rule
@@ -107,6 +109,16 @@ class GrammarLanguage(Language):
         from verdigris.languages.findings import WrittenTest
 
         return (WrittenTest(test.name, test.line, test.last) for test in self._reading(path, text).tests)
+
+    def test_facts(self, path: str, text: str, mark: IdMark) -> TestFacts | None:
+        if not self.has_grammar(path):
+            return None
+        reading = self._reading(path, text)
+        below = (test for test in reading.tests if test.line > mark.line)
+        test = min(below, key=lambda one: one.line, default=None)
+        if test is None or (isinstance(mark.test, str) and test.name != mark.test):
+            return None
+        return reading.facts_of(test.name)
 
     def parses(self, path: str, text: str) -> bool:
         return not self.has_grammar(path) or self._reading(path, text).whole

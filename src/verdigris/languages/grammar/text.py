@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.test_ids import REACH
 from verdigris.core.value import value
-from verdigris.languages.findings import IdMark
+from verdigris.languages.findings import IdMark, TestComment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _COMMENT = re.compile(r"//\s*@tdd-id:\s*([A-Za-z0-9][\w.-]*)\s*$")
 
@@ -21,6 +21,8 @@ class Function:
     """Of its first attribute, where it has one."""
     name: str
     """With the modules around it, e.g. `tests::adds`; empty for a Go method, which is no test of its own."""
+    last: int
+    """The line of its name."""
 
 
 @value
@@ -49,13 +51,26 @@ def words_and_signs(tokens: Iterable[Token]) -> list[Token]:
     return [token for token in tokens if token.kind in {"word", "sign"}]
 
 
-def marks_above(functions: Iterable[Function], tokens: Iterable[Token]) -> tuple[IdMark, ...]:
-    """`// @tdd-id: slug` on a line of its own belongs to the next function, if that is within reach."""
+def marks_of(comments: Iterable[TestComment]) -> tuple[IdMark, ...]:
+    """`// @tdd-id: slug` on a line of its own."""
+    found = ((one, _COMMENT.match(one.text)) for one in comments if one.test is not None)
+    return tuple(IdMark(mark[1], one.line, one.test) for one, mark in found if mark)
+
+
+def comments_above(functions: Iterable[Function], tokens: Iterable[Token]) -> Iterator[TestComment]:
+    """A comment belongs to the next function, if that is within reach."""
     defined = [*functions]
-    found = []
     for token in tokens:
-        mark = _COMMENT.match(token.text) if token.is_first else None
-        owner = next((each for each in defined if each.line > token.line), None)
-        if mark and owner is not None and owner.name and owner.line - token.line <= REACH:
-            found.append(IdMark(mark[1], token.line, owner.name))
-    return tuple(found)
+        if not token.text.startswith(("//", "/*")):
+            continue
+        for line, text in comment_lines(token.line, token.text):
+            owner = next((each for each in defined if each.last > line), None) if token.is_first else None
+            is_near = owner is not None and owner.name and owner.line - line <= REACH
+            yield TestComment(line, text, owner.name if owner is not None and is_near else None)
+
+
+def comment_lines(line: int, text: str) -> Iterator[tuple[int, str]]:
+    """Each line of a comment with its number; one of a block begins as the block does."""
+    sign = "/* " if text.startswith("/*") else ""
+    lines = (one.strip().removeprefix(sign.strip()).strip() for one in text.split("\n"))
+    return ((number, sign + one) for number, one in enumerate(lines, line))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from verdigris.core.paths import Detected
     from verdigris.core.report import TestResult
     from verdigris.languages.conventions import Usual
-    from verdigris.languages.findings import IdMark, Imported, Parcel
+    from verdigris.languages.findings import IdMark, Imported, Parcel, TestComment
     from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.mutation import Failing
@@ -79,6 +79,11 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
         from verdigris.languages.node.test_ids import read_annotations
 
         return read_annotations(text)
+
+    def test_comments(self, text: str) -> tuple[TestComment, ...]:
+        from verdigris.languages.node.test_ids import comments
+
+        return comments(text)
 
     def case_of(self, mark: IdMark, path: str, result: TestResult) -> str | None:  # noqa: ARG002 - by names
         from verdigris.languages.node.test_ids import case_of

@@ -9,7 +9,8 @@ from verdigris.core.errors import HarnessError
 from verdigris.core.languages import file_end
 from verdigris.core.test_ids import REACH
 from verdigris.core.value import value
-from verdigris.languages.findings import IdMark
+from verdigris.languages.findings import IdMark, TestComment
+from verdigris.languages.grammar.text import comment_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,13 +55,18 @@ def read_annotations(text: str) -> tuple[IdMark, ...]:
     """`// @tdd-id: slug` on its own line belongs to the next declaration, if that is a test within reach."""
     if "@tdd-id" not in text:
         return ()
+    found = ((one, _MARK.match(one.text)) for one in comments(text) if one.test is not None)
+    return tuple(IdMark(mark[1], one.line, one.test) for one, mark in found if mark)
+
+
+def comments(text: str) -> tuple[TestComment, ...]:
+    """A comment belongs to the next declaration, if that is a test within reach."""
     declared = declarations(text)
     found = []
-    for line, comment in line_comments(text):
-        mark = _MARK.match(comment)
-        owner = next((d for d in declared if d.line > line), None)
-        if mark and owner is not None and owner.is_test and owner.line - line <= REACH:
-            found.append(IdMark(mark[1], line, owner))
+    for line, comment, is_alone in _comment_lines(text):
+        owner = next((d for d in declared if d.line > line), None) if is_alone else None
+        is_near = owner is not None and owner.is_test and owner.line - line <= REACH
+        found.append(TestComment(line, comment, owner if is_near else None))
     return tuple(found)
 
 
@@ -159,12 +165,12 @@ def _read_declaration(
     )
 
 
-def line_comments(text: str) -> Iterator[tuple[int, str]]:
-    """`//` comments on lines of their own, with their lines."""
+def _comment_lines(text: str) -> Iterator[tuple[int, str, bool]]:
+    """Each line of a comment with its number, and whether nothing stands before the comment."""
     fresh = True
     for token in _tokens(text):
-        if token.kind == "comment" and fresh and token.text.startswith("//"):
-            yield token.line, token.text
+        if token.kind == "comment":
+            yield from ((line, one, fresh) for line, one in comment_lines(token.line, token.text))
         fresh = "\n" in token.text if token.kind == "space" else False
 
 

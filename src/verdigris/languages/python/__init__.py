@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         Parcel,
         SourceChange,
         StubFinding,
+        TestComment,
+        TestFacts,
         WrittenTest,
     )
     from verdigris.languages.folders import Folder, FoundStacks
@@ -86,6 +88,17 @@ there is."""
         from verdigris.languages.findings import IdMark
 
         return tuple(IdMark(each.slug, each.line, name) for name, each in read_annotations(text).items())
+
+    def test_comments(self, text: str) -> tuple[TestComment, ...]:
+        from verdigris.core.test_ids import read_comments
+        from verdigris.languages.findings import TestComment
+
+        return tuple(TestComment(one.line, one.text, one.function or None) for one in read_comments(text))
+
+    def test_facts(self, path: str, text: str, mark: IdMark) -> TestFacts | None:
+        from verdigris.languages.python.test_facts import read_test_facts
+
+        return read_test_facts(path, text, str(mark.test))
 
     # -- stubs -----------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from verdigris.core.paths import Detected
     from verdigris.core.report import Failure, TestResult
     from verdigris.languages.conventions import Usual
-    from verdigris.languages.findings import IdMark, Imported, Parcel
+    from verdigris.languages.findings import IdMark, Imported, Parcel, TestComment
     from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.mutation import Failing
@@ -109,6 +109,11 @@ dependency."""
         from verdigris.languages.rust.text import marks
 
         return marks(text)
+
+    def test_comments(self, text: str) -> tuple[TestComment, ...]:
+        from verdigris.languages.rust.text import comments
+
+        return comments(text)
 
     def case_of(self, mark: IdMark, path: str, result: TestResult) -> str | None:
         from verdigris.languages.rust.test_ids import case_of

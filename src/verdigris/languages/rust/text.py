@@ -5,13 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.languages.grammar.text import Function, marks_above, tokens_of, words_and_signs
+from verdigris.languages.grammar.text import (
+    Function,
+    comments_above,
+    marks_of,
+    tokens_of,
+    words_and_signs,
+)
 from verdigris.languages.rust import test_regions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.languages.findings import IdMark
+    from verdigris.languages.findings import IdMark, TestComment
     from verdigris.languages.grammar.text import Token
 
 _WIDE = re.compile(r"[^\x00-\x7f]")
@@ -22,9 +28,13 @@ def functions(text: str) -> tuple[Function, ...]:
     return tuple(_functions(words_and_signs(tokens_of(text, _spans(text)))))
 
 
-def marks(text: str) -> tuple[IdMark, ...]:
+def comments(text: str) -> tuple[TestComment, ...]:
     tokens = tokens_of(text, _spans(text))
-    return marks_above(_functions(words_and_signs(tokens)), tokens)
+    return tuple(comments_above(_functions(words_and_signs(tokens)), tokens))
+
+
+def marks(text: str) -> tuple[IdMark, ...]:
+    return marks_of(comments(text))
 
 
 def _functions(tokens: list[Token]) -> Iterator[Function]:
@@ -38,7 +48,7 @@ def _functions(tokens: list[Token]) -> Iterator[Function]:
                 begins = token.line
             case "fn" if after and tokens[index + 1].kind == "word":
                 names = (*(name for _, name in modules), after[0])
-                yield Function(begins or token.line, "::".join(names))
+                yield Function(begins or token.line, "::".join(names), token.line)
                 begins = None
             case "mod" if after[1:] == ["{"]:
                 modules.append((depth, after[0]))

@@ -1,0 +1,119 @@
+"""Which tests carry which scenarios of a spec: comments `@scenario: ID[, ID]` above them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from verdigris.core.test_ids import REACH
+from verdigris.core.value import value
+from verdigris.languages.findings import IdMark, TestFacts
+from verdigris.languages.registry import UNREAD, language_for
+from verdigris.languages.test_ids import marks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdigris.core.report import TestResult
+    from verdigris.languages.findings import TestComment
+    from verdigris.languages.protocol import Language
+
+SCENARIO = "@scenario"
+_SIGN = r"(?:#+|//+!?|/\*+!?|--+|\*)[\s*]*"
+_MARK = re.compile(rf"\s*{_SIGN}{SCENARIO}s?\b(?P<colon>\s*:)?(?P<ids>.*?)(?:\*+/)?\s*")
+_BELOW = f"put it on a line of its own, at most {REACH} lines above a test"
+
+
+@value
+class ScenarioMark:
+    """One comment, and the test that it stands above."""
+
+    path: str
+    line: int
+    """Of the comment."""
+    scenarios: tuple[str, ...]
+    test_id: str
+    """As a run reports it: the slug of its `@tdd-id`, else its native id; without cases.
+    The file where only a run can tell the name."""
+    facts: TestFacts | None
+    """None where the test's body cannot be read."""
+    test: IdMark
+
+    def is_carried_by(self, result: TestResult) -> bool:
+        """Whether a run's result is one of this test, or of one of its cases."""
+        language = language_for(self.path)
+        return (
+            language is not None
+            and result.native_id.startswith(f"{self.path}::")
+            and language.case_of(self.test, self.path, result) is not None
+        )
+
+
+@value
+class LooseMark:
+    """A comment `@scenario` that gives no test a scenario."""
+
+    path: str
+    line: int
+    why: str
+    """With what to do."""
+
+
+@value
+class ScenarioMarks:
+    marks: tuple[ScenarioMark, ...] = ()
+    """In the order of the text; a test may have several."""
+    loose: tuple[LooseMark, ...] = ()
+
+
+def read_scenario_marks(path: str, data: bytes) -> ScenarioMarks:
+    """Of a test file, or of source with tests in it; any bytes can be read."""
+    text = data.decode("utf-8", "surrogateescape")
+    if SCENARIO not in text:
+        return ScenarioMarks()
+    language = language_for(path) or UNREAD
+    comments = language.test_comments(text)
+    if not comments:
+        return ScenarioMarks((), tuple(_find_unread(path, text)))
+    found = [_read_mark(language, path, text, one) for one in comments]
+    return ScenarioMarks(
+        tuple(one for one in found if isinstance(one, ScenarioMark)),
+        tuple(one for one in found if isinstance(one, LooseMark)),
+    )
+
+
+def _find_unread(path: str, text: str) -> Iterator[LooseMark]:
+    why = "the tests of this file cannot be read: it does not parse, or nothing here reads its language"
+    for number, line in enumerate(text.split("\n"), 1):
+        if _MARK.fullmatch(line):
+            yield LooseMark(path, number, why)
+
+
+def _read_mark(
+    language: Language, path: str, text: str, comment: TestComment
+) -> ScenarioMark | LooseMark | None:
+    found = _MARK.fullmatch(comment.text)
+    if found is None:
+        return None
+    scenarios = tuple(one.strip(" \t`") for one in found["ids"].split(",") if one.strip(" \t`"))
+    if not found["colon"] or not scenarios or any(" " in one for one in scenarios):
+        return LooseMark(path, comment.line, f"write `{SCENARIO}: ID` or `{SCENARIO}: ID, ID`")
+    if comment.test is None:
+        return LooseMark(path, comment.line, f"it stands above no test; {_BELOW}")
+    mark = IdMark("", comment.line, comment.test)
+    facts = language.test_facts(path, text, mark)
+    if facts is None and language.parses(path, text):
+        return LooseMark(path, comment.line, f"what stands below is no test; {_BELOW}")
+    regions = language.test_regions()
+    if regions is not None and not regions.is_test_line(
+        text.encode("utf-8", "surrogateescape"), comment.line
+    ):
+        return LooseMark(
+            path, comment.line, f"it is no part of the test below; {_BELOW}, without an empty line between"
+        )
+    return ScenarioMark(path, comment.line, scenarios, _test_id(language, path, text, mark), facts, mark)
+
+
+def _test_id(language: Language, path: str, text: str, mark: IdMark) -> str:
+    slug = next((one.slug for one in marks(path, text) if one.test == mark.test), None)
+    return slug or language.written_id(path, mark) or path
