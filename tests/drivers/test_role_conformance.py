@@ -14,7 +14,6 @@ from verdigris.models.roles.check import EditPlan, check
 from verdigris.models.roles.context import Material
 from verdigris.models.roles.prompt import Task, first_ask
 from verdigris.models.roles.role import BUILT_IN, Team, drivers, find_team
-from verdigris.storage.config.machine import ROLES
 
 TESTS = Path(__file__).resolve().parents[1]
 NAMES = (*BUILT_IN, "duet")
@@ -118,7 +117,3 @@ def test_a_made_up_role_may_write_what_its_data_says() -> None:
     assert refusal(team, "bass", "a_test.py") == "a_test.py: the bass sings no tests."
     assert refusal(team, "treble", "a.py") == "a.py: the treble sings tests alone."
     assert isinstance(edited(team, "treble", "a_test.py"), EditPlan)
-
-
-def test_the_settings_of_the_machine_have_a_player_for_each_of_its_roles() -> None:
-    assert find_team("machine").names == ROLES

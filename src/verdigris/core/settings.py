@@ -156,7 +156,24 @@ class Player:
 
 
 @value
-class MachineSettings:
+class DriverSettings:
+    """What `tdd.yaml` says to every driver; each driver has a class of its own with more."""
+
+    roles: Mapping[str, Player] = field(default_factory=dict)
+    llm: ModelSettings = AS_USUAL
+    author_name: str = "TDD Machine"
+    author_email: str = "tdd-machine@localhost"
+    squash: Squash = "step"
+    """`cycle`: red, green and refactor become one commit (`commit.squash`)."""
+    tokens: int = 0
+    """The most that one run may use; 0: no limit (`budget.tokens`)."""
+
+    def player(self, role: str) -> Player:
+        return self.roles.get(role, Player())
+
+
+@value
+class MachineSettings(DriverSettings):
     kata: str = "kata.md"
     """From the worktree's root (`machine.kata_description`)."""
     steps: int = 20
@@ -182,14 +199,3 @@ class MachineSettings:
     """New test functions of one tester's step; the cases of a parametrised one count as one."""
     test_seconds: int = 60
     """What one step may add to the time that the suite took before; a test that hangs ends then."""
-    roles: Mapping[str, Player] = field(default_factory=dict)
-    llm: ModelSettings = AS_USUAL
-    author_name: str = "TDD Machine"
-    author_email: str = "tdd-machine@localhost"
-    squash: Squash = "step"
-    """`cycle`: red, green and refactor become one commit (`commit.squash`)."""
-    tokens: int = 0
-    """The most that one `tdd run` may use; 0: no limit (`budget.tokens`)."""
-
-    def player(self, role: str) -> Player:
-        return self.roles.get(role, Player())

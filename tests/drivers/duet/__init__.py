@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from verdigris.core.paths import PathClass
+from verdigris.core.settings import DriverSettings
+from verdigris.core.value import value
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.role import Role, Team
+from verdigris.storage.config.drivers import DriverSection, KeyExample, Positive, shared_values
 
 STOPS = frozenset({Say.TEST_IS_WRONG})
 TREBLE = Role(
@@ -32,3 +37,22 @@ BASS = Role(
     objections=((PathClass.TEST, lambda *_: "the bass sings no tests"),),
 )
 TEAM = Team("duet", "Two voices take turns.", "EITHER may stop.", (TREBLE, BASS))
+
+
+class DuetKeys(msgspec.Struct, forbid_unknown_fields=True):
+    bars: Positive = 8
+
+
+@value
+class DuetSettings(DriverSettings):
+    bars: int = 8
+
+
+SECTION = DriverSection(
+    "duet",
+    "The duet: two voices take turns.",
+    DuetKeys,
+    lambda keys, shared, _: DuetSettings(**shared_values(shared), bars=keys.bars),
+    examples=(KeyExample("bars", "8", "that one run sings"),),
+    roles={"treble": "{model: human}", "bass": "{model: human}"},
+)

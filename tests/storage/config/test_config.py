@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from verdigris.core.errors import ConfigError, NotConfigured
 from verdigris.core.settings import JUnit, Settings, Stack
 from verdigris.storage.config import decode, load, render
+from verdigris.storage.config.drivers import BudgetKeys, CommitKeys, ServedKeys
 from verdigris.storage.config.keys import ConfigDocument, JUnitKeys, RoomKeys, StackKeys
-from verdigris.storage.config.machine import SECTIONS
 
 FULL = """\
 stacks:
@@ -368,13 +368,14 @@ DOCS = Path(__file__).resolve().parents[3] / "docs/configuration.md"
 
 def test_the_documentation_lists_every_key() -> None:
     text = DOCS.read_text(encoding="utf-8")
-    inner = {at.partition(".")[0] for at, _ in SECTIONS} | {"oracle", "room", "sandbox", "liveness"}
+    shared = {"llm": ServedKeys, "commit": CommitKeys, "budget": BudgetKeys}
+    inner = {"oracle", "room", "sandbox", "liveness", "roles", *shared}
     top = [key for key in ConfigDocument.__struct_fields__ if key not in inner]
     nested = ["oracle.include", "oracle.exclude", "sandbox.write", "liveness.enabled", "liveness.seconds"]
     nested += [f"room.{key}" for key in RoomKeys.__struct_fields__]
     nested += [f"stacks[].{key}" for key in StackKeys.__struct_fields__ if key != "junit"]
     nested += [f"stacks[].junit.{key}" for key in JUnitKeys.__struct_fields__]
-    nested += [f"{at}.{key}" for at, keys in SECTIONS for key in keys.__struct_fields__ if "." not in at]
+    nested += [f"{at}.{key}" for at, keys in shared.items() for key in keys.__struct_fields__]
     for key in (*top, *nested):
         assert f"| `{key}` |" in text
 

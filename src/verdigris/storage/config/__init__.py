@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ConfigError, NotConfigured
 from verdigris.core.languages import suffixes_of
-from verdigris.core.settings import MachineSettings, Settings
+from verdigris.core.settings import Settings
 from verdigris.core.value import value
 from verdigris.storage.config.file import NAME, Places, parse, wrong
 from verdigris.storage.config.template import render
@@ -17,10 +17,11 @@ from verdigris.storage.repository import find_repository
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.core.settings import Stack
+    from verdigris.core.settings import MachineSettings, Stack
+    from verdigris.storage.config.drivers import DriverSection, Keys, Kind
     from verdigris.storage.config.keys import ConfigDocument
 
-__all__ = ["Loaded", "decode", "load", "load_machine", "render"]
+__all__ = ["Loaded", "decode", "load", "load_driver", "load_machine", "render"]
 
 
 @value
@@ -56,15 +57,17 @@ def decode(data: bytes) -> Loaded:
 
 
 def _decode(data: bytes) -> tuple[Settings, Places]:
+    from verdigris.storage.config.drivers import section_settings
     from verdigris.storage.config.file import entries, plugins, writable_paths
-    from verdigris.storage.config.keys import document
-    from verdigris.storage.config.machine import machine_settings
+    from verdigris.storage.config.keys import document, sections_for
     from verdigris.storage.config.stacks import stack
 
     value, places = parse(data)
-    found = document(value, places)
+    sections = sections_for(value)
+    found = document(value, sections, places)
     _check_globs(found, places)
-    machine_settings(found, places)
+    for section in sections:
+        section_settings(section, found, places)
     settings = Settings(
         stacks=tuple(stack(keys, f"stacks[{index}]", places) for index, keys in enumerate(found.stacks)),
         red=found.red,
@@ -146,18 +149,24 @@ def _check_folder(root: Path, stack: Stack, places: Places, at: str) -> None:
         raise wrong(places, at, f"{stack.root!r} is outside the worktree", "name a folder below it")
 
 
-def load_machine(root: Path) -> MachineSettings:
-    """What the `tdd.yaml` of a worktree says of the machine; the defaults where there is none."""
-    from verdigris.storage.config.keys import document
-    from verdigris.storage.config.machine import machine_settings
+def load_driver(root: Path, section: DriverSection[Keys, Kind]) -> Kind:
+    """What the `tdd.yaml` of a worktree says to a driver; the defaults where there is none."""
+    from verdigris.storage.config.drivers import section_settings
+    from verdigris.storage.config.keys import document, sections_for
 
     try:
         data = (root / NAME).read_bytes()
     except FileNotFoundError:
-        return MachineSettings()
+        data = b""
     except OSError as error:
         raise ConfigError(
             f"{NAME}: cannot be read: {error.strerror}", hint="make it a readable file"
         ) from None
     value, places = parse(data)
-    return machine_settings(document(value, places), places)
+    return section_settings(section, document(value, sections_for(value), places), places)
+
+
+def load_machine(root: Path) -> MachineSettings:
+    from verdigris.storage.config.machine import SECTION
+
+    return load_driver(root, SECTION)

@@ -18,25 +18,40 @@ from verdigris.core.settings import (
     Stack,
     UncoveredRule,
 )
-from verdigris.storage.config.file import wrong
-from verdigris.storage.config.machine import (
-    SECTIONS,
+from verdigris.storage.config.drivers import (
+    PLANNED,
     BudgetKeys,
     CommitKeys,
-    MachineKeys,
+    RoleKeys,
     RolesKeys,
     ServedKeys,
-    elsewhere,
+    find_sections,
+    role_names,
+    with_sections,
 )
+from verdigris.storage.config.file import wrong
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     from verdigris.core.errors import ConfigError
+    from verdigris.storage.config.drivers import AnySection
     from verdigris.storage.config.file import Places
 
 _DEFAULT = Settings()
 _STACK = Stack()
 _DOCS = "`tdd help configuration` lists every key"
-_DRIVERS = ("cycle", "loop")
+_ELSEWHERE = {
+    "kata_description": "it is `machine.kata_description`",
+    "steps": "it is `machine.steps`",
+    "max_attempts_per_agent": "it is `machine.max_attempts_per_agent`",
+    "language": "it is `language` of an entry of `stacks`",
+    "ci": "an entry of `stacks` has `test_command`, `check` and `format`",
+    "test_cmd": "it is `test_command` of an entry of `stacks`",
+    "check_cmd": "it is `check` of an entry of `stacks`",
+    "fmt_cmd": "it is `format` of an entry of `stacks`",
+    "api_key": "a key never stands in a file: `api_key_env` names the variable that holds it",
+}
 
 
 class JUnitKeys(msgspec.Struct, forbid_unknown_fields=True):
@@ -98,6 +113,8 @@ class LivenessKeys(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ConfigDocument(msgspec.Struct, forbid_unknown_fields=True):
+    """Without the drivers' sections, which `with_sections` adds."""
+
     stacks: Annotated[list[StackKeys], msgspec.Meta(min_length=1)] = msgspec.field(
         default_factory=lambda: [StackKeys()]
     )
@@ -113,7 +130,6 @@ class ConfigDocument(msgspec.Struct, forbid_unknown_fields=True):
     uncovered: UncoveredRule = _DEFAULT.uncovered
     warm: bool = _DEFAULT.warm
     agents: list[str] = []
-    machine: MachineKeys = msgspec.field(default_factory=MachineKeys)
     roles: RolesKeys = msgspec.field(default_factory=RolesKeys)
     llm: ServedKeys = msgspec.field(default_factory=ServedKeys)
     commit: CommitKeys = msgspec.field(default_factory=CommitKeys)
@@ -125,6 +141,9 @@ _SECTIONS: dict[str, type[msgspec.Struct]] = {
     "room": RoomKeys,
     "sandbox": SandboxKeys,
     "liveness": LivenessKeys,
+    "llm": ServedKeys,
+    "commit": CommitKeys,
+    "budget": BudgetKeys,
 }
 _CHOICES = {
     "red": get_args(RedRule),
@@ -135,43 +154,55 @@ _CHOICES = {
 }
 
 
-def document(value: dict[Any, Any], places: Places) -> ConfigDocument:
+def sections_for(value: dict[Any, Any]) -> tuple[AnySection, ...]:
+    """The drivers' sections that this document may have."""
+    own = set(ConfigDocument.__struct_fields__)
+
+    def leave_unknown(sections: Collection[AnySection]) -> bool:
+        drivers = {section.driver for section in sections}
+        return bool(set(value) - own - drivers or set(_mapping(value.get("roles"))) - {*role_names(sections)})
+
+    return find_sections(leave_unknown)
+
+
+def document(value: dict[Any, Any], sections: Collection[AnySection], places: Places) -> ConfigDocument:
     """The values under their keys; the first that does not fit is an error with its place."""
-    _check_keys(value, ConfigDocument, "", places)
+    whole = with_sections(ConfigDocument, sections)
+    roles = role_names(sections)
+    _check_keys(value, whole.__struct_fields__, "", places)
     for key, keys in _SECTIONS.items():
-        _check_keys(value.get(key), keys, key, places)
-    for at, section in SECTIONS:
-        _check_keys(_below(value, at), section, at, places)
+        _check_keys(value.get(key), keys.__struct_fields__, key, places)
+    for section in sections:
+        _check_keys(value.get(section.driver), section.keys.__struct_fields__, section.driver, places)
+    _check_keys(value.get("roles"), roles, "roles", places)
+    for role in roles:
+        said = _mapping(value.get("roles")).get(role)
+        _check_keys(said, RoleKeys.__struct_fields__, f"roles.{role}", places)
     stacks = value.get("stacks")
     for index, stack in enumerate(stacks if isinstance(stacks, list) else ()):
-        _check_keys(stack, StackKeys, f"stacks[{index}]", places)
-        if isinstance(stack, dict):
-            _check_keys(stack.get("junit"), JUnitKeys, f"stacks[{index}].junit", places)
+        _check_keys(stack, StackKeys.__struct_fields__, f"stacks[{index}]", places)
+        junit = _mapping(stack).get("junit")
+        _check_keys(junit, JUnitKeys.__struct_fields__, f"stacks[{index}].junit", places)
     try:
-        return msgspec.convert(value, ConfigDocument)
+        return msgspec.convert(value, whole)
     except msgspec.ValidationError as error:
         raise _misfit(str(error), places) from None
 
 
-def _below(value: Any, at: str) -> Any:
-    for key in at.split("."):
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
+def _mapping(value: Any) -> dict[Any, Any]:
+    return value if isinstance(value, dict) else {}
 
 
-def _check_keys(value: Any, keys: type[msgspec.Struct], at: str, places: Places) -> None:
-    if not isinstance(value, dict):
-        return
-    known = keys.__struct_fields__
-    for key in value:
+def _check_keys(value: Any, known: Sequence[str], at: str, places: Places) -> None:
+    for key in _mapping(value):
         if key in known:
             continue
         line = {"": places.get(f"{at}.{key}" if at else str(key), places.get(at, 1))}
         where = f"{at}: " if at else ""
-        if not at and key in _DRIVERS:
+        if not at and key in PLANNED:
             what = f"the key `{key}` is not supported by this version yet"
             raise wrong(line, "", what, f"remove it; {_DOCS}")
-        if there := elsewhere(str(key)):
+        if there := _ELSEWHERE.get(str(key)):
             raise wrong(line, "", f"{where}unknown key `{key}`; {there}", _DOCS)
         near = difflib.get_close_matches(str(key), known, n=1)
         guess = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(f'`{k}`' for k in known)}"

@@ -1,22 +1,18 @@
-"""The machine's keys in `tdd.yaml`: machine, roles, llm, commit, budget."""
+"""The machine's section of `tdd.yaml`."""
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from verdigris.core.settings import (
-    HUMAN,
-    REPLAY,
-    ConcernRule,
-    MachineSettings,
-    ModelSettings,
-    Player,
-    Squash,
-    UncoveredRule,
+from verdigris.core.settings import ConcernRule, DriverSettings, MachineSettings, UncoveredRule
+from verdigris.storage.config.drivers import (
+    DriverSection,
+    KeyExample,
+    Positive,
+    check_below_root,
+    shared_values,
 )
 from verdigris.storage.config.file import wrong
 
@@ -26,28 +22,6 @@ if TYPE_CHECKING:
     from verdigris.storage.config.file import Places
 
 _DEFAULT = MachineSettings()
-_KEY_OUTSIDE = (
-    "put the key into an environment variable and write that variable's name: `api_key_env: LLM_API_KEY`"
-)
-_ELSEWHERE = {
-    "kata_description": "it is `machine.kata_description`",
-    "steps": "it is `machine.steps`",
-    "max_attempts_per_agent": "it is `machine.max_attempts_per_agent`",
-    "language": "it is `language` of an entry of `stacks`",
-    "ci": "an entry of `stacks` has `test_command`, `check` and `format`",
-    "test_cmd": "it is `test_command` of an entry of `stacks`",
-    "check_cmd": "it is `check` of an entry of `stacks`",
-    "fmt_cmd": "it is `format` of an entry of `stacks`",
-    "api_key": "a key never stands in a file: `api_key_env` names the variable that holds it",
-}
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_LIKE_A_KEY = re.compile(
-    r"(sk|pk|rk)-[\w-]{12,}|gh[pousr]_\w{20,}|AIza[\w-]{20,}|xox[a-z]-\S{10,}|eyJ[\w-]{20,}\.\S+"
-)
-_LONG = 20
-
-Positive = Annotated[int, msgspec.Meta(ge=1)]
-Seconds = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class MachineKeys(msgspec.Struct, forbid_unknown_fields=True):
@@ -66,80 +40,16 @@ class MachineKeys(msgspec.Struct, forbid_unknown_fields=True):
     test_seconds: Positive = _DEFAULT.test_seconds
 
 
-class ServedKeys(msgspec.Struct, forbid_unknown_fields=True):
-    base_url: str = ""
-    api_key_env: str = ""
-    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = None
-    timeout: Seconds | None = None
-    max_tokens: Positive | None = None
-
-
-class RoleKeys(ServedKeys, forbid_unknown_fields=True):
-    model: str = ""
-
-
-class RolesKeys(msgspec.Struct, forbid_unknown_fields=True):
-    tester: RoleKeys = msgspec.field(default_factory=RoleKeys)
-    implementor: RoleKeys = msgspec.field(default_factory=RoleKeys)
-    refactorer: RoleKeys = msgspec.field(default_factory=RoleKeys)
-
-
-ROLES = RolesKeys.__struct_fields__
-
-
-class CommitKeys(msgspec.Struct, forbid_unknown_fields=True):
-    author_name: Annotated[str, msgspec.Meta(min_length=1)] = _DEFAULT.author_name
-    author_email: Annotated[str, msgspec.Meta(min_length=1)] = _DEFAULT.author_email
-    squash: Squash = _DEFAULT.squash
-
-
-class BudgetKeys(msgspec.Struct, forbid_unknown_fields=True):
-    tokens: Annotated[int, msgspec.Meta(ge=0)] = _DEFAULT.tokens
-
-
-SECTIONS: tuple[tuple[str, type[msgspec.Struct]], ...] = (
-    ("machine", MachineKeys),
-    ("roles", RolesKeys),
-    *((f"roles.{role}", RoleKeys) for role in ROLES),
-    ("llm", ServedKeys),
-    ("commit", CommitKeys),
-    ("budget", BudgetKeys),
-)
-
-
-def elsewhere(key: str) -> str | None:
-    """Where a word that people try is to be written."""
-    return _ELSEWHERE.get(key)
-
-
-class Sections(Protocol):
-    """The sections of the document that are the machine's."""
-
-    machine: MachineKeys
-    roles: RolesKeys
-    llm: ServedKeys
-    commit: CommitKeys
-    budget: BudgetKeys
-
-
-def machine_settings(found: Sections, places: Places) -> MachineSettings:
-    players = {role: _player(getattr(found.roles, role), f"roles.{role}", places) for role in ROLES}
-    human = next((role for role, player in players.items() if player.human), None)
-    said = found.machine
+def machine_settings(said: MachineKeys, shared: DriverSettings, places: Places) -> MachineSettings:
+    human = next((role for role, player in shared.roles.items() if player.human), None)
     if human is not None and said.sandbox:
         what = f"the {human} is a person, who works in the tree that they see, not in a private one"
         raise wrong(places, "machine.sandbox", what, "leave `sandbox` out, or write `sandbox: false`")
-    for index, path in enumerate((said.kata_description, *said.share)):
-        at = "machine.kata_description" if index == 0 else f"machine.share[{index - 1}]"
-        if path.startswith("/") or ".." in path.split("/") or not path.strip():
-            raise wrong(
-                places, at, f"{path!r} is no path below the worktree's root", "name one from the root"
-            )
-    if "\n" in found.commit.author_name or not re.fullmatch(r"[^\s<>]+", found.commit.author_email):
-        raise wrong(
-            places, "commit", "an author is a name and an address", "author_email: machine@example.org"
-        )
+    check_below_root(said.kata_description, "machine.kata_description", places)
+    for index, path in enumerate(said.share):
+        check_below_root(path, f"machine.share[{index}]", places)
     return MachineSettings(
+        **shared_values(shared),
         kata=said.kata_description,
         steps=said.steps,
         attempts=said.max_attempts_per_agent,
@@ -153,56 +63,42 @@ def machine_settings(found: Sections, places: Places) -> MachineSettings:
         expected_literals=said.expected_literals,
         tests_per_step=said.tests_per_step,
         test_seconds=said.test_seconds,
-        roles=players,
-        llm=_make_served(found.llm, "llm", places),
-        author_name=found.commit.author_name,
-        author_email=found.commit.author_email,
-        squash=found.commit.squash,
-        tokens=found.budget.tokens,
     )
 
 
-def _player(keys: RoleKeys, at: str, places: Places) -> Player:
-    for where, text in _texts(keys, at):
-        if _LIKE_A_KEY.search(text):
-            raise wrong(places, where, "this looks like a secret key", _KEY_OUTSIDE)
-    if keys.model.startswith(REPLAY) and not keys.model.removeprefix(REPLAY).strip():
-        raise wrong(places, f"{at}.model", "the recording's file is missing", "write `model: replay:FILE`")
-    if keys.model.strip().lower() == HUMAN:
-        return Player(HUMAN)
-    return Player(keys.model.strip(), _make_served(keys, at, places))
+def _examples() -> Iterator[KeyExample]:
+    usual = _DEFAULT
+    for key, example, meaning in (
+        ("kata_description", usual.kata, "what is to be built"),
+        ("steps", usual.steps, "of one `tdd run`; a step is one role's"),
+        ("max_attempts_per_agent", usual.attempts, "of one role at one step"),
+        ("sandbox", usual.sandbox, "work in a private worktree; your branch follows after each step"),
+        ("refactor_files", usual.refactor_files, "that one refactor may touch at most"),
+        ("refactor_lines", usual.refactor_lines, "that it may add and take away at most"),
+        ("coverage_guard", usual.coverage_guard, "refuse a refactor that leaves more lines untested"),
+        ("uncovered", usual.uncovered, "block or record: new source lines that no test runs"),
+        (
+            "expected_literals",
+            usual.expected_literals,
+            "block or record: source that looks up the tests' answers",
+        ),
+        ("tests_per_step", usual.tests_per_step, "new test functions in one tester's step, at most"),
+        ("test_seconds", usual.test_seconds, "that a step's tests may take longer than the suite before"),
+        ("share", '["data"]', "ignored paths that the private worktree needs too"),
+        ("prompt_tokens", usual.prompt_tokens, "that a prompt may hold of kata, files and history"),
+    ):
+        yield KeyExample(key, str(example).lower(), meaning)
 
 
-def _make_served(keys: ServedKeys, at: str, places: Places) -> ModelSettings:
-    for where, text in _texts(keys, at):
-        if _LIKE_A_KEY.search(text):
-            raise wrong(places, where, "this looks like a secret key", _KEY_OUTSIDE)
-    name = keys.api_key_env
-    if name and (not _VARIABLE.fullmatch(name) or _opaque(name)):
-        raise wrong(places, f"{at}.api_key_env", "this is no name of an environment variable", _KEY_OUTSIDE)
-    _check_address(keys.base_url, f"{at}.base_url", places)
-    return ModelSettings(keys.base_url, name, keys.temperature, keys.timeout, keys.max_tokens)
-
-
-def _check_address(url: str, at: str, places: Places) -> None:
-    if not url:
-        return
-    try:
-        parts = urlsplit(url)
-        plain = parts.scheme in {"http", "https"} and bool(parts.hostname)
-    except ValueError:
-        plain = False
-    if not plain:
-        raise wrong(places, at, "a server's address is expected", "write it as http://localhost:11434/v1")
-    if parts.username or parts.password or parts.query:
-        raise wrong(places, at, "an address must not carry a password or a key", _KEY_OUTSIDE)
-
-
-def _opaque(name: str) -> bool:
-    """Long, of small letters and digits: nobody names a variable so."""
-    return len(name) >= _LONG and any(c.islower() for c in name) and any(c.isdigit() for c in name)
-
-
-def _texts(keys: msgspec.Struct, at: str) -> Iterator[tuple[str, str]]:
-    said: dict[str, Any] = msgspec.structs.asdict(keys)
-    yield from ((f"{at}.{key}", text) for key, text in said.items() if isinstance(text, str))
+SECTION = DriverSection(
+    "machine",
+    "The machine (`tdd run`): three roles turn a kata into code. `tdd help machine`",
+    MachineKeys,
+    machine_settings,
+    examples=tuple(_examples()),
+    roles={
+        "tester": '{model: "ollama:qwen3-coder", temperature: 0.4}',
+        "implementor": '{model: "openai:gpt-4.1-mini", api_key_env: OPENAI_API_KEY, timeout: 120}',
+        "refactorer": '{model: "qwen3-coder"}',
+    },
+)

@@ -6,60 +6,50 @@ import re
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from verdigris.core.settings import JUnit, MachineSettings, Settings, Stack
+from verdigris.core.settings import DriverSettings, JUnit, MachineSettings, Settings, Stack
 from verdigris.languages.registry import language_named
 from verdigris.runners.registry import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from verdigris.storage.config.drivers import AnySection
 
-_USUAL = MachineSettings()
-_KATA = "what is to be built"
-_LIMITS = (
-    ("steps", _USUAL.steps, "of one `tdd run`; a step is one role's"),
-    ("max_attempts_per_agent", _USUAL.attempts, "of one role at one step"),
-    ("sandbox", _USUAL.sandbox, "work in a private worktree; your branch follows after each step"),
-    ("refactor_files", _USUAL.refactor_files, "that one refactor may touch at most"),
-    ("refactor_lines", _USUAL.refactor_lines, "that it may add and take away at most"),
-    ("coverage_guard", _USUAL.coverage_guard, "refuse a refactor that leaves more lines untested"),
-    ("uncovered", _USUAL.uncovered, "block or record: new source lines that no test runs"),
-    (
-        "expected_literals",
-        _USUAL.expected_literals,
-        "block or record: source that looks up the tests' answers",
-    ),
-    ("tests_per_step", _USUAL.tests_per_step, "new test functions in one tester's step, at most"),
-    ("test_seconds", _USUAL.test_seconds, "that a step's tests may take longer than the suite before"),
-    ("share", '["data"]', "ignored paths that the private worktree needs too"),
-    ("prompt_tokens", _USUAL.prompt_tokens, "that a prompt may hold of kata, files and history"),
+_USUAL = DriverSettings()
+
+_ROLES = "# roles:  # a model is provider:name, a name that llm.base_url serves, human, or replay:FILE"
+_SERVER = (
+    '# llm: {base_url: "http://localhost:11434/v1", api_key_env: LLM_API_KEY}  # for roles that do not say it'
 )
-_PLAYERS = """\
-# roles:  # a model is provider:name, a name that llm.base_url serves, human, or replay:FILE
-#   tester: {model: "ollama:qwen3-coder", temperature: 0.4}
-#   implementor: {model: "openai:gpt-4.1-mini", api_key_env: OPENAI_API_KEY, timeout: 120}
-#   refactorer: {model: "qwen3-coder"}
-# llm: {base_url: "http://localhost:11434/v1", api_key_env: LLM_API_KEY}  # for roles that do not say it
-"""
 
 
-def machine_lines(kata: str | None) -> Iterator[str]:
-    """`kata`: its path as YAML, where it is not the usual one."""
-    yield "# The machine (`tdd run`): three roles turn a kata into code. `tdd help machine`"
-    if kata is None:
-        yield "# machine:"
-        yield f"#   kata_description: {_USUAL.kata}  # {_KATA}"
-    else:
-        yield "machine:"
-        yield f"  kata_description: {kata}  # {_KATA}"
-    for key, usual, meaning in _LIMITS:
-        yield f"#   {key}: {str(usual).lower()}  # {meaning}"
-    yield from _PLAYERS.splitlines()
+def driver_lines(said: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """The sections of the drivers, and what they share; `said`: YAML of keys that are not commented out."""
+    from verdigris.storage.config.drivers import built_in_sections
+
+    sections = built_in_sections()
+    for section in sections:
+        yield from _section_lines(section, said.get(section.driver, {}))
+    yield _ROLES
+    for section in sections:
+        yield from (f"#   {role}: {example}" for role, example in section.roles.items())
+    yield _SERVER
     yield "# commit:"
-    yield f"#   author_name: {_USUAL.author_name}  # of the machine's commits"
+    yield f"#   author_name: {_USUAL.author_name}  # of a driver's commits"
     yield f"#   author_email: {_USUAL.author_email}"
     yield "#   squash: step  # a commit a step; `cycle`: one green commit of red, green and refactor"
-    yield f"# budget: {{tokens: {_USUAL.tokens}}}  # that one `tdd run` may use; 0: no limit"
+    yield f"# budget: {{tokens: {_USUAL.tokens}}}  # that one run may use; 0: no limit"
+
+
+def _section_lines(section: AnySection, said: Mapping[str, str]) -> Iterator[str]:
+    yield f"# {section.title}"
+    yield f"{section.driver}:" if said else f"# {section.driver}:"
+    for line in section.examples:
+        if line.key in said:
+            yield f"  {line.key}: {said[line.key]}  # {line.meaning}"
+    for line in section.examples:
+        if line.key not in said:
+            yield f"#   {line.key}: {line.example}  # {line.meaning}"
 
 
 Value = str | bool | int | tuple[str, ...] | None
@@ -83,8 +73,8 @@ def render(settings: Settings, kata: str = MachineSettings().kata) -> str:
     for stack in settings.stacks:
         lines += _stack_lines(stack, examples=stack.language not in shown)
         shown.add(stack.language)
-    named = None if kata == MachineSettings().kata else _text(kata)
-    return "\n".join([_HEAD, *lines, "", *_top_lines(settings), "", *machine_lines(named), ""])
+    said = {} if kata == MachineSettings().kata else {"machine": {"kata_description": _text(kata)}}
+    return "\n".join([_HEAD, *lines, "", *_top_lines(settings), "", *driver_lines(said), ""])
 
 
 def _stack_lines(stack: Stack, *, examples: bool) -> Iterator[str]:

@@ -1,29 +1,39 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import pytest
 
 from verdigris.core.errors import ConfigError
-from verdigris.core.settings import MachineSettings
+from verdigris.core.settings import MachineSettings, Player
 from verdigris.storage.config import load_machine
-from verdigris.storage.config.file import parse
-from verdigris.storage.config.keys import document
-from verdigris.storage.config.machine import machine_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Read = Callable[[str], MachineSettings]
 
 SECRET = "sk-proj-abcdefgh12345678"
 
 
-def read(text: str) -> MachineSettings:
-    value, places = parse(text.encode())
-    return machine_settings(document(value, places), places)
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    def written(text: str) -> MachineSettings:
+        (tmp_path / "tdd.yaml").write_text(text)
+        return load_machine(tmp_path)
+
+    return written
 
 
-def test_nothing_said_is_the_defaults() -> None:
+def test_nothing_said_is_the_defaults(read: Read) -> None:
     assert read("").kata == "kata.md"
     assert read("").sandbox
     assert read("").player("tester").model == ""
 
 
-def test_everything_said() -> None:
+def test_everything_said(read: Read) -> None:
     found = read(
         """
         machine: {kata_description: docs/kata.md, steps: 3, max_attempts_per_agent: 2, sandbox: false,
@@ -44,7 +54,7 @@ def test_everything_said() -> None:
     assert (found.author_name, found.tokens) == ("Bot", 1000)
 
 
-def test_a_person_works_in_the_tree_that_they_see() -> None:
+def test_a_person_works_in_the_tree_that_they_see(read: Read) -> None:
     assert not read("roles: {tester: {model: human}}").sandbox
     with pytest.raises(ConfigError, match="person"):
         read("machine: {sandbox: true}\nroles: {tester: {model: human}}")
@@ -65,7 +75,7 @@ def test_a_person_works_in_the_tree_that_they_see() -> None:
         ("commit: {author_email: 'a b'}", "author"),
     ],
 )
-def test_what_is_wrong_is_told_with_the_way_out(text: str, told: str) -> None:
+def test_what_is_wrong_is_told_with_the_way_out(read: Read, text: str, told: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read(text)
     assert told in f"{caught.value.message} {caught.value.hint}"
@@ -82,14 +92,14 @@ def test_what_is_wrong_is_told_with_the_way_out(text: str, told: str) -> None:
         f"llm: {{base_url: 'https://host/v1?key={SECRET}'}}",
     ],
 )
-def test_a_secret_in_the_file_is_refused_and_not_repeated(text: str) -> None:
+def test_a_secret_in_the_file_is_refused_and_not_repeated(read: Read, text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read(text)
     assert "variable" in (caught.value.hint or "")
     assert SECRET not in f"{caught.value.message} {caught.value.hint}"
 
 
-def test_a_tree_without_configuration_has_the_defaults(tmp_path: object) -> None:
-    from pathlib import Path
-
-    assert load_machine(Path(str(tmp_path))) == MachineSettings()
+def test_a_tree_without_configuration_has_the_defaults(tmp_path: Path) -> None:
+    found = load_machine(tmp_path)
+    assert set(found.roles.values()) == {Player()}
+    assert replace(found, roles={}) == MachineSettings()

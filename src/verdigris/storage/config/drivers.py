@@ -1,0 +1,228 @@
+"""The drivers' sections of `tdd.yaml`: what each driver declares, and the keys that all of them share.
+
+A driver declares its section as a `DriverSection` named `SECTION`. The module that holds it stands in
+`BUILT_IN`, or is an entry point of another package. Nothing else in the configuration names a driver.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeAlias, TypeVar, cast
+from urllib.parse import urlsplit
+
+import msgspec
+
+from verdigris.core.settings import HUMAN, REPLAY, DriverSettings, ModelSettings, Player, Squash
+from verdigris.core.value import value
+from verdigris.storage.config.file import wrong
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+    from importlib.metadata import EntryPoint
+
+    from verdigris.storage.config.file import Places
+
+GROUP = "verdigris.drivers"
+"""Entry points of other packages: a driver's name, and the object that is its `DriverSection`."""
+BUILT_IN = {"machine": "verdigris.storage.config.machine"}
+"""Modules whose `SECTION` it is. The machine's stands in storage, since `tdd init` reads its kata's path."""
+PLANNED = ("cycle", "loop")
+"""Drivers of later versions: their sections are refused with these words while they are not built in."""
+
+_DEFAULT = DriverSettings()
+_KEY_OUTSIDE = (
+    "put the key into an environment variable and write that variable's name: `api_key_env: LLM_API_KEY`"
+)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LIKE_A_KEY = re.compile(
+    r"(sk|pk|rk)-[\w-]{12,}|gh[pousr]_\w{20,}|AIza[\w-]{20,}|xox[a-z]-\S{10,}|eyJ[\w-]{20,}\.\S+"
+)
+_LONG = 20
+
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+Seconds = Annotated[float, msgspec.Meta(gt=0)]
+Keys = TypeVar("Keys", bound=msgspec.Struct)
+Kind = TypeVar("Kind", bound=DriverSettings)
+
+
+@value
+class KeyExample:
+    """A key's line in a new `tdd.yaml`, commented out."""
+
+    key: str
+    example: str
+    """Its default or a value that would do, as YAML."""
+    meaning: str
+
+
+@value
+class DriverSection(Generic[Keys, Kind]):
+    driver: str
+    """Its key in `tdd.yaml`."""
+    title: str
+    """What the driver does, in a line above its section."""
+    keys: type[Keys]
+    """What the section may hold. Each key has a default."""
+    settings: Callable[[Keys, DriverSettings, Places], Kind]
+    """The driver's settings, of its section and what all drivers share; raises `wrong(…)` with the place."""
+    examples: tuple[KeyExample, ...]
+    """A line for each key, in the order of a new `tdd.yaml`."""
+    roles: Mapping[str, str]
+    """The names that `roles` may have for it, each with an example as YAML."""
+
+
+AnySection: TypeAlias = DriverSection[Any, Any]
+
+
+class ServedKeys(msgspec.Struct, forbid_unknown_fields=True):
+    base_url: str = ""
+    api_key_env: str = ""
+    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = None
+    timeout: Seconds | None = None
+    max_tokens: Positive | None = None
+
+
+class RoleKeys(ServedKeys, forbid_unknown_fields=True):
+    model: str = ""
+
+
+class CommitKeys(msgspec.Struct, forbid_unknown_fields=True):
+    author_name: Annotated[str, msgspec.Meta(min_length=1)] = _DEFAULT.author_name
+    author_email: Annotated[str, msgspec.Meta(min_length=1)] = _DEFAULT.author_email
+    squash: Squash = _DEFAULT.squash
+
+
+class BudgetKeys(msgspec.Struct, forbid_unknown_fields=True):
+    tokens: Annotated[int, msgspec.Meta(ge=0)] = _DEFAULT.tokens
+
+
+class RolesKeys(msgspec.Struct, forbid_unknown_fields=True):
+    """`with_sections` adds a key for each role that a driver declares."""
+
+
+class SharedKeys(Protocol):
+    """The keys at the top of the document that all drivers share. Each reads the roles that it declares."""
+
+    roles: RolesKeys
+    llm: ServedKeys
+    commit: CommitKeys
+    budget: BudgetKeys
+
+
+def built_in_sections() -> tuple[AnySection, ...]:
+    return tuple(cast("AnySection", import_module(home).SECTION) for home in BUILT_IN.values())
+
+
+def find_sections(unknown: Callable[[Collection[AnySection]], bool]) -> tuple[AnySection, ...]:
+    """Ours; with those of other packages, which take long to find, where ours leave something `unknown`."""
+    ours = built_in_sections()
+    if not unknown(ours):
+        return ours
+    others = (point for point in _points() if point.name not in BUILT_IN)
+    return (*ours, *(cast("AnySection", point.load()) for point in others))
+
+
+def _points() -> tuple[EntryPoint, ...]:
+    from importlib.metadata import entry_points
+
+    return tuple(entry_points(group=GROUP))
+
+
+def role_names(sections: Collection[AnySection]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(role for section in sections for role in section.roles))
+
+
+def with_sections(document: type[Keys], sections: Collection[AnySection]) -> type[Keys]:
+    """A document's class with the sections and their roles in it, so that one conversion checks all of it."""
+    roles = msgspec.defstruct(
+        "RolesKeys",
+        [(role, RoleKeys, msgspec.field(default_factory=RoleKeys)) for role in role_names(sections)],
+        bases=(RolesKeys,),
+        forbid_unknown_fields=True,
+    )
+    whole = msgspec.defstruct(
+        document.__name__,
+        [
+            ("roles", roles, msgspec.field(default_factory=roles)),
+            *((one.driver, one.keys, msgspec.field(default_factory=one.keys)) for one in sections),
+        ],
+        bases=(document,),
+        forbid_unknown_fields=True,
+    )
+    return cast("type[Keys]", whole)
+
+
+def section_settings(section: DriverSection[Keys, Kind], found: SharedKeys, places: Places) -> Kind:
+    """A driver's settings; `found` is a document `with_sections`."""
+    players = {role: _player(getattr(found.roles, role), f"roles.{role}", places) for role in section.roles}
+    if "\n" in found.commit.author_name or not re.fullmatch(r"[^\s<>]+", found.commit.author_email):
+        raise wrong(
+            places, "commit", "an author is a name and an address", "author_email: machine@example.org"
+        )
+    shared = DriverSettings(
+        roles=players,
+        llm=_make_served(found.llm, "llm", places),
+        author_name=found.commit.author_name,
+        author_email=found.commit.author_email,
+        squash=found.commit.squash,
+        tokens=found.budget.tokens,
+    )
+    return section.settings(getattr(found, section.driver), shared, places)
+
+
+def shared_values(shared: DriverSettings) -> dict[str, Any]:
+    """By field, for a driver's own settings, which have these and more."""
+    return {field.name: getattr(shared, field.name) for field in fields(DriverSettings)}
+
+
+def check_below_root(path: str, at: str, places: Places) -> None:
+    if path.startswith("/") or ".." in path.split("/") or not path.strip():
+        raise wrong(places, at, f"{path!r} is no path below the worktree's root", "name one from the root")
+
+
+def _player(keys: RoleKeys, at: str, places: Places) -> Player:
+    for where, text in _texts(keys, at):
+        if _LIKE_A_KEY.search(text):
+            raise wrong(places, where, "this looks like a secret key", _KEY_OUTSIDE)
+    if keys.model.startswith(REPLAY) and not keys.model.removeprefix(REPLAY).strip():
+        raise wrong(places, f"{at}.model", "the recording's file is missing", "write `model: replay:FILE`")
+    if keys.model.strip().lower() == HUMAN:
+        return Player(HUMAN)
+    return Player(keys.model.strip(), _make_served(keys, at, places))
+
+
+def _make_served(keys: ServedKeys, at: str, places: Places) -> ModelSettings:
+    for where, text in _texts(keys, at):
+        if _LIKE_A_KEY.search(text):
+            raise wrong(places, where, "this looks like a secret key", _KEY_OUTSIDE)
+    name = keys.api_key_env
+    if name and (not _VARIABLE.fullmatch(name) or _opaque(name)):
+        raise wrong(places, f"{at}.api_key_env", "this is no name of an environment variable", _KEY_OUTSIDE)
+    _check_address(keys.base_url, f"{at}.base_url", places)
+    return ModelSettings(keys.base_url, name, keys.temperature, keys.timeout, keys.max_tokens)
+
+
+def _check_address(url: str, at: str, places: Places) -> None:
+    if not url:
+        return
+    try:
+        parts = urlsplit(url)
+        plain = parts.scheme in {"http", "https"} and bool(parts.hostname)
+    except ValueError:
+        plain = False
+    if not plain:
+        raise wrong(places, at, "a server's address is expected", "write it as http://localhost:11434/v1")
+    if parts.username or parts.password or parts.query:
+        raise wrong(places, at, "an address must not carry a password or a key", _KEY_OUTSIDE)
+
+
+def _opaque(name: str) -> bool:
+    """Long, of small letters and digits: nobody names a variable so."""
+    return len(name) >= _LONG and any(c.islower() for c in name) and any(c.isdigit() for c in name)
+
+
+def _texts(keys: msgspec.Struct, at: str) -> Iterator[tuple[str, str]]:
+    said: dict[str, Any] = msgspec.structs.asdict(keys)
+    yield from ((f"{at}.{key}", text) for key, text in said.items() if isinstance(text, str))

@@ -1,0 +1,133 @@
+"""What the section of every driver keeps, and that one declaration is all that a new one takes."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from verdigris.core.errors import ConfigError
+from verdigris.core.settings import DriverSettings, Settings
+from verdigris.models.roles.role import BUILT_IN as TEAMS
+from verdigris.models.roles.role import find_team
+from verdigris.storage.config import decode, load_driver, render
+from verdigris.storage.config.drivers import BUILT_IN, AnySection, built_in_sections
+from verdigris.storage.config.file import parse
+from verdigris.storage.config.keys import ConfigDocument
+
+TESTS = Path(__file__).resolve().parents[2]
+SECTIONS = built_in_sections()
+
+
+@pytest.fixture(params=SECTIONS, ids=lambda section: section.driver)
+def section(request: pytest.FixtureRequest) -> AnySection:
+    found: AnySection = request.param
+    return found
+
+
+def uncommented() -> str:
+    """A new `tdd.yaml` with each line of the drivers' part in force."""
+    text = render(Settings())
+    part = text[text.index(f"# {SECTIONS[0].title}") :]
+    titles = {f"# {section.title}" for section in SECTIONS}
+    return "\n".join(re.sub("^# ?", "", line) for line in part.splitlines() if line not in titles)
+
+
+def test_a_section_is_registered_by_its_name_and_takes_no_key_of_ours(section: AnySection) -> None:
+    assert section.driver in BUILT_IN
+    assert section.driver not in ConfigDocument.__struct_fields__
+
+
+def test_no_role_has_two_drivers() -> None:
+    roles = [role for section in SECTIONS for role in section.roles]
+    assert len(roles) == len(set(roles))
+
+
+def test_a_section_has_a_player_for_each_role_of_its_drivers_team(section: AnySection) -> None:
+    if section.driver in TEAMS:
+        assert tuple(section.roles) == find_team(section.driver).names
+
+
+def test_each_key_has_a_default_an_example_and_a_line_in_the_documentation(section: AnySection) -> None:
+    section.keys()
+    keys = section.keys.__struct_fields__
+    assert sorted(example.key for example in section.examples) == sorted(keys)
+    page = (TESTS.parent / "docs" / "configuration.md").read_text()
+    for name in (*(f"{section.driver}.{key}" for key in keys), *(f"roles.{role}" for role in section.roles)):
+        assert f"| `{name}` |" in page, f"docs/configuration.md does not list {name}"
+
+
+def test_the_examples_of_a_new_file_are_good_as_they_stand() -> None:
+    text = uncommented()
+    decode(text.encode())
+    value, _ = parse(text.encode())
+    for section in SECTIONS:
+        assert set(value[section.driver]) == set(section.keys.__struct_fields__)
+        assert set(section.roles) <= set(value["roles"])
+    assert {"llm", "commit", "budget"} < set(value)
+
+
+def test_a_section_has_what_all_drivers_share(tmp_path: Path, section: AnySection) -> None:
+    role = next(iter(section.roles))
+    shared = "llm: {timeout: 9}\ncommit: {author_name: Ada}\nbudget: {tokens: 7}\n"
+    (tmp_path / "tdd.yaml").write_text(f"roles: {{{role}: {{model: human}}}}\n{shared}")
+    found = load_driver(tmp_path, section)
+    assert isinstance(found, DriverSettings)
+    assert found.player(role).human
+    assert (found.llm.timeout, found.author_name, found.tokens) == (9, "Ada", 7)
+
+
+def test_a_key_that_a_section_does_not_have_is_told_with_its_line(section: AnySection) -> None:
+    with pytest.raises(ConfigError, match=rf"tdd\.yaml:2: {section.driver}: unknown key `no_such_key`"):
+        decode(f"{section.driver}:\n  no_such_key: 1\n".encode())
+
+
+def test_a_kata_of_another_name_is_active_and_the_rest_comment() -> None:
+    value, _ = parse(render(Settings(), "docs/a: b.md").encode())
+    assert value["machine"] == {"kata_description": "docs/a: b.md"}
+    value, _ = parse(render(Settings()).encode())
+    assert list(value) == ["stacks"]
+
+
+def test_the_examples_have_what_the_readme_shows() -> None:
+    value, _ = parse(uncommented().encode())
+    assert (value["machine"]["steps"], value["roles"]["tester"]["temperature"]) == (20, 0.4)
+
+
+class TestOfAnotherPackage:
+    @pytest.fixture(autouse=True)
+    def duet(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        about = tmp_path / "site" / "duet-1.dist-info"
+        about.mkdir(parents=True)
+        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: duet\nVersion: 1\n")
+        (about / "entry_points.txt").write_text("[verdigris.drivers]\nduet = drivers.duet:SECTION\n")
+        monkeypatch.setattr(sys, "path", [*sys.path, str(about.parent), str(TESTS)])
+
+    def test_its_section_and_its_roles_are_read(self, tmp_path: Path) -> None:
+        from drivers.duet import SECTION
+
+        (tmp_path / "tdd.yaml").write_text("duet: {bars: 3}\nroles: {treble: {model: human}}\n")
+        found = load_driver(tmp_path, SECTION)
+        assert (found.bars, found.player("treble").human) == (3, True)
+
+    def test_what_it_refuses_is_told_with_its_place(self) -> None:
+        with pytest.raises(ConfigError, match=r"tdd\.yaml:1: duet\.bars: .*>= 1"):
+            decode(b"duet: {bars: 0}\n")
+
+    def test_its_roles_alone_are_enough_to_find_it(self) -> None:
+        decode(b"roles: {bass: {model: human}}\n")
+        with pytest.raises(ConfigError, match="unknown key `soprano`"):
+            decode(b"roles: {soprano: {model: human}}\n")
+
+
+def test_it_is_unknown_where_it_is_not_installed() -> None:
+    with pytest.raises(ConfigError, match="unknown key `duet`"):
+        decode(b"duet: {bars: 3}\n")
+
+
+def test_a_section_is_a_struct_that_refuses_unknown_keys(section: AnySection) -> None:
+    assert issubclass(section.keys, msgspec.Struct)
+    assert section.keys.__struct_config__.forbid_unknown_fields
