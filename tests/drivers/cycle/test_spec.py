@@ -132,6 +132,32 @@ def test_steps_on_lines_of_their_own_are_one_scenario_until_the_next_given() -> 
     ]
 
 
+def test_headings_below_acceptance_criteria_group_them() -> None:
+    spec = read(
+        "## Acceptance Criteria\n### Empty\n- **GIVEN** none\n- **THEN** zero\n"
+        "### Scenario: own\n- THEN one\n### Full\n- GIVEN all\n- THEN full\n"
+        "**Notes**\n- not read\n## Notes\n- nor this\n"
+    )
+
+    assert [(one.requirement, one.line) for one in spec.scenarios] == [
+        ("Empty", 3),
+        ("Empty", 5),
+        ("Full", 8),
+    ]
+
+
+def test_steps_that_belong_to_no_scenario_are_told_once_a_section() -> None:
+    spec = read(
+        "## 受け入れ基準\n1. WHEN a THEN b\n2. WHEN c THEN d\n## Behaviour\n\nWHEN it runs\n"
+        "\nWhen in doubt.\n"
+    )
+
+    assert [(one.line, one.why) for one in spec.skipped] == [
+        (2, "steps below a heading that announces no scenario"),
+        (6, "steps below a heading that announces no scenario"),
+    ]
+
+
 def test_an_example_in_a_fence_is_no_scenario() -> None:
     spec = read(
         "# A\n```md\n#### Scenario: no\n```\n~~~\n```\n#### Scenario: neither\n~~~\n#### Scenario: yes\n"
@@ -153,6 +179,12 @@ def test_a_heading_of_any_level_emphasised_or_closed_is_read() -> None:
 
     assert [one.name for one in spec.scenarios] == ["one", "two"]
     assert [one.line for one in spec.skipped] == [4]
+
+
+def test_a_scenario_is_no_requirement_of_the_next_one() -> None:
+    spec = read("## Basket\n### Scenario: a\n- THEN x\n### Scenario: b\n- THEN y\n", "a.md")
+
+    assert [one.id for one in spec.scenarios] == ["a#basket/a", "a#basket/b"]
 
 
 def test_the_same_name_twice_has_two_ids() -> None:

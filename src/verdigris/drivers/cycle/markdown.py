@@ -36,6 +36,11 @@ class TextLine:
     heading: Heading | None = None
 
     @property
+    def level(self) -> int:
+        """Of its heading; 0 where it is none."""
+        return 0 if self.heading is None else self.heading.level
+
+    @property
     def indent(self) -> int:
         expanded = self.text.expandtabs(_TAB)
         return len(expanded) - len(expanded.lstrip())

@@ -1,8 +1,8 @@
 """Reads a spec: its status, and its scenarios with ids and hashes, from the formats that teams use.
 
-OpenSpec, spec-kit, Kiro, BMAD and ForgePlan files are read unchanged. A scenario has one of two forms: a
-heading that begins with `Scenario:`, or an item of a list below "Acceptance Scenarios" or "Acceptance
-Criteria". Whatever was not read is said, with its line.
+OpenSpec, spec-kit, Kiro, BMAD and ForgePlan files are read unchanged. A scenario has one of three forms: a
+heading that begins with `Scenario:`, an item of a list below "Acceptance Scenarios" or "Acceptance Criteria",
+or a scenario of a `.feature` file. Whatever was not read is said, with its line.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
+from verdigris.drivers.cycle.feature import is_feature, read_feature
 from verdigris.drivers.cycle.markdown import list_items, read_page, strip_emphasis
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ _REQUIREMENT = re.compile(r"requirement(?:\s+[\w.-]+)?\s*[:\uff1a]\s*(.*)", re.I
 _LIKE_SCENARIO = re.compile(r"scenario\b(?!(?:\s+\d+)?\s*[:\uff1a]).*", re.IGNORECASE)
 _STEP = re.compile(r"\W*(given|when|then|and|but)\b", re.IGNORECASE)
 _MATRIX = re.compile(r"\|\s*scenario\s*\|", re.IGNORECASE)
+_LOOSE_STEP = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])\s+\W*(?i:given|when)|(?:GIVEN|WHEN))\b")
 _REQUIREMENT_LEVEL = 3
+_DEEPEST = 6
 _LONGEST = 60
 _OPENSPEC, _CHANGES, _FILES = "specs", "changes", frozenset({"spec", "requirements", "story"})
 
@@ -86,8 +89,10 @@ def normalized_digest(data: bytes) -> str:
 def read_spec(path: str, data: bytes) -> Spec:
     """`path` is relative to the repository's root; any bytes can be read."""
     page = read_page(data.decode("utf-8", "replace"))
+    if is_feature(path):
+        return _read_feature(path, data, page)
     found = sorted((*_by_headings(page), *_by_lists(page)), key=lambda one: one.line)
-    spec_id = _id_of(path, page)
+    spec_id = _id_of(path, page.metadata)
     title = next((line.heading.text for line in page.lines if line.heading), "") or spec_id
     return Spec(
         path,
@@ -99,7 +104,31 @@ def read_spec(path: str, data: bytes) -> Spec:
         page.metadata,
         tuple(line.number for line in page.lines if UNCLEAR.casefold() in line.text.casefold()),
         page.blocks,
-        tuple(_find_skipped(page)),
+        tuple(_find_skipped(page, found)),
+    )
+
+
+def _read_feature(path: str, data: bytes, page: Page) -> Spec:
+    """Its tags tell id and status: `@id:SPEC-001 @active`; front matter does too, in the Markdown dialect."""
+    first = page.lines[0].number if page.lines else 1
+    lines = data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+    feature = read_feature(path, [*("" for _ in range(1, first)), *lines[first - 1 :]])
+    pairs = dict(tag.split(":", 1) for tag in feature.tags if ":" in tag)
+    tagged = {"status": next((tag for tag in feature.tags if tag.casefold() in STATUSES), DRAFT), **pairs}
+    metadata = {**tagged, **(page.metadata if page.blocks else {})}
+    spec_id = str(metadata.get("id") or _id_of(path, {}))
+    found = [Scenario(one.rule, one.name, one.first, one.last, one.text) for one in feature.scenarios]
+    return Spec(
+        path,
+        spec_id,
+        str(metadata.get("title") or feature.title or spec_id),
+        str(metadata["status"] or DRAFT).strip().casefold(),
+        tuple(_with_ids(spec_id, sorted(found, key=lambda one: one.line))),
+        normalized_digest(data),
+        metadata,
+        tuple(n for n, line in enumerate(lines, 1) if UNCLEAR.casefold() in line.casefold()),
+        page.blocks,
+        tuple(Skipped(line, why) for line, why in feature.faults),
     )
 
 
@@ -112,10 +141,10 @@ def slug(text: str, longest: int = _LONGEST) -> str:
     return joined or "unnamed"
 
 
-def _id_of(path: str, page: Page) -> str:
+def _id_of(path: str, metadata: Mapping[str, object]) -> str:
     """The front matter's, else the capability or the folder that the file stands for."""
-    if page.metadata.get("id"):
-        return str(page.metadata["id"]).strip()
+    if metadata.get("id"):
+        return str(metadata["id"]).strip()
     *folders, name = path.split("/")
     stem = name.partition(".")[0]
     if stem.casefold() not in _FILES or not folders:
@@ -142,14 +171,27 @@ def _by_lists(page: Page) -> Iterator[Scenario]:
     for at, line in enumerate(lines):
         if not _is_acceptance(line):
             continue
-        end = next((n for n in range(at + 1, len(lines)) if lines[n].heading), len(lines))
-        end = next((n for n in range(at + 1, end) if _is_bold_line(lines[n])), end)
-        items = tuple(list_items(lines[at + 1 : end]))
-        requirement = _requirement_above(lines, at)
-        for group in _group_steps(items):
-            first, last = group[0], group[-1]
-            body = [one for one in lines if first.first <= one.number <= last.last]
-            yield _scenario(requirement, first.text.partition("\n")[0], body)
+        for start, end in _acceptance_parts(lines, at):
+            requirement = _requirement_above(lines, start)
+            for group in _group_steps(tuple(list_items(lines[start:end]))):
+                first, last = group[0], group[-1]
+                body = [one for one in lines if first.first <= one.number <= last.last]
+                yield _scenario(requirement, first.text.partition("\n")[0], body)
+
+
+def _acceptance_parts(lines: Sequence[TextLine], at: int) -> Iterator[tuple[int, int]]:
+    """Where lists are read: up to the next heading or bold line, and below the headings within."""
+    level = lines[at].level or _DEEPEST
+    below = [n for n in range(at + 1, len(lines)) if lines[n].level]
+    end = next((n for n in below if lines[n].level <= level), len(lines))
+    starts = [at, *(n for n in below if n < end)]
+    for start, stop in zip(starts, [*starts[1:], end], strict=True):
+        if start == at or not (_is_acceptance(lines[start]) or _is_scenario(lines[start])):
+            yield start + 1, next((n for n in range(start + 1, stop) if _is_bold_line(lines[n])), stop)
+
+
+def _is_scenario(line: TextLine) -> bool:
+    return line.heading is not None and _SCENARIO.fullmatch(line.heading.text) is not None
 
 
 def _is_acceptance(line: TextLine) -> bool:
@@ -197,7 +239,12 @@ def _single_step(item: Item) -> str | None:
 def _requirement_above(lines: Sequence[TextLine], at: int) -> str:
     for line in reversed(lines[:at]):
         heading: Heading | None = line.heading
-        if heading is None or heading.level > _REQUIREMENT_LEVEL or _ACCEPTANCE.fullmatch(heading.text):
+        if (
+            heading is None
+            or heading.level > _REQUIREMENT_LEVEL
+            or _is_acceptance(line)
+            or _is_scenario(line)
+        ):
             continue
         found = _REQUIREMENT.fullmatch(heading.text)
         return (found[1] if found and found[1] else heading.text).strip()
@@ -221,10 +268,18 @@ def _with_ids(spec_id: str, found: Sequence[Scenario]) -> Iterator[Scenario]:
         yield Scenario(one.requirement, one.name, one.line, one.last_line, one.text, made)
 
 
-def _find_skipped(page: Page) -> Iterator[Skipped]:
+def _find_skipped(page: Page, scenarios: Sequence[Scenario]) -> Iterator[Skipped]:
     yield from (Skipped(line, why) for line, why in page.skipped)
+    read = {number for one in scenarios for number in range(one.line, one.last_line + 1)}
+    section, told = 0, -1
     for line in page.lines:
+        section = line.number if line.heading else section
+        if line.number in read:
+            continue
         if _MATRIX.search(line.text):
             yield Skipped(line.number, "a table of cases is not read as scenarios")
         elif line.heading and _LIKE_SCENARIO.fullmatch(line.heading.text):
             yield Skipped(line.number, "a heading `Scenario` needs a colon and a name")
+        elif _LOOSE_STEP.match(line.text) and told != section:
+            told = section
+            yield Skipped(line.number, "steps below a heading that announces no scenario")
