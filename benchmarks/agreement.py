@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.actions import Actor
+from verdigris.core.records import Actor
 from verdigris.execution.dispatch import run_request
 from verdigris.execution.resident import forkserver, resident
 from verdigris.runners.protocol import TestRequest

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 from timing import against, interleaved, table
 
 import verdigris
-from verdigris.core.actions import Actor
 from verdigris.core.fold import StateFolding
-from verdigris.core.records import CHECKPOINT, Record, flatten
+from verdigris.core.records import CHECKPOINT, Actor, Record, flatten
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.log.format import digest, encode
 from verdigris.storage.log.lines import LogHead, parse, render

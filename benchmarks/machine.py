@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 from timing import Row
 
-from verdigris.core.actions import Actor
+from verdigris.core.records import Actor
 from verdigris.drivers.machine import recorded
 from verdigris.drivers.machine.events import Asked, StepBegan, StepEnded
 from verdigris.drivers.machine.roles import TEAM

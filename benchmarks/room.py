@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from snapshot import make_tree
 from timing import Row, against, interleaved
 
-from verdigris.core.actions import Actor
+from verdigris.core.records import Actor
 from verdigris.execution.children import start
 from verdigris.execution.room.layers import Layer
 from verdigris.execution.room.rooms import possible, room

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from timing import Row, against, interleaved
 
-from verdigris.core.actions import Actor
+from verdigris.core.records import Actor
 from verdigris.execution.dispatch import run_request
 from verdigris.execution.resident import resident
 from verdigris.runners.protocol import TestRequest

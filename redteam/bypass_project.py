@@ -9,8 +9,8 @@ import sys
 import zipfile
 from pathlib import Path
 
-from verdigris.core.actions import Actor
 from verdigris.core.errors import VerdigrisError
+from verdigris.core.records import Actor
 from verdigris.storage.project import open_project
 
 TEST = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"

@@ -13,7 +13,7 @@ from support.node_tools import installed, present
 from support.tool_worlds import GO, GO_CONFIG, RUST, RUST_CONFIG, make_go_world, make_tool_world
 from support.tools import why_not
 from support.turns import QUICK, World
-from verdigris.core.actions import Actor
+from verdigris.core.records import Actor
 from verdigris.core.verdict import Kind
 from verdigris.sandbox import available
 from verdigris.setup.initialisation import initialise

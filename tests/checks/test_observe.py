@@ -9,10 +9,11 @@ from support import canned
 from support.gitrepo import GitRepo, make_repo
 from support.turns import CALC, CONFIG, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, make_world
 from verdigris.checks.observation import difference, find_unclaimed
-from verdigris.core.actions import Actor, Deny, FileWrite, Write
+from verdigris.core.actions import Deny, FileWrite, Write
 from verdigris.core.events import Ground, HeadSeen, Resumed, Suspended
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
+from verdigris.core.records import Actor
 from verdigris.core.state import LaidAside, Phase
 from verdigris.storage.project import open_project
 from verdigris.turns import refactor

@@ -10,7 +10,7 @@ from support.gitrepo import make_repo
 from support.node_tools import present
 from support.turns import World
 from verdigris.checks.liveness.judgement import unseen
-from verdigris.core.actions import Actor
+from verdigris.core.records import Actor
 from verdigris.core.verdict import Kind, Verdict
 from verdigris.sandbox import available
 from verdigris.setup.initialisation import initialise

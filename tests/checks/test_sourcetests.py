@@ -11,7 +11,8 @@ from support.turns import World, make_world
 from verdigris.checks import source_tests
 from verdigris.checks.observation import difference
 from verdigris.checks.source_tests import on_disk, only_for_tests
-from verdigris.core.actions import Actor, Allow, Deny
+from verdigris.core.actions import Allow, Deny
+from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.gates.quick.files import _is_allowed
 from verdigris.gates.quick.quick_state import refresh

@@ -7,8 +7,8 @@ import pytest
 
 from support.turns import CALC, MUL, SUB, TEST_ADD, TEST_SUB, World, make_world
 from verdigris.checks.unproven_commits import COMMITTED, is_part
-from verdigris.core.actions import Actor
 from verdigris.core.events import Violation
+from verdigris.core.records import Actor
 from verdigris.storage.project import open_project
 from verdigris.turns.survey import survey
 from verdigris.turns.tripwire.calls import after_call, before_call

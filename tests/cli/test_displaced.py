@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.core.actions import Actor
+from verdigris.core.records import Actor
 from verdigris.storage.project import open_project
 from verdigris.turns.rollback import put_back
 

@@ -13,8 +13,8 @@ from support.katas import leap_year_unittest
 from support.tool_worlds import lend_go
 from support.tools import why_not
 from verdigris.cli.demo import LANGUAGES
-from verdigris.core.actions import Actor
 from verdigris.core.errors import ToolMissing
+from verdigris.core.records import Actor
 from verdigris.drivers.demo import kata
 from verdigris.drivers.demo import scenes as s
 from verdigris.drivers.demo.play import play, prepare, script_of

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.gitrepo import make_repo
-from verdigris.core.actions import Actor
 from verdigris.core.errors import UnknownTest, UserError
+from verdigris.core.records import Actor
 from verdigris.core.settings import Stack
 from verdigris.execution.test_selection import by_stack, resolve, stack_of
 from verdigris.setup.initialisation import initialise

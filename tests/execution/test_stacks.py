@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from support.gitrepo import make_repo
-from verdigris.core.actions import Actor
 from verdigris.core.errors import UnknownTest
+from verdigris.core.records import Actor
 from verdigris.core.redness import judge_collect_error
 from verdigris.execution.test_run import collect
 from verdigris.setup.initialisation import initialise

@@ -8,8 +8,8 @@ import pytest
 from support.hooks import Client
 from support.turns import CALC, SUB, SUB_ID, TEST_ADD, TEST_SUB
 from support.unconfined import without_sandbox
-from verdigris.core.actions import Actor
 from verdigris.core.events import Accepted, LeftOpen, Revised, SentBack, Suspended, Violation
+from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.gates.clients.claude.settings import PREFIX
 from verdigris.gates.session import LAWS

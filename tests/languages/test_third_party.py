@@ -9,8 +9,8 @@ import pytest
 
 from support.gitrepo import make_repo
 from verdigris.core import languages as facts
-from verdigris.core.actions import Actor
 from verdigris.core.paths import Detected, PathClass, classify
+from verdigris.core.records import Actor
 from verdigris.core.settings import Settings, Stack
 from verdigris.drivers.machine.roles import TEAM
 from verdigris.languages import registry

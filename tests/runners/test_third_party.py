@@ -10,8 +10,8 @@ import pytest
 from support import made_up_runner
 from support.gitrepo import make_repo
 from support.turns import World
-from verdigris.core.actions import Actor
 from verdigris.core.errors import ConfigError
+from verdigris.core.records import Actor
 from verdigris.core.report import Status
 from verdigris.runners import registry
 from verdigris.setup.initialisation import initialise

@@ -16,7 +16,7 @@ from support.gitrepo import make_repo
 from support.pyproject import PyProject, channel_of
 from support.turns import World
 from verdigris.checks.liveness.judgement import judge_runs
-from verdigris.core.actions import Actor
+from verdigris.core.records import Actor
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.languages.python.liveness.probes import Runs, plan, shuffle_runs
 from verdigris.runners.protocol import TestRequest

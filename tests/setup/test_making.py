@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.core.actions import Actor
+from verdigris.core.records import Actor
 from verdigris.setup import scaffold_files
 from verdigris.setup.scaffold import plan_scaffold
 from verdigris.setup.scaffold_files import ScaffoldResult, make, undo

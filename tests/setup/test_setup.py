@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.gitrepo import GitRepo, make_repo
-from verdigris.core.actions import Actor
 from verdigris.core.errors import ConfigError, NotARepository, UserError
 from verdigris.core.events import SwitchedOff, TurnOpened
+from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.setup.initialisation import carry_out, initialise, plan, uninitialise
 from verdigris.storage.config import load

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.core.actions import Actor
+from verdigris.core.records import Actor
 from verdigris.setup.initialisation import uninitialise
 from verdigris.setup.scaffold import plan_scaffold
 from verdigris.setup.scaffold_files import make, undo

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World, make_world
-from verdigris.core.actions import Actor, Allow, Deny
+from verdigris.core.actions import Allow, Deny
+from verdigris.core.records import Actor
 from verdigris.core.verdict import Kind
 from verdigris.storage import links
 from verdigris.storage.project import open_project

@@ -6,9 +6,9 @@ import pytest
 
 from support.gitrepo import GitRepo, make_repo
 from support.turns import CALC, SUB, World
-from verdigris.core.actions import Actor
 from verdigris.core.errors import ConfigError, LogDamaged, NotConfigured
 from verdigris.core.events import Configured
+from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.storage.project import Project, open_project
 from verdigris.turns.switches import switch_off

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from support.gitrepo import make_repo
 from support.node_tools import shared
 from support.turns import QUICK, World
-from verdigris.core.actions import Actor
+from verdigris.core.records import Actor
 from verdigris.core.verdict import Kind
 from verdigris.execution.tools.build import cache_folder
 from verdigris.setup.initialisation import initialise

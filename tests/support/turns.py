@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from support.gitrepo import GitRepo, copied, make_repo
-from verdigris.core.actions import Actor, Deny
 from verdigris.core.events import Event, TestRun, decode
+from verdigris.core.records import Actor
 from verdigris.core.report import Status
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.setup.initialisation import initialise
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from verdigris.core.actions import Deny
     from verdigris.core.state import WorktreeState
 
 QUICK = "liveness: {enabled: false}\n"

@@ -10,8 +10,8 @@ import pytest
 from support.gitrepo import GitRepo
 from support.killing import rehearse
 from support.turns import CALC, MUL, SUB, TEST_ADD, World, make_world
-from verdigris.core.actions import Actor
 from verdigris.core.events import Ground, MovingBack, SwitchedOff
+from verdigris.core.records import Actor
 from verdigris.gates.agent_shell import agent_git
 from verdigris.storage.project import open_project
 from verdigris.turns import rollback

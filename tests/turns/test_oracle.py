@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World, make_world
-from verdigris.core.actions import Actor
 from verdigris.core.events import PutBack, Violation
 from verdigris.core.paths import PathClass
+from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
 from verdigris.storage.project import open_project

@@ -9,7 +9,8 @@ import pytest
 from support.gitrepo import make_repo
 from support.turns import CALC, CONFIG, QUICK, World
 from verdigris.cli import testing as view
-from verdigris.core.actions import Actor, Deny
+from verdigris.core.actions import Deny
+from verdigris.core.records import Actor
 from verdigris.core.verdict import Kind
 from verdigris.setup.initialisation import initialise
 from verdigris.turns.stub import Stubbed, missing_stubs, write_stubs

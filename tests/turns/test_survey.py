@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.gitrepo import GitRepo, make_repo
-from verdigris.core.actions import Actor
 from verdigris.core.events import LayingAside, OracleFrozen, TurnOpened
+from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.lock import hold_lock

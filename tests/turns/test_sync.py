@@ -10,9 +10,10 @@ import pytest
 from support.turns import CALC, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World
 from verdigris import sandbox
 from verdigris.checks.observation import find_unclaimed
-from verdigris.core.actions import Actor, Deny
+from verdigris.core.actions import Deny
 from verdigris.core.errors import ToolMissing, UserError
 from verdigris.core.events import Synced, Syncing
+from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.gates.agent_shell import agent_git
 from verdigris.storage import open_calls

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.core.events import Event, Ground, HeadSeen, RedsEnded, RefactorBegun, Suspended
+from verdigris.core.events import CycleMoved, Event, Ground, HeadSeen, RedsEnded, RefactorBegun, Suspended
 from verdigris.core.paths import PathClass, import_roots
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import split_id
@@ -250,6 +250,9 @@ def take_ground(
         start, under = _moved_along(project, state.turn.tree, current, paths)
         if under:
             events.append(Suspended(turn=state.turn.id, tree=start, commit=now.commit, on=now.branch))
+    if state.open_cycle is not None:
+        start, under = _moved_along(project, state.open_cycle.tree, current, paths)
+        events += [CycleMoved(cycle=state.open_cycle.id, tree=start)] if under else []
     if state.refactor is not None:
         start, under = _moved_along(project, state.refactor.tree, current, paths)
         if under:

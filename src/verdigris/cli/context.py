@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.actions import Actor
 from verdigris.core.errors import UserError, VerdigrisError
+from verdigris.core.records import Actor
 from verdigris.core.report import Status
 
 if TYPE_CHECKING:

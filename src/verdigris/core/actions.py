@@ -12,13 +12,6 @@ if TYPE_CHECKING:
 
 
 @value
-class Actor:
-    role: str = "person"
-    context: str = ""
-    client: str = "cli"
-
-
-@value
 class FileWrite:
     path: str | None
     """Canonical, relative to the worktree's root; None when it lies outside."""

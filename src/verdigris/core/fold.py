@@ -23,6 +23,7 @@ from verdigris.core.state import (
     Red,
     Refactor,
     SeenHead,
+    Stage,
     State,
     Turn,
     WorktreeState,
@@ -41,6 +42,8 @@ REMEMBERED_REDS = 200
 REMEMBERED_ASIDES = 100
 REMEMBERED_GROUNDS = 100
 GROUNDS_OF_ONE = 4
+_STAGES = {Stage.PLAN: Phase.PLAN, Stage.RED: Phase.RED}
+"""Of a cycle, with a phase of their own."""
 REMEMBERED_VIOLATIONS = 20
 
 
@@ -71,7 +74,7 @@ def step(state: State, record: Record) -> State:
 
 def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
     """One worktree, one event."""
-    w = _machine(_intents(w, event), event)
+    w = _cycle(_machine(_intents(w, event), event), event, seq)
     match event:
         case e.Ground():
             after = replace(_at_head(w), ground=event.tree, head=SeenHead(event.commit, event.on))
@@ -113,6 +116,26 @@ def _machine(w: WorktreeState, event: Event) -> WorktreeState:
         since = frozenset(f"a{number}" for number in range(before.asides + 1, w.asides + 1))
         w = replace(w, aside={name: laid for name, laid in w.aside.items() if name not in since})
     return w if after is w.machine else replace(w, machine=after)
+
+
+def _cycle(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
+    """Each stage of a cycle has a phase; the coder's is opened by the turn that the freezing begins."""
+    if w.cycle is None and not isinstance(event, e.CycleStarted):
+        return w
+    from verdigris.core.cycle_fold import cycle_after  # most logs have none
+
+    after = cycle_after(w.cycle, event, seq)
+    w = w if after is w.cycle else replace(w, cycle=after)
+    match event:
+        case e.CycleStarted():
+            return replace(w, phase=Phase.PLAN, cycles=w.cycles + 1, reds={})
+        case e.CycleAdvanced():
+            return replace(w, phase=_STAGES.get(Stage(event.stage), Phase.HELD))
+        case e.CycleEnded():
+            ended = replace(_close_turn(w), phase=Phase.RED, refactor=None)
+            return replace(ended, ground=event.tree) if event.tree else ended
+        case _:
+            return w
 
 
 def _at_head(w: WorktreeState) -> WorktreeState:
@@ -234,7 +257,7 @@ def _after_acceptance(w: WorktreeState, event: e.Accepted) -> WorktreeState:
         reds=_without(w.reds, gone),
         strikes=_without(w.strikes, gone),
     )
-    return w if w.claims else replace(_close_turn(w, Phase.RED), revised=())
+    return w if w.claims else replace(_close_turn(w, _rest(w)), revised=())
 
 
 def _after_revert(w: WorktreeState, event: e.Reverted) -> WorktreeState:
@@ -246,7 +269,12 @@ def _after_revert(w: WorktreeState, event: e.Reverted) -> WorktreeState:
         return w
     gone = set(laid.test_ids or w.claims)
     w = replace(w, claims=_without(w.claims, gone), strikes=_without(w.strikes, gone), reds={})
-    return w if w.claims else _close_turn(w, Phase.RED)
+    return w if w.claims else _close_turn(w, _rest(w))
+
+
+def _rest(w: WorktreeState) -> Phase:
+    """Between two turns; in a cycle the tests stay frozen then, too."""
+    return Phase.HELD if w.open_cycle is not None else Phase.RED
 
 
 def _refactor_ended(w: WorktreeState, event: e.RefactorEnded) -> WorktreeState:

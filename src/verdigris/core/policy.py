@@ -7,6 +7,7 @@ from re import Pattern
 from re import compile as compile_regex
 from typing import TYPE_CHECKING, assert_never
 
+from verdigris.core import cycle as cycles
 from verdigris.core.actions import Action, Allow, ClaimTest, Decision, Deny, Do, FileWrite, Write
 from verdigris.core.languages import language_of
 from verdigris.core.paths import PathClass, compile_glob
@@ -96,8 +97,12 @@ def _write_one(state: WorktreeState, file: FileWrite, settings: Settings) -> Den
             )
         case _, Phase.OFF:
             return "ok"
+        case _ if state.open_cycle is not None and file.path == state.open_cycle.spec_path:
+            return cycles.deny_spec(state.open_cycle)
         case PathClass.OTHER, phase:
-            return _decide_mixed(file, name) if phase in {Phase.GREEN, Phase.REFACTOR} else "ok"
+            return "ok" if phase is Phase.RED else _decide_mixed(file, name)
+        case _, (Phase.PLAN | Phase.HELD) if state.open_cycle is not None:
+            return cycles.deny_write(state.open_cycle, name)
         case ((PathClass.TEST | PathClass.SPEC), Phase.GREEN):
             return _deny_frozen(name)
         case PathClass.SOURCE, (Phase.GREEN | Phase.RED) if file.only_tests:
@@ -178,7 +183,8 @@ def _source_in_red(file: FileWrite) -> str:
 
 
 def _claim(state: WorktreeState, action: ClaimTest) -> Decision:
-    return _claim_phase(state) or _claim_targets(action) or _claim_red(state, action) or Allow()
+    in_cycle = cycles.deny_claim(state.open_cycle, action.test_id) if state.open_cycle else None
+    return _claim_phase(state) or in_cycle or _claim_targets(action) or _claim_red(state, action) or Allow()
 
 
 def _claim_phase(state: WorktreeState) -> Deny | None:
@@ -298,7 +304,7 @@ _NEEDS: dict[str, tuple[Phase, ...]] = {
     "sync": (Phase.RED, Phase.OFF),
     "holdout": (Phase.RED,),
     "on": (Phase.OFF,),
-    "off": (Phase.RED, Phase.GREEN, Phase.REFACTOR),
+    "off": (Phase.RED, Phase.GREEN, Phase.REFACTOR, Phase.PLAN, Phase.HELD),
 }
 
 
@@ -322,6 +328,9 @@ _MISPLACED = {
 
 
 def _verb(state: WorktreeState, action: Do) -> Decision:
+    if action.verb == "refactor begin" and state.open_cycle is not None:
+        why = f"The cycle {state.open_cycle.id} is open, and has no stage for a refactor."
+        return Deny("in-cycle", why, next_move(state))
     if state.phase not in _NEEDS[action.verb]:
         why = _MISPLACED.get((action.verb, state.phase), f"`tdd {action.verb}` does nothing in this phase")
         return Deny("not-in-phase", f"{why} (phase {state.phase}).", next_move(state))
@@ -347,6 +356,9 @@ def next_move(
     """
     if in_progress is not None and state.phase is not Phase.OFF:
         return _finish(state, in_progress)
+    suspended = state.turn is not None and state.turn.suspended
+    if state.open_cycle is not None and state.phase is not Phase.OFF and not suspended:
+        return cycles.next_step(state.open_cycle, turn=state.turn is not None)
     match state.phase:
         case Phase.OFF:
             return "run `tdd on` to resume (a person's command)"

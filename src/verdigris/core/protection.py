@@ -22,6 +22,8 @@ _CLASSES = {
     Phase.RED: frozenset({PathClass.SWITCH, PathClass.SOURCE}),
     Phase.GREEN: frozenset({PathClass.SWITCH, PathClass.TEST, PathClass.SPEC}),
     Phase.REFACTOR: frozenset({PathClass.SWITCH, PathClass.SPEC}),
+    Phase.PLAN: frozenset(PathClass) - {PathClass.OTHER},
+    Phase.HELD: frozenset(PathClass) - {PathClass.OTHER},
 }
 
 

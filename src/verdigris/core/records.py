@@ -53,6 +53,15 @@ class Record:
 
 
 @value
+class Actor:
+    """Who acts."""
+
+    role: str = "person"
+    context: str = ""
+    client: str = "cli"
+
+
+@value
 class Stamp:
     """Where a record comes from."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Allow, Decision, Deny
+from verdigris.core.cycle import SOURCE_WAITS, deny_source
 from verdigris.core.languages import STUB_MARK, declaring, is_loaded_singly
 from verdigris.core.report import Ended, Status
 from verdigris.core.test_ids import named_tests, shell_words, split_id
@@ -84,7 +85,7 @@ RED_FIRST = "red-first"
 
 def about_stubs(denial: Deny, file: FileWrite) -> Deny:
     """Said to who tried one, and where a test may not run before all that it names is declared."""
-    if denial.rule != RED_FIRST or file.after is None:
+    if denial.rule not in {RED_FIRST, SOURCE_WAITS} or file.after is None:
         return denial
     reason, following = denial.reason, denial.next
     mark = STUB_MARK.encode()
@@ -99,6 +100,8 @@ def about_stubs(denial: Deny, file: FileWrite) -> Deny:
 
 def implied_claim(state: WorktreeState, edited: str = "") -> Decision:
     """An edit of `edited` claims every valid red when all of them lie in one file."""
+    if state.open_cycle is not None:
+        return deny_source(state.open_cycle, edited)
     reds = without_parents(state.valid_reds)
     files = {split_id(red.native_id).path for red in reds}
     match len(files):

@@ -7,6 +7,7 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
+from verdigris.core.records import Actor
 from verdigris.core.report import IdSource, Status
 from verdigris.core.value import value
 
@@ -15,6 +16,10 @@ class Phase(StrEnum):
     RED = "red"
     GREEN = "green"
     REFACTOR = "refactor"
+    PLAN = "plan"
+    """Of a cycle: nothing but the plan is written."""
+    HELD = "held"
+    """Of a cycle: nothing is written until its next step."""
     OFF = "off"
 
 
@@ -181,6 +186,81 @@ class MachineState:
     """Why the last run went no further, until a step goes on."""
 
 
+class Stage(StrEnum):
+    PLAN = "plan"
+    RED = "red"
+    VALIDATE = "validate"
+    GREEN = "green"
+    DONE = "done"
+
+
+@value
+class Cycle:
+    id: str
+    spec_id: str
+    spec_path: str
+    spec_hash: str
+    """Of the spec as it was at the start."""
+    plan: str
+    on: str
+    """The branch."""
+    commit: str
+    """HEAD at the start."""
+    tree: str
+    """At the start of the open stage."""
+    started: int
+    entered: int
+    """When the open stage began; both in milliseconds since the epoch."""
+    first: int = 0
+    """The sequence number of its first event, and of the open stage's."""
+    since: int = 0
+    stage: Stage = Stage.PLAN
+    rounds: int = 0
+    """Validations that sent the tests back."""
+    verdict: str = ""
+    """Of the last validation, until the tests are open again."""
+    record: str = ""
+    """The blob with that validation."""
+    judged: str = ""
+    """The tree that it was about."""
+    findings: tuple[str, ...] = ()
+    plan_hash: str = ""
+    frozen: str = ""
+    """The tree whose tests the coder has to pass."""
+    frozen_hash: str = ""
+    """Of the spec, stamped with the PASS."""
+    tests: tuple[str, ...] = ()
+    """What is to become green."""
+    green: tuple[str, ...] = ()
+    """Of these, what was accepted."""
+    settled: int = 0
+    """The sequence number of the last acceptance, and its tree."""
+    accepted: str = ""
+    bugs: int = 0
+    """Test-bugs that the coder reported."""
+    bug: str = ""
+    """The one that waits for a ruling."""
+    stopped: str = ""
+    """Why it waits for a person."""
+    workers: Mapping[str, tuple[Actor, ...]] = field(default_factory=dict)
+    """Stage → who worked in it."""
+    commits: Mapping[str, str] = field(default_factory=dict)
+    """Stage → what it left in git."""
+    evidence: str = ""
+
+    @property
+    def open(self) -> bool:
+        return self.stage is not Stage.DONE
+
+    @property
+    def proven(self) -> bool:
+        return bool(self.tests) and set(self.tests) <= set(self.green)
+
+    @property
+    def authors(self) -> tuple[Actor, ...]:
+        return self.workers.get(Stage.RED, ())
+
+
 @value
 class WorktreeState:
     phase: Phase = Phase.RED
@@ -214,8 +294,15 @@ class WorktreeState:
     """What the last stop left, as it was told."""
     """Stops refused in a row."""
     machine: MachineState = MachineState()
+    cycle: Cycle | None = None
+    """The open one, or the last."""
+    cycles: int = 0
     configuration: Configuration | None = None
     """Its own: another worktree may have another branch's tdd.yaml."""
+
+    @property
+    def open_cycle(self) -> Cycle | None:
+        return self.cycle if self.cycle is not None and self.cycle.open else None
 
     @property
     def valid_reds(self) -> tuple[Red, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
-from verdigris.core.actions import Actor
+from verdigris.core.records import Actor
 from verdigris.core.value import value
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from verdigris.core.actions import Actor
 from verdigris.core.errors import VerdigrisError
+from verdigris.core.records import Actor
 from verdigris.gates.calls import Reply
 from verdigris.gates.prompts import carry_out, words_of
 from verdigris.storage.open_calls import alive, open_call

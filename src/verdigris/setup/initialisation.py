@@ -26,7 +26,7 @@ from verdigris.turns.claim_check import following
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.core.actions import Actor
+    from verdigris.core.records import Actor
     from verdigris.core.state import State, WorktreeState
     from verdigris.storage.log import Log
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-    from verdigris.core.actions import Actor
+    from verdigris.core.records import Actor
     from verdigris.setup.scaffold import Scaffold
     from verdigris.storage.repository import Repository
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from verdigris.core.actions import Actor
     from verdigris.core.paths import PathClass
-    from verdigris.core.records import Record
+    from verdigris.core.records import Actor, Record
     from verdigris.core.state import State, WorktreeState
     from verdigris.storage.snapshots.workspace import Workspace
 
@@ -60,9 +59,11 @@ class Project:
 
     @cached_property
     def classes(self) -> Classes:
-        """In an open turn with the files that its tests read."""
-        turn = self.state().turn
-        return with_frozen(self.configured, turn.reads if turn is not None else ())
+        """In an open turn with the files that its tests read, in an open cycle with its spec."""
+        state = self.state()
+        reads = state.turn.reads if state.turn is not None else ()
+        specs = (state.open_cycle.spec_path,) if state.open_cycle is not None else ()
+        return with_frozen(self.configured, (*reads, *specs))
 
     def classify(self, path: str) -> PathClass:
         return classify(path, self.classes)
@@ -115,6 +116,8 @@ def open_project(start: Path, actor: Actor) -> Project:
         from verdigris.languages.registry import know
 
         know(settings)
+    if here.open_cycle is not None:
+        settings = replace(settings, red="assertion")
     return Project(repo, log, actor, settings, Classes.from_json(configuration.classes))
 
 
@@ -130,8 +133,8 @@ def configured_event(root: Path) -> Configured:
 
 
 def _may_reconfigure(repo: Repository, known: Configuration, here: WorktreeState) -> bool:
-    """While a turn or a refactor is open the configuration is frozen with the oracle."""
-    if here.turn is not None or here.refactor is not None:
+    """While a turn, a refactor or a cycle is open the configuration is frozen with the oracle."""
+    if here.turn is not None or here.refactor is not None or here.open_cycle is not None:
         return False
     try:
         found = hashlib.sha256((repo.root / CONFIG).read_bytes()).hexdigest()

@@ -125,7 +125,7 @@ def _observe_write(project: Project, spelling: str, after: bytes | None, cwd: Pa
 def _read(project: Project, phase: Phase, file: FileWrite) -> FileWrite:
     """With what its language tells, where that decides."""
     name = file.path or file.spelling
-    if phase in {Phase.GREEN, Phase.REFACTOR} and is_mixed(name, file.cls):
+    if phase not in {Phase.RED, Phase.OFF} and is_mixed(name, file.cls):
         same = same_oracle_part(name, file.before, file.after)
         file = replace(file, changes_oracle=not same)
     if file.cls is not PathClass.SOURCE or file.path is None or phase not in {Phase.RED, Phase.GREEN}:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.katas.string_calculator_python import script
-from verdigris.core.actions import Actor
+from verdigris.core.records import Actor
 from verdigris.drivers.machine import recorded
 from verdigris.drivers.machine.events import Noted
 from verdigris.models.recording import read_recording

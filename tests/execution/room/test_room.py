@@ -378,7 +378,7 @@ def test_the_runner_loads_the_plugins_that_are_named(tmp_path: Path) -> None:
 KILLED = """
 import sys
 from pathlib import Path
-from verdigris.core.actions import Actor
+from verdigris.core.records import Actor
 from verdigris.storage.project import open_project
 from verdigris.turns.test import run_tests
 root = Path(sys.argv[1])
@@ -413,7 +413,7 @@ def test_a_killed_command_leaves_no_mounts_and_its_folder_is_swept(
 AS_NOBODY = """
 import json, sys
 from pathlib import Path
-from verdigris.core.actions import Actor
+from verdigris.core.records import Actor
 from verdigris.storage.project import open_project
 from verdigris.setup.initialisation import initialise
 from verdigris.turns.test import run_tests

@@ -9,7 +9,7 @@ import pytest
 from support.gitrepo import make_repo
 from support.node_tools import present
 from support.turns import World
-from verdigris.core.actions import Actor
+from verdigris.core.records import Actor
 from verdigris.core.verdict import Kind
 from verdigris.setup.initialisation import initialise
 from verdigris.turns import refactor

@@ -13,7 +13,7 @@ from support.node_tools import installed, present
 from support.shelled import Shelled, case, shelled
 from support.tools import why_not
 from support.turns import SUB_ID
-from verdigris.core.actions import Actor
+from verdigris.core.records import Actor
 from verdigris.core.value import value
 from verdigris.storage.project import open_project
 from verdigris.turns.tripwire.calls import before_call

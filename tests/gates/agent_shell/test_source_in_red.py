@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.shelled import SOURCE, Shelled, case, shelled
-from verdigris.core.actions import Actor
 from verdigris.core.events import TestRun
+from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.storage.project import open_project
 from verdigris.turns.tripwire.calls import before_call

@@ -11,7 +11,7 @@ import pytest
 
 from support.turns import CONFIG, World
 from verdigris import sandbox
-from verdigris.core.actions import Actor
+from verdigris.core.records import Actor
 from verdigris.setup.doctor.room import check_room
 from verdigris.storage.project import open_project
 

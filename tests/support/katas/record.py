@@ -14,7 +14,7 @@ from support.cli import DEAF_TO, TDD
 from support.katas import leap_year_unittest, string_calculator_python
 from support.katas.script import served
 from support.openai_server import serving
-from verdigris.core.actions import Actor
+from verdigris.core.records import Actor
 from verdigris.drivers.demo import kata
 from verdigris.drivers.machine import recorded
 

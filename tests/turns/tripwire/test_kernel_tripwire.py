@@ -9,8 +9,8 @@ import pytest
 
 from support.killing import rehearse
 from support.turns import CALC, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, make_world
-from verdigris.core.actions import Actor
 from verdigris.core.events import EditClaim, RefactorBegun, SwitchedOff, Violation
+from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.languages.folders import make_folders
 from verdigris.sandbox.folders import clear

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from verdigris.core.events.cycle import (
+    CycleAdvanced,
+    CycleEnded,
+    CycleFrozen,
+    CycleMoved,
+    CycleResumed,
+    CycleStarted,
+    CycleStopped,
+    CycleValidated,
+)
 from verdigris.core.events.effects import (
     Configured,
     Formatted,
@@ -78,6 +88,14 @@ __all__ = [
     "Committed",
     "Committing",
     "Configured",
+    "CycleAdvanced",
+    "CycleEnded",
+    "CycleFrozen",
+    "CycleMoved",
+    "CycleResumed",
+    "CycleStarted",
+    "CycleStopped",
+    "CycleValidated",
     "Denied",
     "Edit",
     "EditClaim",

@@ -17,7 +17,7 @@ from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import CONFIG
 
 if TYPE_CHECKING:
-    from verdigris.core.actions import Actor
+    from verdigris.core.records import Actor
     from verdigris.drivers.machine.events import RunEnded, Watcher
 
 KATA = Path(__file__).with_name("leap_year.md")

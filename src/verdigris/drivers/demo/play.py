@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.actions import Actor
 from verdigris.core.errors import HarnessError, ToolMissing
+from verdigris.core.records import Actor
 from verdigris.core.verdict import Kind, first_line
 from verdigris.drivers.demo.agent import Agent
 from verdigris.drivers.demo.scenes import Act, Moral

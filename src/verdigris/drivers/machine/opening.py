@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import source_roots
-from verdigris.core.actions import Actor, Deny
+from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError, VerdigrisError
 from verdigris.core.events import HeldOut
 from verdigris.core.fold import ACCEPTED
+from verdigris.core.records import Actor
 from verdigris.core.settings import HUMAN
 from verdigris.core.state import Phase
 from verdigris.drivers.machine import worktree

@@ -88,7 +88,7 @@ def _project(raw: bytes, words: ModuleType) -> Project | None:
     """None where the call does not say plainly where it is: whoever decides finds the words for that."""
     from pathlib import Path
 
-    from verdigris.core.actions import Actor
+    from verdigris.core.records import Actor
     from verdigris.gates.quick.quick import start
     from verdigris.storage.log import light
     from verdigris.storage.project import open_project
@@ -135,7 +135,7 @@ def _standing(project: Project) -> tuple[int, object] | None:
     head, state = light.head(os.fspath(project.repo.control)), project.state()
     if head is None:
         return None
-    parts = (state.phase, state.turn, state.refactor, state.ground, state.configuration)
+    parts = (state.phase, state.turn, state.refactor, state.ground, state.cycle, state.configuration)
     return light.changed_at(head), parts
 
 

@@ -56,7 +56,12 @@ def _make_card(project: Project, control: str, more: Mapping[str, Any]) -> card.
     after = light.head(control)
     if after is None or light.stamp(after) != light.stamp(before) or _refs(project) != refs:
         return None
-    return card.QuickCard({**_fields(project, state), **more, "stamp": light.stamp(after), "refs": refs})
+    fields = {**_fields(project, state), **more, "stamp": light.stamp(after), "refs": refs}
+    if state.open_cycle is not None:
+        # Its spec is of a class that red lets everyone write.
+        spec = os.fspath(project.root / state.open_cycle.spec_path)
+        fields["guarded"] = (*fields["guarded"], spec)
+    return card.QuickCard(fields)
 
 
 def _refs(project: Project) -> card.Refs | None:
@@ -64,7 +69,7 @@ def _refs(project: Project) -> card.Refs | None:
 
 
 def _fields(project: Project, state: WorktreeState) -> dict[str, Any]:
-    frozen = state.turn is not None or state.refactor is not None
+    frozen = state.turn is not None or state.refactor is not None or state.open_cycle is not None
     return {
         "root": os.fspath(project.root),
         "control": os.fspath(project.repo.control),

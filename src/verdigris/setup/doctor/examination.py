@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from verdigris.core.actions import Actor
+    from verdigris.core.records import Actor
     from verdigris.core.state import State
     from verdigris.runners.protocol import Progress
     from verdigris.storage.log import Log

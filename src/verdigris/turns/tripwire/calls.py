@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from verdigris.checks.observation import difference, is_layout, look
 from verdigris.checks.source_tests import home_of
 from verdigris.checks.unproven_commits import COMMITTED, describe, find_unproven, remedy
-from verdigris.core.actions import Actor, Deny, Target
+from verdigris.core.actions import Deny, Target
+from verdigris.core.cycle import deny_write
 from verdigris.core.errors import NotConfigured, VerdigrisError
 from verdigris.core.events import Edit, Violation
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import owners
+from verdigris.core.records import Actor
 from verdigris.core.reds import implied_claim
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import shell_words, some
@@ -198,6 +200,8 @@ def _undone(project: Project, state: WorktreeState, mine: tuple[Strays, ...], tr
 
 def _claim_for_edit(project: Project, state: WorktreeState, stray: Strays, tree: str) -> str | Deny | None:
     """Source written in red claims the reds of one file, where they were seen on the tree without it."""
+    if state.phase in {Phase.PLAN, Phase.HELD} and state.cycle is not None:
+        return deny_write(state.cycle, stray.paths[0])
     if stray.cls is not PathClass.SOURCE or state.phase is not Phase.RED:
         return None
     decision = implied_claim(state, stray.paths[0])

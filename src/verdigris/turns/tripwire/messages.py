@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from verdigris.core.actions import Deny
     from verdigris.core.state import WorktreeState
 
-KEYS_PROTECTED = frozenset({Phase.GREEN, Phase.REFACTOR})
+KEYS_PROTECTED = frozenset({Phase.GREEN, Phase.REFACTOR, Phase.PLAN, Phase.HELD})
 """Where the runner's keys of mixed files are protected too."""
 _SHOWN = 5
 
@@ -49,15 +49,18 @@ def base(state: WorktreeState) -> str | None:
             return state.refactor.tree if state.refactor else None
         case Phase.RED:
             return state.ground
+        case Phase.PLAN | Phase.HELD:
+            return state.cycle.tree if state.cycle else None
         case Phase.OFF:
             return None
 
 
 def put_back_text(paths: Sequence[str], cls: PathClass, denial: Deny | None) -> str:
-    """`denial`: why source written in red did not claim."""
+    """`denial`: why source written in red did not claim, or why a stage of a cycle lets nobody write."""
     why, following = _why(paths[0], cls)
     if denial is not None:
-        why, following = f"More changed than comments, layout and stubs. {denial.reason}", denial.next
+        more = "More changed than comments, layout and stubs. " if cls is PathClass.SOURCE else ""
+        why, following = f"{more}{denial.reason}", denial.next
     kept = f"What had been written is kept: `tdd displaced {shell_words(paths[0])}`."
     return f"Put back: {_names(paths)}. {why} {kept}\nnext: {following}"
 
@@ -67,6 +70,8 @@ def kept_text(paths: Sequence[str], cls: PathClass, phase: Phase) -> str:
         following = "it is a person's to change: go on"
     elif phase is Phase.RED:
         following = "`tdd aside`, then `tdd test` and claim: the claim brings the edits back"
+    elif phase in {Phase.PLAN, Phase.HELD}:
+        following = "undo it before the cycle goes on: `tdd cycle status` says what its stage may write"
     elif phase is Phase.GREEN:
         following = f'undo it, or `tdd test-bug {paths[0]}:LINE "WHY"` and claim anew; until then `tampered`'
     else:

@@ -93,18 +93,19 @@ def _of_phase(
     if known is None:
         return
     home = memory.tree if memory and _holds(memory, state) else known
-    if state.phase is Phase.RED:
+    wanted = protected_classes(state.phase)
+    changed: dict[PathClass, list[str]] = {cls: [] for cls in PathClass}
+    if PathClass.SOURCE in wanted:
         edits = find_edits(project, difference(project, home, tree).source, tree, seconds=LOOKING)
         # What nobody had time to read counts as an edit.
-        changed = {PathClass.SOURCE: [*(edit.path for edit in edits.found), *edits.unread]}
-    else:
-        changed = {cls: [] for cls in PathClass}
+        changed[PathClass.SOURCE] = [*(edit.path for edit in edits.found), *edits.unread]
+    if state.phase is not Phase.RED:
         for path in difference(project, home, tree).oracle:
             cls = project.classify(path)
             changed[PathClass.TEST if holds_tests(path, cls) else cls].append(path)
-        wanted = protected_classes(state.phase) | {PathClass.OTHER}
-        changed = {cls: changed[cls] for cls in wanted - {PathClass.SWITCH}}
-    for cls, found in changed.items():
+        wanted |= {PathClass.OTHER}
+    for cls in wanted - {PathClass.SWITCH}:
+        found = changed[cls]
         if paths := _unlike(project, known, tree, found):
             yield Strays(cls, paths, home)
 

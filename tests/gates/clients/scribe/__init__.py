@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verdigris.core.actions import Actor
+from verdigris.core.records import Actor
 from verdigris.gates.calls import Call, HookAnswer, Manner, Moment, Reply
 from verdigris.gates.clients.protocol import Hook, Surroundings
 from verdigris.setup.doctor import Finding

@@ -18,7 +18,7 @@ from verdigris.storage.git import ask_users_git
 from verdigris.storage.project import CONFIG
 
 if TYPE_CHECKING:
-    from verdigris.core.actions import Actor
+    from verdigris.core.records import Actor
     from verdigris.drivers.machine.events import RunEnded, Watcher
 
 KATA = Path(__file__).with_name("string_calculator.md")

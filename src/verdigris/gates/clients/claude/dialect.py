@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from verdigris.core.actions import Actor
+from verdigris.core.records import Actor
 from verdigris.gates.calls import EXPLAINED, SIGNS, Call, HookAnswer, Manner, Moment, Reply
 from verdigris.gates.clients.claude.quick import NAME, OWN, READERS, SHELLS, WRITERS
 

@@ -1,0 +1,93 @@
+"""Decides what each stage of a cycle lets an actor do, and names the step that leads on."""
+
+from __future__ import annotations
+
+from verdigris.core.actions import Deny
+from verdigris.core.state import Cycle, Stage
+
+PASS, CONCERNS, BLOCKER = "PASS", "CONCERNS", "BLOCKER"
+DONE, ABORTED = "done", "aborted"
+SOURCE_WAITS = "cycle-red"
+"""The rule that keeps source closed while the tests are written."""
+
+
+_WHO = {
+    Stage.PLAN: "The plan is being made: until it is complete, no test and no source is written.",
+    Stage.VALIDATE: "The tests are being validated: neither they nor source change until the verdict.",
+    Stage.GREEN: "The cycle's tests are frozen, and no turn is open on them.",
+}
+
+
+def deny_write(cycle: Cycle, name: str) -> Deny:
+    """Of a test, source or spec while the stage lets nobody write such."""
+    why = "The cycle waits for a person." if cycle.stopped else _WHO.get(cycle.stage, "")
+    return Deny(f"cycle-{cycle.stage}", f"{name}: {why}", next_step(cycle))
+
+
+def deny_spec(cycle: Cycle) -> Deny:
+    return Deny(
+        "cycle-spec",
+        f"{cycle.spec_path} is the spec of the open cycle {cycle.id}: it is not edited, it is superseded.",
+        supersede_steps(cycle),
+    )
+
+
+def supersede_steps(cycle: Cycle) -> str:
+    return (
+        f"leave it as it is; if a requirement must change: a person runs `tdd cycle abort --why WHY`, "
+        f"`tdd spec supersede {cycle.spec_path}`, activates the new spec, and starts a cycle on that"
+    )
+
+
+def deny_source(cycle: Cycle, path: str) -> Deny:
+    """More than stubs, while the tests are still being written."""
+    return Deny(
+        SOURCE_WAITS,
+        f"{path or 'this edit'}: source waits until the tests of {cycle.spec_id} are validated and frozen; "
+        "now only stubs marked STUB:TDD are written, which return a value, so that an assertion fails.",
+        next_step(cycle),
+    )
+
+
+def deny_claim(cycle: Cycle, test_id: str) -> Deny | None:
+    """In a cycle, freezing claims: what is claimed otherwise is a frozen test whose turn ended early."""
+    if cycle.stage is not Stage.GREEN or cycle.stopped:
+        return Deny(
+            "cycle-claim",
+            f"In a cycle nobody claims by hand: `tdd cycle freeze` does (stage {cycle.stage}).",
+            next_step(cycle),
+        )
+    if test_id not in cycle.tests:
+        return Deny("cycle-claim", f"{test_id} is no test that this cycle froze.", next_step(cycle))
+    return None
+
+
+def next_step(cycle: Cycle, *, turn: bool = False) -> str:
+    """The move that leads on; `turn`: the coder's turn is open."""
+    if cycle.bug:
+        return (
+            f"a person or the validator rules on {cycle.bug}: `tdd cycle test-bug uphold WHY` opens the "
+            "tests again, `tdd cycle test-bug dismiss WHY` lets the coder go on"
+        )
+    if cycle.stopped:
+        return "a person decides: `tdd cycle resume --why WHY`, or `tdd cycle abort --why WHY`"
+    match cycle.stage:
+        case Stage.PLAN:
+            return f"write the plan to {cycle.plan}, then `tdd cycle advance`"
+        case Stage.RED:
+            return (
+                "write tests that carry `@scenario: ID` and fail on an assertion, run `tdd test`, "
+                "then `tdd cycle advance`"
+            )
+        case Stage.VALIDATE if cycle.verdict == PASS:
+            return "`tdd cycle freeze`"
+        case Stage.VALIDATE:
+            return "`tdd cycle validate`, by somebody who did not write the tests"
+        case Stage.GREEN if cycle.proven:
+            return "`tdd cycle advance` writes the evidence"
+        case Stage.GREEN if turn:
+            return "make the frozen tests pass, then `tdd settle`"
+        case Stage.GREEN:
+            return "`tdd cycle resume` opens the coder's turn again"
+        case Stage.DONE:
+            return f"{cycle.evidence} has the evidence; review the code, then activate"
