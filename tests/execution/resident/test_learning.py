@@ -42,10 +42,10 @@ PACKAGES = {
     "on_handler.py": "import handler\n",
     "greedy.py": """
 import sys
-joining = sys.modules.get("verdigris_reporter.joining")
-if joining is not None:
-    called = joining._called
-    joining._called = lambda name, *words: None if name in {"capset", "prctl"} else called(name, *words)
+namespaces = sys.modules.get("verdigris_reporter.namespaces")
+if namespaces is not None:
+    called = namespaces._called
+    namespaces._called = lambda name, *words: None if name in {"capset", "prctl"} else called(name, *words)
 """,
 }
 GOOD = "chunky filters plain reader"

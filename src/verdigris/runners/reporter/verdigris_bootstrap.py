@@ -17,8 +17,8 @@ def main() -> None:
     if safe_path:
         sys.path.insert(0, HERE)
     # Here it is a top-level package, which only an injected one is.
-    from verdigris_reporter import bytecode, files, loaded, tracing, withheld  # type: ignore[import-not-found]
-    from verdigris_reporter import channel as channels
+    from verdigris_reporter import channel as channels  # type: ignore[import-not-found]
+    from verdigris_reporter import code_loading, files, tracing
 
     del sys.path[0]
     tool = "".join(sys.argv[1:]) or "pytest"
@@ -46,18 +46,18 @@ def main() -> None:
     if channel.is_open and "runs" not in channel.settings:
         opened.start()
     fresh = channel.settings.get("fresh", False) or "runs" in channel.settings
-    bytecode.distrust(channel.settings.get("worktree", ""), fresh=fresh)
+    code_loading.distrust(channel.settings.get("worktree", ""), fresh=fresh)
     if "runs" in channel.settings:
         from verdigris_reporter import variants
 
         os._exit(variants.Lead(channel, tool, load=load, start=start).lead())
-    withheld.take(channel.settings)
+    code_loading.take(channel.settings)
     tracer = tracing.start(channel.settings)
     code = start(channel.send)
     for path, lines in tracer.stop().items():
         channel.send("lines", path=path, lines=sorted(lines))
     if "sources" in channel.settings:
-        channel.send("loaded", **loaded.loaded(channel.settings))
+        channel.send("loaded", **files.module_files(channel.settings))
     opened.tell_loaded()
     if channel.settings.get("learn"):
         from verdigris_reporter import preload
@@ -78,7 +78,7 @@ def _load_pytest() -> None:
 
 def _load_unittest() -> None:
     """With the reporter, which loads it; both are not the project's."""
-    from verdigris_reporter.cases import running  # type: ignore[import-not-found]  # noqa: F401 - for its loading
+    from verdigris_reporter.cases import run  # type: ignore[import-not-found]  # noqa: F401 - for its loading
 
 
 def _shadowed() -> bool:
@@ -120,13 +120,13 @@ def _unittest(_send: object) -> int:
     from importlib.util import find_spec
     from types import ModuleType
 
-    from verdigris_reporter.cases import running
+    from verdigris_reporter.cases import run
 
     main = ModuleType("__main__")
     main.__spec__ = find_spec("unittest.__main__")
     main.__file__ = main.__spec__.origin if main.__spec__ else None
     sys.modules["__main__"], sys.argv[0] = main, "python -m unittest"
-    return running.run(sys.argv[1:])  # type: ignore[no-any-return] # it is not found where this is checked
+    return run.run(sys.argv[1:])  # type: ignore[no-any-return] # it is not found where this is checked
 
 
 def _end(code: int) -> None:

@@ -90,3 +90,15 @@ def _identity(fd: int) -> tuple[int, int]:
 
 
 CHANNEL = Channel()
+
+
+OUTPUT = 8_000
+
+
+def capped(text: str) -> str:
+    half = OUTPUT // 2
+    return (
+        text
+        if len(text) <= OUTPUT
+        else f"{text[:half]}\n... {len(text) - OUTPUT} left out ...\n{text[-half:]}"
+    )

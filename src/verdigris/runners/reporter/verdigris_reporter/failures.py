@@ -1,23 +1,26 @@
-"""What is worth knowing about an exception in a test, as plain data, whichever tool runs it."""
+"""What is worth knowing about an exception in a test, as plain data: kind, place, and file of its subject."""
 
 from __future__ import annotations
 
 import builtins
+import linecache
 import os
 import re
 import sys
 import unittest
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from . import limit  # noqa: TID252 - the package has another name when injected
 from .files import maker_of  # noqa: TID252 - same
 from .limit import Stopped  # noqa: TID252 - same
-from .subject import subject_file  # noqa: TID252 - same
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import CodeType
 
     from .names import Names  # noqa: TID252 - same
+
 
 MESSAGE = 4_000
 FRAMES = 25
@@ -108,3 +111,158 @@ def _text(error: BaseException) -> str:
         return str(error)[:MESSAGE]
     except Exception:  # noqa: BLE001 - a project's own __str__ may do anything
         return f"<{type(error).__name__} that cannot be printed>"
+
+
+_ARGUMENTS = re.compile(
+    r"^([\w.<>]+)\(\) (?:got (?:an? |some |multiple )|missing |takes )"
+    r"|^Can't instantiate abstract class ([\w.]+)"
+)
+_TYPES = re.compile(r"'([\w.]+)'")
+_LACKS = re.compile(
+    r"object has no attribute|^type object|^module|object is not|object does(?:n't| not) support|"
+    r"not supported between instances of|unsupported operand type|^object of type|bad operand type|"
+    r"argument of type|context manager protocol|asynchronous"
+)
+_NONE = "NoneType"
+_CHAIN = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+
+
+def subject_file(error: BaseException, frames: list[Any], names: Names) -> str | None:
+    """`frames`: from the test's own down to the one that raised."""
+    if not isinstance(error, (AttributeError, TypeError)):
+        return None
+    frame = frames[-1] if frames else None
+    if _NONE in str(error):
+        # A library that was given None says so: who gave it stands in the project's deepest frame.
+        own = [each for each in frames if not names.path(each.filename).startswith(("/", "<"))]
+        frame = own[-1] if own else frame
+    try:
+        found = _files(error, frame)
+        return next((names.path(path) for path in found if not names.path(path).startswith("/")), None)
+    except Exception:  # noqa: BLE001 - objects under test may do anything when looked at
+        return None
+
+
+def _files(error: BaseException, frame: Any) -> Iterator[str]:
+    owner = getattr(error, "obj", None)
+    owner = _asked(frame) if owner is None else owner
+    if owner is not None:
+        yield from _file(owner)
+        return
+    message = str(error)
+    if _NONE in message and frame is not None:
+        # Source gave None where the test needed something: whose answer it was stands near.
+        for thing in [*_on_line(frame), *_in_function(frame)]:
+            yield from (path for path in _file(thing) if path != frame.filename)
+        return
+    callee = _ARGUMENTS.match(message)
+    lacks = _LACKS.search(message)
+    for thing in [*_on_line(frame), *_in_function(frame)]:
+        if callee:
+            yield from _owner_of(thing, callee.group(1) or callee.group(2))
+        elif lacks:
+            yield from _named(thing, set(_TYPES.findall(message)))
+    for name in [callee.group(1) or callee.group(2)] if callee else _TYPES.findall(message) if lacks else []:
+        yield from _in_loaded_modules(name)
+
+
+def _asked(frame: Any) -> Any:
+    """Before Python 3.10 the error does not tell whose `__getattr__` (an enum's, say) raised it."""
+    code = frame.frame.f_code if frame is not None else None
+    if code is None or code.co_name != "__getattr__":
+        return None
+    return frame.frame.f_locals.get(code.co_varnames[0])
+
+
+def _file(thing: Any) -> Iterator[str]:
+    """A module's own file; else the file of the module that defines the class or function."""
+    if not isinstance(thing, ModuleType):
+        named = thing if isinstance(thing, type) or hasattr(thing, "__code__") else type(thing)
+        module = sys.modules.get(getattr(named, "__module__", None) or "")
+        if module is None:
+            return
+        thing = module
+    path = getattr(thing, "__file__", None)
+    if path:
+        yield path
+    else:
+        for folder in list(getattr(thing, "__path__", []))[:1]:
+            yield f"{folder}/__init__.py"
+
+
+def _on_line(frame: Any) -> Iterator[Any]:
+    if frame is not None:
+        line = linecache.getline(frame.filename, frame.line)
+        for chain in _CHAIN.findall(line):
+            yield from _resolve(frame.frame, chain)
+
+
+def _in_function(frame: Any) -> Iterator[Any]:
+    if frame is not None:
+        code = frame.frame.f_code
+        for name in (*code.co_names, *code.co_varnames, *code.co_freevars):
+            yield from _resolve(frame.frame, name)
+
+
+def _resolve(frame: Any, chain: str) -> Iterator[Any]:
+    """Each object along `a.b.c`, looked up without running any of the project's code."""
+    first, *rest = chain.split(".")
+    scope = frame.f_locals if first in frame.f_locals else frame.f_globals
+    if first not in scope:
+        return
+    thing = scope[first]
+    yield thing
+    for name in rest:
+        found = [space[name] for space in _spaces(thing) if name in space]
+        if not found:
+            return
+        thing = found[0]
+        yield thing
+
+
+def _spaces(thing: Any) -> Iterator[dict[str, Any]]:
+    own = getattr(thing, "__dict__", None)
+    if isinstance(own, dict):
+        yield own
+    for kind in (thing if isinstance(thing, type) else type(thing)).__mro__:
+        yield dict(kind.__dict__)
+
+
+def _owner_of(thing: Any, callee: str) -> Iterator[str]:
+    last = callee.rpartition(".")[2]
+    thing = getattr(thing, "__func__", thing)
+    if hasattr(thing, "__code__"):
+        if callee in {thing.__qualname__, thing.__name__}:
+            yield from _file(thing)
+        return
+    for kind in (thing if isinstance(thing, type) else type(thing)).__mro__:
+        if kind is object:
+            continue
+        if callee in {kind.__name__, kind.__qualname__} or (
+            last in kind.__dict__
+            and callee
+            in {
+                last,
+                f"{kind.__name__}.{last}",
+                f"{kind.__qualname__}.{last}",
+            }
+        ):
+            yield from _file(kind)
+
+
+def _named(thing: Any, names: set[str]) -> Iterator[str]:
+    kind = thing if isinstance(thing, type) else type(thing)
+    if names & {kind.__name__, kind.__qualname__}:
+        yield from _file(kind)
+    if isinstance(thing, ModuleType) and thing.__name__ in names:
+        yield from _file(thing)
+
+
+def _in_loaded_modules(name: str) -> Iterator[str]:
+    parts = name.split(".")
+    for module in list(sys.modules.values()):
+        thing: Any = module
+        for part in parts:
+            thing = getattr(thing, "__dict__", {}).get(part)
+        if thing is not None and getattr(thing, "__module__", None) == getattr(module, "__name__", ""):
+            yield from _file(module)

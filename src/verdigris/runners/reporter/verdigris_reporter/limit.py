@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+
 _AGAIN = 5.0
 """Seconds after which code that swallowed the alarm hears it again."""
 _LEAST = 5.0

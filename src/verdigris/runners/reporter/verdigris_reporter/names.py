@@ -1,12 +1,14 @@
-"""How files and tests are called: relative to the worktree's root, wherever pytest's rootdir is."""
+"""How files and tests are called from the worktree's root, where a test is defined, which are asked for."""
 
 from __future__ import annotations
 
+import linecache
 import os
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from typing import Any
+    from types import CodeType
 
     import pytest
 
@@ -55,3 +57,28 @@ def code_of(function: Any) -> Any:
             break
         function = inner
     return getattr(function, "__code__", None)
+
+
+def definition(names: Names, path: str, line: int, name: str, code: CodeType | None) -> dict[str, Any]:
+    """`path`, `line`, `name`: as the tool tells them. `code`: what the author wrote, if there is any."""
+    if code is None or code.co_filename == path:
+        return {"line": code.co_firstlineno if code else line, "in": names.path(path)}
+    pattern = rf"^\s*(async\s+)?def\s+{re.escape(name)}\b"
+    if re.search(pattern, "".join(linecache.getlines(path)), re.MULTILINE):
+        return {"line": line, "in": names.path(path)}
+    return {"line": code.co_firstlineno, "in": names.path(code.co_filename)}
+
+
+_PARENTS = re.compile(r"/|::|\[")
+
+
+class Selection:
+    def __init__(self, wanted: list[str]) -> None:
+        self.wanted = {entry if "::" in entry else entry.rstrip("/") for entry in wanted}
+        self._everything = bool(self.wanted & {"", "."})
+
+    def keeps(self, test_id: str) -> bool:
+        """A folder, file or class stands for all that is in it, a parametrized function for its cases."""
+        if self._everything or test_id in self.wanted:
+            return True
+        return any(test_id[: part.start()] in self.wanted for part in _PARENTS.finditer(test_id))

@@ -18,7 +18,7 @@ import tempfile
 import time
 from typing import Any
 
-from . import joining  # noqa: TID252 - the package has another name when it is not injected
+from . import namespaces  # noqa: TID252 - the package has another name when injected
 from .line import Broken, Line  # noqa: TID252 - same
 
 RESIDENT = "VERDIGRIS_RESIDENT"
@@ -129,7 +129,7 @@ def _start(argv: list[str], descriptor: int) -> None:
     mine = os.getpid()
     if os.fork() == 0:
         try:
-            joining.die_with(mine)
+            namespaces.die_with(mine)
             os.set_inheritable(descriptor, True)
             os.execv(argv[0], argv)  # noqa: S606 - the node that the kernel found
         finally:

@@ -11,12 +11,12 @@ WORKER = "VERDIGRIS_WORKER"
 
 def main() -> None:
     sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
-    from verdigris_reporter import joining  # type: ignore[import-not-found]
+    from verdigris_reporter import namespaces  # type: ignore[import-not-found]
 
     told = json.loads(os.environ.pop(WORKER))
-    joining.die_with(os.getppid())
+    namespaces.die_with(os.getppid())
     doors = {kind: os.open(f"/proc/{told['pid']}/fd/{fd}", os.O_RDONLY) for kind, fd in told["doors"].items()}
-    joining.join(doors, told["kept"])
+    namespaces.join(doors, told["kept"])
     for door in doors.values():
         os.close(door)
     os.chdir(told["cwd"])

@@ -6,29 +6,29 @@ import contextlib
 import json
 import os
 import sys
+import unittest
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from . import bytecode, tracing  # noqa: TID252 - the package has another name when injected
-from .capped import OUTPUT, capped  # noqa: TID252 - same
-from .channel import CHANNEL  # noqa: TID252 - same
-from .facts import Facts, collect_error  # noqa: TID252 - same
-from .files import Files  # noqa: TID252 - same
+from . import code_loading, tracing  # noqa: TID252 - the package has another name when injected
+from .channel import CHANNEL, OUTPUT, capped  # noqa: TID252 - same
+from .code_loading import give_to_pytest  # noqa: TID252 - same
+from .failures import Frame, describe, failure, frames_of, own_frames  # noqa: TID252 - same
+from .files import Files, module_files  # noqa: TID252 - same
 from .limit import Limit  # noqa: TID252 - same
-from .loaded import loaded  # noqa: TID252 - same
-from .names import Names  # noqa: TID252 - same
+from .names import Names, Selection, code_of, definition  # noqa: TID252 - same
 from .preload import compare_environment  # noqa: TID252 - same
-from .properties import Watch  # noqa: TID252 - same
-from .selection import Selection  # noqa: TID252 - same
-from .withheld import give_to_pytest  # noqa: TID252 - same
+from .properties import Watch, told  # noqa: TID252 - same
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from types import CodeType
+
 
 _ENVIRON = dict(os.environ)
 
-bytecode.distrust_rewritten(
+code_loading.distrust_rewritten(
     CHANNEL.settings.get("worktree", ""),
     sys.modules.get("_pytest.assertion.rewrite"),
     fresh=CHANNEL.settings.get("fresh", False),
@@ -209,7 +209,7 @@ class Reporter:
             CHANNEL.send("end", code=0)
         if self.worker and self.tracer is not None:
             lines = {path: sorted(seen) for path, seen in self.tracer.stop().items()}
-            where = loaded(self.settings) if "sources" in self.settings else None
+            where = module_files(self.settings) if "sources" in self.settings else None
             told = {"lines": lines, "loaded": where, "files": self.said}
             self.config.workeroutput["verdigris"] = json.dumps(told)  # type: ignore[attr-defined] # xdist's
 
@@ -233,3 +233,50 @@ class Reporter:
 
 def _unseen(*_: object, **__: object) -> str:
     return ""
+
+
+_UNITTEST_SETUP = {
+    "setUp": "setup",
+    "asyncSetUp": "setup",
+    "tearDown": "teardown",
+    "asyncTearDown": "teardown",
+}
+
+
+class Facts:
+    def __init__(self, names: Names) -> None:
+        self.names = names
+
+    def of(self, item: pytest.Item, call: pytest.CallInfo[None]) -> dict[str, Any]:
+        code = code_of(getattr(item, "obj", None))
+        name = getattr(item, "originalname", None) or item.name
+        facts = definition(self.names, str(item.path), (item.location[1] or 0) + 1, name, code)
+        facts.update(told(item))
+        if call.excinfo is not None and not call.excinfo.errisinstance(
+            (pytest.skip.Exception, unittest.SkipTest)
+        ):
+            frames = own_frames(frames_of(call.excinfo.tb), code)
+            facts["failure"] = failure(call.excinfo.value, frames, self.names)
+            facts.update(_unittest_phase(item, call, frames, code))
+        return facts
+
+
+def collect_error(error: BaseException) -> dict[str, Any]:
+    """What an import raised comes wrapped; the wrapped one is the fact."""
+    if isinstance(error, pytest.Collector.CollectError) and error.__cause__ is not None:
+        error = error.__cause__
+    told = describe(error)
+    return {key: told[key] for key in ("error", "message")}
+
+
+def _unittest_phase(
+    item: pytest.Item, call: pytest.CallInfo[None], frames: list[Frame], code: CodeType | None
+) -> dict[str, Any]:
+    """Under pytest a TestCase's setUp and tearDown run inside the call."""
+    if call.when != "call" or not issubclass(getattr(item, "cls", None) or object, unittest.TestCase):
+        return {}
+    if any(frame.frame.f_code is code for frame in frames):
+        return {}
+    names = (frame.frame.f_code.co_name for frame in frames)
+    phase = next((_UNITTEST_SETUP[name] for name in names if name in _UNITTEST_SETUP), None)
+    return {} if phase is None else {"phase": phase, "more": True}

@@ -9,10 +9,11 @@ import sys
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 from typing import TYPE_CHECKING, Any
 
-from .bytecode import INSTALLED  # noqa: TID252 - the package has another name when injected
+from .code_loading import INSTALLED  # noqa: TID252 - the package has another name when injected
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
 
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 """Libraries that would start threads, which no fork takes along, do without them when they are told so."""
@@ -103,3 +104,27 @@ def _marked_late_is_no_matter() -> None:
             warn(self, name)
 
     hook._warn_already_imported = about_others  # noqa: SLF001
+
+
+def plugin_names() -> frozenset[str]:
+    """They are rewritten as pytest loads them."""
+    return _names_of(lambda found: any(point.group == "pytest11" for point in found.entry_points))
+
+
+def local_names() -> frozenset[str]:
+    """What was installed out of a folder may be the project."""
+    import json
+
+    return _names_of(lambda found: "dir_info" in json.loads(found.read_text("direct_url.json") or "{}"))
+
+
+def _names_of(wanted: Callable[[Any], bool]) -> frozenset[str]:
+    from importlib import metadata  # here: it loads half of the standard library
+
+    names: set[str] = set()
+    with from_the_environment():
+        for found in metadata.distributions():
+            with contextlib.suppress(Exception):  # a broken one is nobody's to load
+                if wanted(found):
+                    names.update(str(file).split("/")[0].split(".")[0] for file in found.files or ())
+    return frozenset(names)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .names import Names  # noqa: TID252 - the package has another name when injected
 
+
 _SETTINGS = (
     *("max_examples", "phases", "derandomize", "deadline", "stateful_step_count", "suppress_health_check"),
     "backend",

@@ -11,16 +11,16 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
-from . import joining  # noqa: TID252 - the package has another name when injected
+from . import namespaces  # noqa: TID252 - the package has another name when injected
 from .line import Broken, Line  # noqa: TID252 - same
-from .local import local_names, plugin_names  # noqa: TID252 - same
-from .preload import load_plugins  # noqa: TID252 - same
+from .preload import load_plugins, local_names, plugin_names  # noqa: TID252 - same
 from .stash import Stash, changed, stamps  # noqa: TID252 - same
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .channel import Channel  # noqa: TID252 - same
+
 
 _STANDARD = 3
 
@@ -38,7 +38,7 @@ def serve(
         load()
         if tool == "pytest":
             load_plugins()
-            from . import facts, names, selection  # noqa: F401, TID252 - for their loading
+            from . import failures, names, properties  # noqa: F401, TID252 - for their loading
 
     server = Server(line, channel)
     return server.serve(load_all), frozenset(sys.modules) | frozenset(server.stash.home)
@@ -122,13 +122,13 @@ class Server:
 
     def _become(self, run: dict[str, Any], beside: tuple[int, ...], server: int, kept: set[int]) -> None:
         os.setsid()
-        joining.die_with(server)
+        namespaces.die_with(server)
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
         os.close(nothing)
         os.dup2(beside[0], 1)
         os.dup2(beside[0], 2)
-        joining.join(dict(zip(run["doors"], beside[2:])), run["kept"])  # noqa: B905 - since Python 3.10
+        namespaces.join(dict(zip(run["doors"], beside[2:])), run["kept"])  # noqa: B905 - since Python 3.10
         os.chdir(run["cwd"])
         self.line.connection.detach()
         _close_all_but(kept)

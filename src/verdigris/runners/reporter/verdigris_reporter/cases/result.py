@@ -1,15 +1,20 @@
-"""Tells what happened to each test as it happens, and prints what `python -m unittest` would print."""
+"""Tells what happened to each test as it happens, and prints what `python -m unittest` would print.
+
+What a test and its child processes print is kept apart from what the runner prints.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import linecache
+import os
 import sys
+import tempfile
 import time
 import unittest
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from ..capped import capped  # noqa: TID252 - the package has another name when injected
+from ..channel import capped  # noqa: TID252 - the package has another name when injected
 from ..failures import UNITTEST, Frame, failure, frames_of, own_frames  # noqa: TID252 - same
 
 if TYPE_CHECKING:
@@ -17,8 +22,53 @@ if TYPE_CHECKING:
 
     from ..limit import Limit  # noqa: TID252 - same
     from ..names import Names  # noqa: TID252 - same
-    from .naming import Case  # noqa: TID252 - same
-    from .printed import Printed  # noqa: TID252 - same
+    from .collection import Case  # noqa: TID252 - same
+
+
+_MOST = 1 << 20
+
+
+class Printed:
+    """Standard output and error go to a file; what came there is handed on at the end of each test."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
+        self._real = os.dup(2)
+        self.stream: Any = os.fdopen(os.dup(2), "w", errors="backslashreplace")
+        """For the runner."""
+        self._mark = 0
+        _flush()
+        for standard in (1, 2):
+            os.dup2(self._file.fileno(), standard)
+
+    def mark(self) -> None:
+        self._hand_on()
+
+    def since_mark(self) -> str:
+        return self._hand_on().decode("utf-8", "replace")
+
+    def end(self) -> None:
+        self._hand_on()
+        for standard in (1, 2):
+            os.dup2(self._real, standard)
+
+    def _hand_on(self) -> bytes:
+        _flush()
+        end = os.lseek(self._file.fileno(), 0, os.SEEK_END)
+        start = max(self._mark, end - _MOST)
+        data = os.pread(self._file.fileno(), end - start, start)
+        self._mark = end
+        self.stream.flush()
+        with contextlib.suppress(OSError):
+            os.write(self._real, data)
+        return data
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # a test may have put anything in their place
+            stream.flush()
+
 
 _clock = time.perf_counter
 _PARTS = {

@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from ..channel import CHANNEL  # noqa: TID252 - the package has another name when injected
 from ..limit import Limit  # noqa: TID252 - same
-from ..names import Names  # noqa: TID252 - same
+from ..names import Names, Selection  # noqa: TID252 - same
 from ..preload import compare_environment  # noqa: TID252 - same
-from ..selection import Selection  # noqa: TID252 - same
-from .finding import Finder  # noqa: TID252 - same
-from .loading import Loading, ids  # noqa: TID252 - same
-from .naming import Naming  # noqa: TID252 - same
-from .options import parse  # noqa: TID252 - same
-from .printed import Printed  # noqa: TID252 - same
-from .result import Book, Result  # noqa: TID252 - same
+from .collection import Loading, Naming, ids  # noqa: TID252 - same
+from .discovery import Finder, parse  # noqa: TID252 - same
+from .result import Book, Printed, Result  # noqa: TID252 - same
 
 if TYPE_CHECKING:
-    from .naming import Case  # noqa: TID252 - same
+    from .collection import Case  # noqa: TID252 - same
+
 
 PASSED, FAILED, INTERRUPTED, USAGE_ERROR, NOTHING = 0, 1, 2, 4, 5
 """As pytest means them, whatever this Python's unittest says."""

@@ -1,13 +1,17 @@
-"""Keeps Python from running the bytecode of a text that is no longer there, or never was.
+"""Which text of a file the interpreter runs: no outdated cache, and a withheld text from memory.
 
-A cache is taken for valid when source size and modification time, in whole seconds, are as they were. An
+Python takes a cache for valid when source size and modification time, in whole seconds, are as they were. An
 edit of the same size within that second goes unseen, and a verdict would be about the code before. Such a
 cache was written within the same second as its source: it is not used. A verdict (`fresh`) uses none at all,
 since whoever writes the project's folders can write other code under the header of the right one.
+
+Withheld test files are emptied before code of the project is loaded, which is not to read them. Their texts
+are kept in memory until they are imported.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import os
 import sys
@@ -105,3 +109,46 @@ def _doubtful(source: str, cached: str) -> bool:
         return int(os.stat(cached).st_mtime) <= int(os.stat(source).st_mtime)  # noqa: PTH116
     except OSError:
         return False
+
+
+TEXTS: dict[str, bytes] = {}
+"""By absolute path; those that were not imported yet."""
+
+
+def take(settings: dict[str, Any]) -> None:
+    """The tree must be disposable."""
+    for path in settings.pop("withheld", ()):
+        name = os.path.join(settings["worktree"], path)  # noqa: PTH118 - as everywhere here
+        with open(name, "r+b") as file:  # noqa: PTH123
+            TEXTS[os.path.realpath(name)] = file.read()
+            file.truncate(0)
+    if TEXTS:
+        external: Any = importlib.import_module("importlib._bootstrap_external")
+        _give_to_loader(external.FileLoader)
+
+
+def give_to_pytest(rewrite: Any, settings: dict[str, Any]) -> None:
+    """It reads the tests itself, to rewrite their assertions: here, or in a process that branches off."""
+    original = getattr(rewrite, "_rewrite_test", None)  # the only place where they are read
+    if original is None or not (TEXTS or "withheld" in settings):
+        return
+
+    def rewrite_test(fn: Any, config: Any) -> Any:
+        source = TEXTS.pop(os.path.realpath(fn), None)
+        if source is None:
+            return original(fn, config)
+        tree = ast.parse(source, filename=str(fn))
+        rewrite.rewrite_asserts(tree, source, str(fn), config)
+        return os.stat(fn), compile(tree, str(fn), "exec", dont_inherit=True)  # noqa: PTH116
+
+    rewrite._rewrite_test = rewrite_test  # noqa: SLF001 - same
+
+
+def _give_to_loader(loader: Any) -> None:
+    original = loader.get_data
+
+    def get_data(self: Any, path: str) -> bytes:
+        source = TEXTS.pop(os.path.realpath(path), None)
+        return original(self, path) if source is None else source
+
+    loader.get_data = get_data
