@@ -93,7 +93,7 @@ def _faults(spec: Spec, text: str) -> tuple[Fault, ...]:
     from verdigris.drivers.cycle.spec import read_spec
     from verdigris.drivers.cycle.spec_lint import base_path, lint_spec
 
-    base = base_path(spec.path)
+    base = base_path(spec)
     file = _root() / base if base else None
     if file is None or not file.is_file():
         return lint_spec(spec, text)

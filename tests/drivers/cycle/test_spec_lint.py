@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.drivers.cycle.spec import read_spec
-from verdigris.drivers.cycle.spec_lint import DeltaEntry, Fault, base_path, lint_spec, read_delta
+from verdigris.drivers.cycle.spec_lint import Fault, base_path, lint_spec
 
 BASE = """\
 # Sessions
@@ -24,7 +24,7 @@ DELTA = """\
 #### Scenario: Ticked
 - THEN it lasts
 ## MODIFIED Requirements
-### Requirement: Expiry
+### Requirement: Session expiry
 #### Scenario: Idle
 - THEN it ends after an hour
 #### Scenario: Used
@@ -79,16 +79,6 @@ def test_a_spec_in_another_language_needs_no_keywords() -> None:
     assert lint("### 要件\n#### Scenario: 成功\n- 画面が開く\n") == ()
 
 
-def test_a_delta_is_read_by_its_sections() -> None:
-    assert read_delta(DELTA) == (
-        DeltaEntry("added", "Remember me", 2),
-        DeltaEntry("modified", "Expiry", 6),
-        DeltaEntry("removed", "Sign out", 12),
-        DeltaEntry("renamed", "Expiry", 14, to="Session expiry"),
-    )
-    assert read_delta(BASE) == ()
-
-
 def test_a_delta_whose_targets_exist_is_good() -> None:
     assert errors(DELTA, BASE) == []
 
@@ -132,7 +122,76 @@ def test_a_delta_without_a_spec_is_an_error() -> None:
     assert errors("## REMOVED Requirements\n### Requirement: X\n") == ["there is no spec that has 'X'"]
 
 
-def test_the_spec_of_an_openspec_change_is_found_by_its_place() -> None:
-    assert base_path("a/openspec/changes/add-x/specs/auth/s/spec.md") == "a/openspec/specs/auth/s/spec.md"
-    assert base_path("openspec/changes/archive/2025-01-01-x/specs/s/spec.md") == "openspec/specs/s/spec.md"
-    assert base_path("specs/001-x/spec.md") is None
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("a/openspec/changes/add-x/specs/auth/s/spec.md", "", "a/openspec/specs/auth/s/spec.md"),
+        ("openspec/changes/archive/2025-01-01-x/specs/s/spec.md", "", "openspec/specs/s/spec.md"),
+        ("specs/001-x/spec.md", "", None),
+        ("specs/x.delta.md", "---\ndelta_of: specs/x.md\n---\n", "specs/x.md"),
+    ],
+)
+def test_the_spec_of_a_delta_is_found_by_its_place_or_its_front_matter(
+    path: str, text: str, expected: str | None
+) -> None:
+    assert base_path(read_spec(path, text.encode())) == expected
+
+
+RENAME = "## RENAMED Requirements\n- FROM: `### Requirement: Expiry`\n- TO: `### Requirement: {}`\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (
+            RENAME.format("Life") + "## REMOVED Requirements\n### Requirement: Expiry\n",
+            "'Expiry' is renamed first (line 2)",
+        ),
+        (RENAME.format("sign  OUT"), "'Expiry' cannot be renamed: 'Sign out' is there already"),
+        ("## RENAMED Requirements\n- FROM: `### Requirement: Expiry`\n", "a rename without its TO"),
+        ("## RENAMED Requirements\n- TO: `### Requirement: Expiry`\n", "a rename without its FROM"),
+        (
+            "## ADDED Requirements\n### Requirement: sign out\n#### Scenario: x\n- THEN y\n",
+            "'sign out' differs from 'Sign out' in case or blanks only",
+        ),
+        (
+            (
+                "## REMOVED Requirements\n- `### Requirement: Sign out`\n"
+                "## ADDED Requirements\n### Requirement: New\n#### Scenario: x\n- THEN y\n"
+                "### Requirement: new\n#### Scenario: z\n- THEN y\n"
+            ),
+            "'new' is added (line 4) and added",
+        ),
+        ("## ADDED Requirements\n", "the delta changes nothing yet"),
+    ],
+)
+def test_a_delta_that_contradicts_itself_is_an_error(text: str, what: str) -> None:
+    assert what in errors(text, BASE)
+
+
+def test_a_rename_to_another_spelling_of_itself_is_good() -> None:
+    assert errors(RENAME.format("EXPIRY"), BASE) == []
+
+
+def test_a_heading_of_a_delta_that_is_not_read_is_told() -> None:
+    text = "## ADDED Requirements\n### Login\n### Requirement: A\n#### Scenario: x\n- THEN y\n"
+
+    assert [(one.level, one.line) for one in lint(text, BASE)] == [("warning", 2)]
+
+
+def test_requirements_that_differ_in_case_or_blanks_only_are_an_error() -> None:
+    text = BASE + "### Requirement: sign  out\n#### Scenario: Here\n- THEN it ends\n"
+
+    assert errors(text) == ["the requirement 'sign  out' is there twice (line 9)"]
+
+
+def test_a_prd_needs_no_scenario_of_its_own() -> None:
+    assert lint("---\nid: PRD-001\nkind: prd\n---\n# Goal\n") == ()
+
+
+def test_a_feature_without_a_scenario_is_told_the_lines_in_gherkin() -> None:
+    text = "Feature: Basket\n  Words.\n"
+    (fault,) = lint_spec(read_spec("a.feature", text.encode()), text)
+
+    assert (fault.level, fault.line) == ("error", 2)
+    assert "  Scenario: NAME\n    Given" in fault.fix

@@ -72,11 +72,16 @@ class Page:
 
 def read_page(text: str) -> Page:
     """Any text has a page. A byte order mark and CRLF are tolerated."""
-    raw = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    raw = split_lines(text)
     start, metadata, blocks, skipped = _read_front_matter(raw)
     lines = tuple(_read_lines(raw, start))
     pairs = dict(_read_pairs(lines))
     return Page(lines, {**pairs, **metadata}, blocks, skipped)
+
+
+def split_lines(text: str) -> list[str]:
+    """Of any line end, and without a byte order mark."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def _read_front_matter(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.drivers.cycle.feature import is_feature, read_feature
-from verdigris.drivers.cycle.markdown import list_items, read_page, strip_emphasis
+from verdigris.drivers.cycle.markdown import list_items, read_page, split_lines, strip_emphasis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -111,7 +111,7 @@ def read_spec(path: str, data: bytes) -> Spec:
 def _read_feature(path: str, data: bytes, page: Page) -> Spec:
     """Its tags tell id and status: `@id:SPEC-001 @active`; front matter does too, in the Markdown dialect."""
     first = page.lines[0].number if page.lines else 1
-    lines = data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+    lines = split_lines(data.decode("utf-8", "replace"))
     feature = read_feature(path, [*("" for _ in range(1, first)), *lines[first - 1 :]])
     pairs = dict(tag.split(":", 1) for tag in feature.tags if ":" in tag)
     tagged = {"status": next((tag for tag in feature.tags if tag.casefold() in STATUSES), DRAFT), **pairs}
@@ -246,9 +246,14 @@ def _requirement_above(lines: Sequence[TextLine], at: int) -> str:
             or _is_scenario(line)
         ):
             continue
-        found = _REQUIREMENT.fullmatch(heading.text)
-        return (found[1] if found and found[1] else heading.text).strip()
+        return requirement_name(heading.text)
     return ""
+
+
+def requirement_name(heading: str) -> str:
+    """Without `Requirement:` or `Requirement 1:` before it."""
+    found = _REQUIREMENT.fullmatch(heading)
+    return (found[1] if found and found[1] else heading).strip()
 
 
 def _scenario(requirement: str, name: str, body: Sequence[TextLine]) -> Scenario:
