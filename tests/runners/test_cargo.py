@@ -229,3 +229,43 @@ class TestLive:
             Place("rust/crates/one/tests/it.rs", 2),
             Place("rust/crates/one/src/a.rs", 2),
         )
+
+    def test_a_test_that_does_not_end_is_stopped_and_named_and_the_others_run(self, tmp_path: Path) -> None:
+        root = lay_out(HANGS, tmp_path / "hangs")
+        report = run_tool(RUNNER, root, reports=tmp_path / "reports", limit=1.0)
+        assert report.ended is Ended.FINISHED
+        told = {r.id.partition("::")[2]: r.failure.message if r.failure else r.status for r in report.results}
+        assert told == {
+            "spins": "stopped after 1 s",
+            "waits": "stopped after 1 s",
+            "main": "stopped after 1 s",
+            "quick": Status.PASS,
+            "wrong": "assertion `left == right` failed\n  left: 1\n right: 2",
+        }
+
+
+HANGS = {
+    "Cargo.toml": (
+        '[package]\nname = "loops"\nversion = "0.1.0"\nedition = "2021"\n\n'
+        '[[test]]\nname = "alone"\nharness = false\n'
+    ),
+    "src/lib.rs": "pub fn spin(mut n: u64) -> u64 {\n    while n > 0 {\n        n ^= 2;\n    }\n    n\n}\n",
+    "tests/it.rs": """\
+#[test]
+fn quick() {}
+#[test]
+fn spins() {
+    assert_eq!(loops::spin(1), 1);
+}
+#[test]
+fn waits() {
+    std::thread::park();
+    std::thread::park();
+}
+#[test]
+fn wrong() {
+    assert_eq!(1, 2);
+}
+""",
+    "tests/alone.rs": "fn main() {\n    loops::spin(1);\n}\n",
+}

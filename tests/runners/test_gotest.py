@@ -11,7 +11,7 @@ import pytest
 from support.recordings import asked, replayed
 from support.tool_projects import GO, lay_out
 from support.tools import run_tool, why_not
-from verdigris.core.report import Ended, RunPhase, Status
+from verdigris.core.report import Ended, Place, RunPhase, Status
 from verdigris.runners.gotest import GoRunner
 
 if TYPE_CHECKING:
@@ -195,3 +195,95 @@ class TestLive:
         late = run_tool(RUNNER, project, ("exits",), reports=tmp_path)
         assert (early.ended, early.results) == (Ended.EARLY_EXIT, ())
         assert (late.ended, late.results[0].status) == (Ended.EARLY_EXIT, Status.ERROR)
+
+    def test_a_test_that_does_not_end_is_stopped_where_it_is_and_the_others_run(self, tmp_path: Path) -> None:
+        lay_out(HANGS, tmp_path / "hangs")
+        report = run_tool(RUNNER, tmp_path / "hangs", reports=tmp_path / "reports", limit=1.0)
+        assert report.ended is Ended.FINISHED
+        told = {r.id.partition("::")[2]: r.failure.message if r.failure else r.status for r in report.results}
+        spins = "stopped after 1 s, while it ran in loops.go:"
+        assert str(told.pop("TestSpins")).startswith(spins)
+        assert str(told.pop("TestSpins/part")).startswith(spins)
+        assert told == {
+            "TestOwn": "stopped after 1 s, while it ran in loops_test.go:20",
+            "TestWaits": "stopped after 1 s, while it ran in loops.go:12",
+            "TestQuick": Status.PASS,
+            "TestLast": Status.PASS,
+            "TestLast/a": Status.PASS,
+            "TestLast/b": Status.PASS,
+        }
+
+    def test_the_tools_own_limit_tells_the_place_too(self, tmp_path: Path) -> None:
+        lay_out(HANGS, tmp_path / "hangs")
+        names = ("loops_test.go::TestWaits",)
+        report = run_tool(
+            RUNNER, tmp_path / "hangs", names, reports=tmp_path / "reports", extra=("-timeout=1s",)
+        )
+        [result] = report.results
+        assert result.failure is not None
+        assert (result.failure.kind, result.failure.place) == ("Timeout", Place("loops.go", 12))
+
+    def test_how_a_watched_binary_ends_is_told_as_without_a_watch(
+        self, project: Path, tmp_path: Path
+    ) -> None:
+        watched = run_tool(RUNNER, project, ("calc", "boom", "exits"), reports=tmp_path, limit=50.0)
+        alone = run_tool(RUNNER, project, ("calc", "boom", "exits"), reports=tmp_path)
+        facts = [(r.id, r.status, r.failure and r.failure.kind) for r in watched.results]
+        assert facts == [(r.id, r.status, r.failure and r.failure.kind) for r in alone.results]
+        assert (watched.ended, watched.exit_code) == (alone.ended, alone.exit_code)
+
+
+HANGS = {
+    "go.mod": "module loops\n\ngo 1.21\n",
+    "loops.go": """\
+package loops
+
+func Spin(n int) int {
+	for n >= 0 {
+		n ^= 1
+	}
+	return n
+}
+
+func Wait() int {
+	silent := make(chan int)
+	return <-silent
+}
+""",
+    "loops_test.go": """\
+package loops
+
+import (
+	"testing"
+	"time"
+)
+
+func TestQuick(t *testing.T) {}
+
+func TestSpins(t *testing.T) {
+	t.Run("part", func(t *testing.T) {
+		if Spin(1) != 1 {
+			t.Error("no")
+		}
+	})
+}
+
+func TestOwn(t *testing.T) {
+	for {
+		time.Sleep(time.Hour)
+	}
+}
+
+func TestWaits(t *testing.T) {
+	if Wait() != 1 {
+		t.Error("no")
+	}
+}
+
+func TestLast(t *testing.T) {
+	for _, name := range []string{"a", "b"} {
+		t.Run(name, func(t *testing.T) { time.Sleep(700 * time.Millisecond) })
+	}
+}
+""",
+}

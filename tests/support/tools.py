@@ -66,6 +66,7 @@ def run_tool(
     extra: tuple[str, ...] = (),
     collect_only: bool = False,
     timeout: float = 100,
+    limit: float | None = None,
     env: Mapping[str, str] | None = None,
 ) -> TestReport:
     """One request, all its calls, each with an empty report folder of its own below `reports`."""
@@ -79,6 +80,7 @@ def run_tool(
             extra=extra,
             collect_only=collect_only,
             timeout=timeout,
+            limit=limit,
             env=env,
         )
     )
@@ -94,6 +96,7 @@ def answered(
     extra: tuple[str, ...] = (),
     collect_only: bool = False,
     timeout: float = 100,
+    limit: float | None = None,
     env: Mapping[str, str] | None = None,
 ) -> tuple[TestRequest, tuple[RunnerAnswer, ...]]:
     folder = reports / f"run-{len(list(reports.iterdir())) if reports.exists() else 0}"
@@ -105,6 +108,7 @@ def answered(
         report_folder=str(folder),
         extra=extra,
         collect_only=collect_only,
+        limit=limit,
     )
     calls = runner.commands(request)
     return request, tuple(execute(called, folder, timeout=timeout, env=env) for called in calls)

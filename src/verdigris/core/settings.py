@@ -88,7 +88,7 @@ class Settings:
     timeout: int = 600
     """Seconds one test run may take (`room.timeout`)."""
     test_timeout: int = 60
-    """Seconds that one test of it may take, in Python (`room.test_timeout`)."""
+    """Seconds that one test of it may take (`room.test_timeout`)."""
     room_env: tuple[str, ...] = ()
     """`NAME`, handed on where it is set, or `NAME=VALUE` (`room.env`)."""
     room_network: Network = "loopback"

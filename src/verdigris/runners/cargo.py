@@ -68,6 +68,7 @@ class CargoRunner:
             "list": request.collect_only,
             "withheld": request.withheld,
             "options": own,
+            "limit": request.limit,
         }
         argv = (
             *(self.cargo, "test", "--tests", *_ALWAYS),
@@ -201,6 +202,7 @@ def _binaries(reports: Mapping[str, bytes]) -> Iterator[Binary]:
             out=reports.get(f"{stem}.out"),
             code=end.get("code"),
             texts=end.get("texts", {}),
+            stops=end.get("stops", {}),
         )
 
 

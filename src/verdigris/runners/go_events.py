@@ -128,7 +128,8 @@ def _kind(message: str, text: str) -> str:
 _PANIC = re.compile(r"^(panic|fatal error): (.*(?:\n(?!goroutine |\n).*)*)", re.MULTILINE)
 _RECOVERED = re.compile(r" \[recovered[^\]]*\]")
 _RUNNING = re.compile(r"^goroutine \d+ .*\[(?:running|.*)\]:\n", re.MULTILINE)
-_FRAME = re.compile(r"^\t(\S.*\.go):(\d+)(?: \+0x[0-9a-f]+)?$", re.MULTILINE)
+_FRAME = re.compile(r"^\t(\S.*\.go):(\d+)(?: \+0x[0-9a-f]+)?(?: fp=.*)?$", re.MULTILINE)
+_WAITS = "\ntesting.(*T).Run("
 _LOGGED = re.compile(r"^ +(\S.*?\.go):(\d+): ?", re.MULTILINE)
 _TRACE = re.compile(r"Error Trace:\s+(\S.*?\.go):(\d+)")
 _CLOSING = re.compile(r"^ *--- FAIL: .*\n?", re.MULTILINE)
@@ -139,7 +140,7 @@ def go_failure(name: str, tests: Mapping[str, GoTestOutput], worktree: str, fold
     output = tests[name].output
     died = _PANIC.search(output)
     if died and _RUNNING.search(output, died.end()):
-        return _failure_of_panic(died, output, worktree, folder)
+        return _failure_of_panic(name, died, output, worktree, folder)
     for other in tests:
         if other.startswith(name + "/") and "/" not in other[len(name) + 1 :] and "fail" in tests[other].ends:
             inner = go_failure(other, tests, worktree, folder)
@@ -147,17 +148,35 @@ def go_failure(name: str, tests: Mapping[str, GoTestOutput], worktree: str, fold
     return _failure_of_assertion(name, output, worktree, folder)
 
 
-def _failure_of_panic(died: re.Match[str], output: str, worktree: str, folder: str) -> Failure:
+def _failure_of_panic(name: str, died: re.Match[str], output: str, worktree: str, folder: str) -> Failure:
     message = _RECOVERED.sub("", died[2]).strip()
-    kind = "Timeout" if message.startswith("test timed out after") else died[1]
     running = _RUNNING.search(output, died.end())
-    stack = output[running.end() if running else died.end() :].partition("\n\n")[0]
-    stack = stack.partition("\ncreated by ")[0]
-    places = [Place(relative(path, worktree, folder), int(line)) for path, line in _FRAME.findall(stack)]
-    frames = tuple(place for place in reversed(places) if not place.path.startswith("/"))
+    if message.startswith("test timed out after"):
+        kind, frames = "Timeout", frames_of_test(output[died.end() :], name, worktree, folder)
+    else:
+        stack = output[running.end() if running else died.end() :].partition("\n\n")[0]
+        kind, frames = died[1], _frames(stack, worktree, folder)
     return Failure(
         kind, assertion=False, message=message, place=frames[-1] if frames else None, frames=frames
     )
+
+
+def frames_of_test(dump: str, name: str, worktree: str, folder: str) -> tuple[Place, ...]:
+    """Where a test was when its binary had to tell of all goroutines: `testing.tRunner` began the test's own.
+
+    A test that waits for a part of its own stands in `testing.(*T).Run`; the part has a goroutine too.
+    """
+    found = [stack for stack in dump.split("\n\n") if "\ntesting.tRunner(" in stack and _WAITS not in stack]
+    called = re.compile(rf"^\S*\.{re.escape(name.partition('/')[0])}(?:\.|\()", re.MULTILINE)
+    stack = next((stack for stack in found if called.search(stack)), found[0] if len(found) == 1 else "")
+    return _frames(stack, worktree, folder)
+
+
+def _frames(stack: str, worktree: str, folder: str) -> tuple[Place, ...]:
+    """Those of the project, from the outermost."""
+    own = stack.partition("\ncreated by ")[0]
+    places = [Place(relative(path, worktree, folder), int(line)) for path, line in _FRAME.findall(own)]
+    return tuple(place for place in reversed(places) if not place.path.startswith("/"))
 
 
 def _failure_of_assertion(name: str, output: str, worktree: str, folder: str) -> Failure:

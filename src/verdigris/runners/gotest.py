@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import Ended, Failure, RunPhase, Status, TestReport, TestResult
 from verdigris.core.value import value
-from verdigris.runners.go_events import Events, GoTestOutput, Package, build_errors, go_failure, read_events
+from verdigris.runners.go_events import (
+    Events,
+    GoTestOutput,
+    Package,
+    build_errors,
+    frames_of_test,
+    go_failure,
+    read_events,
+)
 from verdigris.runners.protocol import (
     CONTRADICTION,
     OUTPUT,
@@ -22,6 +30,7 @@ from verdigris.runners.protocol import (
     ended_by,
     is_asked,
     read_record,
+    stopped_failure,
     tail,
     unfinished_failure,
     untrusted_result,
@@ -29,7 +38,7 @@ from verdigris.runners.protocol import (
 from verdigris.runners.reporter.gotest_wrapper import MARK, SETTINGS, pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 WRAPPER = Path(__file__).parent / "reporter" / "gotest_wrapper.py"
 _NOTHING_TO_RUN = "testing: warning: no tests to run"
@@ -48,6 +57,7 @@ class GoRunner:
             "worktree": request.worktree,
             "list": request.collect_only,
             "withheld": request.withheld,
+            "limit": request.limit,
         }
         wrapped = " ".join(map(_quote, [self.python, "-I", "-S", str(WRAPPER)]))
         options, own = _split_arguments(request.extra)
@@ -80,9 +90,11 @@ class GoRunner:
         [answer] = answers
         events = read_events(answer.output)
         errors = build_errors(events, request.worktree, request.stack_root)
-        records = {record["package"]: record for record in _records(answer.reports)}
+        records = {record["package"]: record for record in _records(answer.reports, ".go")}
+        stops = {record["package"]: record for record in _records(answer.reports, ".stops")}
         parts = [
-            _Part(name, package, records.get(name), request) for name, package in events.packages.items()
+            _Part(name, package, records.get(name), request, stops.get(name))
+            for name, package in events.packages.items()
         ]
         built = any(package.end and not package.unbuilt for package in events.packages.values())
         started = bool(records) or built or any(error.path for error in errors)
@@ -110,9 +122,16 @@ class _Part:
     """One package."""
 
     def __init__(
-        self, name: str, package: Package, record: Mapping[str, Any] | None, request: TestRequest
+        self,
+        name: str,
+        package: Package,
+        record: Mapping[str, Any] | None,
+        request: TestRequest,
+        stops: Mapping[str, Any] | None = None,
     ) -> None:
         self.package = package
+        self.stops: Sequence[Mapping[str, Any]] = stops["stops"] if stops else ()
+        self.failed = bool(stops["code"]) if stops else package.end == "fail"
         self.record = record or {"folder": name, "tests": {}, "chosen": None}
         self.request = request
 
@@ -121,7 +140,9 @@ class _Part:
         package = self.package
         if package.unbuilt or package.end == "skip":
             return True
-        if not package.end or not all(told.confirmed(name) for name, told in package.tests.items()):
+        if not package.end or not all(
+            told.confirmed(name) or self._stop_of(name) for name, told in package.tests.items()
+        ):
             return False
         chosen = self.record["chosen"]
         named = self.record["tests"] if chosen is None else chosen
@@ -133,12 +154,15 @@ class _Part:
 
     def results(self, ended: Ended) -> Iterator[TestResult]:
         failed = any("fail" in told.ends for told in self.package.tests.values())
-        unexplained = self.package.end == "fail" and not failed
+        unexplained = self.failed and not failed
         for name, told in self.package.tests.items():
             test_id = _id(self.record, name)
             if not _is_asked(test_id, self.request.names):
                 continue
-            if told.starts > 1 or len(told.ends) > 1 or not told.starts:
+            void = sum(name in stop["void"] for stop in self.stops)
+            if stop := self._stop_of(name):
+                yield self._result_of_stop(test_id, stop, told)
+            elif told.starts > 1 + void or len(told.ends) > 1 + void or not told.starts:
                 yield untrusted_result(test_id, TWICE)
             elif not told.confirmed(name):
                 failure = go_failure(name, self.package.tests, self.request.worktree, self.record["folder"])
@@ -148,13 +172,26 @@ class _Part:
                     else unfinished_failure(ended)
                 )
                 yield untrusted_result(test_id, seen, output=told.output[-OUTPUT:])
-            elif unexplained and told.ends == ["pass"]:
+            elif unexplained and told.ends[-1:] == ["pass"]:
                 yield untrusted_result(test_id, CONTRADICTION, output=told.output[-OUTPUT:])
             else:
                 yield self._result(test_id, name, told)
 
+    def _stop_of(self, name: str) -> Mapping[str, Any] | None:
+        """A test is stopped with the part of it that does not end."""
+        return next((stop for stop in self.stops if f"{stop['test']}/".startswith(f"{name}/")), None)
+
+    def _result_of_stop(self, test_id: str, stop: Mapping[str, Any], told: GoTestOutput) -> TestResult:
+        frames = frames_of_test(stop["stack"], stop["test"], self.request.worktree, self.record["folder"])
+        failure = stopped_failure(stop["seconds"], frames)
+        milliseconds = round(stop["seconds"] * 1000)
+        output = told.output[-OUTPUT:]
+        return TestResult(
+            test_id, test_id, "native", Status.FAIL, RunPhase.CALL, milliseconds, failure, output
+        )
+
     def _result(self, test_id: str, name: str, told: GoTestOutput) -> TestResult:
-        status = {"pass": Status.PASS, "skip": Status.SKIP}.get(told.ends[0], Status.FAIL)
+        status = {"pass": Status.PASS, "skip": Status.SKIP}.get(told.ends[-1], Status.FAIL)
         failure: Failure | None = None
         if status is Status.FAIL:
             failure = go_failure(name, self.package.tests, self.request.worktree, self.record["folder"])
@@ -197,9 +234,9 @@ def _is_asked(test_id: str, names: tuple[str, ...]) -> bool:
     )
 
 
-def _records(reports: Mapping[str, bytes]) -> Iterator[Mapping[str, Any]]:
+def _records(reports: Mapping[str, bytes], ending: str) -> Iterator[Mapping[str, Any]]:
     for name in sorted(reports):
-        if name.endswith(".go") and (record := read_record(reports[name])):
+        if name.endswith(ending) and (record := read_record(reports[name])):
             yield record
 
 

@@ -16,6 +16,7 @@ from verdigris.runners.protocol import (
     TWICE,
     is_asked,
     relative,
+    stopped_failure,
     unfinished_failure,
     untrusted_result,
 )
@@ -52,6 +53,8 @@ class Binary:
     """Negative for a signal; None when its end was not seen."""
     texts: Mapping[str, str] = field(default_factory=dict)
     """What stands at `path:line:column` where a test panicked."""
+    stops: Mapping[str, float] = field(default_factory=dict)
+    """Tests that did not end, and after how many seconds each was stopped; the others ran without them."""
 
 
 @value
@@ -66,9 +69,18 @@ def hear(binary: Binary, worktree: str, ended: Ended) -> Heard:
     """`ended` is for the tests whose end was not seen."""
     if binary.out is None:
         return Heard()
-    if binary.alone:
-        return _hear_alone(binary, ended)
-    return _hear_events(binary, worktree, ended)
+    stopped = tuple(_stopped_result(binary.ids[name], seconds) for name, seconds in binary.stops.items())
+    left = replace(binary, chosen=tuple(name for name in binary.chosen if name not in binary.stops))
+    if not left.chosen:
+        return Heard(stopped)
+    heard = _hear_alone(left, ended) if binary.alone else _hear_events(left, worktree, ended)
+    return replace(heard, results=(*stopped, *heard.results))
+
+
+def _stopped_result(test_id: str, seconds: float) -> TestResult:
+    """A native program does not tell where it was."""
+    failure = stopped_failure(seconds, ())
+    return TestResult(test_id, test_id, "native", Status.FAIL, RunPhase.CALL, round(seconds * 1000), failure)
 
 
 def _hear_alone(binary: Binary, ended: Ended) -> Heard:

@@ -7,7 +7,7 @@ import posixpath
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from verdigris.core.report import Ended, Failure, RunPhase, Status, TestResult
+from verdigris.core.report import Ended, Failure, Place, RunPhase, Status, TestResult
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
@@ -189,6 +189,14 @@ def ended_by(answer: RunnerAnswer, *, started: bool) -> Ended:
 def unfinished_failure(ended: Ended) -> Failure:
     kind = "Timeout" if ended is Ended.TIMEOUT else "Crash"
     return Failure(kind, assertion=False, message=f"the run ended in this test ({ended})")
+
+
+def stopped_failure(seconds: float, frames: tuple[Place, ...]) -> Failure:
+    """Of a test that did not end; the frames are where it was, from the test's own."""
+    place = frames[-1] if frames else None
+    where = f", while it ran in {place.path}:{place.line}" if place else ""
+    message = f"stopped after {seconds:g} s{where}"
+    return Failure("Timeout", assertion=False, message=message, place=place, frames=frames)
 
 
 def untrusted_result(test_id: str, failure: Failure, *, output: str = "") -> TestResult:

@@ -65,6 +65,7 @@ def _run(asked: TestCall, tools: Toolset, folders: Folders) -> TestReport:
         extra=asked.stack.test_command,
         # Some tests exist no sooner than they run: to collect them, they are run.
         collect_only=asked.request.collect_only and kind.can_collect,
+        limit=asked.project.settings.test_timeout,
     )
     calls = tools.runner.commands(request)
     if command and not reports(command):

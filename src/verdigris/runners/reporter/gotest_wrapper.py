@@ -1,6 +1,7 @@
 """Stands between `go test` and one package's test binary: tells which file holds which test, and selects.
 
-Go starts it by `-exec`. It becomes the binary, so that its output and its end are the binary's own.
+Go starts it by `-exec`. It becomes the binary, so that its output and its end are the binary's own. Where
+tests have a time limit it watches the binary instead, passes on all that it prints, and ends as it ended.
 """
 
 # ruff: noqa: PTH109, PTH113, PTH118, PTH120, PTH123, PTH208 - one start per package; pathlib would be half of it
@@ -14,7 +15,10 @@ import sys
 
 TYPE_CHECKING = False  # importing typing would cost as much as all the rest
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from verdigris.runners.reporter.watched_process import Clock
 
 SETTINGS = "VERDIGRIS_GOTEST"
 MARK = "--verdigris-select"
@@ -30,17 +34,113 @@ def main(arguments: Sequence[str]) -> None:
     folder = paths.relpath(os.getcwd(), paths.realpath(settings["worktree"]))
     tests = {name: (paths.normpath(paths.join(folder, file)), line) for name, file, line in _declared()}
     chosen = wanted(tests, asked, folder) if asked else None
-    record = {"package": _package(), "folder": folder, "tests": tests, "chosen": chosen}
+    package = _package()
+    record = {"package": package, "folder": folder, "tests": tests, "chosen": chosen}
     with open(paths.join(settings["folder"], f"{os.urandom(8).hex()}.go"), "x", encoding="ascii") as file:
         json.dump(record, file)
     for path in settings.get("withheld", ()):  # compiled already
         os.truncate(paths.join(settings["worktree"], path), 0)
     if settings["list"] or chosen == []:
         return
-    if chosen is not None:
-        flags = next((i for i, one in enumerate(own[1:], 1) if not one.startswith("-test.")), len(own))
-        own.insert(flags, f"-test.run={pattern(chosen)}")
-    os.execv(own[0], own)  # noqa: S606 - that is what `-exec` asks for
+    command = own if chosen is None else _selecting(own, chosen)
+    if settings.get("limit") is None:
+        os.execv(command[0], command)  # noqa: S606 - that is what `-exec` asks for
+    _watch(own, command, list(tests) if chosen is None else chosen, settings, package)
+
+
+def _selecting(own: Sequence[str], names: Sequence[str]) -> list[str]:
+    flags = next((i for i, one in enumerate(own[1:], 1) if not one.startswith("-test.")), len(own))
+    return [*own[:flags], f"-test.run={pattern(names)}", *own[flags:]]
+
+
+def _watch(
+    own: Sequence[str],
+    command: list[str],
+    names: Sequence[str],
+    settings: Mapping[str, Any],
+    package: str,
+) -> None:
+    """A test that does not end is stopped with its binary.
+
+    What that binary said of other tests is void, and they run again.
+    """
+    from watched_process import Clock, quit_in_busiest_thread, run_watched  # type: ignore[import-not-found]
+
+    clock = Clock(settings["limit"])
+    stops: list[dict[str, object]] = []
+    left = list(names)
+    while True:
+        heard = _Heard(clock)
+        stop = heard.stopping(quit_in_busiest_thread)
+        status = run_watched(command, heard.take, outputs=(1, 2), due=clock.due, stop=stop)
+        if heard.stopped is not None:
+            told = {"test": heard.stopped, "seconds": clock.seconds, "void": sorted(clock.begun)}
+            stops.append({**told, "stack": heard.stack.decode("utf-8", "replace")})
+            left = [name for name in left if _top(name) != _top(str(heard.stopped))]
+            clock.restart()
+        if heard.stopped is None or not left:
+            break
+        command = _selecting([word for word in own if not word.startswith("-test.run=")], left)
+    code = os.waitstatus_to_exitcode(status) if heard.stopped is None else 0
+    if stops:
+        place = paths.join(settings["folder"], f"{os.urandom(8).hex()}.stops")
+        with open(place, "x", encoding="ascii") as file:
+            json.dump({"package": package, "stops": stops, "code": code}, file)
+    _end_like(code, failed=bool(stops))
+
+
+def _end_like(code: int, *, failed: bool) -> None:
+    if code < 0:
+        import signal
+
+        if -code not in {signal.SIGKILL, signal.SIGSTOP}:
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    sys.exit(code or int(failed))
+
+
+class _Heard:
+    """What one run of the binary prints: passed on, and read for which tests run."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.rest = b""
+        self.stopped: str | None = None
+        self.stack = b""
+
+    def take(self, data: bytes) -> None:
+        written = 0
+        while written < len(data):
+            written += os.write(1, data[written:])
+        if self.stopped is not None:
+            self.stack += data[: _MOST - len(self.stack)]
+            return
+        lines, _, self.rest = (self.rest + data).rpartition(b"\n")
+        for found in _SAID.finditer(lines):
+            word, name, ended = (part.decode("utf-8", "replace") if part else "" for part in found.groups())
+            if ended:
+                self.clock.end(ended)
+            elif word == "PAUSE":
+                self.clock.pause(name)
+            else:
+                self.clock.begin(name)
+
+    def stopping(self, stop: Callable[[int], None]) -> Callable[[int], None]:
+        def stop_now(process: int) -> None:
+            self.stopped = self.clock.oldest()
+            stop(process)
+
+        return stop_now
+
+
+_MOST = 1 << 20
+_SAID = re.compile(
+    rb"(?:^ *|\x16)(?:=== (RUN|PAUSE|CONT) +(\S+)|--- (?:PASS|FAIL|SKIP): (\S+) \()", re.MULTILINE
+)
+
+
+def _top(name: str) -> str:
+    return name.partition("/")[0]
 
 
 def pattern(names: Sequence[str]) -> str:
@@ -98,4 +198,5 @@ def _package() -> str:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, paths.dirname(__file__))
     main(sys.argv[1:])

@@ -1,6 +1,6 @@
 """Stands between cargo and one test binary: lists its tests, runs those asked for, and keeps its words.
 
-Cargo starts it as a target's `runner`. It uses the standard library alone, and nothing of ours.
+Cargo starts it as a target's `runner`. It uses the standard library alone, and of ours what lies beside it.
 """
 
 # ruff: noqa: PTH109, PTH113, PTH118, PTH120, PTH123 - one start per binary; pathlib would be half of it
@@ -10,13 +10,15 @@ import json
 import os
 import os.path as paths
 import re
-import select
+import signal
 import sys
-import threading
+import time
 
 TYPE_CHECKING = False  # importing typing would cost as much as all the rest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+
+    from verdigris.runners.reporter.watched_process import Clock
 
 SETTINGS = "VERDIGRIS_LIBTEST"
 ALONE = "main"
@@ -36,7 +38,8 @@ def main(arguments: Sequence[str]) -> int:
     base, files = _sources(executable, worktree)
     for path in settings.get("withheld", ()):  # compiled already
         os.truncate(paths.join(worktree, path), 0)
-    tests = _listed(executable) if _may_hold(base, files, worktree, asked) else []
+    limit = settings.get("limit")
+    tests = _listed(executable, limit) if _may_hold(base, files, worktree, asked) else []
     ids = {name: _named(name, base, files, worktree) for name in ([ALONE] if tests is None else tests)}
     chosen = [name for name in ids if not asked or _is_asked(ids[name], asked)]
     place = paths.join(settings["folder"], os.urandom(8).hex())
@@ -52,12 +55,64 @@ def main(arguments: Sequence[str]) -> int:
     if settings["list"] or not chosen:
         return 0
     options = [*settings["options"]] if tests is None else [*settings["options"], *_JSON]
-    names = ["--exact", *chosen] if tests is not None and len(chosen) < len(ids) else []
-    with open(f"{place}.out", "wb", buffering=0) as out:
-        status = _run([executable, *options, *names], out.write)
+    from watched_process import Clock  # type: ignore[import-not-found]
+
+    clock = Clock(limit)
+    stops: dict[str, float | None] = {}
+    while True:
+        left = [name for name in chosen if name not in stops]
+        names = ["--exact", *left] if tests is not None and len(left) < len(ids) else []
+        heard = _Heard(f"{place}.out", clock, alone=tests is None)
+        status = _run([executable, *options, *names], heard.take, clock.due, heard.stop)
+        heard.out.close()
+        if heard.stopped is None:
+            break
+        stops[heard.stopped] = clock.seconds
+        clock.restart()
+        if len(stops) == len(chosen):
+            break
     code = os.waitstatus_to_exitcode(status)
-    _keep(f"{place}.end", {"code": code, "texts": _texts(f"{place}.out", base)})
-    return code if code >= 0 else _FAILED
+    end = {"code": code, "texts": _texts(f"{place}.out", base), "stops": stops}
+    _keep(f"{place}.end", end)
+    return _FAILED if stops or code < 0 else code
+
+
+class _Heard:
+    """What one run of the binary says: kept, and read for which tests run.
+
+    A test that does not end is stopped with its binary. What that said of others is void: they run again.
+    """
+
+    def __init__(self, place: str, clock: Clock, *, alone: bool) -> None:
+        self.out = open(place, "wb", buffering=0)  # noqa: SIM115 - closed with the run
+        self.clock = clock
+        self.rest = b""
+        self.stopped: str | None = None
+        if alone:
+            clock.begin(ALONE)
+
+    def take(self, data: bytes) -> None:
+        self.out.write(data)
+        *lines, self.rest = (self.rest + data).split(b"\n")
+        for line in lines:
+            event = _event(line)
+            name = event.get("name") if event.get("type") == "test" else None
+            if isinstance(name, str) and event.get("event") == "started":
+                self.clock.begin(name)
+            elif isinstance(name, str) and event.get("event") != "timeout":
+                self.clock.end(name)
+
+    def stop(self, process: int) -> None:
+        self.stopped = self.clock.oldest()
+        os.kill(process, signal.SIGKILL)
+
+
+def _event(line: bytes | str) -> dict[str, object]:
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return {}
+    return event if isinstance(event, dict) else {}
 
 
 def holder(name: str, root: str, files: Iterable[str]) -> str:
@@ -103,10 +158,11 @@ def _sources(executable: str, worktree: str) -> tuple[str, list[str]]:
     return base, files
 
 
-def _listed(executable: str) -> list[str] | None:
+def _listed(executable: str, limit: float | None) -> list[str] | None:
     """None for a binary that is its own test."""
     said = bytearray()
-    code = os.waitstatus_to_exitcode(_run([executable, "--list"], said.extend))
+    ends = None if limit is None else time.monotonic() + limit
+    code = os.waitstatus_to_exitcode(_run([executable, "--list"], said.extend, lambda: ends))
     lines = said.decode("utf-8", "replace").rstrip("\n").split("\n")
     counted = _COUNTED.fullmatch(lines[-1])
     found = [_LISTED.fullmatch(line) for line in lines if line and not _COUNTED.fullmatch(line)]
@@ -115,32 +171,22 @@ def _listed(executable: str) -> list[str] | None:
     return [one[1] for one in found if one and one[2] == "test"]
 
 
-def _run(command: list[str], sink: Callable[[bytes], object]) -> int:
-    """Its wait status. What it left running may hold the pipe for ever, so its own end is awaited."""
-    reading, writing = os.pipe()
-    over, closing = os.pipe()
+def _run(
+    command: list[str],
+    hear: Callable[[bytes], object],
+    due: Callable[[], float | None] = lambda: None,
+    stop: Callable[[int], object] = lambda process: os.kill(process, signal.SIGKILL),
+) -> int:
     # The unstable flag opens libtest's JSON on a stable toolchain; what was compiled is not touched by it.
-    environment = os.environ | {"RUSTC_BOOTSTRAP": "1", "RUST_BACKTRACE": "1", "RUST_LIB_BACKTRACE": "0"}
-    process = os.posix_spawn(
-        command[0], command, environment, file_actions=[(os.POSIX_SPAWN_DUP2, writing, 1)]
-    )
-    os.close(writing)
-    status: list[int] = []
+    environment = {
+        **os.environ,
+        "RUSTC_BOOTSTRAP": "1",
+        "RUST_BACKTRACE": "1",
+        "RUST_LIB_BACKTRACE": "0",
+    }
+    from watched_process import run_watched
 
-    def wait() -> None:
-        status.append(os.waitpid(process, 0)[1])
-        os.close(closing)
-
-    waiting = threading.Thread(target=wait)
-    waiting.start()
-    while True:
-        ready = select.select([reading, over], [], [])[0]
-        chunk = os.read(reading, 65_536) if reading in ready else b""
-        if not chunk:
-            break
-        sink(chunk)
-    waiting.join()
-    return status[0]
+    return int(run_watched(command, hear, environment=environment, due=due, stop=stop))
 
 
 def _texts(out: str, base: str) -> dict[str, str]:
@@ -154,11 +200,7 @@ def _texts(out: str, base: str) -> dict[str, str]:
 
 
 def _stdout(line: str) -> str:
-    try:
-        message = json.loads(line)
-    except ValueError:
-        return ""
-    return str(message.get("stdout", "")) if isinstance(message, dict) else ""
+    return str(_event(line).get("stdout", ""))
 
 
 def _text(path: str, row: int, column: int) -> str:
@@ -176,4 +218,5 @@ def _keep(path: str, what: object) -> None:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, paths.dirname(__file__))
     sys.exit(main(sys.argv[1:]))
