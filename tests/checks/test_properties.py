@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.checks.properties import judge_properties
+from verdigris.checks.acceptance import judge_properties
 from verdigris.core.report import Property, RunPhase, Status, TestResult
 
 pytestmark = pytest.mark.quick

@@ -18,7 +18,7 @@ from verdigris.languages.classes import compile_classes
 from verdigris.languages.runner_keys import is_mixed, runner_keys
 from verdigris.languages.test_ids import marks, native_of
 from verdigris.languages.tests import TestReader, find_test_at
-from verdigris.models.roles.guide import guide
+from verdigris.models.roles.prompt import guide
 from verdigris.setup.detection import detect
 from verdigris.storage.config import load, render
 from verdigris.storage.project import configured_event, open_project

@@ -54,7 +54,7 @@ def _run_guarded(argv: list[str]) -> int:
 
 def _through(broker: str, argv: list[str]) -> int:
     """Inside an agent's shell; what the kernel keeps cannot be written from here."""
-    from verdigris.gates.broker.broker import call_broker
+    from verdigris.gates.broker import call_broker
 
     try:
         return call_broker(broker, argv)

@@ -193,7 +193,7 @@ def _learn(
 ) -> None:
     if declined is None and not (installed or {}).get("names"):
         return
-    from verdigris.execution.resident.learning import learn_from
+    from verdigris.execution.resident.forkserver import learn_from
     from verdigris.execution.resident.resident import ResidentProgram
 
     learn_from(

@@ -20,8 +20,7 @@ from verdigris.checks.evidence import (
 from verdigris.checks.file_use import objections_of
 from verdigris.checks.foundation import find_changes, prepare
 from verdigris.checks.observation import Candidate, difference, find_unclaimed, source_roots
-from verdigris.checks.refactor.equivalence import behaviour_changes
-from verdigris.checks.refactor.survivors import survivors
+from verdigris.checks.refactor import behaviour_changes, survivors
 from verdigris.checks.source_tests import test_texts
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError

@@ -15,7 +15,7 @@ from verdigris import sandbox
 from verdigris.core.report import Status
 from verdigris.execution.dispatch import run_request
 from verdigris.execution.resident import borrowed_child, resident
-from verdigris.execution.resident.learning import own_names
+from verdigris.execution.resident.forkserver import own_names
 from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:

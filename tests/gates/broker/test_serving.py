@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.events import TestRun
-from verdigris.gates.broker.wire import BrokerCall, unpack_call
+from verdigris.gates.broker import BrokerCall, unpack_call
 
 if TYPE_CHECKING:
     from support.shelled import Shelled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.languages.node.detection import fits, version
+from verdigris.languages.node.project import fits, version
 
 
 @pytest.mark.parametrize(

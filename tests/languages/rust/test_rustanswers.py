@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.core.report import Failure, Place
-from verdigris.languages.rust.answers import find_definitions, find_unwrapped
+from verdigris.languages.rust.text import find_definitions, find_unwrapped
 
 KNOWN = find_definitions(
     {"src/lib.rs": "pub fn parse(text: &str) -> Result<u32, String> {}\nimpl A { fn add(&self) {} }\n"}

@@ -9,8 +9,7 @@ from verdigris.core.errors import UserError
 from verdigris.drivers.machine.roles import IMPLEMENTOR, REFACTORER, TEAM, TESTER
 from verdigris.models.request import estimate_ask
 from verdigris.models.roles.context import FLOOR, as_text, by_weight, secret, shrunk, worth_telling
-from verdigris.models.roles.guide import guide
-from verdigris.models.roles.prompt import Task, first_ask
+from verdigris.models.roles.prompt import Task, first_ask, guide
 
 test_text.__test__ = False  # type: ignore[attr-defined]
 

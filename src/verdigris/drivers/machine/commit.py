@@ -11,7 +11,7 @@ from verdigris.core.events import Committing, StepProposed
 from verdigris.core.records import from_json, to_json
 from verdigris.core.report import Status
 from verdigris.core.value import value
-from verdigris.drivers.machine.judgement import oracle_of
+from verdigris.drivers.machine.judges.step import oracle_of
 from verdigris.drivers.machine.message import Proposal, Verified, message
 from verdigris.drivers.machine.records import FOLDER
 from verdigris.drivers.machine.roles import REFACTORER, TEAM

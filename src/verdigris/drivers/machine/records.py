@@ -9,17 +9,16 @@ from verdigris.core.errors import StorageError
 from verdigris.models.request import whole_share
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from verdigris.core.report import TestReport
     from verdigris.drivers.machine.budget import Metered
-    from verdigris.drivers.machine.judgement import Seen
     from verdigris.models.roles.role import Role
     from verdigris.models.secrets import Scrubber
 
 
 SCHEMA = 1
-_NONE: Seen = []
 
 
 def _run(report: TestReport) -> dict[str, Any]:
@@ -58,7 +57,7 @@ class StepLog:
         paths: tuple[str, ...] = (),
         reasons: tuple[str, ...] = (),
         output: str = "",
-        runs: Seen = _NONE,
+        runs: Sequence[TestReport] = (),
     ) -> None:
         """One without reasons went through; `output` is a tool's, the runs are the test tool's."""
         told = {"paths": list(paths), "reasons": list(reasons), "output": output}

@@ -12,13 +12,13 @@ from verdigris.core.fold import ACCEPTED
 from verdigris.core.value import value
 from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step, propose
 from verdigris.drivers.machine.events import Attempted, Refused
-from verdigris.drivers.machine.implementor import describe_reds, judge_implementation, open_reds
-from verdigris.drivers.machine.judgement import Bad, join_reasons, standing
+from verdigris.drivers.machine.judges.implementor import describe_reds, judge_implementation, open_reds
+from verdigris.drivers.machine.judges.refactorer import judge_refactoring, mending
+from verdigris.drivers.machine.judges.step import Bad, join_reasons, standing
+from verdigris.drivers.machine.judges.tester import judge_tests
 from verdigris.drivers.machine.message import Proposal, Verified, told_red
 from verdigris.drivers.machine.records import StepLog
-from verdigris.drivers.machine.refactorer import judge_refactoring, mending
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TESTER
-from verdigris.drivers.machine.tester import judge_tests
 from verdigris.models.roles import conversation, feedback
 from verdigris.models.roles.answer import RefusedAnswer as Unusable
 from verdigris.models.roles.answer import Say
@@ -29,7 +29,7 @@ from verdigris.turns.aside import lay_back
 
 if TYPE_CHECKING:
     from verdigris.drivers.machine.history import Position
-    from verdigris.drivers.machine.judgement import Seen
+    from verdigris.drivers.machine.judges.step import Seen
     from verdigris.drivers.machine.opening import Machine
     from verdigris.models.roles.context import Material
     from verdigris.models.roles.conversation import Talk

@@ -105,7 +105,7 @@ class Outside:
                 _signal.signal(number, _signal.SIG_DFL)
             import socket
 
-            from verdigris.gates.broker.broker import ServedCommand, serve
+            from verdigris.gates.broker import ServedCommand, serve
             from verdigris.storage.open_calls import caller
 
             private, line = self.call

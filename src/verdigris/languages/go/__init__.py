@@ -39,17 +39,17 @@ func Add(numbers string) int {
 Add no dependency."""
 
     def conventions(self, runner: str) -> Usual:  # noqa: ARG002 - one tool
-        from verdigris.languages.go.conventions import PLACES
+        from verdigris.languages.go.project import PLACES
 
         return PLACES
 
     def runner_keys(self, name: str, text: str) -> bytes:
-        from verdigris.languages.go.conventions import module, workspace
+        from verdigris.languages.go.project import module, workspace
 
         return module(text) if name == "go.mod" else workspace(text)
 
     def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:  # noqa: ARG002 - a mark is enough
-        from verdigris.languages.go.detection import find_stacks
+        from verdigris.languages.go.project import find_stacks
 
         return find_stacks(known)
 
@@ -81,7 +81,7 @@ Add no dependency."""
         return stubs_of(path, files)
 
     def import_targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:  # noqa: ARG002 - by module
-        from verdigris.languages.go.imports import import_targets
+        from verdigris.languages.go.text import import_targets
 
         return import_targets(one, files)
 
@@ -91,7 +91,7 @@ Add no dependency."""
     def reaching(
         self, tests: Iterable[str], changed: Iterable[str], files: Iterable[str], read: ReadMany
     ) -> frozenset[str]:
-        from verdigris.languages.go.imports import reaching
+        from verdigris.languages.go.text import reaching
 
         return reaching([*tests], frozenset(changed), [*files], read)
 

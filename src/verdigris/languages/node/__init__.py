@@ -43,27 +43,27 @@ export function add(numbers: string): number {
 A constant that makes the assertion fail is better than a `throw`. Add no dependency."""
 
     def conventions(self, runner: str) -> Usual:
-        from verdigris.languages.node.conventions import places
+        from verdigris.languages.node.project import places
 
         return places(runner)
 
     def runner_keys(self, name: str, text: str) -> bytes:
-        from verdigris.languages.node.conventions import compiler, package
+        from verdigris.languages.node.project import compiler, package
 
         return package(text) if name == "package.json" else compiler(text)
 
     def layout(self, home: Path) -> Detected:
-        from verdigris.languages.node.layout import layout
+        from verdigris.languages.node.project import layout
 
         return layout(home)
 
     def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:  # noqa: ARG002 - a mark is enough
-        from verdigris.languages.node.detection import find_stacks
+        from verdigris.languages.node.project import find_stacks
 
         return find_stacks(root, known)
 
     def detect_bare(self, root: Path, known: Sequence[Folder]) -> FoundStacks:
-        from verdigris.languages.node.detection import bare
+        from verdigris.languages.node.project import bare
 
         return bare(root, known)
 

@@ -58,22 +58,22 @@ Use type annotations where the project does. The standard library and what is in
 there is."""
 
     def conventions(self, runner: str) -> Usual:  # noqa: ARG002 - pytest collects unittest's cases too
-        from verdigris.languages.python.conventions import PLACES
+        from verdigris.languages.python.project import PLACES
 
         return PLACES
 
     def runner_keys(self, name: str, text: str) -> bytes:
-        from verdigris.languages.python.conventions import pyproject, sections
+        from verdigris.languages.python.project import pyproject, sections
 
         return pyproject(text) if name == "pyproject.toml" else sections(text)
 
     def layout(self, home: Path) -> Detected:
-        from verdigris.languages.python.layout import layout
+        from verdigris.languages.python.project import layout
 
         return layout(home)
 
     def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:
-        from verdigris.languages.python.detection import find_stacks
+        from verdigris.languages.python.project import find_stacks
 
         return find_stacks(root, known, alone=alone)
 

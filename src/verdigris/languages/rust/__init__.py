@@ -43,22 +43,22 @@ A constant that makes the assertion fail is better than `todo!()`. Clippy's warn
 dependency."""
 
     def conventions(self, runner: str) -> Usual:  # noqa: ARG002 - one tool
-        from verdigris.languages.rust.conventions import PLACES
+        from verdigris.languages.rust.project import PLACES
 
         return PLACES
 
     def runner_keys(self, name: str, text: str) -> bytes:  # noqa: ARG002 - one manifest
-        from verdigris.languages.rust.conventions import manifest
+        from verdigris.languages.rust.project import manifest
 
         return manifest(text)
 
     def layout(self, home: Path) -> Detected:
-        from verdigris.languages.rust.detection import layout
+        from verdigris.languages.rust.project import layout
 
         return layout(home)
 
     def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:  # noqa: ARG002 - a mark is enough
-        from verdigris.languages.rust.detection import find_stacks
+        from verdigris.languages.rust.project import find_stacks
 
         return find_stacks(known)
 
@@ -84,12 +84,12 @@ dependency."""
         return without_tests(data)
 
     def gave_up(self, failure: Failure) -> bool:
-        from verdigris.languages.rust.answers import KINDS
+        from verdigris.languages.rust.text import KINDS
 
         return not failure.assertion and failure.kind in KINDS
 
     def defined_functions(self, sources: Mapping[str, bytes]) -> dict[str, str]:
-        from verdigris.languages.rust.answers import find_definitions
+        from verdigris.languages.rust.text import find_definitions
 
         bare = {path: self.without_tests(data) for path, data in sources.items()}
         return find_definitions(
@@ -99,7 +99,7 @@ dependency."""
     def subject_of(
         self, failure: Failure, text: str, function: str, known: Mapping[str, str]
     ) -> tuple[str, int] | None:
-        from verdigris.languages.rust.answers import find_unwrapped
+        from verdigris.languages.rust.text import find_unwrapped
 
         return find_unwrapped(failure, text, function, known)
 
@@ -116,12 +116,12 @@ dependency."""
         return comments(text)
 
     def case_of(self, mark: IdMark, path: str, result: TestResult) -> str | None:
-        from verdigris.languages.rust.test_ids import case_of
+        from verdigris.languages.rust.text import case_of
 
         return case_of(str(mark.test), path, result)
 
     def native_id(self, path: str, mark: IdMark, case: str) -> str:
-        from verdigris.languages.rust.test_ids import modules
+        from verdigris.languages.rust.text import modules
 
         return f"{path}::{modules(path)[0]}{mark.test}{case}"
 
@@ -140,7 +140,7 @@ dependency."""
         return ()
 
     def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:
-        from verdigris.languages.rust.imports import imported_files
+        from verdigris.languages.rust.text import imported_files
 
         return imported_files(path, text, files)
 

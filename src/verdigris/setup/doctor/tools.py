@@ -13,7 +13,7 @@ from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.process import Command, run
 from verdigris.execution.tools.lookup import installing
 from verdigris.execution.tools.registry import find_tool
-from verdigris.languages.node.detection import fits, version
+from verdigris.languages.node.project import fits, version
 from verdigris.runners.registry import is_in_interpreter, kind_of
 from verdigris.sandbox.query import apart, environment_of
 from verdigris.setup.doctor.findings import Finding, failure

@@ -1,10 +1,19 @@
-"""The usual places of a Go stack, and the directives that tests depend on."""
+"""What a Go project looks like: its stacks, their usual places, and the directives that tests depend on."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
+from verdigris.core.settings import Stack
 from verdigris.languages.conventions import SIDE, Usual, any_of, anywhere, at_root
+from verdigris.languages.folders import FoundStacks, holding, holds_suffix, outermost
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verdigris.languages.folders import Folder
+
 
 PLACES = Usual(
     tests=any_of(
@@ -49,3 +58,11 @@ def _directives(text: str, kept: frozenset[str]) -> bytes:
         elif (block or words[0]) in kept:
             found.append(" ".join([block, *words] if block else words))
     return "\n".join(sorted(found)).encode()
+
+
+def find_stacks(known: Sequence[Folder]) -> FoundStacks:
+    """Each module is its own: `./...` ends where another module begins, in a workspace (`go.work`) too."""
+    modules = holding(known, ["go.mod"])
+    outer = outermost(modules)
+    places = [m for m in modules if m in outer or holds_suffix(known, m, ("_test.go",))]
+    return FoundStacks(tuple(Stack(root=place, language="go", runner="go") for place in places))

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny
 from verdigris.core.paths import PathClass
-from verdigris.drivers.machine.judgement import Bad, forbidden, gist_of, quoting, write_changes
+from verdigris.drivers.machine.judges.step import Bad, forbidden, gist_of, quoting, write_changes
+from verdigris.drivers.machine.judges.tester import test_texts_at as tests_of
 from verdigris.drivers.machine.message import flat
-from verdigris.drivers.machine.tester import test_texts_at as tests_of
 from verdigris.languages.python.concerns import concerns
 from verdigris.languages.python.stubs.origins import MARK
 from verdigris.models.roles import feedback
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from verdigris.core.state import Red
-    from verdigris.drivers.machine.judgement import Seen
+    from verdigris.drivers.machine.judges.step import Seen
     from verdigris.drivers.machine.opening import Machine
     from verdigris.models.roles.check import EditPlan
     from verdigris.storage.project import Project

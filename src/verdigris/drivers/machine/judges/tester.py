@@ -16,7 +16,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.report import Ended, Status
 from verdigris.core.test_ids import split_id
 from verdigris.core.verdict import first_line
-from verdigris.drivers.machine.judgement import (
+from verdigris.drivers.machine.judges.step import (
     Bad,
     Judged,
     forbidden,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from verdigris.core.events import TestRun
     from verdigris.core.report import TestReport
     from verdigris.core.settings import MachineSettings
-    from verdigris.drivers.machine.judgement import Seen
+    from verdigris.drivers.machine.judges.step import Seen
     from verdigris.models.roles.check import EditPlan
     from verdigris.storage.project import Project
     from verdigris.turns.test import Tested

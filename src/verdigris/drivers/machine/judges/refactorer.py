@@ -14,7 +14,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.drivers.machine.judgement import (
+from verdigris.drivers.machine.judges.step import (
     Bad,
     forbidden,
     format_changes,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from verdigris.core.settings import MachineSettings
-    from verdigris.drivers.machine.judgement import Seen
+    from verdigris.drivers.machine.judges.step import Seen
     from verdigris.storage.project import Project
 
 

@@ -1,10 +1,12 @@
-"""The usual places of a Rust stack, and the tables of `Cargo.toml` that tests depend on."""
+"""What a Rust project looks like: its stacks, their usual places, and the tables that tests depend on."""
 
 from __future__ import annotations
 
 import tomllib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from verdigris.core.paths import Detected
+from verdigris.core.settings import Stack
 from verdigris.languages.conventions import (
     SIDE,
     Usual,
@@ -16,6 +18,23 @@ from verdigris.languages.conventions import (
     only,
     outside,
 )
+from verdigris.languages.folders import (
+    PACKAGES_DEPTH,
+    FoundStacks,
+    holding,
+    is_usable_glob,
+    literal_glob,
+    outermost,
+    text_in,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from verdigris.languages.folders import Folder
+
 
 PLACES = Usual(
     tests=any_of(
@@ -63,3 +82,31 @@ def _programs(tables: Any) -> list[Any] | None:
     """Those that say whether and how they are tested."""
     told = [only(table, _PROGRAM) or {} for table in tables] if isinstance(tables, list) else []
     return [table for table in told if table.keys() - {"name"}] or None
+
+
+def find_stacks(known: Sequence[Folder]) -> FoundStacks:
+    """A workspace is one stack at its root: cargo builds and tests it as one."""
+    places = outermost(holding(known, ["Cargo.toml"]))
+    return FoundStacks(tuple(Stack(root=place, language="rust", runner="cargo") for place in places))
+
+
+def layout(home: Path) -> Detected:
+    return Detected(flat=True, tests=_declared_tests(home))
+
+
+def _declared_tests(home: Path) -> tuple[str, ...]:
+    """Where `[[test]]` of a crate says that its tests are, if not in `tests/`."""
+    crates = [at for at, _, files in walk(home, PACKAGES_DEPTH) if "Cargo.toml" in files]
+    paths = (f"{at}/{path}".removeprefix("./") for at in crates for path in _test_paths(home / at))
+    return tuple(literal_glob(path) for path in paths if is_usable_glob(literal_glob(path)))
+
+
+def _test_paths(crate: Path) -> Iterator[str]:
+    try:
+        tables = tomllib.loads(text_in(crate, "Cargo.toml")).get("test")
+    except tomllib.TOMLDecodeError:
+        return
+    for table in tables if isinstance(tables, list) else ():
+        path = table.get("path") if isinstance(table, dict) else None
+        if isinstance(path, str) and not path.startswith(("/", "..", "src/")):
+            yield path.rpartition("/")[0] or path

@@ -1,4 +1,7 @@
-"""Detects JavaScript and TypeScript stacks by their `package.json`."""
+"""What a project of JavaScript or TypeScript looks like: its stacks, their usual places, its runner keys.
+
+A stack is found by its `package.json`. A runner's configuration tells which files it loads around the tests.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,125 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.languages import FACTS
+from verdigris.core.paths import NODE_MODULES, Detected
 from verdigris.core.settings import Stack
 from verdigris.core.value import value
-from verdigris.languages.folders import FoundStacks, holding, holds_suffix, is_below, text_in, walk
+from verdigris.languages.conventions import (
+    SIDE,
+    Usual,
+    any_of,
+    anywhere,
+    at,
+    at_root,
+    canonical,
+    only,
+    outside,
+    test_scripts,
+)
+from verdigris.languages.folders import (
+    PACKAGES_DEPTH,
+    FoundStacks,
+    holding,
+    holds_suffix,
+    is_below,
+    is_usable_glob,
+    literal_glob,
+    text_in,
+    walk,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from verdigris.languages.folders import Folder
+
+
+_SCRIPT = r"\.[cm]?[jt]sx?"
+_CONFIGURED_BY = {
+    "vitest": (r"vite\.config\.[^/]*",),
+    "jest": (r"babel\.config\.[^/]*", r"\.babelrc[^/]*", r"\.swcrc"),
+}
+"""Vite's configuration holds vitest's, and what jest runs is what Babel made of it; beside another runner
+these are plain build files."""
+_NAMED = {"node-test": rf"(?:.*/)?(?:test|test-[^/]*|[^/]*[-_]test){_SCRIPT}\Z"}
+"""Names by which node itself finds tests; elsewhere `ab-test.ts` may well be source."""
+
+_TESTS = (
+    at_root("e2e", "cypress", "playwright", "specs?", "testdata", "fixtures"),
+    anywhere("tests?", "__tests__", "__mocks__", "__snapshots__", "__fixtures__", r"[^/]*\.snap"),
+    r"(?:.*/)?[^/]*\.(?:test|spec|test-d|e2e-spec|cy)\.[^/]*\Z",
+    rf"(?:.*/)?(?:setup-?[Tt]ests?|test-?(?:[Ss]etup|[Uu]tils?|[Hh]elpers?)){_SCRIPT}\Z",
+)
+_RUNNER = (
+    r"(?:vitest|jest)[.-][^/]*",
+    r"(?:playwright|cypress|ava|wdio)\.config\.[^/]*",
+    r"karma\.conf\.[^/]*",
+    r"\.(?:mocharc|nycrc|c8rc)[^/]*",
+)
+_BUILT = anywhere("dist", "build", "out", "coverage", "storybook-static")
+_PACKAGES = rf"(?:(?!(?:src|app|lib|tests?|__tests__)/)[^/]+/)*{NODE_MODULES}(?:/.*)?\Z"
+"""No tool installs packages among the source or the tests: there it is a folder like others."""
+_TRANSIENT = (
+    _PACKAGES,
+    anywhere(r"\.(?:next|nuxt|output|svelte-kit|turbo|cache|parcel-cache|nyc_output|vite)"),
+    "(?!(?:app|lib|pages)/)" + outside("src|tests?|__tests__", _BUILT),
+)
+"""A folder `build` inside the source is a module's name rather than what a build made."""
+_NOT_SOURCE = (
+    r"\.",
+    SIDE,
+    outside("src|app|lib", rf"(?:.*/)?[^/]*\.(?:config|conf){_SCRIPT}\Z"),
+    r"(?:.*/)?[^/]*\.d\.[cm]?ts\Z",
+    r"(?:gulpfile|Gruntfile)\.",
+)
+
+
+def places(runner: str) -> Usual:
+    return Usual(
+        tests=any_of(*_TESTS, *([_NAMED[runner]] if runner in _NAMED else ())),
+        runner=anywhere(*_RUNNER, *_CONFIGURED_BY.get(runner, ())),
+        transient=any_of(*_TRANSIENT),
+        not_source=any_of(*_NOT_SOURCE),
+    )
+
+
+_RUNNER_NAMES = ("jest", "vitest", "mocha", "ava", "c8", "nyc", "babel", "imports")
+"""`imports` can lead what a test imports to another file; `babel` rewrites what jest runs."""
+_RUNNERS = frozenset(
+    (
+        "vitest",
+        "jest",
+        "@jest/globals",
+        "expect",
+        "chai",
+        "mocha",
+        "ava",
+        "ts-jest",
+        "babel-jest",
+        "@swc/jest",
+    )
+)
+_DEPENDENCIES = ("dependencies", "devDependencies", "peerDependencies", "overrides", "resolutions")
+"""Of these only what the runner itself is: other packages come and go while going green."""
+_COMPILER = ("paths", "baseUrl", "rootDirs")
+_JSONC = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])', re.DOTALL)
+
+
+def package(text: str) -> bytes:
+    document: Any = json.loads(text)
+    found = {key: at(document, key) for key in _RUNNER_NAMES}
+    found |= {key: only(at(document, key), _RUNNERS) for key in _DEPENDENCIES}
+    found["pnpm"] = only(at(document, "pnpm", "overrides"), _RUNNERS)
+    found["scripts"] = test_scripts(document)
+    return canonical(found)
+
+
+def compiler(text: str) -> bytes:
+    """What a test's imports lead to; written with comments and trailing commas."""
+    document: Any = json.loads(_JSONC.sub(lambda found: found[1] or " ", text))
+    found = {key: at(document, "compilerOptions", key) for key in _COMPILER}
+    return canonical({**found, "extends": at(document, "extends")})
 
 
 _TOOLS = ("vitest", "jest")
@@ -139,14 +252,14 @@ def _test_files(home: Path) -> Iterator[str]:
 
 
 def _all_test_files(home: Path) -> Iterator[str]:
-    for at, inner, files in walk(home):
-        if at != "." and "package.json" in files:
+    for folder, inner, files in walk(home):
+        if folder != "." and "package.json" in files:
             inner.clear()
             continue
-        in_tests = bool({"test", "tests", "__tests__"} & set(at.split("/")))
+        in_tests = bool({"test", "tests", "__tests__"} & set(folder.split("/")))
         for name in sorted(files):
             if _MAY_TEST.fullmatch(name) or (in_tests and name.endswith(FACTS["node"].suffixes)):
-                yield f"{at}/{name}"
+                yield f"{folder}/{name}"
 
 
 def bare(root: Path, known: Sequence[Folder]) -> FoundStacks:
@@ -202,3 +315,47 @@ def _holds(found: Version, sign: str, bound: str) -> bool:
             return found >= full and found[:2] == full[:2]
         case _:
             return found[: len(given)] == given
+
+
+_SETUP = re.compile(
+    r"""["']?\b(?:setupFiles\w*|globalSetup|globalTeardown|snapshotSerializers|testEnvironment|runner)["']?\s*:\s*"""
+    r"""(\[[^\]]*\]|["'`][^"'`\n]*["'`])"""
+)
+_QUOTED = re.compile(r"""["'`](?:<rootDir>/|\./)?([^"'`\n]+)["'`]""")
+_NODE_CONFIG = frozenset(
+    f"{name}.{end}"
+    for name in ("vitest.config", "vite.config", "jest.config", "vitest.workspace")
+    for end in ("ts", "mts", "cts", "js", "mjs", "cjs", "json")
+) | {"package.json"}
+
+
+def layout(home: Path) -> Detected:
+    return Detected(flat=True, tests=_setup_files(home))
+
+
+def _setup_files(home: Path) -> tuple[str, ...]:
+    """Files that a runner's configuration, also a package's own, says it loads before or around the tests."""
+    found: dict[str, None] = {}
+    for folder, _, files in walk(home, PACKAGES_DEPTH):
+        if configured := sorted(_NODE_CONFIG & frozenset(files)):
+            named = (path for text in _texts(home / folder, configured) for path in _named_files(text))
+            found |= dict.fromkeys(f"{folder}/{path}".removeprefix("./") for path in named)
+    return tuple(literal_glob(path) for path in found if _is_ours(home, path))
+
+
+def _texts(folder: Path, configured: list[str]) -> Iterator[str]:
+    yield json.dumps(manifest(folder).get("jest"))
+    yield text_in(folder, *(name for name in configured if name != "package.json"))
+
+
+def _named_files(text: str) -> Iterator[str]:
+    return (path for words in _SETUP.findall(text) for path in _QUOTED.findall(words))
+
+
+def _is_ours(home: Path, path: str) -> bool:
+    return (
+        not path.startswith("/")
+        and ".." not in path
+        and (home / path).is_file()
+        and is_usable_glob(literal_glob(path))
+    )

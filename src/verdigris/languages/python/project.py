@@ -1,0 +1,273 @@
+"""What a Python project looks like: its stacks, where they keep source and tests, and its runner keys."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import shlex
+import tomllib
+from fnmatch import fnmatchcase
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.paths import ENVIRONMENT_PARTS, FILLED, NODE_MODULES, Detected, PathClass, classify
+from verdigris.core.settings import Settings, Stack
+from verdigris.core.value import value
+from verdigris.languages.classes import compile_classes
+from verdigris.languages.conventions import SIDE, Usual, any_of, anywhere, at, at_root, canonical
+from verdigris.languages.folders import (
+    FoundStacks,
+    holding,
+    holds_suffix,
+    is_environment,
+    is_usable_glob,
+    literal_glob,
+    outermost,
+    text_in,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from verdigris.languages.folders import Folder
+
+
+_TEST_FOLDERS = at_root("[Tt]ests?", "[^/]*[_-]tests", "tests[_-][^/]*", "testdata", "test_data", "goldens?")
+_TEST_FILES = r"(?:.*/)?(?:test_[^/]*|[^/]*_test)\.py\Z"
+
+_PARTS = "|".join(map(re.escape, ENVIRONMENT_PARTS))
+
+PLACES = Usual(
+    tests=any_of(_TEST_FOLDERS, anywhere("tests", "__snapshots__"), _TEST_FILES),
+    runner=anywhere(
+        r"conftest\.py",
+        r"\.?pytest\.(?:ini|toml)",
+        r"\.coveragerc",
+        r"[^/]*\.pth",
+        r"(?:site|user)customize(?:\.[^/]*)?",
+    ),
+    transient=at_root(rf"\.?venv/(?:{_PARTS})", *map(re.escape, FILLED), NODE_MODULES),
+    not_source=any_of(
+        r"\.",
+        SIDE,
+        "(?:bin|build|dist|site|htmlcov)/",
+        r"(?:setup|noxfile|tasks|fabfile|dodo|manage)\.py\Z",
+    ),
+)
+"""Test folders at the stack's root, `tests/` in any package, and files that pytest collects by name; of the
+runner also what an interpreter executes at its start. Installed packages hold tests and `.pth` files of their
+own: the claim hashes the ones that matter."""
+
+
+_KEYS = (
+    ("tool", "pytest"),
+    ("tool", "coverage"),
+    ("project", "entry-points", "pytest11"),
+    ("tool", "poetry", "plugins", "pytest11"),
+)
+_SECTION = re.compile(r"(?:tool:)?pytest|coverage(?::.*)?")
+_ENTRY_POINTS = "options.entry_points"
+
+
+def pyproject(text: str) -> bytes:
+    document = tomllib.loads(text)
+    return canonical({".".join(keys): at(document, *keys) for keys in _KEYS})
+
+
+def sections(text: str) -> bytes:
+    return "\n".join(_ini_lines(text)).encode()
+
+
+def _ini_lines(text: str) -> Iterator[str]:
+    """Lines of the runner's sections, told apart as pytest's own reader does it.
+
+    An indented header may belong to a value: it can begin a section here but never end one.
+    """
+    section, key = "", ""
+    for line in text.splitlines():
+        bare = line.strip()
+        if not bare or bare[0] in "#;":
+            continue
+        header = _header(bare)
+        if header is not None and (line[0] == "[" or _SECTION.fullmatch(header)):
+            section, key = header, ""
+        elif not line[0].isspace():
+            key = re.split(r"[=:]", bare, maxsplit=1)[0].strip()
+        if _SECTION.fullmatch(section) or (section == _ENTRY_POINTS and key == "pytest11"):
+            yield line.rstrip()
+
+
+def _header(bare: str) -> str | None:
+    line = re.split("[#;]", bare, maxsplit=1)[0].rstrip()
+    return line[1:-1].strip() if line.startswith("[") and line.endswith("]") else None
+
+
+_COLLECTED = ("test_*.py", "*_test.py", "conftest.py")
+
+
+def layout(home: Path) -> Detected:
+    has_src = (home / "src").is_dir()
+    in_src = [files for _, _, files in walk(home / "src") if files] if has_src else []
+    python_in_src = any(map(_has_python, in_src))
+    packages = [
+        name for name in _folders(home) if (home / name / "__init__.py").is_file() and _may_be_source(name)
+    ]
+    flat = not has_src or (not python_in_src and bool(packages or in_src))
+    return Detected(
+        flat=flat,
+        source=tuple(map(literal_glob, ["src", *([] if flat else packages)])) if has_src else (),
+        tests=(*_configured_tests(home), *map(literal_glob, _nested_test_folders(home))),
+        environments=tuple(literal_glob(name) for name in _folders(home) if is_environment(f"{home}/{name}")),
+    )
+
+
+def _may_be_source(name: str) -> bool:
+    return classify(f"{name}/x.py", FLAT) is PathClass.SOURCE
+
+
+def _configured_tests(home: Path) -> tuple[str, ...]:
+    config = read_pytest_config(home)
+    files = [f"**/{glob}" for glob in config.python_files if glob.removesuffix(".py").strip("*")]
+    return tuple(
+        glob
+        for glob in (*(p for p in config.testpaths if _holds_tests(home, p)), *files)
+        if is_usable_glob(glob)
+    )
+
+
+def _holds_tests(home: Path, testpath: str) -> bool:
+    """A testpath may also name a package or source root, whose files stay source."""
+    name = testpath.rstrip("/").rpartition("/")[2]
+    if "test" in name.lower():
+        return True
+    folder = home / testpath
+    if not folder.is_dir() or (folder / "__init__.py").exists():
+        return False
+    return folder != home and folder != home / "src" and any(p.suffix == ".py" for p in folder.iterdir())
+
+
+def _nested_test_folders(home: Path) -> list[str]:
+    """A folder `test` inside a package is source by its name (a test client, say), unless it holds tests."""
+    return sorted(
+        folder
+        for folder, _, files in walk(home)
+        if folder.endswith("/test") and any(fnmatchcase(name, glob) for name in files for glob in _COLLECTED)
+    )
+
+
+def _folders(home: Path) -> list[str]:
+    return sorted(path.name for path in home.iterdir() if path.is_dir()) if home.is_dir() else []
+
+
+def _has_python(files: Iterable[str]) -> bool:
+    return any(name.endswith((".py", ".pyx")) for name in files)
+
+
+_MARKS = frozenset({"pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile"})
+_PROJECTS = frozenset({"pyproject.toml", "setup.py"})
+_NAMES_PYTEST = (
+    *("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "noxfile.py", "Pipfile", "Makefile"),
+    *("requirements.txt", "requirements-dev.txt", "dev-requirements.txt", "requirements/dev.txt"),
+    *("pytest.ini", ".pytest.ini", "conftest.py", "tests/conftest.py", "test/conftest.py"),
+)
+_PYTEST = re.compile(r"\bpytest\b")
+_UNITTEST = re.compile(r"\bunittest\b")
+_TEST = re.compile(r"(?:test_.*|.*_test|tests?)\.py")
+_DISCOVERED = re.compile(r"test.*\.py")
+"""Names that unittest's own discovery takes."""
+_MANY = 200
+FLAT = compile_classes(Settings(), {(".", "python"): Detected(flat=True)}, lambda _: PLACES)
+
+
+def find_stacks(root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:
+    """`alone`: no other language is there, so a mark without any code, or code without a mark, counts."""
+    places = ["."] if _MARKS & known[0].files else outermost(holding(known, _PROJECTS))
+    if not alone:
+        places = [place for place in places if holds_suffix(known, place, (".py", ".pyx"))]
+    if not places and alone and _has_modules(root):
+        places = ["."]
+    return FoundStacks(tuple(Stack(root=place, runner=_runner(root / place)) for place in places))
+
+
+def _has_modules(root: Path) -> bool:
+    paths = (f"{at}/{name}".removeprefix("./") for at, _, files in walk(root, 2) for name in files)
+    return any(classify(p, FLAT) in {PathClass.SOURCE, PathClass.TEST} for p in paths if p.endswith(".py"))
+
+
+def _runner(home: Path) -> str:
+    """Pytest runs unittest's cases too: it takes a project that nowhere speaks of it to do without."""
+    if _PYTEST.search(text_in(home, *_NAMES_PYTEST)) or any(home.glob(".venv/lib/*/site-packages/pytest")):
+        return "pytest"
+    files = list(_test_files(home))
+    if not all(_DISCOVERED.fullmatch(path.rpartition("/")[2]) for path in files):
+        return "pytest"
+    texts = [text_in(home, path) for path in files]
+    only = bool(texts) and all(_UNITTEST.search(text) and not _PYTEST.search(text) for text in texts)
+    return "unittest" if only else "pytest"
+
+
+def _test_files(home: Path) -> Iterator[str]:
+    found = (f"{at}/{name}" for at, _, files in walk(home) for name in sorted(files) if _TEST.fullmatch(name))
+    return islice(found, _MANY)
+
+
+@value
+class PytestConfig:
+    testpaths: tuple[str, ...] = ()
+    python_files: tuple[str, ...] = ()
+
+
+def read_pytest_config(home: Path) -> PytestConfig:
+    """The first file that pytest would take; a broken one names nothing (the runner will say so)."""
+    for name, sections in _FILES:
+        try:
+            text = (home / name).read_text(encoding="utf-8")
+            table = _table(name, text, sections)
+            if table is not None:
+                return PytestConfig(_words(table.get("testpaths")), _words(table.get("python_files")))
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError, configparser.Error):
+            return PytestConfig()
+    return PytestConfig()
+
+
+_FILES: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
+    ("pytest.toml", (("pytest",), ())),
+    (".pytest.toml", (("pytest",), ())),
+    ("pytest.ini", (("pytest",), ())),
+    (".pytest.ini", (("pytest",), ())),
+    ("pyproject.toml", (("tool", "pytest", "ini_options"), ("tool", "pytest"))),
+    ("tox.ini", (("pytest",),)),
+    ("setup.cfg", (("tool:pytest",),)),
+)
+"""In pytest's order; the empty section at the end of the first ones says that the file alone is enough."""
+
+
+def _table(name: str, text: str, sections: tuple[tuple[str, ...], ...]) -> dict[str, Any] | None:
+    document: Any = tomllib.loads(text) if name.endswith(".toml") else _ini(text)
+    for keys in sections:
+        table = document
+        for key in keys:
+            table = table.get(key) if isinstance(table, dict) else None
+        if isinstance(table, dict):
+            return table
+    return None
+
+
+def _ini(text: str) -> dict[str, Any]:
+    parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
+    parser.read_string(text)
+    return {section: dict(parser.items(section)) for section in parser.sections()}
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    match value:
+        case str():
+            return tuple(shlex.split(value))
+        case list():
+            return tuple(str(word) for word in value)
+        case _:
+            return ()
