@@ -22,6 +22,15 @@ def test_a_persons_are_not(argv: list[str]) -> None:
     assert "prompt" in denial.next
 
 
+@pytest.mark.parametrize("part", ["activate", "supersede"])
+def test_what_a_spec_says_is_a_persons_and_reading_it_is_anybodys(part: str) -> None:
+    denial = refusal(["spec", part, "specs/a.md"])
+    assert denial is not None
+    assert denial.rule == "persons-verb"
+    assert not local(["spec", part, "specs/a.md"])
+    assert local(["spec", "lint", "specs/a.md"])
+
+
 @pytest.mark.parametrize("argv", [["hook", "claude"], ["nonsense"], []])
 def test_nor_is_what_nobody_knows(argv: list[str]) -> None:
     assert refusal(argv) is not None

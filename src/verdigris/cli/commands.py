@@ -33,7 +33,7 @@ GROUPS = {
     "Drivers": {
         "run": "Turn a kata into code: tester, implementor, refactorer in turn.",
         "step": "Run one step of the machine.",
-        "spec": "Read specs: list their scenarios, and check them: show, lint.",
+        "spec": "Specs and their scenarios: new, show, lint, activate, supersede.",
     },
     "Plumbing": {
         "log": "Show, verify or repair the log.",

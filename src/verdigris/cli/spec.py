@@ -1,4 +1,4 @@
-"""`tdd spec lint | show`: reads specs as teams write them, and says what keeps one from being tested."""
+"""`tdd spec new | show | lint | activate | supersede`: specs as teams write them, up to their successors."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import here
+from verdigris.cli.context import here, persons_only, project
 from verdigris.cli.context import paths as complete_paths
-from verdigris.cli.output import json_option, show, show_json
-from verdigris.core.errors import NotARepository, UserError
+from verdigris.cli.output import deny, json_option, show, show_json
+from verdigris.core.errors import NotARepository, NotConfigured, UserError
 from verdigris.views.lines import Dot, Line, count_of, visible
 
 if TYPE_CHECKING:
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.drivers.cycle.spec import Spec
+    from verdigris.drivers.cycle.spec_files import SpecFiles, Succession
     from verdigris.drivers.cycle.spec_lint import Fault
+
+_FORMATS = ("openspec", "spec-kit", "kiro", "bmad", "forgeplan", "feature")
 
 
 @click.group("spec")
@@ -52,6 +55,103 @@ def lint(paths: tuple[str, ...], plan: str | None, *, as_json: bool) -> int:
     else:
         show([line for spec, faults in found for line in _lint_lines(spec, faults)])
     return 1 if any(fault.level == "error" for _, faults in found for fault in faults) else 0
+
+
+@command.command("new")
+@click.argument("title")
+@click.option("--id", "spec_id", metavar="ID", default="", help="Its id; else made of the title.")
+@click.option("--format", "form", type=click.Choice(_FORMATS), help="Else the one whose folder is there.")
+@click.option("--parent", metavar="PRD", default="", help="The id of the PRD that must be active with it.")
+def new(title: str, spec_id: str, form: str | None, parent: str) -> int:
+    """Write a draft with one scenario to fill in, where the format keeps its specs, else in specs/."""
+    from verdigris.drivers.cycle.drafts import DEFAULT, FORMATS, HOMES, make_draft
+
+    if any(sign in spec_id + parent for sign in "#, \t\n"):
+        raise UserError("an id has no blank, comma or `#`.", hint="e.g. --id SPEC-001")
+    files = _files()
+    there = [one for one in FORMATS if one == form or (form is None and (files.root / HOMES[one]).is_dir())]
+    chosen = there[0] if there else DEFAULT
+    draft = make_draft(title, chosen, files.paths, spec_id=spec_id, parent=parent)
+    files.create(draft.path, draft.text)
+    show([Line(f"{draft.path}: a draft; fill it in, then `tdd spec activate {draft.path}`", "yellow")])
+    return 0
+
+
+@command.command("activate")
+@click.argument("path", metavar="SPEC", shell_complete=complete_paths)
+def activate(path: str) -> int:
+    """Make a spec the one to build (a person's word). Exit code: 0, 1 where lint finds errors, 3 denied."""
+    if denial := persons_only("spec activate"):
+        return deny(denial)
+    files, relative = _files(), _inside(path)
+    _refuse_in_cycle(relative)
+    was = files.spec(relative).status
+    spec, errors = files.activate(relative)
+    if errors:
+        show([Line(f"{visible(spec.id)} stays {spec.status}:", "red"), *_lint_lines(spec, errors)])
+        return 1
+    if was != spec.status:
+        _record(spec)
+    show([Line(f"{visible(spec.id)} is active, spec_hash {spec.digest[:12]}", "green")])
+    return 0
+
+
+@command.command("supersede")
+@click.argument("path", metavar="SPEC", shell_complete=complete_paths)
+@click.option("--to", metavar="NEW", default="", help="The new version; the delta is computed from both.")
+@click.option(
+    "--delta", metavar="DELTA", default="", help="A delta that you filled in; with --to, it makes NEW."
+)
+@json_option
+def supersede(path: str, to: str, delta: str, *, as_json: bool) -> int:
+    """Make the delta of a spec, mark the spec superseded, and name what becomes stale (a person's word).
+
+    Without options a delta file is made to fill in; called again, it tells what the delta makes stale.
+    """
+    if denial := persons_only("spec supersede"):
+        return deny(denial, as_json=as_json)
+    files, relative = _files(), _inside(path)
+    _refuse_in_cycle(relative)
+    was = files.spec(relative).status
+    new, by = (_inside(one) if one else "" for one in (to, delta))
+    done = files.supersede(relative, new, by)
+    spec = files.spec(relative)
+    if was != spec.status:
+        _record(spec)
+    if as_json:
+        show_json(_succession_document(spec, done))
+    else:
+        show(_succession_lines(spec, done, is_template=done.is_new and not to))
+    return 0
+
+
+def _files() -> SpecFiles:
+    from verdigris.drivers.cycle.spec_files import SpecFiles
+    from verdigris.storage.repository import find_repository
+
+    return SpecFiles(find_repository(here()))
+
+
+def _refuse_in_cycle(path: str) -> None:
+    try:
+        cycle = project().state().open_cycle
+    except NotConfigured:
+        return
+    if cycle is not None and cycle.spec_path == path:
+        raise UserError(
+            f"the cycle {cycle.id} works from {path}, so it stays as it is.",
+            hint="`tdd cycle abort` first, or let the cycle end",
+        )
+
+
+def _record(spec: Spec) -> None:
+    """Where nothing is set up there is no log either."""
+    from verdigris.core.events import SpecStatusSet
+
+    try:
+        project().record(SpecStatusSet(spec.id, spec.path, spec.digest, spec.status), sync=True)
+    except NotConfigured:
+        return
 
 
 def _read(spelling: str) -> tuple[Spec, str]:
@@ -89,23 +189,28 @@ def _relative(file: Path) -> str:
     return resolved.relative_to(root).as_posix() if resolved.is_relative_to(root) else resolved.name
 
 
+def _inside(spelling: str) -> str:
+    file = here() / spelling
+    if not file.resolve().is_relative_to(_root().resolve()):
+        raise UserError(f"{spelling} lies outside the repository.", hint="name a spec inside it")
+    return _relative(file)
+
+
 def _faults(spec: Spec, text: str) -> tuple[Fault, ...]:
-    from verdigris.drivers.cycle.spec import read_spec
     from verdigris.drivers.cycle.spec_lint import base_path, lint_spec
 
     base = base_path(spec)
     file = _root() / base if base else None
     if file is None or not file.is_file():
         return lint_spec(spec, text)
-    data = file.read_bytes()
-    return lint_spec(spec, text, read_spec(base or "", data), data.decode("utf-8", "replace"))
+    return lint_spec(spec, text, *_read(str(file)))
 
 
 def _spec_lines(spec: Spec) -> list[Line]:
     count = count_of(len(spec.scenarios), "scenario")
     head = f"{visible(spec.id)} ({visible(spec.status)}): {count}, spec_hash {spec.digest[:12]}"
     lines = [Line(head, "green" if spec.scenarios else "yellow")]
-    lines += [Line(f"  {one.line:>4}  {visible(one.id)}") for one in spec.scenarios]
+    lines += [Line(f"  {one.line:>4}  {one.digest[:12]}  {visible(one.id)}") for one in spec.scenarios]
     return [*lines, *(Line(f"  {one.line:>4}  not read: {one.why}", "yellow") for one in spec.skipped)]
 
 
@@ -151,4 +256,39 @@ def _lint_document(spec: Spec, faults: Sequence[Fault]) -> dict[str, Any]:
         "faults": [
             {"level": one.level, "line": one.line, "what": one.what, "fix": one.fix} for one in faults
         ],
+    }
+
+
+def _succession_lines(spec: Spec, done: Succession, *, is_template: bool) -> list[Line]:
+    lines = [Line(f"{visible(spec.id)} is {spec.status}; delta: {visible(done.delta)}", "yellow")]
+    if is_template:
+        again = f"`tdd spec supersede {spec.path}`"
+        lines.append(Line(f"  fill it in, check it with `tdd spec lint`, then {again} names what is stale"))
+    for one in done.stale:
+        to = f" → {one.to}" if one.to and one.to != one.scenario.id else ""
+        lines.append(Line(f"  {one.fate}: {visible(one.scenario.id)}{visible(to)}"))
+        carrying = [test for test in done.tests if one.scenario.id in test.scenarios]
+        lines += [
+            Line(f"    stale test: {visible(test.test_id)} ({test.path}:{test.line})") for test in carrying
+        ]
+    lines += [Line(f"  related: {visible(path)} names {visible(spec.id)}") for path in done.related]
+    return lines
+
+
+def _succession_document(spec: Spec, done: Succession) -> dict[str, Any]:
+    return {
+        "spec_id": spec.id,
+        "path": spec.path,
+        "status": spec.status,
+        "delta": done.delta,
+        "stale": [
+            {
+                "id": one.scenario.id,
+                "fate": one.fate,
+                "to": one.to,
+                "tests": [test.test_id for test in done.tests if one.scenario.id in test.scenarios],
+            }
+            for one in done.stale
+        ],
+        "related": list(done.related),
     }

@@ -14,35 +14,45 @@ PERSONS = frozenset({"init", "uninit", "on", "off", "revise", "holdout", "run", 
 LOCAL = frozenset({"demo", "completion", "help", "shell", "spec"})
 """They ask nothing of the kernel outside: served where they are called."""
 
-_PERSONS_PART = {"log": "repair", "refactor": "--uncovered", "doctor": "--room"}
-"""What lifts a law, or runs the project's code unconfined, of a verb that is an agent's otherwise."""
+_PERSONS_PARTS = {
+    "log": ("repair",),
+    "refactor": ("--uncovered",),
+    "doctor": ("--room",),
+    "spec": ("activate", "supersede"),
+}
+"""What lifts a law, says what is to be built, or runs the project's code unconfined, of a verb that is an
+agent's otherwise."""
 
 
 def local(argv: Sequence[str]) -> bool:
     """Whether a call needs no broker: help, the version, and what works on files of its own."""
-    return not argv or argv[0].startswith("-") or argv[0] in LOCAL
+    return not argv or argv[0].startswith("-") or (argv[0] in LOCAL and not _persons_part(argv))
+
+
+def _persons_part(argv: Sequence[str]) -> str:
+    parts = _PERSONS_PARTS.get(argv[0], ())
+    return next((part for part in parts if part in argv[1:]), "")
 
 
 def persons(verb: str) -> Deny:
     from verdigris.core.actions import Deny
 
     line = "tdd off WHY" if verb == "off" else f"tdd {verb} …"
-    return Deny(
-        "persons-verb",
-        f"`tdd {verb}` is a person's, not an agent's.",
-        f"ask the person: the first line of a prompt may be `{line}`; or they run it in a shell of their own",
-    )
+    way = "they run it in a shell of their own"
+    if not verb.startswith("spec "):
+        way = f"the first line of a prompt may be `{line}`; or {way}"
+    return Deny("persons-verb", f"`tdd {verb}` is a person's, not an agent's.", f"ask the person: {way}")
 
 
 def refusal(argv: Sequence[str]) -> Deny | None:
     """Why the broker does not serve a call from inside an agent's shell; None where it does."""
     verb = argv[0] if argv else ""
-    part = _PERSONS_PART.get(verb)
-    if verb in AGENTS | READING and part not in argv[1:]:
+    part = _persons_part(argv) if argv else ""
+    if verb in AGENTS | READING and not part:
         return None
     if verb in PERSONS:
         return persons(verb)
-    if part in argv[1:]:
+    if part:
         return persons(f"{verb} {part}")
     from verdigris.core.actions import Deny
 

@@ -11,6 +11,7 @@ from verdigris.core.events.cycle import (
     CycleStarted,
     CycleStopped,
     CycleValidated,
+    SpecStatusSet,
 )
 from verdigris.core.events.effects import (
     Configured,
@@ -136,6 +137,7 @@ __all__ = [
     "Scaffolded",
     "SentBack",
     "Settled",
+    "SpecStatusSet",
     "StepBegun",
     "StepPassed",
     "StepProposed",

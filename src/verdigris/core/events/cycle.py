@@ -106,3 +106,14 @@ class CycleEnded(Event):
     evidence: str = ""
     commit: str = ""
     tree: str = ""
+
+
+@value
+class SpecStatusSet(Event):
+    """A person's word on a spec: who it was stands in the record."""
+
+    spec_id: str
+    spec_path: str
+    spec_hash: str
+    """Of the normalized file, with its new status."""
+    status: str

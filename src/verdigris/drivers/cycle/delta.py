@@ -242,7 +242,7 @@ def make_delta(old: tuple[Spec, str], new: tuple[Spec, str]) -> tuple[DeltaEntry
     found = [_entry("added", one) for one in fresh if one.name not in renamed]
     for name, one in after.items():
         was = renamed.get(name) or before.get(name)
-        if was is not None and _level_body(was) != _level_body(one):
+        if was is not None and level_body(was) != level_body(one):
             found.append(_entry("modified", one))
     found += [DeltaEntry("removed", one.name, one.first) for one in gone if one not in renamed.values()]
     found += [DeltaEntry("renamed", was.name, was.first, to=name) for name, was in renamed.items()]
@@ -250,7 +250,7 @@ def make_delta(old: tuple[Spec, str], new: tuple[Spec, str]) -> tuple[DeltaEntry
 
 
 def _is_same(old: Requirement, new: Requirement, before: Spec, after: Spec) -> bool:
-    if _level_body(old) == _level_body(new):
+    if level_body(old) == level_body(new):
         return True
     mine, theirs = _digests(before, old.name), _digests(after, new.name)
     return bool(mine) and mine == theirs
@@ -261,10 +261,10 @@ def _digests(spec: Spec, requirement: str) -> list[str]:
 
 
 def _entry(operation: Operation, one: Requirement) -> DeltaEntry:
-    return DeltaEntry(operation, one.name, one.first, body=_level_body(one))
+    return DeltaEntry(operation, one.name, one.first, body=level_body(one))
 
 
-def _level_body(one: Requirement) -> tuple[str, ...]:
+def level_body(one: Requirement) -> tuple[str, ...]:
     """As below a heading of a delta."""
     return tuple(_shift_headings(one.body, _LEVEL - one.level))
 
@@ -295,7 +295,7 @@ def render_delta(entries: Sequence[DeltaEntry], before: Mapping[str, Requirement
 
 
 def _render_modified(one: DeltaEntry, was: Requirement | None) -> list[str]:
-    old = () if was is None else _level_body(was)
+    old = () if was is None else level_body(was)
     ticks = max((len(run) for line in old for run in re.findall(r"^\s*(`{3,})", line)), default=2) + 1
     fence = "`" * max(3, ticks)
     return [
@@ -319,7 +319,7 @@ def stale_scenarios(old: Spec, new: Spec, delta: Sequence[DeltaEntry] = ()) -> t
             found.append(StaleScenario(one, "removed"))
         elif same.digest != one.digest:
             found.append(StaleScenario(one, "changed", same.id))
-        elif one.requirement in to:
+        elif same.id != one.id:
             found.append(StaleScenario(one, "renamed", same.id))
     return tuple(found)
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.value import value
-from verdigris.drivers.cycle.delta import is_delta, read_delta, requirements, unread_headings
+from verdigris.drivers.cycle.delta import is_delta, level_body, read_delta, requirements, unread_headings
 from verdigris.drivers.cycle.feature import is_feature
 from verdigris.drivers.cycle.spec import STATUSES, UNCLEAR
 
@@ -129,7 +129,9 @@ def _lint_entries(delta: Sequence[DeltaEntry], text: str) -> Iterator[Fault]:
 
 def _lint_targets(delta: Sequence[DeltaEntry], base: Spec | None, base_text: str) -> Iterator[Fault]:
     """Names are those after RENAMED, which is applied first."""
-    known = [one.name for one in requirements(base, base_text)] if base is not None else []
+    before = requirements(base, base_text) if base is not None else ()
+    known = [one.name for one in before]
+    same = {(one.name, level_body(one)) for one in before}
     renames = {one.name: one for one in delta if one.operation == "renamed" and one.to}
     names = [renames[one].to if one in renames else one for one in known]
     for entry in delta:
@@ -151,6 +153,9 @@ def _lint_targets(delta: Sequence[DeltaEntry], base: Spec | None, base_text: str
                 yield Fault("error", entry.line, what, f"call it `{renames[entry.name].to}` here")
             case "modified" | "removed":
                 yield from _lint_target(entry, base, names)
+                if (entry.name, entry.body) in same:
+                    what = f"{entry.name!r} stays as it is"
+                    yield Fault("warning", entry.line, what, "edit what follows AFTER, or take the block out")
 
 
 def _lint_target(entry: DeltaEntry, base: Spec | None, names: Sequence[str]) -> Iterator[Fault]:

@@ -1,0 +1,229 @@
+"""Writes specs: a draft in the format that a team uses, and the status of one that is there."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Literal
+
+import yaml
+
+from verdigris.core.value import value
+from verdigris.drivers.cycle.feature import is_feature
+from verdigris.drivers.cycle.markdown import read_page
+from verdigris.drivers.cycle.spec import STATUSES, read_spec, slug
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+Format = Literal["openspec", "spec-kit", "kiro", "bmad", "forgeplan", "feature"]
+FORMATS: tuple[Format, ...] = ("forgeplan", "openspec", "kiro", "spec-kit", "bmad", "feature")
+"""In the order in which they are looked for."""
+DEFAULT: Format = "openspec"
+HOMES: dict[Format, str] = {
+    "forgeplan": ".forgeplan",
+    "openspec": "openspec",
+    "kiro": ".kiro",
+    "spec-kit": ".specify",
+    "bmad": "_bmad-output",
+    "feature": "features",
+}
+"""The folder that tells that a team uses it."""
+_PLACES: dict[Format, str] = {
+    "forgeplan": ".forgeplan/specs/{number}-{slug}.md",
+    "openspec": "openspec/specs/{slug}/spec.md",
+    "kiro": ".kiro/specs/{slug}/requirements.md",
+    "spec-kit": "specs/{number}-{slug}/spec.md",
+    "bmad": "_bmad-output/implementation-artifacts/{slug}.md",
+    "feature": "features/{slug}.feature",
+}
+_OPEN = "[NEEDS CLARIFICATION: write this]"
+_STEPS = f"""\
+- **GIVEN** the state before
+- **WHEN** something happens
+- **THEN** what can be observed {_OPEN}
+"""
+_BODIES: dict[Format, str] = {
+    "openspec": f"""\
+# {{title}}
+
+## Purpose
+{_OPEN}
+
+## Requirements
+
+### Requirement: NAME
+The system SHALL …
+
+#### Scenario: NAME
+{_STEPS}""",
+    "forgeplan": f"""\
+# {{title}}
+
+## Summary
+{_OPEN}
+
+## Contracts
+
+### Requirement: NAME
+
+#### Scenario: NAME
+{_STEPS}
+## Related
+""",
+    "spec-kit": f"""\
+# Feature Specification: {{title}}
+
+## User Scenarios & Testing
+
+### User Story 1 - NAME (Priority: P1)
+
+**Acceptance Scenarios**:
+
+1. **Given** the state before, **When** something happens, **Then** what can be observed {_OPEN}
+
+## Requirements
+
+- **FR-001**: System MUST …
+""",
+    "kiro": f"""\
+# Requirements Document: {{title}}
+
+### Requirement 1: NAME
+
+**User Story:** As a …, I want …, so that …
+
+#### Acceptance Criteria
+
+1. WHEN something happens THE SYSTEM SHALL … {_OPEN}
+""",
+    "bmad": f"""\
+# Story: {{title}}
+
+## Acceptance Criteria
+
+- Given the state before
+- When something happens
+- Then what can be observed {_OPEN}
+""",
+    "feature": f"""\
+Feature: {{title}}
+
+  Scenario: NAME
+    Given the state before
+    When something happens
+    Then what can be observed {_OPEN}
+""",
+}
+
+
+@value
+class Draft:
+    path: str
+    text: str
+
+
+def make_draft(
+    title: str, form: Format, known: Collection[str], *, spec_id: str = "", parent: str = ""
+) -> Draft:
+    """`known`: the repository's files; its usual place is taken if the format's folder is there."""
+    title = " ".join(title.split())
+    name = slug(title)
+    has_home = any(path.startswith(f"{HOMES[form]}/") for path in known)
+    number = _next_number(form, known) if has_home or form == "forgeplan" else ""
+    spec_id = spec_id or (number if form == "forgeplan" else name)
+    ending = "feature" if form == "feature" else "md"
+    place = _PLACES[form] if has_home else f"specs/{{slug}}.{ending}"
+    path = place.format(number=spec_id if form == "forgeplan" else number, slug=name)
+    return Draft(path, _head(title, form, spec_id, parent) + _BODIES[form].format(title=title))
+
+
+def _head(title: str, form: Format, spec_id: str, parent: str) -> str:
+    if form == "feature":
+        tags = f"@id:{spec_id} @draft" + (f" @prd:{parent}" if parent else "")
+        return f"{tags}\n"
+    pairs = {
+        "id": spec_id,
+        "title": title,
+        **({"kind": "spec"} if form == "forgeplan" else {}),
+        "status": "draft",
+    }
+    pairs |= {"prd": parent} if parent else {}
+    lines = (f"{key}: {_quote(one)}" for key, one in pairs.items())
+    return "\n".join(("---", *lines, "---", "", ""))
+
+
+def _quote(text: str) -> str:
+    """As YAML takes it for a text."""
+    try:
+        return text if yaml.safe_load(text) == text else json.dumps(text, ensure_ascii=False)
+    except yaml.YAMLError:
+        return json.dumps(text, ensure_ascii=False)
+
+
+def _next_number(form: Format, known: Collection[str]) -> str:
+    """`SPEC-004` or `004`, the next one that no file has."""
+    prefix = "SPEC-" if form == "forgeplan" else ""
+    folder = ".forgeplan/specs/" if form == "forgeplan" else "specs/"
+    taken = (re.match(rf"{re.escape(folder)}{prefix}(\d+)-", path) for path in known)
+    return f"{prefix}{max((int(one[1]) for one in taken if one), default=0) + 1:03}"
+
+
+_PAIR = re.compile(
+    rb"(?P<key>(?:[ \t]*[-*+][ \t]+)?(?:\*\*status\s*:?\*\*\s*:?|status\s*:)[ \t]*[\"'`*_]*)(?P<word>[\w-]+)",
+    re.IGNORECASE,
+)
+
+
+def with_status(path: str, data: bytes, status: str) -> bytes | None:
+    """The same bytes with another status; None where there is no telling where to write it."""
+    made = _tag(data, status) if is_feature(path) and not path.endswith(".md") else _set_status(data, status)
+    return made if read_spec(path, made).status == status else None
+
+
+def _set_status(data: bytes, status: str) -> bytes:
+    lines = data.splitlines(keepends=True)
+    page = read_page(data.decode("utf-8", "replace"))
+    first = page.lines[0].number if page.lines else 1
+    head_end = next((line.number for line in page.lines if line.level == 2), len(lines) + 1)  # noqa: PLR2004 - as `read_page`
+    masked = {line.number for line in page.lines if not line.text.strip() or line.heading}
+    places = [n for n in range(1, min(head_end, len(lines) + 1)) if n not in masked]
+    in_front = [n for n in places if n < first and lines[n - 1][:6].lower() == b"status"]
+    for number in in_front or [n for n in places if n >= first]:
+        found = _PAIR.match(lines[number - 1])
+        if found:
+            word = status.capitalize() if found["word"][:1].isupper() else status
+            start, end = found.span("word")
+            lines[number - 1] = lines[number - 1][:start] + word.encode() + lines[number - 1][end:]
+            return b"".join(lines)
+    return _insert_status(data, lines, page.blocks, status)
+
+
+def _insert_status(data: bytes, lines: list[bytes], blocks: tuple[int, ...], status: str) -> bytes:
+    ending = b"\r\n" if b"\r\n" in data else b"\n"
+    pair = f"status: {status}".encode() + ending
+    if blocks:
+        lines.insert(blocks[0], pair)
+        return b"".join(lines)
+    mark = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
+    return mark + b"---" + ending + pair + b"---" + ending + data.removeprefix(mark)
+
+
+_TAG = re.compile(rf"(?<!\S)@(?:{'|'.join(STATUSES)})(?!\S)".encode(), re.IGNORECASE)
+
+
+def _tag(data: bytes, status: str) -> bytes:
+    """The tag above the feature, or a new one; the keyword of another language is not looked for."""
+    lines = data.splitlines(keepends=True)
+    mark = b"\xef\xbb\xbf"
+    for number, line in enumerate(lines):
+        text = line.removeprefix(mark).strip()
+        if text.startswith(b"@") and _TAG.search(line):
+            lines[number] = _TAG.sub(f"@{status}".encode(), line, count=1)
+            return b"".join(lines)
+        if text and not text.startswith((b"#", b"@")):
+            ending = b"\r\n" if line.endswith(b"\r\n") else b"\n"
+            bare = line.removeprefix(mark)
+            lines[number] = line[: len(line) - len(bare)] + f"@{status}".encode() + ending + bare
+            return b"".join(lines)
+    return data

@@ -1,0 +1,258 @@
+"""The specs of a repository: finds who cites them, sets their status, and puts a successor in their place."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import UserError
+from verdigris.core.languages import facts_of
+from verdigris.core.value import value
+from verdigris.drivers.cycle.delta import (
+    DeltaEntry,
+    apply_delta,
+    changed_spec,
+    is_delta,
+    level_body,
+    make_delta,
+    read_delta,
+    render_delta,
+    requirements,
+    stale_scenarios,
+)
+from verdigris.drivers.cycle.drafts import with_status
+from verdigris.drivers.cycle.feature import is_feature
+from verdigris.drivers.cycle.markdown import read_page
+from verdigris.drivers.cycle.spec import ACTIVE, DEPRECATED, DRAFT, SUPERSEDED, read_spec, slug
+from verdigris.drivers.cycle.spec_lint import base_path, lint_spec
+from verdigris.languages.scenario_marks import SCENARIO, read_scenario_marks
+from verdigris.storage.git import null_split, users_git
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from verdigris.drivers.cycle.delta import Requirement, StaleScenario
+    from verdigris.drivers.cycle.spec import Spec
+    from verdigris.drivers.cycle.spec_lint import Fault
+    from verdigris.languages.scenario_marks import LooseMark, ScenarioMark
+    from verdigris.storage.repository import Repository
+
+_RELATED = re.compile(r"related|links?|references|dependencies|parents?|supersedes", re.IGNORECASE)
+_HEAD = """\
+---
+id: {id}-delta
+title: Delta of {id}
+status: draft
+delta_of: {path}
+supersedes: {id}
+---
+# Delta of {id}
+
+"""
+_TEMPLATE = """\
+## ADDED Requirements
+
+Write new requirements here: a heading `Requirement: NAME` of level 3, its text, and its scenarios.
+
+{modified}
+## REMOVED Requirements
+
+Write a line for each that goes: a bullet with its heading in backticks.
+
+## RENAMED Requirements
+
+Write two bullets for each: FROM, a colon and the old heading in backticks; TO, a colon and the new one.
+"""
+
+
+@value
+class Succession:
+    delta: str
+    """The path of the delta."""
+    is_new: bool
+    """It was made now, to be filled in."""
+    stale: tuple[StaleScenario, ...]
+    tests: tuple[ScenarioMark, ...]
+    """Those that carry a stale scenario."""
+    related: tuple[str, ...]
+    """Specs that name the old one."""
+
+
+class SpecFiles:
+    """All that git lists in a worktree, also what is not committed yet."""
+
+    def __init__(self, repo: Repository) -> None:
+        self._repo = repo
+        self.root: Path = repo.root
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        listed = users_git(self._repo).run("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        return tuple(sorted(set(null_split(listed))))
+
+    def read(self, path: str) -> bytes:
+        try:
+            return (self.root / path).read_bytes()
+        except OSError as error:
+            raise UserError(f"{path}: {error.strerror}", hint="name a spec file") from None
+
+    def spec(self, path: str) -> Spec:
+        return read_spec(path, self.read(path))
+
+    def lint(self, path: str) -> tuple[Spec, tuple[Fault, ...]]:
+        """A delta is compared with the spec that it is about."""
+        data = self.read(path)
+        spec = read_spec(path, data)
+        base = base_path(spec)
+        if base is None or not (self.root / base).is_file():
+            return spec, lint_spec(spec, _text(data))
+        before = self.read(base)
+        return spec, lint_spec(spec, _text(data), read_spec(base, before), _text(before))
+
+    def scenario_marks(self) -> tuple[tuple[ScenarioMark, ...], tuple[LooseMark, ...]]:
+        """Of all files of code."""
+        marks: list[ScenarioMark] = []
+        loose: list[LooseMark] = []
+        for path, data in self._contents(self.paths):
+            if facts_of(path) is not None and SCENARIO.encode() in data:
+                found = read_scenario_marks(path, data)
+                marks += found.marks
+                loose += found.loose
+        return tuple(marks), tuple(loose)
+
+    def related(self, spec: Spec) -> tuple[str, ...]:
+        """Specs that name it in their metadata, or below a heading such as `Related`."""
+        pages = (path for path in self.paths if path.endswith((".md", ".feature")) and path != spec.path)
+        return tuple(path for path, data in self._contents(pages) if _names(_text(data), spec))
+
+    def _contents(self, paths: Iterator[str] | tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
+        for path in paths:
+            with suppress(OSError):
+                yield path, (self.root / path).read_bytes()
+
+    def create(self, path: str, text: str) -> None:
+        """What is there is never overwritten."""
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with file.open("x", encoding="utf-8", newline="") as stream:
+                stream.write(text)
+        except FileExistsError:
+            raise UserError(
+                f"{path} is there already.", hint="choose another name, or edit that file"
+            ) from None
+        self.__dict__.pop("paths", None)
+
+    def set_status(self, path: str, status: str) -> Spec:
+        made = with_status(path, self.read(path), status)
+        if made is None:
+            raise UserError(
+                f"{path}: its status cannot be set.", hint=f"write `status: {status}` into its front matter"
+            )
+        _replace(self.root / path, made)
+        return read_spec(path, made)
+
+    def activate(self, path: str) -> tuple[Spec, tuple[Fault, ...]]:
+        """With the errors that keep it from being active; then nothing is written."""
+        spec, faults = self.lint(path)
+        if spec.status in {SUPERSEDED, DEPRECATED}:
+            raise UserError(f"{spec.id} is {spec.status}.", hint="activate the spec that took its place")
+        if is_delta(_text(self.read(path))):
+            raise UserError(f"{path} is a delta.", hint="activate the spec that it makes")
+        errors = tuple(fault for fault in faults if fault.level == "error")
+        return (spec, errors) if errors or spec.status == ACTIVE else (self.set_status(path, ACTIVE), ())
+
+    def supersede(self, path: str, to: str = "", by: str = "") -> Succession:
+        """`to`: the new version; `by`: a delta that makes it, where it is not there yet."""
+        text = _text(self.read(path))
+        old = self.spec(path)
+        if is_delta(text) or is_feature(path):
+            what = "a delta" if is_delta(text) else "Gherkin, which has no delta"
+            raise UserError(f"{path} is {what}.", hint="name a spec in Markdown")
+        delta = by or _delta_path(old)
+        is_new = not (self.root / delta).is_file()
+        if by:
+            self._apply(old, text, by, to)
+        elif to:
+            self._compare(old, text, to, delta)
+        elif is_new:
+            self.create(delta, _render_head(old) + _render_template(old, text))
+        entries = read_delta(_text(self.read(delta)))
+        stale = stale_scenarios(old, self.spec(to) if to else changed_spec(old, text, entries), entries)
+        ids = {one.scenario.id for one in stale}
+        tests = tuple(one for one in self.scenario_marks()[0] if ids.intersection(one.scenarios))
+        related = tuple(one for one in self.related(old) if one not in {delta, to})
+        if old.status != SUPERSEDED:
+            self.set_status(path, SUPERSEDED)
+        return Succession(delta, is_new, stale, tests, related)
+
+    def _apply(self, old: Spec, text: str, delta: str, to: str) -> None:
+        """Writes the new version; without a path for it the delta is only looked at."""
+        data = self.read(delta)
+        faults = lint_spec(read_spec(delta, data), _text(data), old, text)
+        first = next((fault for fault in faults if fault.level == "error"), None)
+        if first is not None:
+            raise UserError(f"{delta}:{first.line}: {first.what}", hint=first.fix)
+        if to:
+            made = with_status(to, apply_delta(text, old, read_delta(_text(data))).encode(), DRAFT)
+            self.create(to, _text(made or b""))
+
+    def _compare(self, old: Spec, text: str, to: str, delta: str) -> None:
+        entries = make_delta((old, text), (self.spec(to), _text(self.read(to))))
+        if not entries:
+            raise UserError(f"{to} asks for the same as {old.path}.", hint="change a requirement in it first")
+        self.create(delta, _render_head(old) + render_delta(entries, _by_name(old, text)))
+
+
+def _replace(file: Path, data: bytes) -> None:
+    """All of it or nothing, also after a kill; a link stays one, and a mode stays."""
+    target = file.resolve()
+    fresh = target.with_name(f".{target.name}.new")
+    fresh.write_bytes(data)
+    shutil.copymode(target, fresh)
+    fresh.replace(target)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _by_name(spec: Spec, text: str) -> dict[str, Requirement]:
+    return {one.name: one for one in requirements(spec, text)}
+
+
+def _render_head(old: Spec) -> str:
+    return _HEAD.format(id=old.id, path=old.path)
+
+
+def _render_template(old: Spec, text: str) -> str:
+    """Every requirement as it is: who writes the delta edits what follows AFTER, or takes the block out."""
+    known = _by_name(old, text)
+    same = [DeltaEntry("modified", one.name, one.first, body=level_body(one)) for one in known.values()]
+    return _TEMPLATE.format(modified=render_delta(same, known))
+
+
+def _delta_path(spec: Spec) -> str:
+    """A change of its own where OpenSpec keeps its specs, else a file beside it."""
+    found = re.fullmatch(r"((?:.*/)?openspec)/(specs/.+)", spec.path)
+    if found:
+        return f"{found[1]}/changes/supersede-{slug(spec.id)}/{found[2]}"
+    return f"{spec.path.removesuffix('.md')}.delta.md"
+
+
+def _names(text: str, spec: Spec) -> bool:
+    """By its id as a whole word, or by its path."""
+    word = re.compile(rf"(?<![\w/-])(?:{re.escape(spec.id)}|{re.escape(spec.path)})(?![\w-])")
+    page = read_page(text)
+    if any(word.search(str(one)) for key, one in page.metadata.items() if key not in {"id", "title"}):
+        return True
+    section = False
+    for line in page.lines:
+        section = _RELATED.search(line.heading.text) is not None if line.heading else section
+        if section and word.search(line.text):
+            return True
+    return False
