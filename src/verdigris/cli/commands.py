@@ -33,6 +33,7 @@ GROUPS = {
     "Drivers": {
         "run": "Turn a kata into code: tester, implementor, refactorer in turn.",
         "step": "Run one step of the machine.",
+        "cycle": "From a spec to evidence: plan, red, frozen tests, green.",
         "spec": "Specs and their scenarios: new, show, lint, activate, supersede.",
     },
     "Plumbing": {

@@ -58,7 +58,7 @@ def deny(denial: Deny, *, as_json: bool = False) -> int:
 
 
 def denial_lines(denial: Deny) -> list[Line]:
-    return [Line(text) for text in denial.lines()]
+    return [Line(part) for text in denial.lines() for part in text.split("\n")]
 
 
 def denial_document(denial: Deny) -> dict[str, Any]:

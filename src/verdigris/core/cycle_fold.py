@@ -31,7 +31,8 @@ def cycle_after(cycle: Cycle | None, event: Event, seq: int) -> Cycle | None:
         case e.CycleEnded(outcome="done"):
             commits = {**cycle.commits, Stage.GREEN: event.commit}
             ended = replace(cycle, stage=Stage.DONE, entered=event.at, since=seq)
-            return replace(ended, commits=commits, evidence=event.evidence)
+            workers = _joined(cycle, Stage.GREEN, event.workers)
+            return replace(ended, commits=commits, evidence=event.evidence, workers=workers)
         case e.CycleEnded() | e.SwitchedOff():
             return None
         case _:
@@ -70,6 +71,7 @@ def _start(event: e.CycleStarted, seq: int) -> Cycle:
         event.at,
         seq,
         seq,
+        suite=event.suite,
     )
 
 

@@ -214,6 +214,8 @@ class Cycle:
     first: int = 0
     """The sequence number of its first event, and of the open stage's."""
     since: int = 0
+    suite: str = ""
+    """The blob with every test's result at the start."""
     stage: Stage = Stage.PLAN
     rounds: int = 0
     """Validations that sent the tests back."""

@@ -8,13 +8,16 @@ if TYPE_CHECKING:
 
     from verdigris.core.actions import Deny
 
-AGENTS = frozenset({"test", "stub", "claim", "settle", "refactor", "test-bug", "aside", "restore", "sync"})
+AGENTS = frozenset(
+    {"test", "stub", "claim", "settle", "refactor", "test-bug", "aside", "restore", "sync", "cycle"}
+)
 READING = frozenset({"status", "log", "doctor", "displaced"})
 PERSONS = frozenset({"init", "uninit", "on", "off", "revise", "holdout", "run", "step"})
 LOCAL = frozenset({"demo", "completion", "help", "shell", "spec"})
 """They ask nothing of the kernel outside: served where they are called."""
 
 _PERSONS_PARTS = {
+    "cycle": ("abort",),
     "log": ("repair",),
     "refactor": ("--uncovered",),
     "doctor": ("--room",),

@@ -60,7 +60,9 @@ def commit(
             project.record(NotCommitted(step=intent.step, why=refused.why), sync=True)
             return refused
         made = head(project.repo).commit or ""
-        project.record(Committed(step=intent.step, role=intent.role, commit=made), sync=True)
+        project.record(
+            Committed(step=intent.step, role=intent.role, commit=made, driver=intent.driver), sync=True
+        )
         look(project, project.state())  # else a reset to the commit before would go unnoticed
         return made
 
@@ -71,7 +73,9 @@ def finish(project: Project, intent: Committing) -> str:
     with hold_lock(project.repo.lock("commit"), wait=ORPHAN_WAIT):
         now = head(project.repo).commit
         if now is not None and now != intent.parent and _is_it(project, intent, now):
-            project.record(Committed(step=intent.step, role=intent.role, commit=now), sync=True)
+            project.record(
+                Committed(step=intent.step, role=intent.role, commit=now, driver=intent.driver), sync=True
+            )
             return "took in a commit"
         git(project.root, "reset", "--quiet")
         project.record(NotCommitted(step=intent.step, why="interrupted"), sync=True)

@@ -246,7 +246,6 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str | bytes,
 @pytest.mark.parametrize(
     "key",
     [
-        "cycle",
         "loop",
     ],
 )

@@ -67,7 +67,7 @@ def test_a_person_works_in_the_tree_that_they_see(read: Read) -> None:
         ("steps: 3", "machine.steps"),
         ("ci: {test_cmd: x}", "`test_command`"),
         ("llm: {api_key: x}", "api_key_env"),
-        ("roles: {coder: {model: x}}", "unknown key `coder`"),
+        ("roles: {cook: {model: x}}", "unknown key `cook`"),
         ("machine: {attempts: 1}", "unknown key `attempts`"),
         ("machine: {kata_description: ../kata.md}", "no path below"),
         ("machine: {steps: 0}", ">= 1"),

@@ -25,6 +25,8 @@ class CycleStarted(Event):
     at: int
     """Milliseconds since the epoch."""
     by: Actor
+    suite: str = ""
+    """The blob with every test's result before anything was written."""
 
 
 @value
@@ -106,6 +108,8 @@ class CycleEnded(Event):
     evidence: str = ""
     commit: str = ""
     tree: str = ""
+    workers: tuple[Actor, ...] = ()
+    """Who wrote the code."""
 
 
 @value

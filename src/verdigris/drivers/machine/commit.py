@@ -13,8 +13,8 @@ from verdigris.core.report import Status
 from verdigris.core.value import value
 from verdigris.drivers.machine.judges.step import oracle_of
 from verdigris.drivers.machine.message import Proposal, Verified, message
-from verdigris.drivers.machine.records import FOLDER
 from verdigris.drivers.machine.roles import REFACTORER, TEAM
+from verdigris.storage import tdd_folder
 from verdigris.turns import commit
 from verdigris.turns.commit import CommitIdentity, CommitRefused
 
@@ -57,7 +57,9 @@ def commit_step(
     step = open_step(project)
     tree = project.workspace.snapshot()
     paths = tuple(
-        path for path in _changed_paths(project, step.tree, tree) if not path.startswith(f"{FOLDER}/")
+        path
+        for path in _changed_paths(project, step.tree, tree)
+        if not path.startswith(f"{tdd_folder.NAME}/")
     )
     proposal = _proposal(project, step)
     verified = replace(found or _gather_verified(project, step, proposal), oracle=oracle_of(project, tree))

@@ -18,7 +18,7 @@ from verdigris.core.state import Phase
 from verdigris.drivers.machine import worktree
 from verdigris.drivers.machine.budget import Meter
 from verdigris.drivers.machine.events import Delayed, scrub_events
-from verdigris.drivers.machine.records import FOLDER, StepRecords
+from verdigris.drivers.machine.records import StepRecords
 from verdigris.drivers.machine.roles import TEAM
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.languages.registry import language_named
@@ -29,6 +29,7 @@ from verdigris.models.recording import Recording
 from verdigris.models.remote import check
 from verdigris.models.roles.context import as_text
 from verdigris.setup.doctor.findings import Finding, failure
+from verdigris.storage import tdd_folder
 from verdigris.storage.config import load_machine
 from verdigris.storage.git import git
 from verdigris.storage.lock import hold_lock
@@ -186,7 +187,7 @@ def dirty(root: Path) -> list[str]:
     """Files that differ from HEAD, of those that git knows or would add; nothing of ours."""
     said = git(root, "status", "--porcelain", "-z", "--untracked-files=all").out
     paths = (entry[3:] for entry in said.split("\0") if len(entry) > 3)  # noqa: PLR2004 - the status and a space
-    return [path for path in paths if not path.startswith(f"{FOLDER}/")]
+    return [path for path in paths if not path.startswith(f"{tdd_folder.NAME}/")]
 
 
 def _private(home: Project, settings: MachineSettings, branch: str) -> Project:

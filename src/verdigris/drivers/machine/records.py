@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from verdigris.core.errors import StorageError
 from verdigris.models.request import whole_share
+from verdigris.storage.tdd_folder import prepare_folder, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,17 +101,10 @@ class StepLog:
         )
 
 
-FOLDER = ".tdd"
-IGNORING = "# made by `tdd run`; nothing in here is for git\n*\n"
-
-
 class StepRecords:
-    """The folder ignores itself, so that nobody's `.gitignore` is touched and no tree is dirtied."""
-
     def __init__(self, root: Path, scrub: Scrubber) -> None:
-        self._folder = root / FOLDER
+        self._folder = prepare_folder(root)
         self._scrub = scrub
-        self._write(self._folder / ".gitignore", IGNORING)
 
     def plan(self, step: int, role: Role, text: str) -> None:
         self._write(
@@ -123,12 +116,4 @@ class StepRecords:
         self._write(self._folder / "logs" / f"step-{step}-{role}.json", f"{text}\n")
 
     def _write(self, path: Path, text: str) -> None:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            new = path.with_name(f"{path.name}.new")
-            new.write_text(self._scrub(text), "utf-8", errors="backslashreplace")
-            new.replace(path)
-        except OSError as error:
-            raise StorageError(
-                f"{path} cannot be written: {error.strerror}", hint="make room, or the folder writable"
-            ) from error
+        write_whole(path, self._scrub(text).encode("utf-8", "backslashreplace"))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError, UserError
 from verdigris.core.value import value
-from verdigris.drivers.machine.records import FOLDER, IGNORING
+from verdigris.storage import tdd_folder
 from verdigris.storage.git import ask_users_git, git
 
 if TYPE_CHECKING:
@@ -160,9 +160,6 @@ def _environments(home: Path, stacks: Iterable[Stack]) -> Iterator[str]:
             yield os.path.normpath(f"{root}/{_PACKAGES}")
 
 
-_OURS = frozenset({"plan", "logs", ".gitignore"})
-
-
 @value
 class Leftover:
     what: str
@@ -207,13 +204,12 @@ def _dirty(place: Path) -> list[str]:
 
 def _folder(root: Path) -> Iterator[Leftover]:
     """Only where nobody put anything else into it."""
-    folder = root / FOLDER
-    ignoring = folder / ".gitignore"
-    if not ignoring.is_file() or ignoring.read_text("utf-8", "replace") != IGNORING:
+    folder = root / tdd_folder.NAME
+    if not tdd_folder.is_made_here(root):
         return
-    others = sorted(path.name for path in folder.iterdir() if path.name not in _OURS)
+    others = sorted(path.name for path in folder.iterdir() if path.name not in tdd_folder.PRIVATE)
     kept = f"it holds {others[0]}, which is not the machine's" if others else ""
-    yield Leftover(f"{FOLDER}/ with the machine's plans and logs", kept, folder=str(folder))
+    yield Leftover(f"{tdd_folder.NAME}/ with the machine's plans and logs", kept, folder=str(folder))
 
 
 def remove(root: Path, found: tuple[Leftover, ...]) -> None:

@@ -1,0 +1,186 @@
+"""Ends a cycle with evidence, and checks evidence against the log and git."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from verdigris.checks.observation import difference
+from verdigris.core.actions import Deny
+from verdigris.core.cycle import DONE, next_step
+from verdigris.core.cycle_fold import cycle_after
+from verdigris.core.errors import UserError
+from verdigris.core.events import CycleEnded, decode
+from verdigris.core.records import from_json, to_json
+from verdigris.core.state import Cycle, Stage
+from verdigris.drivers.cycle.evidence import FOLDER, EvidenceFacts, next_id, path_of, read_fields, render
+from verdigris.drivers.cycle.frame import CycleStep, now_ms
+from verdigris.drivers.cycle.identity import deny_same, identity_of, workers_since
+from verdigris.drivers.cycle.settings import load_cycle
+from verdigris.drivers.cycle.spec import normalized_digest
+from verdigris.drivers.cycle.stage_commit import commit_stage
+from verdigris.storage.git import git
+from verdigris.storage.tdd_folder import write_whole
+from verdigris.turns.operation import operation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdigris.storage.project import Project
+
+
+def complete(project: Project, cycle: Cycle) -> CycleStep | Deny:
+    """The evidence is written and committed with the code; the cycle activates nothing itself."""
+    denial = _deny_completion(project, cycle)
+    if denial is not None:
+        return denial
+    cycle = _with_coder(project, cycle)
+    facts = _gather(project, cycle, _evidence_id(project, cycle), now_ms())
+    path = path_of(facts.id)
+    write_whole(project.root / path, render(facts).encode())
+    subject = f"feat: {cycle.spec_id}, shown by {len(cycle.tests)} tests"
+    trailers = (("TDD-Verdict", "accepted"), ("TDD-Evidence", facts.id))
+    made = commit_stage(project, cycle, load_cycle(project.root), subject, trailers, own=(path,))
+    ended = CycleEnded(
+        cycle=cycle.id,
+        outcome=DONE,
+        at=facts.at,
+        by=project.actor,
+        evidence=facts.id,
+        commit=made,
+        tree=project.workspace.snapshot(),
+        workers=cycle.workers.get(Stage.GREEN, ()),
+    )
+    with operation(project):
+        project.record(ended, sync=True)
+    return CycleStep(tuple(handoff(facts, made)), project.state().cycle, "review the code, then activate")
+
+
+def _deny_completion(project: Project, cycle: Cycle) -> Deny | None:
+    if not cycle.proven:
+        turn = project.state().turn is not None
+        why = "The frozen tests were not accepted yet."
+        return Deny("cycle-green", why, next_step(cycle, turn=turn))
+    changed = difference(project, cycle.accepted, project.workspace.snapshot()).protected
+    if changed:
+        why = f"{changed[0]} changed since the code was accepted, and nothing proves that change."
+        return Deny("cycle-green", why, f"put {changed[0]} back, then `tdd cycle advance`")
+    for validator in cycle.workers.get(Stage.VALIDATE, ()):
+        if same := deny_same(cycle, validator):
+            return same
+    return None
+
+
+def _with_coder(project: Project, cycle: Cycle) -> Cycle:
+    from dataclasses import replace
+
+    source = [c.path for c in difference(project, cycle.frozen, cycle.accepted).source]
+    coders = workers_since(project, cycle, source, of_tests=False)
+    return replace(cycle, workers={**cycle.workers, Stage.GREEN: coders})
+
+
+def _evidence_id(project: Project, cycle: Cycle) -> str:
+    """A page that a kill left uncommitted is this cycle's own, and is written anew."""
+    folder = project.root / FOLDER
+    names = sorted(path.name for path in folder.glob("EVID-*.md")) if folder.is_dir() else []
+    for name in names:
+        text = (folder / name).read_text("utf-8", "replace")
+        committed = git(project.root, "cat-file", "-e", f"HEAD:{FOLDER}/{name}").ok
+        if not committed and read_fields(text).get("cycle") == cycle.id:
+            return name.removesuffix(".md")
+    return next_id(names)
+
+
+def _gather(project: Project, cycle: Cycle, evidence: str, at: int) -> EvidenceFacts:
+    data = project.workspace.blob_bytes(cycle.record)
+    settled, concerns = 0, ()
+    for record in project.log.records(start=cycle.since):
+        if record.seq > cycle.settled:
+            break
+        if record.type == "settled" and record.worktree == project.repo.worktree:
+            settled, concerns = record.seq, tuple(record.data.get("concerns", ()))
+    return EvidenceFacts(evidence, cycle, json.loads(data or b"{}"), settled, concerns, at)
+
+
+def handoff(facts: EvidenceFacts, commit: str) -> Iterator[str]:
+    cycle = facts.cycle
+    validators = ", ".join(map(identity_of, cycle.workers.get(Stage.VALIDATE, ())))
+    scenarios = len(facts.validation.get("scenarios", {}))
+    yield f"TDD cycle complete for {cycle.spec_id} (branch {cycle.on})"
+    yield f"  plan:      {cycle.plan}"
+    yield f"  RED:       {len(cycle.tests)} tests, each failed on an assertion"
+    yield f"  validator: PASS — {facts.id} (covers all {scenarios} scenarios; identity {validators})"
+    yield f"  freeze:    spec_hash {cycle.frozen_hash[:12]}… stamped at validator PASS"
+    yield f"  GREEN:     tests pass, check clean; TEST_BUG count = {cycle.bugs}; commit {commit[:12]}"
+    yield f"  EVIDENCE:  {path_of(facts.id)} carries the PASS"
+    yield f"ACTIVATE {cycle.spec_id} {facts.id}"
+
+
+# -- verify -----------------------------------------------------------------------------------
+
+
+def verify(project: Project, name: str) -> tuple[str, ...]:
+    """What is wrong with a page of evidence, a line each; nothing where it holds."""
+    evidence = name.rpartition("/")[2].removesuffix(".md")
+    path = path_of(evidence)
+    try:
+        text = (project.root / path).read_text("utf-8", "replace")
+    except OSError:
+        raise UserError(f"there is no {path}.", hint=f"`ls {FOLDER}` lists what there is") from None
+    return tuple(_verify_log(project, evidence, text)) + tuple(_verify_git(project, path, text))
+
+
+def _verify_log(project: Project, evidence: str, text: str) -> Iterator[str]:
+    found = _find_ended(project, evidence)
+    if found is None:
+        yield f"the log of this repository has no cycle that ended with {evidence}"
+        return
+    cycle, at = found
+    if render(_gather(project, cycle, evidence, at)) != text:
+        yield "the page is not what the log says: a line was changed by hand"
+    for validator in cycle.workers.get(Stage.VALIDATE, ()):
+        if validator in cycle.authors:
+            yield f"{identity_of(validator)} wrote and validated the tests"
+
+
+def _find_ended(project: Project, evidence: str) -> tuple[Cycle, int] | None:
+    """The cycle as it was when its evidence was written."""
+    cycles: dict[str, Cycle | None] = {}
+    for record in project.log.records():
+        event = decode(record.type, record.data)
+        if event is None:
+            continue
+        before = cycles.get(record.worktree)
+        if isinstance(event, CycleEnded) and event.evidence == evidence and before is not None:
+            workers = {**before.workers, Stage.GREEN: event.workers}
+            known = from_json(Cycle, {**to_json(before), "workers": to_json(workers)})
+            return known, event.at
+        cycles[record.worktree] = cycle_after(before, event, record.seq)
+    return None
+
+
+def _verify_git(project: Project, path: str, text: str) -> Iterator[str]:
+    added = git(project.root, "log", "-1", "--format=%H", "--diff-filter=A", "--", path).out.strip()
+    if not added:
+        yield f"{path} is in no commit"
+        return
+    if git(project.root, "show", f"{added}:{path}").out != text:
+        yield f"{path} differs from what commit {added[:12]} added"
+    fields = dict(line[2:].split(": ", 1) for line in text.splitlines() if line.startswith("- spec"))
+    spec_path = fields.get("spec", "").partition("`")[2].partition("`")[0]
+    spec = git(project.root, "show", f"{added}:{spec_path}")
+    if not spec.ok or normalized_digest(spec.out.encode()) != fields.get("spec_hash"):
+        yield f"{spec_path} had another hash in commit {added[:12]} than the page says"
+    tests = _tests_commit(text)
+    if not tests or not git(project.root, "merge-base", "--is-ancestor", tests, added).ok:
+        yield f"the commit with the tests ({tests[:12] or 'none'}) does not come before {added[:12]}"
+        return
+    changed = git(project.root, "diff", "--name-only", "-z", tests, added).out.split("\0")
+    for name in changed:
+        if name and project.classify(name).value == "test":
+            yield f"{name} changed between the frozen tests and the code"
+
+
+def _tests_commit(text: str) -> str:
+    _, _, rest = text.partition("- commits: plan ")
+    return rest.partition("tests ")[2].partition(";")[0].strip()

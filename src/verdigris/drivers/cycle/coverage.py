@@ -1,0 +1,243 @@
+"""Judges which scenarios of a spec the tests carry, and whether each such test is red by assertion."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from verdigris.core.actions import Deny
+from verdigris.core.paths import PathClass
+from verdigris.core.redness import WHY_NOT
+from verdigris.core.report import Status
+from verdigris.core.value import value
+from verdigris.languages.runner_keys import holds_tests
+from verdigris.languages.scenario_marks import ScenarioMarks, read_scenario_marks
+from verdigris.turns.test import run_tests
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from verdigris.core.events import TestRun
+    from verdigris.core.report import TestReport
+    from verdigris.core.state import Cycle
+    from verdigris.drivers.cycle.spec import Spec
+    from verdigris.languages.scenario_marks import ScenarioMark
+    from verdigris.runners.protocol import Progress
+    from verdigris.storage.project import Project
+
+VALID = "valid"
+
+
+@value
+class CarriedTest:
+    """A test that a run saw, with the scenarios that the comment above it names."""
+
+    test_id: str
+    native_id: str
+    place: str
+    """`path:line` of the comment."""
+    scenarios: tuple[str, ...]
+    red: str
+    """`valid`, `passing`, or why it is no red."""
+    failure: str = ""
+    failed_at: str = ""
+
+
+@value
+class CoverageFault:
+    place: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.what}" if self.place else self.what
+
+
+@value
+class Coverage:
+    tests: tuple[CarriedTest, ...]
+    faults: tuple[CoverageFault, ...] = ()
+    """Each keeps the tests from being validated."""
+    concerns: tuple[CoverageFault, ...] = ()
+
+    def of(self, scenario: str) -> tuple[str, ...]:
+        """The tests that show a scenario: red for the right reason, each on its own."""
+        return tuple(one.test_id for one in self.tests if scenario in one.scenarios and one.red == VALID)
+
+    @property
+    def test_ids(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(one.test_id for one in self.tests))
+
+
+def marks_of(project: Project, tree: str) -> ScenarioMarks:
+    """Of all tests in a tree."""
+    paths = [
+        entry.path
+        for entry in project.workspace.files(tree)
+        if (cls := project.classify(entry.path)) is PathClass.TEST or holds_tests(entry.path, cls)
+    ]
+    found = [
+        read_scenario_marks(path, data)
+        for path, data in project.workspace.read_many(tree, paths).items()
+        if data is not None
+    ]
+    return ScenarioMarks(
+        tuple(mark for each in found for mark in each.marks),
+        tuple(loose for each in found for loose in each.loose),
+    )
+
+
+def judge_coverage(spec: Spec, marks: ScenarioMarks, report: TestReport, runs: Sequence[TestRun]) -> Coverage:
+    """`runs`: what was recorded of the report's tests."""
+    known = [scenario.id for scenario in spec.scenarios]
+    ours = [mark for mark in marks.marks if any(_is_of(spec, one) for one in mark.scenarios)]
+    tests = tuple(_carried(ours, report, {run.native_id: run for run in runs}))
+    faults = (
+        *(CoverageFault(f"{loose.path}:{loose.line}", loose.why) for loose in marks.loose),
+        *_unknown_ids(spec, ours, known),
+        *_unseen_marks(ours, tests),
+        *_wrong_reds(tests),
+    )
+    covered = {name for one in tests if one.red == VALID for name in one.scenarios}
+    missing = tuple(
+        CoverageFault(
+            f"{spec.path}:{scenario.line}",
+            f"no red test carries {scenario.id}; write `@scenario: {scenario.id}` in a comment above one",
+        )
+        for scenario in spec.scenarios
+        if scenario.id not in covered
+    )
+    coverage = Coverage(tests, (*faults, *missing))
+    concerns = (*_stuffed(ours), *_same_tests(coverage, known))
+    return Coverage(tests, coverage.faults, concerns)
+
+
+def _is_of(spec: Spec, scenario: str) -> bool:
+    """Another spec's scenarios are another cycle's matter."""
+    return scenario.partition("#")[0] == spec.id or "#" not in scenario
+
+
+def _carried(
+    marks: Sequence[ScenarioMark], report: TestReport, runs: Mapping[str, TestRun]
+) -> Iterator[CarriedTest]:
+    for result in report.results:
+        carrying = [mark for mark in marks if mark.is_carried_by(result)]
+        run = runs.get(result.native_id)
+        if not carrying or run is None:
+            continue
+        scenarios = tuple(dict.fromkeys(one for mark in carrying for one in mark.scenarios))
+        place = f"{carrying[0].path}:{carrying[0].line}"
+        red = run.red or ("skipped" if run.status is Status.SKIP else "passing")
+        yield CarriedTest(
+            run.test_id, run.native_id, place, scenarios, red, failure=run.failure, failed_at=run.place
+        )
+
+
+def _unknown_ids(
+    spec: Spec, marks: Sequence[ScenarioMark], known: Collection[str]
+) -> Iterator[CoverageFault]:
+    for mark in marks:
+        for name in mark.scenarios:
+            if _is_of(spec, name) and name not in known:
+                what = f"{spec.id} has no scenario {name}; `tdd spec show {spec.path}` lists its ids"
+                yield CoverageFault(f"{mark.path}:{mark.line}", what)
+
+
+def _unseen_marks(marks: Sequence[ScenarioMark], tests: Sequence[CarriedTest]) -> Iterator[CoverageFault]:
+    seen = {one.place for one in tests}
+    for mark in marks:
+        place = f"{mark.path}:{mark.line}"
+        beside = any(other.test == mark.test and f"{other.path}:{other.line}" in seen for other in marks)
+        if place not in seen and not beside:
+            what = f"no run saw the test below ({mark.test_id}); `tdd test {mark.path}` says why"
+            yield CoverageFault(place, what)
+
+
+def _wrong_reds(tests: Sequence[CarriedTest]) -> Iterator[CoverageFault]:
+    for one in tests:
+        if one.red == VALID:
+            continue
+        reason, following = WHY_NOT.get(one.red, (f"it is {one.red}", "let it fail on an assertion"))
+        yield CoverageFault(one.place, f"{one.test_id} shows nothing yet: {reason}; {following}")
+
+
+def _stuffed(marks: Sequence[ScenarioMark]) -> Iterator[CoverageFault]:
+    """More is claimed of a test than it asserts."""
+    by_test: dict[tuple[str, object], list[ScenarioMark]] = {}
+    for mark in marks:
+        by_test.setdefault((mark.path, mark.test_id), []).append(mark)
+    for carrying in by_test.values():
+        facts = carrying[0].facts
+        scenarios = {one for mark in carrying for one in mark.scenarios}
+        if facts is not None and len(scenarios) > max(facts.assertions, facts.cases):
+            first = carrying[0]
+            what = f"{first.test_id} carries {len(scenarios)} scenarios and asserts {facts.assertions} things"
+            yield CoverageFault(f"{first.path}:{first.line}", f"{what}; give each scenario a test of its own")
+
+
+def _same_tests(coverage: Coverage, scenarios: Sequence[str]) -> Iterator[CoverageFault]:
+    seen: dict[frozenset[str], str] = {}
+    for scenario in scenarios:
+        tests = frozenset(coverage.of(scenario))
+        if not tests:
+            continue
+        first = seen.setdefault(tests, scenario)
+        if first != scenario:
+            what = f"{first} and {scenario} have the same tests ({', '.join(sorted(tests))})"
+            yield CoverageFault("", f"{what}; one test each tells which of them fails")
+
+
+def changed_results(
+    before: Mapping[str, str], report: TestReport, carried: Collection[str]
+) -> tuple[CoverageFault, ...]:
+    """Of tests that carry no scenario: results that differ from those at the cycle's start.
+
+    `before`: status by native id; `carried`: native ids.
+    """
+    now = {result.native_id: result.status for result in report.results}
+    return tuple(CoverageFault("", what) for what in _changes(before, now, carried))
+
+
+def _changes(before: Mapping[str, str], now: Mapping[str, Status], carried: Collection[str]) -> Iterator[str]:
+    for name, status in now.items():
+        was = before.get(name)
+        if name in carried or was == status:
+            continue
+        if was is not None:
+            yield f"{name} carries no scenario, and its result changed: {was} before, {status} now"
+        elif status in {Status.FAIL, Status.ERROR}:
+            yield f"{name} is new, fails, and carries no scenario"
+    yield from (f"{name} is not there any more" for name in before if name not in now)
+
+
+@value
+class RedFacts:
+    """What a run of all tests showed."""
+
+    spec: Spec
+    coverage: Coverage
+    report: TestReport
+    changed: tuple[str, ...]
+    """Results of tests that carry no scenario, where they differ from the cycle's start."""
+    tree: str
+
+
+def observe_reds(
+    project: Project, cycle: Cycle, spec: Spec, progress: Progress | None = None
+) -> RedFacts | Deny:
+    """The kernel runs everything: what anybody says of a red proves nothing."""
+    tested = run_tests(project, (), cwd=project.root, progress=progress, again=True)
+    if tested.report is None:
+        return Deny("cycle-red", "The tests did not run.", "`tdd test` says why")
+    tree = project.workspace.snapshot()
+    coverage = judge_coverage(spec, marks_of(project, tree), tested.report, tested.tests)
+    natives = {one.native_id for one in coverage.tests}
+    before = statuses_of(project, cycle)
+    changed = tuple(str(one) for one in changed_results(before, tested.report, natives))
+    broken = tuple(f"{error.path}: {error.message}" for error in tested.report.errors)
+    return RedFacts(spec, coverage, tested.report, (*broken, *changed), tree)
+
+
+def statuses_of(project: Project, cycle: Cycle) -> Mapping[str, str]:
+    data = project.workspace.blob_bytes(cycle.suite) if cycle.suite else None
+    found: dict[str, str] = json.loads(data or b"{}")
+    return found

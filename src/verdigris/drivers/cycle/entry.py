@@ -1,0 +1,202 @@
+"""Decides whether a cycle may start on a spec: the spec and its parent are active, and the tree is clean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.actions import Deny
+from verdigris.core.cycle import next_step
+from verdigris.core.state import Phase
+from verdigris.core.value import value
+from verdigris.drivers.cycle.spec import ACTIVE, SUPERSEDED, Spec, read_spec
+from verdigris.drivers.cycle.spec_lint import EXAMPLE, lint_spec
+from verdigris.storage import tdd_folder
+from verdigris.storage.git import git
+from verdigris.storage.paths import canonical
+from verdigris.storage.repository import head, in_progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from verdigris.core.state import WorktreeState
+    from verdigris.storage.project import Project
+
+_PARENT = ("prd", "parent", "parent_prd")
+"""Keys of the front matter that name what a spec belongs to."""
+_NONE = frozenset({"", "none", "null", "-", "n/a"})
+
+
+@value
+class EntryFacts:
+    """What was found around a spec."""
+
+    spec: Spec | None
+    spelling: str
+    inside: bool = True
+    """It lies in the repository."""
+    branch: str | None = None
+    commit: str | None = None
+    unfinished: str | None = None
+    """A merge, rebase … that git has not finished."""
+    dirty: tuple[str, ...] = ()
+    """Paths that differ from HEAD."""
+    errors: tuple[str, ...] = ()
+    """What `tdd spec lint` says against it."""
+    parent: str = ""
+    """The id that its front matter names."""
+    parent_spec: Spec | None = None
+    tests_pass: bool = True
+
+
+def decide_entry(state: WorktreeState, facts: EntryFacts) -> Deny | None:
+    """Why no cycle starts, with the next move; None where one may."""
+    if state.open_cycle is not None:
+        open_ = state.open_cycle
+        why = (
+            f"The cycle {open_.id} on {open_.spec_id} is open here (stage {open_.stage}, branch {open_.on})."
+        )
+        return Deny("cycle-open", why, f"{next_step(open_)}; or start in another worktree")
+    if state.phase is not Phase.RED:
+        return Deny("cycle-phase", f"The {state.phase} phase is open.", "end it first: `tdd status` says how")
+    if facts.branch is None or facts.commit is None:
+        return Deny(
+            "cycle-branch",
+            "A cycle commits to a branch, and there is none with a commit.",
+            "git switch -c NAME",
+        )
+    if facts.unfinished is not None:
+        why = f"A {facts.unfinished} is in progress."
+        return Deny("git-in-progress", why, f"finish it, or `git {facts.unfinished} --abort`")
+    return _decide_spec(facts) or _decide_parent(facts) or _decide_tree(facts)
+
+
+def _decide_spec(facts: EntryFacts) -> Deny | None:
+    spec = facts.spec
+    if not facts.inside:
+        return Deny(
+            "cycle-spec",
+            f"{facts.spelling} lies outside the repository.",
+            "copy the spec into it, and commit",
+        )
+    if spec is None:
+        return Deny(
+            "cycle-spec", f"There is no spec {facts.spelling}.", "`tdd spec new TITLE` writes one to fill in"
+        )
+    if spec.status == SUPERSEDED:
+        return Deny("cycle-spec", f"{spec.id} is superseded.", "start on the spec that took its place")
+    if not spec.scenarios:
+        return Deny(
+            "cycle-spec",
+            f"{spec.path} has no scenario, so nothing says what the tests have to show.",
+            f"add at least one below a requirement:\n{EXAMPLE}\nthen `tdd spec lint {spec.path}`",
+        )
+    if facts.errors:
+        return Deny("cycle-spec", f"{spec.path}: {facts.errors[0]}", f"`tdd spec lint {spec.path}` lists all")
+    if spec.status != ACTIVE:
+        return Deny(
+            "cycle-spec",
+            f"{spec.id} is of status {spec.status}: only an active spec is a fixed target.",
+            f"a person says that it is: `tdd spec activate {spec.path}`, then commit it",
+        )
+    return None
+
+
+def _decide_parent(facts: EntryFacts) -> Deny | None:
+    if not facts.parent:
+        return None
+    parent = facts.parent_spec
+    named = facts.spec.path if facts.spec else facts.spelling
+    if parent is None:
+        return Deny(
+            "cycle-parent",
+            f"{named} belongs to {facts.parent}, which no file of this repository is.",
+            f"add it, or correct `prd` in {named}",
+        )
+    if parent.status != ACTIVE:
+        return Deny(
+            "cycle-parent",
+            f"{facts.parent} ({parent.path}) is of status {parent.status}, and has to be active first.",
+            f"a person says that it is: `tdd spec activate {parent.path}`, then commit it",
+        )
+    return None
+
+
+def _decide_tree(facts: EntryFacts) -> Deny | None:
+    if facts.spec is not None and facts.spec.path in facts.dirty:
+        why = f"{facts.spec.path} is not committed as it is: nobody could find the target again."
+        return Deny("cycle-dirty", why, f"git add {facts.spec.path} && git commit")
+    if facts.dirty:
+        more = f" and {len(facts.dirty) - 1} more" if len(facts.dirty) > 1 else ""
+        why = f"The tree has changes that are not committed: {facts.dirty[0]}{more}."
+        return Deny("cycle-dirty", why, "commit or stash them, then start again")
+    return None
+
+
+# -- what is found ----------------------------------------------------------------------------
+
+
+def gather_entry(project: Project, spelling: str, *, cwd: Path) -> EntryFacts:
+    path = canonical(project.root, spelling, cwd=cwd).path
+    now = head(project.repo)
+    facts = EntryFacts(
+        None,
+        spelling,
+        inside=path is not None,
+        branch=now.branch,
+        commit=now.commit,
+        unfinished=in_progress(project.repo),
+        dirty=tuple(dirty_paths(project)),
+    )
+    spec = None if path is None else read_at(project, path)
+    if spec is None:
+        return facts
+    text = (project.root / spec.path).read_text("utf-8", "replace")
+    errors = tuple(fault.what for fault in lint_spec(spec, text) if fault.level == "error")
+    parent = _parent_of(spec)
+    return EntryFacts(
+        spec,
+        spelling,
+        branch=facts.branch,
+        commit=facts.commit,
+        unfinished=facts.unfinished,
+        dirty=facts.dirty,
+        errors=errors,
+        parent=parent,
+        parent_spec=_find_spec(project, parent) if parent else None,
+    )
+
+
+def read_at(project: Project, path: str) -> Spec | None:
+    """The spec as it lies in the worktree."""
+    try:
+        return read_spec(path, (project.root / path).read_bytes())
+    except OSError:
+        return None
+
+
+def dirty_paths(project: Project) -> Iterator[str]:
+    """Files that differ from HEAD, of those that git knows or would add; of ours only what git knows."""
+    said = git(project.root, "status", "--porcelain", "-z", "--untracked-files=all").out
+    entries = [entry for entry in said.split("\0") if len(entry) > 3]  # noqa: PLR2004 - the status and a space
+    yield from (
+        e[3:] for e in entries if not (e.startswith("?? ") and e[3:].startswith(f"{tdd_folder.NAME}/"))
+    )
+
+
+def _parent_of(spec: Spec) -> str:
+    named = (str(spec.metadata.get(key) or "").strip() for key in _PARENT)
+    return next((name for name in named if name.casefold() not in _NONE), "")
+
+
+def _find_spec(project: Project, wanted: str) -> Spec | None:
+    """By its id; a file whose name begins with it is tried first."""
+    listed = git(project.root, "ls-files", "-z", "--", "*.md", "*.feature").out
+    paths = [path for path in listed.split("\0") if path]
+    name = wanted.casefold()
+    paths.sort(key=lambda path: not path.rpartition("/")[2].casefold().startswith(name))
+    for path in paths:
+        found = read_at(project, path)
+        if found is not None and found.id.casefold() == name:
+            return found
+    return None

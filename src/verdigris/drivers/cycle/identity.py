@@ -1,0 +1,72 @@
+"""Who worked in a stage, and whether the validator is somebody else than the tests' author."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.actions import Deny
+from verdigris.core.cycle import next_step
+from verdigris.core.paths import PathClass
+from verdigris.core.records import Actor
+from verdigris.languages.runner_keys import holds_tests
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from verdigris.core.state import Cycle
+    from verdigris.storage.project import Project
+
+KERNEL = Actor("kernel", "validator", "tdd")
+"""Who validates where nobody judges besides: code that wrote no test."""
+
+
+def identity_of(actor: Actor) -> str:
+    """`client/role/context`, as evidence names it."""
+    return "/".join(part for part in (actor.client, actor.role, actor.context) if part)
+
+
+def workers_since(
+    project: Project, cycle: Cycle, changed: Collection[str], *, of_tests: bool = True
+) -> tuple[Actor, ...]:
+    """Who wrote tests, or source, in the open stage: by the gate's records, else whoever ends the stage.
+
+    A shell's writes have no record of their own. Where something changed that no file tool wrote, everybody
+    who had a shell in the stage may have written it.
+    """
+    writers: dict[Actor, None] = {}
+    shells: dict[Actor, None] = {}
+    written: set[str] = set()
+    for record in project.log.records(reverse=True):
+        if record.seq <= cycle.since:
+            break
+        if record.worktree != project.repo.worktree or record.type not in {"edit", "call"}:
+            continue
+        who = Actor(**{key: record.actor.get(key, "") for key in ("role", "context", "client")})
+        paths = [path for path in record.data.get("paths", ()) if is_test(project, path) is of_tests]
+        if record.type == "edit" and paths:
+            writers[who] = None
+            written.update(paths)
+        elif record.type == "call" and not record.data.get("paths"):
+            shells[who] = None
+    if set(changed) - written:
+        writers |= shells
+    return tuple(writers) or (project.actor,)
+
+
+def is_test(project: Project, path: str) -> bool:
+    cls = project.classify(path)
+    return cls is PathClass.TEST or holds_tests(path, cls)
+
+
+def deny_same(cycle: Cycle, validator: Actor) -> Deny | None:
+    """The author of a test does not certify it."""
+    if validator not in cycle.authors:
+        return None
+    who = identity_of(validator)
+    return Deny(
+        "self-validation",
+        f"{who} wrote tests of this cycle, and nobody certifies their own.",
+        "let another context validate: another sub-agent, another session, or another person with `--as NAME`"
+        if validator.role != "person"
+        else f"another person validates (`tdd cycle validate --as NAME`); {next_step(cycle)}",
+    )

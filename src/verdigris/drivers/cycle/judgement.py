@@ -1,0 +1,210 @@
+"""`tdd cycle validate`: the kernel's checks first, then what a person or a model finds on top of them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from verdigris.checks.observation import difference
+from verdigris.core.actions import Deny
+from verdigris.core.cycle import BLOCKER, CONCERNS, PASS, next_step
+from verdigris.core.errors import UserError
+from verdigris.core.events import CycleAdvanced, CycleStopped, CycleValidated, HeldOut
+from verdigris.core.paths import FILE, PathClass
+from verdigris.core.records import to_json
+from verdigris.core.state import Stage
+from verdigris.core.value import value
+from verdigris.drivers.cycle.coverage import observe_reds
+from verdigris.drivers.cycle.frame import CycleStep, deny_misplaced, now_ms, open_cycle, refuse, spec_of, told
+from verdigris.drivers.cycle.identity import KERNEL, deny_same
+from verdigris.drivers.cycle.settings import load_cycle
+from verdigris.drivers.cycle.validation import Check, Finding, Validation, validate_tests
+from verdigris.storage import tdd_folder
+from verdigris.turns.operation import operation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verdigris.core.events import Event
+    from verdigris.core.records import Actor
+    from verdigris.core.state import Cycle
+    from verdigris.drivers.cycle.coverage import RedFacts
+    from verdigris.drivers.cycle.settings import CycleSettings
+    from verdigris.runners.protocol import Progress
+    from verdigris.storage.project import Project
+
+_ORDER = (PASS, CONCERNS, BLOCKER)
+HOLDOUT = f"{tdd_folder.NAME}/holdout"
+
+
+@value
+class Judgement:
+    """What a person or a model says on top; it can make a verdict worse, never better."""
+
+    verdict: str
+    findings: tuple[str, ...] = ()
+    """Each as `file:line — what is wrong`."""
+
+
+def validate(
+    project: Project, judged: Judgement | None = None, *, progress: Progress | None = None
+) -> CycleStep | Deny:
+    cycle = open_cycle(project, "cycle validate")
+    if isinstance(cycle, Deny):
+        return cycle
+    settings = load_cycle(project.root)
+    denial = deny_misplaced(project, cycle) or _deny_validating(project, cycle, settings, judged)
+    if denial is not None:
+        return refuse(project, denial, "cycle validate")
+    held_out = _take_held_out(project)
+    seen = observe_reds(project, cycle, spec_of(project, cycle), progress)
+    if isinstance(seen, Deny):
+        return refuse(project, seen, "cycle validate")
+    natives = [one.native_id for one in seen.coverage.tests]
+    start = red_start(project, cycle)
+    checks = validate_tests(project, natives, start=start, before=_first_checks(seen), progress=progress)
+    return _conclude(project, cycle, settings, _Outcome(seen, checks, judged, held_out))
+
+
+def _deny_validating(
+    project: Project, cycle: Cycle, settings: CycleSettings, judged: Judgement | None
+) -> Deny | None:
+    if cycle.stage is not Stage.VALIDATE:
+        why = f"There is nothing to validate in stage {cycle.stage}."
+        return Deny("cycle-validate", why, next_step(cycle))
+    if judged is None and settings.judgement == "required":
+        return Deny(
+            "cycle-validate",
+            "A person or a model has to judge the tests here (`cycle: {judgement: required}`).",
+            "read spec and tests, then `tdd cycle validate --verdict PASS|CONCERNS|BLOCKER "
+            '--finding "FILE:LINE — WHAT"`',
+        )
+    changed = difference(project, cycle.tree, project.workspace.snapshot()).protected
+    if changed:
+        why = f"{changed[0]} changed since the tests were handed in."
+        return Deny("cycle-validate", why, f"put {changed[0]} back, then `tdd cycle validate`")
+    return deny_same(cycle, project.actor) if judged is not None else None
+
+
+def red_start(project: Project, cycle: Cycle) -> str:
+    """The tree before the tests were written: that of the commit with the plan."""
+    for record in project.log.records(reverse=True):
+        if record.seq < cycle.first:
+            break
+        if record.type == "cycle_advanced" and record.data["stage"] == Stage.RED:
+            first = str(record.data["tree"])
+            if not record.data.get("why"):
+                return first
+    return cycle.tree
+
+
+def _first_checks(seen: RedFacts) -> tuple[Check, ...]:
+    """Coverage of the scenarios and validity of each red."""
+    wrong = [Finding("red", "concern", "", what) for what in seen.changed]
+    missing = [Finding("coverage", "concern", one.place, one.what) for one in seen.coverage.faults]
+    doubtful = [Finding("coverage", "concern", one.place, one.what) for one in seen.coverage.concerns]
+    return (Check("coverage", (*missing, *doubtful)), Check("red", tuple(wrong)))
+
+
+# -- held-out tests ---------------------------------------------------------------------------
+
+
+def _take_held_out(project: Project) -> tuple[str, ...]:
+    """Files below `.tdd/holdout` leave the tree; each is a test at the path that it has below there."""
+    folder = project.root / HOLDOUT
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != ".gitignore")
+    if not files:
+        return ()
+    taken: dict[str, str] = {}
+    for file in files:
+        path = file.relative_to(folder).as_posix()
+        if project.classify(path) is not PathClass.TEST or (project.root / path).exists():
+            raise UserError(
+                f"{HOLDOUT}/{path} cannot be held out: {path} is no new test file.",
+                hint=f"name it as a test of its own would be, e.g. {HOLDOUT}/tests/test_held_out.py",
+            )
+        taken[path] = f"{FILE} {project.workspace.blob(file.read_bytes())}"
+    with operation(project):
+        project.record(HeldOut(files=taken), sync=True)
+    for file in files:
+        file.unlink()
+    return tuple(taken)
+
+
+# -- the verdict ------------------------------------------------------------------------------
+
+
+@value
+class _Outcome:
+    seen: RedFacts
+    checks: Validation
+    judged: Judgement | None
+    held_out: tuple[str, ...]
+
+    @property
+    def verdict(self) -> str:
+        judged = self.judged.verdict if self.judged else PASS
+        return max(self.checks.verdict, judged, key=_ORDER.index)
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        own = tuple(
+            f"{found.place}: {found.what}" if found.place else found.what
+            for check in self.checks.checks
+            for found in check.findings
+        )
+        return (*own, *(self.judged.findings if self.judged else ()))
+
+
+def _conclude(project: Project, cycle: Cycle, settings: CycleSettings, found: _Outcome) -> CycleStep:
+    by = project.actor if found.judged is not None else KERNEL
+    document = json.dumps(record_of(found.seen, found.checks, found.judged, by), sort_keys=True)
+    event = CycleValidated(
+        cycle=cycle.id,
+        verdict=found.verdict,
+        record=project.workspace.blob(document.encode()),
+        tree=found.seen.tree,
+        at=now_ms(),
+        by=by,
+        findings=found.findings[:50],
+    )
+    with operation(project):
+        project.record(event, *_consequences(project, cycle, settings, event), sync=True)
+    said = [f"validation: {event.verdict} ({len(found.findings)} findings)", *found.findings]
+    notes = [f"not tried: {note}" for check in found.checks.checks for note in check.notes]
+    if found.held_out:
+        said.append(f"held out: {', '.join(found.held_out)}")
+    return told(project, *said, *notes)
+
+
+def _consequences(
+    project: Project, cycle: Cycle, settings: CycleSettings, event: CycleValidated
+) -> Sequence[Event]:
+    if event.verdict != CONCERNS:
+        return ()
+    if cycle.rounds + 1 >= settings.rounds:
+        why = f"the tests were sent back {cycle.rounds + 1} times: {next(iter(event.findings), '')}"
+        return (CycleStopped(cycle=cycle.id, why=why),)
+    tree = project.workspace.snapshot()
+    back = CycleAdvanced(
+        cycle=cycle.id, stage=Stage.RED, tree=tree, at=event.at, by=event.by, why="sent back by validation"
+    )
+    return (back,)
+
+
+def record_of(seen: RedFacts, checks: Validation, judged: Judgement | None, by: Actor) -> dict[str, object]:
+    """What is kept of a validation; evidence is made of it."""
+    return {
+        "verdict": checks.verdict,
+        "by": to_json(by),
+        "tests": sorted(seen.coverage.test_ids),
+        "scenarios": {
+            one.id: {"digest": one.digest, "tests": sorted(seen.coverage.of(one.id))}
+            for one in seen.spec.scenarios
+        },
+        "reds": {
+            one.test_id: {"failure": one.failure, "place": one.failed_at} for one in seen.coverage.tests
+        },
+        "checks": [to_json(check) for check in checks.checks],
+        "judgement": None if judged is None else to_json(judged),
+    }

@@ -1,0 +1,182 @@
+"""The verbs that move a cycle on; each is refused, with the next move, unless its gate holds."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from verdigris.checks.observation import difference
+from verdigris.core.actions import Deny
+from verdigris.core.cycle import (
+    PASS,
+    next_step,
+)
+from verdigris.core.events import (
+    CycleAdvanced,
+    CycleStarted,
+)
+from verdigris.core.state import Stage
+from verdigris.drivers.cycle.completion import complete
+from verdigris.drivers.cycle.coverage import observe_reds
+from verdigris.drivers.cycle.entry import decide_entry, gather_entry
+from verdigris.drivers.cycle.frame import CycleStep, deny_misplaced, now_ms, open_cycle, refuse, spec_of, told
+from verdigris.drivers.cycle.freezing import freeze
+from verdigris.drivers.cycle.identity import is_test, workers_since
+from verdigris.drivers.cycle.plan import lint_plan
+from verdigris.drivers.cycle.settings import load_cycle
+from verdigris.drivers.cycle.spec import normalized_digest, slug
+from verdigris.drivers.cycle.stage_commit import commit_stage
+from verdigris.setup.initialisation import has_tests
+from verdigris.storage.tdd_folder import prepare_folder
+from verdigris.turns.operation import operation
+from verdigris.turns.test import run_tests
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verdigris.core.records import Actor
+    from verdigris.core.state import Cycle
+    from verdigris.runners.protocol import Progress
+    from verdigris.storage.project import Project
+
+
+def start(
+    project: Project, spelling: str, *, cwd: Path, progress: Progress | None = None
+) -> CycleStep | Deny:
+    with operation(project) as state:
+        facts = gather_entry(project, spelling, cwd=cwd)
+        denial = decide_entry(state, facts)
+    if denial is not None:
+        return refuse(project, denial, "cycle start")
+    spec = facts.spec
+    assert spec is not None  # noqa: S101 - decided above
+    suite = _run_suite(project, progress)
+    settings = load_cycle(project.root)
+    prepare_folder(project.root)
+    with operation(project) as state:
+        event = CycleStarted(
+            cycle=f"c{state.cycles + 1}",
+            spec_id=spec.id,
+            spec_path=spec.path,
+            spec_hash=spec.digest,
+            plan=f"{settings.plans}/{slug(spec.id)}.md",
+            tree=project.workspace.snapshot(),
+            commit=facts.commit or "",
+            on=facts.branch or "",
+            at=now_ms(),
+            by=project.actor,
+            suite=suite,
+        )
+        project.record(event, sync=True)
+    scenarios = f"{len(spec.scenarios)} scenario{'s' if len(spec.scenarios) > 1 else ''}"
+    return told(project, f"cycle {event.cycle} on {spec.id}: {scenarios}; stage plan")
+
+
+def _run_suite(project: Project, progress: Progress | None) -> str:
+    """The blob with every test's result: what the tests of the cycle must not change."""
+    if not has_tests(project):
+        return ""
+    tested = run_tests(project, (), cwd=project.root, progress=progress)
+    results = {run.native_id: run.status.value for run in tested.tests}
+    return project.workspace.blob(json.dumps(results, sort_keys=True).encode())
+
+
+def advance(project: Project, progress: Progress | None = None) -> CycleStep | Deny:
+    cycle = open_cycle(project, "cycle advance")
+    if isinstance(cycle, Deny):
+        return cycle
+    denial = deny_misplaced(project, cycle)
+    if denial is not None:
+        return refuse(project, denial, "cycle advance")
+    match cycle.stage:
+        case Stage.PLAN:
+            done = _end_plan(project, cycle)
+        case Stage.RED:
+            done = _end_red(project, cycle, progress)
+        case Stage.VALIDATE:
+            done = freeze(project) if cycle.verdict == PASS else _not_validated(cycle)
+        case _:
+            done = complete(project, cycle)
+    return refuse(project, done, "cycle advance") if isinstance(done, Deny) else done
+
+
+def _not_validated(cycle: Cycle) -> Deny:
+    return Deny("cycle-validate", "The tests are not validated yet.", next_step(cycle))
+
+
+# -- plan -------------------------------------------------------------------------------------
+
+
+def _end_plan(project: Project, cycle: Cycle) -> CycleStep | Deny:
+    spec = spec_of(project, cycle)
+    try:
+        data = (project.root / cycle.plan).read_bytes()
+    except OSError:
+        return Deny("cycle-plan", f"There is no plan at {cycle.plan}.", next_step(cycle))
+    faults = lint_plan(data.decode("utf-8", "replace"), [one.id for one in spec.scenarios])
+    if faults:
+        first, more = faults[0], f" ({len(faults) - 1} more)" if len(faults) > 1 else ""
+        lint = f"`tdd spec lint {cycle.spec_path} --plan {cycle.plan}` lists all"
+        return Deny("cycle-plan", f"{cycle.plan}:{first.line}: {first.what}{more}.", f"{first.fix}; {lint}")
+    changed = difference(project, cycle.tree, project.workspace.snapshot()).protected
+    if changed:
+        why = f"{changed[0]} changed while the plan was made, and a planner writes the plan alone."
+        return Deny("cycle-plan", why, f"put {changed[0]} back, then `tdd cycle advance`")
+    subject = f"docs(plan): what the tests of {spec.id} assert"
+    made = commit_stage(project, cycle, load_cycle(project.root), subject, (), own=(cycle.plan,))
+    with operation(project):
+        event = CycleAdvanced(
+            cycle=cycle.id,
+            stage=Stage.RED,
+            tree=project.workspace.snapshot(),
+            at=now_ms(),
+            by=project.actor,
+            workers=_planners(project, cycle),
+            commit=made,
+            plan_hash=normalized_digest(data),
+        )
+        project.record(event, sync=True)
+    return told(project, f"the plan of {spec.id} is complete; stage red")
+
+
+def _planners(project: Project, cycle: Cycle) -> tuple[Actor, ...]:
+    """Who wrote the plan file, by the gate's records; else whoever ends the stage."""
+    from verdigris.core.records import Actor
+
+    found: dict[Actor, None] = {}
+    for record in project.log.records(reverse=True):
+        if record.seq <= cycle.since:
+            break
+        if record.type == "edit" and cycle.plan in record.data.get("paths", ()):
+            found[Actor(**{key: record.actor.get(key, "") for key in ("role", "context", "client")})] = None
+    return tuple(found) or (project.actor,)
+
+
+# -- red --------------------------------------------------------------------------------------
+
+
+def _end_red(project: Project, cycle: Cycle, progress: Progress | None) -> CycleStep | Deny:
+    seen = observe_reds(project, cycle, spec_of(project, cycle), progress)
+    if isinstance(seen, Deny):
+        return seen
+    faults = (*seen.changed, *map(str, seen.coverage.faults))
+    if faults:
+        more = "".join(f"\n  {fault}" for fault in faults[1:20])
+        return Deny("cycle-red", f"{faults[0]}{more}", "mend that, then `tdd cycle advance`")
+    changed = [c.path for c in project.workspace.changes(cycle.tree, seen.tree) if is_test(project, c.path)]
+    with operation(project):
+        event = CycleAdvanced(
+            cycle=cycle.id,
+            stage=Stage.VALIDATE,
+            tree=seen.tree,
+            at=now_ms(),
+            by=project.actor,
+            workers=workers_since(project, cycle, changed),
+        )
+        project.record(event, sync=True)
+    count = len(seen.coverage.test_ids)
+    return told(
+        project,
+        f"{count} test{'s' if count > 1 else ''} red by assertion, for all "
+        f"{len(seen.spec.scenarios)} scenarios; stage validate",
+    )
