@@ -193,6 +193,19 @@ def test_the_same_name_twice_has_two_ids() -> None:
     assert [one.id for one in spec.scenarios] == ["a#r/a", "a#r/a-2"]
 
 
+def test_names_that_begin_alike_keep_their_ids_when_one_of_them_goes() -> None:
+    items = [
+        f"WHEN {'a very long and winding beginning of a sentence that ' * 2}{end} THEN x" for end in "abc"
+    ]
+    all_, some = (
+        read("### R\n#### Acceptance Criteria\n" + "".join(f"{n}. {one}\n" for n, one in enumerate(kept, 1)))
+        for kept in (items, items[2:])
+    )
+
+    assert len({one.id for one in all_.scenarios}) == 3
+    assert [one.id for one in some.scenarios] == [one.id for one in all_.scenarios[2:]]
+
+
 def test_of_two_front_matter_blocks_the_first_wins_and_both_are_known() -> None:
     spec = read("---\nid: SPEC-001\nstatus: Active\n---\n---\nstatus: draft\nprd: PRD-001\n---\n# T\n")
 
@@ -232,7 +245,8 @@ def test_a_scenarios_hash_changes_with_its_text_only() -> None:
         ("A used session stays", "a-used-session-stays"),
         ("  **!** ", "unnamed"),
         ("利用者がログインする", "利用者がログインする"),
-        ("word " * 30, "-".join(["word"] * 12)),
+        ("word " * 30, "word-word-word-word-word-word-word-word-word-word-16d113"),
+        ("x" * 70, "x" * 53 + "-c71bd1"),
     ],
 )
 def test_slugs(text: str, expected: str) -> None:

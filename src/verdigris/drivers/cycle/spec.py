@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
@@ -34,7 +35,7 @@ _MATRIX = re.compile(r"\|\s*scenario\s*\|", re.IGNORECASE)
 _LOOSE_STEP = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])\s+\W*(?i:given|when)|(?:GIVEN|WHEN))\b")
 _REQUIREMENT_LEVEL = 3
 _DEEPEST = 6
-_LONGEST = 60
+_LONGEST, _HASH = 60, 6
 _OPENSPEC, _CHANGES, _FILES = "specs", "changes", frozenset({"spec", "requirements", "story"})
 
 
@@ -133,11 +134,12 @@ def _read_feature(path: str, data: bytes, page: Page) -> Spec:
 
 
 def slug(text: str, longest: int = _LONGEST) -> str:
-    """Lower case, words joined by `-`; letters of every alphabet stay."""
-    words = re.findall(r"\w+", text.casefold())
-    joined = "-".join(words)
+    """Lower case, words joined by `-`; letters of every alphabet stay. A cut one ends in a hash."""
+    joined = "-".join(re.findall(r"\w+", text.casefold()))
     if len(joined) > longest:
-        joined = joined[: longest + 1].rpartition("-")[0] or joined[:longest]
+        end = "-" + hashlib.sha256(joined.encode()).hexdigest()[:_HASH]
+        cut = joined[: longest + 1 - len(end)]
+        joined = (cut.rpartition("-")[0] or cut[:-1]) + end
     return joined or "unnamed"
 
 
@@ -261,7 +263,8 @@ def _scenario(requirement: str, name: str, body: Sequence[TextLine]) -> Scenario
     while texts and not texts[-1]:
         texts.pop()
     last = body[len(texts) - 1].number if texts else body[0].number
-    return Scenario(requirement, strip_emphasis(name), body[0].number, last, "\n".join(texts))
+    plain = strip_emphasis(name).replace("**", "")
+    return Scenario(requirement, plain, body[0].number, last, "\n".join(texts))
 
 
 def _with_ids(spec_id: str, found: Sequence[Scenario]) -> Iterator[Scenario]:
@@ -269,8 +272,7 @@ def _with_ids(spec_id: str, found: Sequence[Scenario]) -> Iterator[Scenario]:
     for one in found:
         base = f"{spec_id}#{slug(one.requirement) if one.requirement else 'spec'}/{slug(one.name)}"
         taken[base] = number = taken.get(base, 0) + 1
-        made = base if number == 1 else f"{base}-{number}"
-        yield Scenario(one.requirement, one.name, one.line, one.last_line, one.text, made)
+        yield replace(one, id=base if number == 1 else f"{base}-{number}")
 
 
 def _find_skipped(page: Page, scenarios: Sequence[Scenario]) -> Iterator[Skipped]:
