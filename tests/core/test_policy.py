@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from verdigris.core.actions import Allow, ClaimTest, Decision, Deny, Do, FileWrite, Target, Unclaimed, Write
+from verdigris.core.next_move import next_move
 from verdigris.core.paths import PathClass
-from verdigris.core.policy import decide, next_move
+from verdigris.core.policy import decide
 from verdigris.core.redness import WHY_NOT
 from verdigris.core.report import Status
 from verdigris.core.settings import Settings

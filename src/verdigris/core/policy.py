@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from re import Pattern
-from re import compile as compile_regex
 from typing import TYPE_CHECKING, assert_never
 
 from verdigris.core import cycle as cycles
 from verdigris.core.actions import Action, Allow, ClaimTest, Decision, Deny, Do, FileWrite, Write
 from verdigris.core.languages import language_of
-from verdigris.core.paths import PathClass, compile_glob
+from verdigris.core.next_move import SYNCS_IN, finish_git, next_move
+from verdigris.core.paths import PathClass
 from verdigris.core.redness import WHY_NOT
-from verdigris.core.reds import about_stubs, implied_claim, newest
-from verdigris.core.state import Phase, Red, Turn, WorktreeState
+from verdigris.core.reds import about_stubs, implied_claim, owners
+from verdigris.core.state import Phase, Turn, WorktreeState
 from verdigris.core.test_ids import shell_words
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Sequence
 
     from verdigris.core.settings import Settings
-    from verdigris.core.state import Claim
 
 _MANY_LOSSES = 20
 """Losses of a suite that are named one by one."""
@@ -49,22 +46,7 @@ def _deny_unfinished(state: WorktreeState, in_progress: str | None) -> Deny | No
     return Deny(
         "git-in-progress",
         f"A {in_progress} is in progress: the tree is between two states and proves nothing.",
-        _finish(state, in_progress),
-    )
-
-
-def _finish(state: WorktreeState, in_progress: str) -> str:
-    """`tdd sync` moves nothing under an open turn, and knows no bisect: then it is a person's own git."""
-    if in_progress == "bisect":
-        return "end it with `git bisect reset` (a person's command)"
-    if state.phase not in _NEEDS["sync"]:
-        return (
-            f"drop it with `git {in_progress} --abort`, or resolve it and finish it with "
-            f"`git {in_progress} --continue` (a person's command)"
-        )
-    return (
-        f"drop it with `tdd sync -- {in_progress} --abort`, "
-        f"or resolve it and finish it with `tdd sync -- {in_progress} --continue`"
+        finish_git(state, in_progress),
     )
 
 
@@ -301,7 +283,7 @@ _NEEDS: dict[str, tuple[Phase, ...]] = {
     "test-bug": (Phase.RED, Phase.GREEN),
     "aside": (Phase.RED,),
     "restore": (Phase.GREEN, Phase.REFACTOR, Phase.OFF),
-    "sync": (Phase.RED, Phase.OFF),
+    "sync": SYNCS_IN,
     "holdout": (Phase.RED,),
     "on": (Phase.OFF,),
     "off": (Phase.RED, Phase.GREEN, Phase.REFACTOR, Phase.PLAN, Phase.HELD),
@@ -344,99 +326,3 @@ def _verb(state: WorktreeState, action: Do) -> Decision:
             "`tdd aside`, then `tdd refactor begin`",
         )
     return Allow()
-
-
-def next_move(
-    state: WorktreeState, *, claimable: Red | Deny | None = None, in_progress: str | None = None
-) -> str:
-    """The move that leads on from here, in one line.
-
-    `claimable`: the red that this policy lets anyone claim now, or its denial; where nobody asked it, the red
-    that was seen last is run again first, which is always allowed.
-    """
-    if in_progress is not None and state.phase is not Phase.OFF:
-        return _finish(state, in_progress)
-    suspended = state.turn is not None and state.turn.suspended
-    if state.open_cycle is not None and state.phase is not Phase.OFF and not suspended:
-        return cycles.next_step(state.open_cycle, turn=state.turn is not None)
-    match state.phase:
-        case Phase.OFF:
-            return "run `tdd on` to resume (a person's command)"
-        case Phase.REFACTOR:
-            return "restructure, then `tdd refactor end` (or `tdd refactor abort`)"
-        case Phase.GREEN if state.turn is not None and state.turn.suspended:
-            return (
-                f"`tdd test {shell_words(*state.claims)}`{'' if state.turn.why else ' on the new baseline'}"
-            )
-        case Phase.GREEN:
-            return "edit the claimed source, then `tdd settle`"
-        case Phase.RED if state.test_bugs:
-            bug = next(iter(state.test_bugs.values()))
-            test = next(iter(bug.tests), bug.places[0].rpartition(":")[0])
-            return (
-                f"revise the test at {bug.places[0]}, then `tdd test {shell_words(test)}` "
-                f"(or, if it is right, `tdd test-bug close {bug.id}`)"
-            )
-        case _:
-            return _next_claim(state, claimable)
-
-
-def next_after(state: WorktreeState, context: str, fellows: Collection[str]) -> str:
-    """What an agent does while the open claims are all those of `fellows`, other agents of its session."""
-    theirs = {claim.by for claim in state.claims.values()}
-    if state.phase is not Phase.GREEN or context in theirs or not theirs.issubset(fellows):
-        return ""
-    claimed = ", ".join(state.claims)
-    return f"wait: another agent of this session has claimed {claimed}; go on when it has settled"
-
-
-def next_red(state: WorktreeState, tree: str) -> Red | None:
-    """The red that the next claim cites: seen last, and on this tree where there is one."""
-    return newest(state.valid_reds, tree) or newest(state.valid_reds)
-
-
-def _next_claim(state: WorktreeState, claimable: Red | Deny | None) -> str:
-    match claimable:
-        case Red(test_id=test_id):
-            return f"`tdd claim {shell_words(test_id)}`"
-        case Deny(next=following):
-            return following
-        case None:
-            red = newest(state.valid_reds)
-            return (
-                f"`tdd test {shell_words(red.test_id)}`"
-                if red
-                else "write one failing test, then `tdd test ID`"
-            )
-
-
-@lru_cache(maxsize=512)
-def _pattern(target: str) -> Pattern[str]:
-    return compile_regex(compile_glob(target))
-
-
-def covers(target: str, path: str) -> bool:
-    """A target is a file, a folder (all below it) or a glob."""
-    return (
-        target in {path, "."}
-        or path.startswith(target.rstrip("/") + "/")
-        or bool(_pattern(target).match(path))
-    )
-
-
-def owners(claims: Iterable[Claim], path: str) -> frozenset[str]:
-    """The test ids whose claims cover a path."""
-    return frozenset(c.test_id for c in claims if any(covers(t, path) for t in c.targets))
-
-
-def apart(claims: Iterable[Claim], failing: frozenset[str], paths: Iterable[str]) -> frozenset[str] | None:
-    """The paths of failing claims alone; None when they cannot be told apart from passing ones."""
-    claims = tuple(claims)
-    alone: set[str] = set()
-    for path in paths:
-        of = owners(claims, path)
-        if not of or (of & failing and of - failing):
-            return None
-        if of <= failing:
-            alone.add(path)
-    return frozenset(alone)
