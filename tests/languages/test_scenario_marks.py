@@ -225,6 +225,15 @@ def test_a_word_in_a_comment_is_no_mark() -> None:
     assert read("test_a.py", "# see @scenario: a\ndef test_x(): pass\n") == ScenarioMarks()
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("text", ["// @scenario: a{} b", "/*{}x", "// @scenario: a#b/c{}", "//{}x @scenario"])
+@pytest.mark.parametrize("sign", [" ", "*", "/"])
+def test_a_long_comment_takes_no_long_time(text: str, sign: str) -> None:
+    found = read("a.test.ts", text.format(sign * 50_000) + " @scenario\n*/\nit('x', () => {});\n")
+
+    assert len(found.marks) <= 1
+
+
 @given(
     st.sampled_from(["a.py", "a.test.ts", "a_test.go", "src/a.rs", "A.java"]),
     st.text(st.sampled_from("it('`\"/${}()#[]@:\n x,*=fn"), max_size=60),

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from verdigris.languages.protocol import Language
 
 SCENARIO = "@scenario"
-_SIGN = r"(?:#+|//+!?|/\*+!?|--+|\*)[\s*]*"
-_MARK = re.compile(rf"\s*{_SIGN}{SCENARIO}s?\b(?P<colon>\s*:)?(?P<ids>.*?)(?:\*+/)?\s*")
+_SIGN = r"(?:#+\s*|//+!?\s*|/\*[\s*!]*|--+\s*|\*[\s*]*)"
+_MARK = re.compile(rf"\s*{_SIGN}{SCENARIO}s?\b(?P<colon>\s*:)?(?P<rest>.*)", re.DOTALL)
 _BELOW = f"put it on a line of its own, at most {REACH} lines above a test"
 
 
@@ -85,17 +85,19 @@ def read_scenario_marks(path: str, data: bytes) -> ScenarioMarks:
 def _find_unread(path: str, text: str) -> Iterator[LooseMark]:
     why = "the tests of this file cannot be read: it does not parse, or nothing here reads its language"
     for number, line in enumerate(text.split("\n"), 1):
-        if _MARK.fullmatch(line):
+        if _MARK.match(line):
             yield LooseMark(path, number, why)
 
 
 def _read_mark(
     language: Language, path: str, text: str, comment: TestComment
 ) -> ScenarioMark | LooseMark | None:
-    found = _MARK.fullmatch(comment.text)
+    found = _MARK.match(comment.text)
     if found is None:
         return None
-    scenarios = tuple(one.strip(" \t`") for one in found["ids"].split(",") if one.strip(" \t`"))
+    rest = found["rest"].strip()
+    ids = rest.removesuffix("*/").rstrip("*") if rest.endswith("*/") else rest
+    scenarios = tuple(one.strip(" \t`") for one in ids.split(",") if one.strip(" \t`"))
     if not found["colon"] or not scenarios or any(" " in one for one in scenarios):
         return LooseMark(path, comment.line, f"write `{SCENARIO}: ID` or `{SCENARIO}: ID, ID`")
     if comment.test is None:

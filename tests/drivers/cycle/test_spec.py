@@ -256,3 +256,21 @@ def test_slugs(text: str, expected: str) -> None:
 @pytest.mark.parametrize("data", [b"", b"\xff\xfe\x00", b"---", b"---\n", b"#" * 70_000, b"- " * 5_000])
 def test_any_bytes_are_a_spec_without_scenarios(data: bytes) -> None:
     assert read_spec("junk.md", data).scenarios == ()
+
+
+@pytest.mark.parametrize(
+    "block", ["a: &a [x]\nstatus: *a", "created: 2025-13-45", "[" * 5_000, "status: draft\nstatus: ["]
+)
+def test_front_matter_that_no_loader_should_try_is_said(block: str) -> None:
+    spec = read(f"---\n{block}\n---\n#### Scenario: a\n- THEN x\n")
+
+    assert ([one.line for one in spec.skipped], spec.status, len(spec.scenarios)) == ([1], "draft", 1)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "begin",
+    ["# a", "- ", "1. ", "**a", "**Status**", "#### Scenario", "### Requirement", "**acceptance ", "- given"],
+)
+def test_a_long_line_takes_no_long_time(begin: str) -> None:
+    assert read(f"{begin}{' ' * 50_000}x\n").id == "x"

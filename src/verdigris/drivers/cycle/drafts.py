@@ -157,7 +157,7 @@ def _quote(text: str) -> str:
     """As YAML takes it for a text."""
     try:
         return text if yaml.safe_load(text) == text else json.dumps(text, ensure_ascii=False)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError):
         return json.dumps(text, ensure_ascii=False)
 
 
@@ -170,7 +170,7 @@ def _next_number(form: Format, known: Collection[str]) -> str:
 
 
 _PAIR = re.compile(
-    rb"(?P<key>(?:[ \t]*[-*+][ \t]+)?(?:\*\*status\s*:?\*\*\s*:?|status\s*:)[ \t]*[\"'`*_]*)(?P<word>[\w-]+)",
+    rb"(?:[ \t]*[-*+][ \t]+)?(?:\*\*status[ \t]*:?\*\*[ \t:]*|status[ \t]*:[ \t]*)[\"'`*_]*(?P<word>[\w-]+)",
     re.IGNORECASE,
 )
 

@@ -12,10 +12,10 @@ from verdigris.core.value import value
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?[ \t]*(?:[ \t]#+[ \t]*)?$")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t](.*))?$")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
 _ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\]\*?[ \t]+)?(\S.*)$")
-_BOLD_PAIR = re.compile(r"[ \t]*(?:[-*+][ \t]+)?\*\*([^*:]+?)\s*:?\*\*\s*:?\s*(.*)$")
+_BOLD_PAIR = re.compile(r"[ \t]*(?:[-*+][ \t]+)?\*\*([^*:]+):?\*\*\s*:?\s*(.*)$")
 _PLAIN_PAIR = re.compile(r"([A-Z][\w ]{0,30}):[ \t]+(\S.*)$")
 _MARKER = "---"
 _TAB = 4
@@ -107,10 +107,19 @@ def _read_front_matter(
     return at, found, tuple(blocks), tuple(skipped)
 
 
+class _Loader(yaml.SafeLoader):
+    """Without aliases: a few lines of them can stand for more than fits into memory."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases are not read")
+        return super().compose_node(parent, index)
+
+
 def _parse_block(lines: Sequence[str]) -> dict[str, object] | None:
     try:
-        found = yaml.safe_load("\n".join(lines))
-    except yaml.YAMLError:
+        found = yaml.load("\n".join(lines), _Loader)  # noqa: S506 - a safe loader
+    except (yaml.YAMLError, ValueError, RecursionError):
         return None
     if found is None:
         return {}
@@ -134,7 +143,11 @@ def _read_lines(raw: Sequence[str], start: int) -> Iterator[TextLine]:
 
 def _read_heading(text: str) -> Heading | None:
     found = _HEADING.match(text)
-    return None if found is None else Heading(len(found[1]), strip_emphasis(found[2] or ""))
+    if found is None:
+        return None
+    words = f" {found[2] or ''}".rstrip()
+    closed = words.rstrip("#")
+    return Heading(len(found[1]), strip_emphasis(closed if closed.endswith((" ", "\t")) else words))
 
 
 def strip_emphasis(text: str) -> str:

@@ -19,6 +19,8 @@ EXAMPLE = """\
 - assert: what a test observes
 - edge: an input at a boundary, and what is observed then"""
 _ITEM = re.compile(r"\W*(asserts?|edges?|edge cases?)\W*[:\uff1a]\W*\S", re.IGNORECASE)
+_LOOKED_AT = 2000
+"""Characters of a line: longer ones are no plan for a person."""
 _FENCE = re.compile(r" {0,3}(?:`{3,}|~{3,})")
 _SOURCE = re.compile(
     r"""\b(?:def|fn|func|function|class|interface|struct|impl)\s+\w+\s*[({:<]   # a definition
@@ -88,5 +90,5 @@ def _lint_source(text: str, page: Page) -> Iterator[Fault]:
             yield Fault("error", number, "a block of code in the plan", plain)
             break
     for one in page.lines:
-        if _SOURCE.search(one.text):
+        if _SOURCE.search(one.text[:_LOOKED_AT]):
             yield Fault("error", one.number, "this looks like source", plain)
