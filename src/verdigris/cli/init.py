@@ -11,6 +11,7 @@ import click
 from verdigris.cli.context import PERSON, here, persons_only, project
 from verdigris.cli.output import deny, say, show
 from verdigris.core.errors import NotARepository
+from verdigris.gates.clients.registry import BUILT_IN
 from verdigris.views.lines import Line
 
 if TYPE_CHECKING:
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
     from verdigris.setup.scaffold_files import ScaffoldResult, Undone
 
 
+_AGENTS = f"Connect a coding agent: {', '.join(BUILT_IN)}, …"
+
+
 @click.command("init")
-@click.option("--agent", "agents", multiple=True, metavar="NAME", help="Connect a coding agent, as claude.")
+@click.option("--agent", "agents", multiple=True, metavar="NAME", help=_AGENTS)
 @click.option("--lang", metavar="NAME", help="Only the stacks of this language: python, node, rust, go, …")
 @click.option(
     "--kata", metavar="PATH", help="The text that says what is to be built; scaffolds a project for it."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from verdigris.core.agents import of_all
 from verdigris.core.paths import PathClass
 from verdigris.core.state import Phase
 from verdigris.core.value import value
@@ -209,7 +210,7 @@ CACHES = (
 PROGRAMS = (
     Cache("", ("PRE_COMMIT_HOME",), ".cache/pre-commit"),
     Cache("", ("COREPACK_HOME",), ".cache/node/corepack"),
-    *(Cache("", (), f".cache/{client}") for client in ("claude", "codex", "gemini", "opencode", "qwen")),
+    *(Cache("", (), folder) for folder in of_all(lambda agent: agent.caches)),
 )
 """Among caches, and yet run by a person's next `git commit`, `yarn`, or client: not an agent's to write."""
 VARIABLES = tuple(dict.fromkeys(name for cache in (*CACHES, *PROGRAMS) for name in cache.variables))

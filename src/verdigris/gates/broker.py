@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 
+from verdigris.core.agents import agent_in, session_in
 from verdigris.core.errors import ToolMissing
 from verdigris.core.verbs import refusal
 
@@ -128,8 +129,8 @@ class ServedCommand:
     def of(self, call: BrokerCall) -> dict[str, str]:
         """An agent may say how output looks; who acts, and where, is said by us."""
         outside = {name: value for name, value in self.environment.items() if name != BROKER}
-        client = "claude" if "CLAUDECODE" in outside else outside.get(CLIENT, "shell")
-        context = self.subagent or outside.get("CLAUDE_CODE_SESSION_ID", "")
+        client = agent_in(outside) or outside.get(CLIENT, "shell")
+        context = self.subagent or session_in(outside)
         return {
             **outside,
             **call.environment,

@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from verdigris.core.agents import of_all
 from verdigris.core.languages import known_suffixes
 from verdigris.core.paths import CACHES
 from verdigris.core.value import value
@@ -48,22 +49,7 @@ def any_of(*regexes: str) -> str:
     return f"(?:{'|'.join(regexes)})"
 
 
-_HOOK_SETTINGS = (
-    r"\.claude/(?:settings[^/]*\.json|hooks|plugins)",
-    r"\.mcp\.json",
-    r"\.codex",
-    r"\.(?:gemini|qwen)/(?:settings\.json|hooks|extensions)",
-    r"\.github/hooks",
-    r"\.opencode/(?:plugins?|opencode\.jsonc?)",
-    r"opencode\.jsonc?",
-    r"\.cline/(?:hooks|plugins)",
-    r"\.clinerules/hooks",
-    r"\.(?:cursor|windsurf)/hooks(?:\.json)?",
-    r"\.kiro/hooks",
-    r"\.(?:amp|agents)/plugins",
-)
-
-SWITCHES = at_root(r"tdd\.yaml", r"\.git") + "|" + anywhere(*_HOOK_SETTINGS)
+SWITCHES = at_root(r"tdd\.yaml", r"\.git") + "|" + anywhere(*of_all(lambda agent: agent.settings))
 """The configuration, the repository's own data, what turns an agent's hooks on and off, and servers that a
 client starts outside of any sandbox.
 Clients read their settings from the folder they are started in, so those count at any depth."""

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 AGENT = "agent"
-SESSION = "CLAUDE_CODE_SESSION_ID"
 ALL_SOURCE = Target(".", frozenset({PathClass.SOURCE}), ".")
 
 
@@ -117,7 +116,9 @@ def following(project: Project, state: WorktreeState, tree: str | None = None, *
     """
     unfinished = in_progress(project.repo)
     if project.actor.role == AGENT and state.claims and not unfinished:
-        fellows = at_work(str(project.repo.private), session or os.environ.get(SESSION, ""))
+        from verdigris.core.agents import session_in
+
+        fellows = at_work(str(project.repo.private), session or session_in(os.environ))
         if waiting := next_after(state, project.actor.context, fellows):
             return waiting
     if unfinished or state.test_bugs or not state.valid_reds or state.phase is not Phase.RED:

@@ -134,8 +134,10 @@ def test_a_background_process_in_namespaces_of_its_own_is_known(one: Shelled) ->
     until(lambda: not open_calls.alive(str(one.private)))
 
 
-def test_our_own_hook_runs_outside(one: Shelled) -> None:
-    hooks = one.world.project.repo.control / "hook-commands"
+@pytest.mark.parametrize("written", ["hook-commands.claude", "hook-commands"])
+def test_our_own_hook_runs_outside(one: Shelled, written: str) -> None:
+    """The second name is that of earlier versions."""
+    hooks = one.world.project.repo.control / written
     outside = os.stat("/proc/self/ns/mnt").st_ino  # noqa: PTH116 - a link that leads nowhere
     command = "stat -Lc %i /proc/self/ns/mnt"
     hooks.write_bytes(b"another\0" + command.encode())
@@ -143,6 +145,15 @@ def test_our_own_hook_runs_outside(one: Shelled) -> None:
     assert one.run(command, env=by_client).out == f"{outside}\n"
     assert one.run(command + " ", env=by_client).out != f"{outside}\n"
     assert one.run(command).out != f"{outside}\n", "said by an agent"
+    hooks.unlink()
+
+
+def test_a_hook_of_another_agent_does_not_run_outside(one: Shelled) -> None:
+    hooks = one.world.project.repo.control / "hook-commands.scribe"
+    outside = os.stat("/proc/self/ns/mnt").st_ino  # noqa: PTH116 - a link that leads nowhere
+    command = "stat -Lc %i /proc/self/ns/mnt"
+    hooks.write_bytes(command.encode())
+    assert one.run(command, env={"CLAUDE_PROJECT_DIR": str(one.root)}).out != f"{outside}\n"
     hooks.unlink()
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import marshal
 import os
 
+from verdigris.core.agents import of_all
+
 TYPE_CHECKING = False  # `typing` costs as much as all of this
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +27,8 @@ NEUTRAL = frozenset(
 )
 """Events after which the same is protected as before them."""
 VARIABLES = (
-    *("HOME", "PATH", "TMPDIR", "TMP", "TEMP", "CLAUDE_CODE_TMPDIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME"),
+    *("HOME", "PATH", "TMPDIR", "TMP", "TEMP"),
+    *of_all(lambda agent: (*agent.temporary_variables, *agent.home_variables)),
     *("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "ZDOTDIR", "BASH_ENV", "ENV"),
     *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "NPM_CONFIG_USERCONFIG", "PIP_CONFIG_FILE"),
     *("npm_config_cache", "NPM_CONFIG_CACHE", "npm_config_store_dir", "YARN_GLOBAL_FOLDER"),

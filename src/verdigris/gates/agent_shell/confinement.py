@@ -14,6 +14,7 @@ import errno
 import os
 import stat
 
+from verdigris.core.agents import of_all
 from verdigris.gates.agent_shell.card import ANCHOR, APART, DISK, HOLE, MASKED, READONLY
 from verdigris.sandbox.syscalls import (
     ATTR_RDONLY,
@@ -43,12 +44,12 @@ if TYPE_CHECKING:
 
 
 DROPPED = frozenset(
-    {"CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN", "TMUX", "TMUX_PANE", "STY", "ZELLIJ"}
+    {"TMUX", "TMUX_PANE", "STY", "ZELLIJ", *of_all(lambda agent: (*agent.socket_variables, *agent.secrets))}
 )
 """What names them, or lets one in."""
-_NAMED = ("CLAUDE_CODE_MESSAGING_SOCKET", "TMUX")
-_PARENTS = ("XDG_RUNTIME_DIR", "CLAUDE_CODE_TMPDIR", "TMPDIR", "TMUX_TMPDIR")
-_FOLDERS = ("cc-socks", "cc-socks-{}", "cc-daemon-{}", "tmux-{}", "zellij-{}")
+_NAMED = (*of_all(lambda agent: agent.socket_variables), "TMUX")
+_PARENTS = ("XDG_RUNTIME_DIR", "TMPDIR", "TMUX_TMPDIR", *of_all(lambda agent: agent.temporary_variables))
+_FOLDERS = (*of_all(lambda agent: agent.socket_folders), "tmux-{}", "zellij-{}")
 _SCREENS = ("/run/screen", "/var/run/screen", "/tmp/screens")  # noqa: S108 - where others put it
 
 

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 
 NAME = "shell"
-HOOKS = "hook-commands"
+HOOK, HOOKS = "hook", "hook-commands"
 PATHS = "TDD_PATHS"
 """Set by the launcher of hooks: where our packages lie."""
 PACKAGES = Path(__file__).resolve().parents[3]
 ENTRY = PACKAGES / "verdigris" / "gates" / "shell.py"
+HOOK_ENTRY = PACKAGES / "verdigris" / "gates" / "entry.py"
 LONGEST = 120
 """Of an interpreter in a script's first line; the oldest systems cut it at 127."""
 
@@ -70,9 +71,32 @@ def write_launcher(repo: Repository) -> Path:
     return target
 
 
-def write_hook_commands(repo: Repository, commands: Iterable[str]) -> None:
+def hook_commands(repo: Repository, client: str) -> Path:
+    return repo.control / f"{HOOKS}.{client}"
+
+
+def write_hook_commands(repo: Repository, client: str, commands: Iterable[str]) -> None:
     """The client runs its hooks through the prefix, too: these pass, byte for byte, and run outside."""
-    (repo.control / HOOKS).write_bytes(b"\0".join(map(os.fsencode, commands)))
+    hook_commands(repo, client).write_bytes(b"\0".join(map(os.fsencode, commands)))
+
+
+def hook_launcher(repo: Repository) -> Path:
+    return repo.control / HOOK
+
+
+def hook_program() -> str:
+    """For all clients: it is called with the client's name and the event."""
+    call = shlex.join([interpreter(), "-I", "-S", str(HOOK_ENTRY)])
+    paths = shlex.quote(os.pathsep.join(import_paths()))
+    return f'#!/bin/sh\n{PATHS}={paths} exec {call} "$@"\n'
+
+
+def files_of(repo: Repository, client: str) -> tuple[Path, ...]:
+    """What goes with a client; the launchers go with the last one."""
+    own = (hook_commands(repo, client), repo.control / HOOKS)
+    if set(repo.control.glob(f"{HOOKS}.*")) - set(own):
+        return own
+    return (*own, hook_launcher(repo), launcher(repo))
 
 
 OWN_PACKAGES = ("verdigris", "click", "msgspec", "yaml", "rich", "markdown_it", "mdurl", "pygments")

@@ -105,11 +105,12 @@ class Outside:
                 _signal.signal(number, _signal.SIG_DFL)
             import socket
 
+            from verdigris.core.agents import session_in
             from verdigris.gates.broker import ServedCommand, serve
             from verdigris.storage.open_calls import caller
 
             private, line = self.call
-            subagent = caller(private, os.environ.get("CLAUDE_CODE_SESSION_ID", ""), line)
+            subagent = caller(private, session_in(os.environ), line)
             with socket.socket(fileno=descriptor) as connection:
                 serve(connection, ServedCommand(self.tdd, self.root, os.environ, subagent))
         finally:

@@ -10,6 +10,7 @@ import gc
 import os
 import sys
 
+from verdigris.core.agents import hook_in
 from verdigris.gates.agent_shell import write_failure
 from verdigris.gates.agent_shell.card import READONLY, ShellCard, read, surroundings
 from verdigris.gates.agent_shell.git_leftovers import GitFolder, Namespaces
@@ -85,13 +86,15 @@ def _hook(control: str, command: str) -> bool:
 
     The words alone are not enough, since an agent can say them: only to a hook does the client give the mark.
     """
-    if write_failure.MARK not in os.environ:
-        return False
-    try:
-        with open(f"{control}/{HOOKS}", "rb") as file:
-            return os.fsencode(command) in file.read().split(b"\0")
-    except FileNotFoundError:
-        return False
+    agent = hook_in(os.environ)
+    # The second was written for all agents by earlier versions.
+    for name in (f"{HOOKS}.{agent}", HOOKS) if agent else ():
+        try:
+            with open(f"{control}/{name}", "rb") as file:
+                return os.fsencode(command) in file.read().split(b"\0")
+        except FileNotFoundError:
+            continue
+    return False
 
 
 def _read_card(place: CallPlace) -> ShellCard | None:

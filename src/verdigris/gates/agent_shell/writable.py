@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verdigris.core.agents import of_all
 from verdigris.core.protection import CACHES, PROGRAMS, base_of, folders_of
 from verdigris.sandbox.places import SHARED_MEMORY, TEMPORARY
 
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
 
     from verdigris.core.protection import Cache
 
-TEMPORARY_VARIABLES = ("TMPDIR", "TMP", "TEMP", "CLAUDE_CODE_TMPDIR")
-PLACES = ("CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "ZDOTDIR", "CODEX_HOME")
+TEMPORARY_VARIABLES = ("TMPDIR", "TMP", "TEMP", *of_all(lambda agent: agent.temporary_variables))
+PLACES = (
+    *("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "ZDOTDIR"),
+    *of_all(lambda agent: agent.home_variables),
+)
 """Folders of a person's that can be elsewhere than in the home."""
 FILES = (
     "GIT_CONFIG_GLOBAL",
@@ -40,14 +44,7 @@ STARTUP_FILES = (
 )
 """Of shells, in the home."""
 IN_HOME = (
-    ".claude",
-    ".claude.json",
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".codex",
-    ".codex/config.toml",
-    ".gemini",
-    ".gemini/settings.json",
+    *of_all(lambda agent: agent.in_home),
     ".config",
     ".local",
     ".ssh",

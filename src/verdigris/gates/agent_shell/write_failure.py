@@ -14,6 +14,7 @@ import re
 import select
 import stat
 
+from verdigris.core.agents import hook_in
 from verdigris.gates.agent_shell.card import ANCHOR, HOLE, READONLY
 
 TYPE_CHECKING = False  # `typing` takes long to load
@@ -161,8 +162,6 @@ def _cwd() -> str:
         return "/"
 
 
-MARK = "CLAUDE_PROJECT_DIR"
-"""Stands in the environment of hooks, and not of an agent's commands."""
 GUEST_SIGNS = (b"Read-only file system", b"Device or resource busy")
 WHY = (
     b"[tdd] a hook of the user's could not write there: the path is protected in this phase. "
@@ -172,7 +171,7 @@ WHY = (
 
 def hold_stderr(environment: Mapping[str, str]) -> int:
     """Where a hook's stderr is kept until it has ended; -1 for anything else."""
-    return os.memfd_create("stderr") if MARK in environment else -1
+    return os.memfd_create("stderr") if hook_in(environment) else -1
 
 
 def explain_stderr(kept: int) -> None:

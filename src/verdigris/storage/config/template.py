@@ -6,6 +6,7 @@ import re
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from verdigris.core.agents import AGENTS
 from verdigris.core.settings import DriverSettings, JUnit, MachineSettings, Settings, Stack
 from verdigris.languages.registry import language_named
 from verdigris.runners.registry import kind_of
@@ -160,7 +161,8 @@ def _top_lines(settings: Settings) -> Iterator[str]:
     )
     warm = None if settings.warm else settings.warm
     yield _line("warm", warm, default.warm, "whether test tools stay loaded between runs of `tdd test`")
-    yield _line("agents", settings.agents or None, ("claude",), "coding agents whose hooks are set up")
+    usual_agent = (next(iter(AGENTS)),)
+    yield _line("agents", settings.agents or None, usual_agent, "coding agents whose hooks are set up")
 
 
 def _rules(settings: Settings, default: Settings) -> Iterator[str]:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
-from verdigris.gates.clients.claude.install import HOOK, SHELL, prefix
+from verdigris.gates.agent_shell.launcher import HOOK
+from verdigris.gates.clients.claude.install import SHELL, prefix
 from verdigris.gates.clients.claude.quick import NAME
 from verdigris.gates.clients.claude.settings import LOCAL, PREFIX, SHARED, place_of, read, with_hooks
 from verdigris.setup.doctor import Finding

@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import shlex
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError, UserError
 from verdigris.core.events import GateInstalled, GateRemoved, decode
 from verdigris.gates.agent_shell.launcher import (
-    HOOKS,
-    PATHS,
     arguments,
+    files_of,
+    hook_launcher,
+    hook_program,
     import_paths,
-    interpreter,
-    launcher,
     write_hook_commands,
     write_launcher,
 )
@@ -35,6 +33,7 @@ from verdigris.storage.repository import LINKED_MAIN, MAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from verdigris.storage.project import Project
     from verdigris.storage.repository import Repository
@@ -166,8 +165,7 @@ def _write(path: Path, text: str) -> None:
         path.write_bytes(text.encode())
 
 
-HOOK, SHELL = "hook", "shell"
-ENTRY = Path(__file__).resolve().parents[2] / "entry.py"
+SHELL = "shell"
 WHICH = """\
 #!/bin/sh
 # The client stays in the worktree that it was started in, wherever its agent goes.
@@ -191,10 +189,8 @@ def prefix(repo: Repository) -> str:
 
 def write(repo: Repository) -> None:
     write_launcher(repo)
-    write_hook_commands(repo, commands())
-    call = shlex.join([interpreter(), "-I", "-S", str(ENTRY)])
-    paths = shlex.quote(os.pathsep.join(import_paths()))
-    _write_file(repo.control / HOOK, f'#!/bin/sh\n{PATHS}={paths} exec {call} "$@"\n')
+    write_hook_commands(repo, NAME, commands())
+    _write_file(hook_launcher(repo), hook_program())
     folder = shlex.quote(str(repo.private.parent))
     entry, linked_ones = shlex.join(arguments(repo)[:-3]), shlex.quote(str(repo.common_dir / "worktrees"))
     lines = shlex.quote("\n".join(import_paths()))
@@ -211,7 +207,7 @@ def _write_file(path: Path, text: str) -> None:
 
 
 def remove(repo: Repository) -> None:
-    for path in (repo.control / HOOK, repo.control / HOOKS, repo.control / SHELL, launcher(repo)):
+    for path in (*files_of(repo, NAME), repo.control / SHELL):
         with changing(path):
             path.unlink(missing_ok=True)
 
