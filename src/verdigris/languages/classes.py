@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from verdigris.languages.conventions import Usual
 
 
+_OURS = r"\.tdd/(?:plans?|logs|evidence|cycle|holdout)/.*\Z"
+"""What the drivers write for people, whatever the files there are called."""
+
+
 def compile_classes(
     settings: Settings, detected: Mapping[Where, Detected], usual: Callable[[Stack], Usual]
 ) -> Classes:
     """`usual`: the conventions of a stack's language."""
-    unprotected = [transient()]
+    unprotected = [transient(), _OURS]
     tests = [usual(stack).runner for stack in settings.stacks]
     tests += map(compile_glob, settings.oracle_include)
     source = []

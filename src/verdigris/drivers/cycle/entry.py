@@ -191,8 +191,8 @@ def _parent_of(spec: Spec) -> str:
 
 def _find_spec(project: Project, wanted: str) -> Spec | None:
     """By its id; a file whose name begins with it is tried first."""
-    listed = git(project.root, "ls-files", "-z", "--", "*.md", "*.feature").out
-    paths = [path for path in listed.split("\0") if path]
+    listed = git(project.root, "ls-files", "-z").out.split("\0")
+    paths = [path for path in listed if path.endswith((".md", ".feature"))]
     name = wanted.casefold()
     paths.sort(key=lambda path: not path.rpartition("/")[2].casefold().startswith(name))
     for path in paths:

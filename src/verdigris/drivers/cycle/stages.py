@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from verdigris.checks.observation import difference
+from verdigris.checks.observation import difference, find_unclaimed
 from verdigris.core.actions import Deny
-from verdigris.core.cycle import (
-    PASS,
-    next_step,
-)
+from verdigris.core.cycle import PASS, deny_source, next_step
 from verdigris.core.events import (
     CycleAdvanced,
     CycleStarted,
@@ -159,6 +156,10 @@ def _end_red(project: Project, cycle: Cycle, progress: Progress | None) -> Cycle
     seen = observe_reds(project, cycle, spec_of(project, cycle), progress)
     if isinstance(seen, Deny):
         return seen
+    with operation(project) as state:
+        edits = find_unclaimed(project, state.ground or seen.tree, seen.tree, limit=1)
+    if edits:
+        return deny_source(cycle, f"{edits[0].path}:{edits[0].line} ({edits[0].why})")
     faults = (*seen.changed, *map(str, seen.coverage.faults))
     if faults:
         more = "".join(f"\n  {fault}" for fault in faults[1:20])

@@ -1,0 +1,162 @@
+"""A project with an active spec, at any stage of a cycle on it: real git, real pytest, no command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from support.gitrepo import GitRepo, copied
+from support.turns import CALC, make_world
+from verdigris.core.actions import Deny
+from verdigris.core.records import Actor
+from verdigris.drivers.cycle.frame import CycleStep
+from verdigris.drivers.cycle.freezing import freeze
+from verdigris.drivers.cycle.judgement import Judgement, validate
+from verdigris.drivers.cycle.stages import advance, start
+from verdigris.storage.project import Project, open_project
+from verdigris.turns.settle import settle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from verdigris.core.state import Cycle, WorktreeState
+
+SPEC = """\
+---
+id: SPEC-001
+status: active
+---
+# Subtraction
+
+### Requirement: Subtract
+#### Scenario: A smaller number is taken away
+- **WHEN** 2 is taken from 3
+- **THEN** the result is 1
+
+#### Scenario: A larger number is taken away
+- **WHEN** 3 is taken from 2
+- **THEN** the result is -1
+"""
+SMALLER, LARGER = (
+    "SPEC-001#subtract/a-smaller-number-is-taken-away",
+    "SPEC-001#subtract/a-larger-number-is-taken-away",
+)
+PLAN = f"""\
+## {SMALLER}
+- assert: the difference of three and two is one
+- edge: zero taken away leaves the number
+
+## {LARGER}
+- assert: the difference of two and three is minus one
+- edge: both numbers are equal
+"""
+STUB = CALC + "\n\ndef sub(a, b):\n    return 0  # STUB:TDD\n"
+TESTS = f"""\
+import calc
+
+
+# @scenario: {SMALLER}
+def test_smaller():
+    assert calc.sub(3, 2) == 1
+
+
+# @scenario: {LARGER}
+def test_larger():
+    assert calc.sub(2, 3) == -1
+"""
+CODE = CALC + "\n\ndef sub(a, b):\n    return a - b\n"
+SPEC_PATH, PLAN_PATH, TEST_PATH = "specs/subtract.md", ".tdd/plans/spec-001.md", "tests/test_sub.py"
+PLANNER, AUTHOR, VALIDATOR, CODER = (
+    Actor("person", name, "test") for name in ("planner", "author", "validator", "coder")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CycleWorld:
+    repo: GitRepo
+
+    @property
+    def root(self) -> Path:
+        return self.repo.root
+
+    def project(self, actor: Actor = AUTHOR) -> Project:
+        return replace(open_project(self.root, actor))
+
+    @property
+    def state(self) -> WorktreeState:
+        return self.project().state()
+
+    @property
+    def cycle(self) -> Cycle:
+        cycle = self.state.cycle
+        assert cycle is not None
+        return cycle
+
+    def write(self, path: str, text: str) -> None:
+        self.repo.write(path, text)
+
+    def start(self, spec: str = SPEC_PATH) -> CycleStep | Deny:
+        return start(self.project(PLANNER), spec, cwd=self.root)
+
+    def advance(self, actor: Actor = AUTHOR) -> CycleStep | Deny:
+        return advance(self.project(actor))
+
+    def validate(self, judged: Judgement | None = None, actor: Actor = VALIDATOR) -> CycleStep | Deny:
+        return validate(self.project(actor), judged)
+
+    def freeze(self, actor: Actor = VALIDATOR) -> CycleStep | Deny:
+        return freeze(self.project(actor))
+
+    def to_red(self) -> None:
+        done(self.start())
+        self.write(PLAN_PATH, PLAN)
+        done(self.advance(PLANNER))
+
+    def to_validate(self) -> None:
+        self.write("calc.py", STUB)
+        self.write(TEST_PATH, TESTS)
+        done(self.advance())
+
+    def to_green(self) -> None:
+        done(self.validate())
+        done(self.freeze())
+
+    def to_proven(self) -> None:
+        self.write("calc.py", CODE)
+        settled = settle(self.project(CODER))
+        assert not isinstance(settled, Deny), settled
+        assert settled.verdict.accepted, settled.verdict
+
+
+def done(answer: CycleStep | Deny) -> CycleStep:
+    assert isinstance(answer, CycleStep), answer
+    return answer
+
+
+def denied(answer: object, rule: str) -> Deny:
+    assert isinstance(answer, Deny), answer
+    assert answer.rule == rule, answer
+    return answer
+
+
+def make_cycle(root: Path, stage: str = "entry", config: str = "") -> CycleWorld:
+    """At the start of a stage, or `proven`: the code was accepted."""
+    return CycleWorld(copied(root, lambda place: _make(place, stage, config), "cycle", stage, config))
+
+
+def _make(root: Path, stage: str, config: str) -> None:
+    world = CycleWorld(make_world(root, config, **{SPEC_PATH: SPEC}).repo)
+    steps: dict[str, Callable[[], object]] = {
+        "entry": lambda: None,
+        "plan": world.start,
+        "red": world.to_red,
+        "validate": world.to_validate,
+        "green": world.to_green,
+        "proven": world.to_proven,
+    }
+    for name, step in steps.items():
+        if not (name == "plan" and stage != "plan"):
+            step()
+        if name == stage:
+            return
