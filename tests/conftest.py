@@ -7,6 +7,7 @@ import os
 import pwd
 import sys
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ import pytest
 import verdigris
 from support.gitrepo import forget_patterns
 from support.sameruns import same_runs
+from support.warm_runs import end_warm_runs, warm_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 QUICK = ("core/", "languages/", "models/", "storage/log/", "views/")
 """Folders whose tests run no project; elsewhere a file says so by its own mark."""
+COLD = ("execution/", "redteam/", "runners/", "sandbox/")
+"""Folders whose tests are about how tests are run: there each run starts its own interpreter."""
+AS_FOR_USERS = ("e2e/",)
+"""Folders where each verdict does so."""
 
 
 def _tell_where_rust_lives() -> None:
@@ -75,6 +81,15 @@ def _reason(report: pytest.TestReport) -> str:
 
 def pytest_unconfigure() -> None:
     forget_patterns()
+    end_warm_runs()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What a run finds is the matter of most tests, not that its interpreter starts anew."""
+    place = str(request.path.relative_to(HERE))
+    with nullcontext() if place.startswith(COLD) else warm_runs(verdicts=not place.startswith(AS_FOR_USERS)):
+        yield
 
 
 @pytest.fixture

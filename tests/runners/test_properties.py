@@ -52,7 +52,8 @@ def test_settings_that_source_put_in_force(tmp_path: Path) -> None:
 @pytest.mark.parametrize("where", ["lists.py", "tests/test_lists.py"])
 def test_whose_code_turned_inputs_down(tmp_path: Path, where: str) -> None:
     line = "__import__('hypothesis').assume(len(set(items)) == len(items))"
-    source, test = HONEST, TEST
+    # So many lists without a repetition that hypothesis need not look for the last of them.
+    source, test = HONEST, TEST.replace("integers(0, 3)", "integers(0, 30)")
     if where == "lists.py":
         source = source.replace("    return", f"    {line}\n    return")
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from support.turns import World, make_world
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -28,3 +30,12 @@ def homeless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     return make_world(tmp_path / "repo")
+
+
+@pytest.fixture
+def shallow_calls() -> Iterator[int]:
+    """How deep Python calls itself: fewer folders than usual are then too many, and each costs time."""
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(400)
+    yield 400
+    sys.setrecursionlimit(usual)

@@ -126,8 +126,10 @@ def test_a_link_to_an_environment_is_left_out_as_the_environment_is(
     assert recorded(workspace) == ["src/env"]
 
 
-def test_folders_nest_deeper_than_python_calls_itself(repo: GitRepo, workspace: Workspace) -> None:
-    deep = "src" + "/d" * 1500
+def test_folders_nest_deeper_than_python_calls_itself(
+    repo: GitRepo, workspace: Workspace, shallow_calls: int
+) -> None:
+    deep = "src" + "/d" * (shallow_calls + 50)
     make_folders(f"{repo.root}/{deep}")
     repo.write(f"{deep}/x.py", "x")
     assert recorded(workspace) == [f"{deep}/x.py"]

@@ -337,8 +337,10 @@ def test_killed_while_putting_back(green: World, tmp_path: Path) -> None:
     }
 
 
-def test_a_tree_deeper_than_python_calls_itself_is_looked_at_and_put_back(green: World) -> None:
-    deep = "/d" * 1500
+def test_a_tree_deeper_than_python_calls_itself_is_looked_at_and_put_back(
+    green: World, shallow_calls: int
+) -> None:
+    deep = "/d" * (shallow_calls + 50)
     inner = os.fspath(green.root) + "/tests" + deep
     assert not before_call(agent(green))
     make_folders(inner)

@@ -1,0 +1,173 @@
+"""Runs of tests by forks of one process that has pytest loaded: for all that is not about the running itself.
+
+A cold run spends most of its time on loading pytest. Here one process for each worker of the suite loads it:
+it is the resident of an empty project, and its children walk into the rooms of every other. Whatever is in
+doubt runs cold. The digests of installed files are remembered once for all projects, instead of for each.
+"""
+
+from __future__ import annotations
+
+import _socket
+import hashlib
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from verdigris.checks.foundation.memory import DigestMemory
+from verdigris.execution import python_call
+from verdigris.execution.resident import borrowed_child, resident
+from verdigris.execution.resident.borrowed_child import Lent, LentChild
+from verdigris.execution.room.room import Terms
+from verdigris.execution.room.rooms import room
+from verdigris.runners.python import BOOTSTRAP
+from verdigris.runners.reporter.verdigris_reporter.line import Broken
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from verdigris.core.report import TestReport
+    from verdigris.execution.room.room import Room
+    from verdigris.runners.reporter.verdigris_reporter.line import Line
+
+_ARGV = (sys.executable, str(BOOTSTRAP))
+_KEY = "the suite's"
+_SECONDS = 20.0
+_OFTEN_OTHERWISE = frozenset({"PYTHONPATH", "PYTHONHASHSEED"})
+"""A process would be needed for each of their values."""
+_INSTALLED = (f"{sys.prefix}/", f"{sys.base_prefix}/")
+
+
+@contextmanager
+def warm_runs(*, verdicts: bool = True) -> Iterator[None]:
+    """Forked commands have it too; who asks while another run goes on runs cold.
+
+    `verdicts`: also those; without, only what the product itself makes by a resident's fork.
+    """
+    cold, read, save = python_call._in_a_room, DigestMemory._read, DigestMemory.save
+    digests = _base() / "digests.json"
+
+    def read_or_borrow(memory: DigestMemory) -> dict[str, Any]:
+        return read(memory) or (json.loads(digests.read_bytes()) if digests.exists() else {})
+
+    def save_and_share(memory: DigestMemory) -> None:
+        save(memory)
+        if memory.changed and not digests.exists():
+            files = {path: row for path, row in memory.part("files").items() if path.startswith(_INSTALLED)}
+            _write(digests, {"files": files})
+
+    def run(job: Any) -> TestReport:
+        return _run(job, cold) if verdicts or job.call.feedback else cold(job)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(python_call, "_in_a_room", run)
+        patched.setattr(DigestMemory, "_read", read_or_borrow)
+        patched.setattr(DigestMemory, "save", save_and_share)
+        yield
+
+
+def end_warm_runs() -> None:
+    if not _base.cache_info().currsize:
+        return
+    for folder in _base().glob("*/resident"):
+        resident.end(str(folder))
+    shutil.rmtree(_base(), ignore_errors=True)
+
+
+def _run(job: Any, cold: Callable[[Any], TestReport]) -> TestReport:
+    if tuple(job.argv) != _ARGV:
+        return cold(job)
+    with room(job.project, job.argv, layer=job.call.layer) as made:
+        started = _borrow(made, job.cwd)
+        report = "" if started is None else python_call._carried_out(job, made, started)
+    return cold(job) if isinstance(report, str) else report
+
+
+def _borrow(made: Room, cwd: str) -> Lent | None:
+    """A child of the process, which waits for its greeting in the room."""
+    confining: Any = made.confine
+    variables = _read_once(made.env)
+    if not borrowed_child.possible(made.terms.way) or _OFTEN_OTHERWISE & variables.keys():
+        return None
+    found = _connect(_ready(made.terms, variables))
+    if found is None:
+        return None
+    line, user = found
+    ours, theirs = _socket.socketpair()
+    output, write = os.pipe()
+    run = {"kept": borrowed_child.rights(made.terms.way or ""), "cwd": cwd, "env": made.env}
+    maker = borrowed_child.open_for(confining, cwd, user, line, run, (write, theirs.fileno()))
+    for descriptor in (user, write):
+        os.close(descriptor)
+    theirs.close()
+    ours.setblocking(False)
+    lent = Lent(LentChild(output, line), ours, maker)
+    if lent.arrived():
+        return lent
+    lent.end()
+    return None
+
+
+def _read_once(env: Mapping[str, str]) -> dict[str, str]:
+    """What an interpreter reads only when it starts; our environment takes no packages from a user's home."""
+    return {
+        name: text
+        for name, text in env.items()
+        if name.startswith(("PYTHON", "LC_", "LANG")) and name != "PYTHONUSERBASE"
+    }
+
+
+def _connect(folder: str) -> tuple[Line, int] | None:
+    line = None
+    try:
+        line = resident._call_keeper(folder)
+        line.send({"key": _KEY})
+        answer = line.receive(resident.PATIENCE)
+        if answer is not None and answer[0].get("ready"):
+            return line, answer[1][0]
+    except (OSError, Broken):
+        pass
+    if line is not None:
+        line.close()
+    return None
+
+
+def _ready(terms: Terms, variables: Mapping[str, str]) -> str:
+    """The folder of the process that was started with these variables; whoever comes first starts it."""
+    name = hashlib.sha256(repr((os.geteuid(), sorted(variables.items()))).encode()).hexdigest()[:16]
+    place = _base() / name
+    folder = str(place / "resident")
+    if resident.read_note(folder).get("ready"):
+        return folder
+    root = place / "project"
+    (root / ".git").mkdir(parents=True, exist_ok=True)
+    empty = Terms(str(root), str(root / ".git"), (terms.way, terms.place), "host", ())
+    program = resident.ResidentProgram(empty, _ARGV, str(root), variables)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv(resident.OFF, "1")
+        resident.ensure(resident.Resident(folder, _KEY, program, greeting={"load": [], "own": []}))
+    deadline = time.monotonic() + _SECONDS
+    while not resident.read_note(folder).get("ready") and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return folder
+
+
+def _write(file: Path, content: object) -> None:
+    fresh = file.with_name(f"{file.name}.{os.getpid()}")
+    fresh.write_text(json.dumps(content))
+    fresh.replace(file)
+
+
+@cache
+def _base() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="tdd-warm."))
+    folder.chmod(0o755)
+    return folder
