@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from typing import TYPE_CHECKING
 
 import pytest
@@ -119,6 +121,10 @@ def test_what_source_raises_in_a_fixture_is_behaviour_and_what_the_fixture_does_
     assert in_setup(raised("ValueError", fixture, SOURCE)) == VALID
     assert in_setup(raised("ValueError", fixture, LIBRARY)) == "fixture"
     assert in_setup(raised("AssertionError", fixture, SOURCE)) == "fixture"
+    lacking = raised("AttributeError", fixture)
+    assert in_setup(lacking) == "fixture"
+    assert in_setup(replace(lacking, subject=SOURCE.path)) == VALID
+    assert in_setup(replace(lacking, kind="KeyError", bases=(), subject=SOURCE.path)) == "fixture"
 
 
 def test_collection_error() -> None:

@@ -222,8 +222,9 @@ def _judge_raised(
             return "report"
         if failure.kind in _BUILD:
             return "build"
-        # A fixture asks source for something, as a test does; what source raises there is behaviour.
-        if result.phase is RunPhase.SETUP and not failure.assertion and PathClass.SOURCE in frames:
+        # A fixture asks source for something, as a test does; what source raises or lacks there is behaviour.
+        asks = PathClass.SOURCE in frames or _is_lacking(failure, frames, classify)
+        if result.phase is RunPhase.SETUP and not failure.assertion and asks:
             return None
         return _BY_PHASE.get(result.phase, "crash")
     if result.defined_in is not None and _class(result.defined_in, classify) is PathClass.SOURCE:
@@ -249,8 +250,10 @@ def _is_behaviour(
     failure: Failure, frames: Sequence[PathClass], classify: Callable[[str], PathClass]
 ) -> bool:
     """Raised below source; or a project object lacked what a test, the deepest project frame, asked."""
-    if PathClass.SOURCE in (frames[1:] or frames):
-        return True
+    return PathClass.SOURCE in (frames[1:] or frames) or _is_lacking(failure, frames, classify)
+
+
+def _is_lacking(failure: Failure, frames: Sequence[PathClass], classify: Callable[[str], PathClass]) -> bool:
     deepest = next((cls for cls in reversed(frames) if cls is not PathClass.OTHER), None)
     lacking = failure.subject is not None and _class(failure.subject, classify) is PathClass.SOURCE
     return lacking and deepest is PathClass.TEST and bool(_kinds(failure) & _LACKING)

@@ -142,6 +142,17 @@ def test_an_expected_value_that_changes_blocks_and_one_that_is_added_is_told(
     assert bool(found.noted) is not blocks
 
 
+@pytest.mark.parametrize("stub", ["RATES = None  # STUB:TDD\n", "# STUB:TDD\nRATES = None\n"])
+@pytest.mark.parametrize("after", ["def RATES():\n    return 1\n", "RATES = 3\n"])
+def test_a_stub_holds_nothing_that_a_test_could_lose(stub: str, after: str) -> None:
+    """It was written so that the test loads; what takes its place is told."""
+    found = judge_shared({"pkg/checks.py": stub}, {"pkg/checks.py": after}, [TABLE])
+    assert found.blocking == ()
+    assert len(found.noted) == 1
+    plain = {"pkg/checks.py": stub.replace("STUB:TDD", "yes")}
+    assert judge_shared(plain, {"pkg/checks.py": after}, [TABLE]).blocking
+
+
 @pytest.mark.parametrize(("ran", "idle"), [({1, 2}, 0), ({1}, 1), (set(), 1)])
 def test_a_function_that_tests_assert_with_must_be_seen_to_assert(ran: set[int], idle: int) -> None:
     found = idle_assertions({"pkg/checks.py": CHECKS}, [HELPER], {"pkg/checks.py": frozenset(ran)})
