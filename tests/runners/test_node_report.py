@@ -91,6 +91,33 @@ def test_where_none_is_known_to_have_begun_all_that_were_due_are_named() -> None
     assert results(report) == {"a": "error Timeout", "b": "error Timeout"}
 
 
+def read_stopped(*messages: dict[str, Any], frames: list[Any], names: list[str] | None) -> TestReport:
+    record = json.dumps({"seconds": 4.0, "frames": frames, "names": names}).encode()
+    one = answer(START, *messages, exit_code=1)
+    stopped = replace(one, reports={**one.reports, "secret.jsonl.stop": record})
+    return parse(TestRequest((), "/w", "p", "/r"), (stopped,))
+
+
+def test_the_test_that_was_stopped_is_named_by_what_the_tool_knew_of_it() -> None:
+    frames = [["/w/p/node_modules/x/a.js", 1], ["/w/p/t.test.js", 7], ["/w/p/src/a.js", 2], ["/else/b.js", 3]]
+    report = read_stopped(collected("a", "b", "c"), ended_test("a"), frames=frames, names=["b"])
+    assert results(report) == {"a": "pass", "b": "fail Timeout p:7 p:2"}
+    assert report.ended is Ended.EARLY_EXIT
+    known = read_stopped(frames=frames, names=["b"])  # node:test says no sooner which tests there are
+    assert results(known) == {"b": "fail Timeout p:7 p:2"}
+
+
+def test_where_no_place_is_known_the_test_that_began_is_stopped_and_without_one_the_file() -> None:
+    assert results(read_stopped(collected("a", "b"), started("b"), frames=[], names=None)) == {
+        "b": "fail Timeout"
+    }
+    loading = read_stopped(frames=[["/w/p/t.test.js", 1], ["/w/p/src/a.js", 2]], names=None)
+    assert [(error.path, error.kind, error.message) for error in loading.errors] == [
+        ("p/t.test.js", "Timeout", "stopped after 4 s, while it ran in p/src/a.js:2")
+    ]
+    assert loading.results == ()
+
+
 def test_a_test_without_a_result_is_no_pass() -> None:
     report = read(START, collected("a", "b"), ended_test("a"), ended_test("b", "none"), END, exit_code=1)
     assert results(report) == {"a": "pass", "b": "error Crash"}

@@ -9,31 +9,55 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from verdigris.core.report import CollectError, Ended, Place, RunPhase, Status, TestReport, TestResult
+from verdigris.core.report import (
+    CollectError,
+    Ended,
+    Failure,
+    Place,
+    RunPhase,
+    Status,
+    TestReport,
+    TestResult,
+)
+from verdigris.core.value import value
 from verdigris.languages.node.test_ids import node_id
 from verdigris.runners.node_selection import by_path, collect_error, failure, is_chosen, is_of_hook
 from verdigris.runners.protocol import (
     OUTPUT,
     TWICE,
+    read_record,
     relative,
+    stopped_failure,
     tail,
     unfinished_failure,
     untrusted_result,
     worst,
 )
+from verdigris.runners.reporter import node_watch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from verdigris.runners.protocol import RunnerAnswer, TestRequest
 
-REPORT = "VERDIGRIS_REPORT"
-"""The variable in which a reporter finds the path of its file."""
+REPORT = node_watch.REPORT
+_PACKAGE = re.compile(r"(?:^|/)node_modules/")
 _STATUS = {"pass": Status.PASS, "fail": Status.FAIL, "skip": Status.SKIP, "todo": Status.SKIP}
 _NO_FILES = re.compile(rb"^No tests? ?(?:files )?found, exiting with code 1", re.MULTILINE)
 """Jest says so before it loads a reporter, vitest 2 instead of an end. It is no pass in any case."""
 _Test = tuple[str, tuple[str, ...]]
 """The path of its file, and its names."""
+
+
+@value
+class Stop:
+    """What our watcher says of a run in which nothing more was reported."""
+
+    seconds: float
+    frames: tuple[Place, ...] = ()
+    """Those of the project, from the test's own."""
+    names: tuple[str, ...] = ()
+    """Of the test, where the tool knew."""
 
 
 @dataclass(slots=True)
@@ -54,6 +78,7 @@ class _Run:
     errors: list[CollectError] = field(default_factory=list)
     early: bool = False
     strays: int = 0
+    stop: Stop | None = None
 
     def located(self, path: str) -> str:
         for root in self.roots:
@@ -106,7 +131,37 @@ def _read(request: TestRequest, answer: RunnerAnswer) -> _Run:
                 _take(run, number, json.loads(line))
         except (AttributeError, KeyError, TypeError, ValueError):
             run.strays += 1
+    if told := read_record(answer.reports.get(name + node_watch.STOP, b"")):
+        run.stop = _read_stop(run, told)
+        if _stopped_test(run) is None:
+            path = run.stop.frames[0].path if run.stop.frames else ""
+            run.errors.append(CollectError(path, "Timeout", _failure_of_stop(run.stop).message))
     return run
+
+
+def _read_stop(run: _Run, told: Mapping[str, Any]) -> Stop:
+    places = [Place(run.located(path), int(line)) for path, line in told["frames"]]
+    own = (place for place in places if not place.path.startswith("/") and not _PACKAGE.search(place.path))
+    return Stop(float(told["seconds"]), tuple(own), tuple(told["names"] or ()))
+
+
+def _failure_of_stop(stop: Stop) -> Failure:
+    return stopped_failure(stop.seconds, stop.frames)
+
+
+def _stopped_test(run: _Run) -> _Test | None:
+    """By what the tool knew of it, else the only one that can be meant."""
+    stop = run.stop
+    if stop is None:
+        return None
+    within = stop.frames[0].path if stop.frames else None
+    left = [test for test in dict.fromkeys((*run.due, *run.begun)) if test not in run.told]
+    if stop.names:
+        named = [test for test in left if test[1] == stop.names and within in {None, test[0]}]
+        return named[0] if named else (within, stop.names) if within else None
+    begun = [*_open(run)]
+    asked = [(path, name) for path, names in by_path(run.request.names).items() for name in names]
+    return begun[0] if len(begun) == 1 else asked[0] if len(asked) == 1 else None
 
 
 def _take(run: _Run, number: int, message: Mapping[str, Any]) -> None:
@@ -211,6 +266,8 @@ def _results(run: _Run, ended: Ended) -> Mapping[_Test, TestResult | None]:
     found: dict[_Test, TestResult | None] = dict.fromkeys(run.due)
     for test in _open(run) or _cut_off(run, ended):
         found[test] = untrusted_result(node_id(*test), unfinished_failure(ended))
+    if run.stop is not None and (stopped := _stopped_test(run)) is not None:
+        found[stopped] = _result_of_stop(node_id(*stopped), run.stop)
     for test, told in run.told.items():
         results = [result for result in told if result is not None]
         if run.due and len(told) > max(1, run.due[test]):
@@ -222,6 +279,12 @@ def _results(run: _Run, ended: Ended) -> Mapping[_Test, TestResult | None]:
     return found
 
 
+def _result_of_stop(test_id: str, stop: Stop) -> TestResult:
+    milliseconds = round(stop.seconds * 1000)
+    failure = _failure_of_stop(stop)
+    return TestResult(test_id, test_id, "native", Status.FAIL, RunPhase.CALL, milliseconds, failure)
+
+
 def _open(run: _Run) -> Iterable[_Test]:
     """Begun and not ended. What other tests are inside of is a suite, which node does not always say."""
     known = {(path, names[:end]) for path, names in (*run.begun, *run.told) for end in range(1, len(names))}
@@ -229,8 +292,8 @@ def _open(run: _Run) -> Iterable[_Test]:
 
 
 def _cut_off(run: _Run, ended: Ended) -> Iterable[_Test]:
-    """Of a test that never yields, vitest cannot tell that it began."""
-    return () if ended is Ended.FINISHED else [test for test in run.due if test not in run.told]
+    """Of a test that never yields, vitest cannot tell that it began; our watcher can, where it stopped it."""
+    return () if ended is Ended.FINISHED or run.stop else [test for test in run.due if test not in run.told]
 
 
 def _end_of(run: _Run, answer: RunnerAnswer) -> Ended:
@@ -238,6 +301,8 @@ def _end_of(run: _Run, answer: RunnerAnswer) -> Ended:
         return Ended.TIMEOUT
     if answer.exit_code is None:
         return Ended.DIED
+    if run.stop is not None:
+        return Ended.EARLY_EXIT
     if not (run.due or run.told or run.errors) and _NO_FILES.search(answer.output):
         return Ended.FINISHED
     if not run.started:

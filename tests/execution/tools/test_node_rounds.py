@@ -17,6 +17,8 @@ from support.tool_worlds import (
     make_tool_world,
     play,
 )
+from verdigris.core.verdict import Kind
+from verdigris.turns.claim_check import Claimed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,3 +43,44 @@ def test_a_round(world: World) -> None:
     assert [error.path for error in report.errors] == ["test/sub.test.js"]
     changed = NODE_TEST.replace("toBe(1)", "toBe(2)")
     play(world, Round(SUBS, NODE_TEST, changed, "src/calc.js", CALC, NODE_STUB, NODE_SUB))
+
+
+HANGS = "export const sub = (a, b) => {\n  while (a > b) {\n    a ^= 0;\n  }\n  return a - b;\n};\n"
+NODE_TEST_HEADING = 'import { it } from "node:test";\nimport assert from "node:assert";\n'
+JEST_TEST = (
+    'const { sub } = require("../src/calc.js");\nit("subs", () => {\n  expect(sub(3, 2)).toBe(1);\n});\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("runner", "package"),
+    [("vitest", "vitest@2"), ("vitest", "vitest@3"), ("jest", "jest@30"), ("node-test", None)],
+)
+def test_a_bug_that_hangs_is_red_and_is_fixed_when_the_test_is_seen_to_end(
+    tmp_path: Path, runner: str, package: str | None
+) -> None:
+    """The loop never yields, so that the tool itself is never heard of again."""
+    present()
+    test, source, fixed = NODE_TEST, CALC + HANGS, CALC + NODE_SUB
+    manifest = NODE["package.json"]
+    if runner == "jest":
+        test, source, fixed = (
+            JEST_TEST,
+            *(text.replace("export const ", "exports.") for text in (source, fixed)),
+        )
+        manifest = '{ "private": true }\n'
+    if runner == "node-test":
+        test = test.replace('import { expect, it } from "vitest";\n', NODE_TEST_HEADING)
+        test = test.replace("expect(sub(3, 2)).toBe(1)", "assert.equal(sub(3, 2), 1)")
+    files = {".gitignore": "node_modules\n", "package.json": manifest, "src/calc.js": source}
+    config = NODE_CONFIG.replace("vitest", runner) + "room: {test_timeout: 5}\n"
+    world = make_tool_world(tmp_path / "demo", config, files, installed(package) if package else None)
+    world.write("test/sub.test.js", test)
+    [result] = world.test(SUBS).tests
+    where = "Timeout: stopped after 5 s, while it ran in src/calc.js:"
+    assert (result.red, result.failure[: len(where)]) == ("valid", where)
+    assert int(result.failure[len(where) :]) in {2, 3, 4}
+    assert isinstance(world.claim(SUBS, "src/calc.js"), Claimed)
+    world.write("src/calc.js", fixed)
+    done = world.settle()
+    assert done.verdict.kind is Kind.ACCEPTED, done.verdict

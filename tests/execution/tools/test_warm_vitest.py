@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from support.turns import World
     from verdigris.core.report import TestReport
-    from verdigris.runners.reporter.verdigris_reporter.line import Line
 
 pytestmark = [
     pytest.mark.slow,
@@ -195,8 +194,8 @@ def test_a_caller_may_take_its_time_to_read_the_report(
 ) -> None:
     end = warm_vitest._end
 
-    def late(line: Line, seconds: float) -> dict[str, object]:
-        ended = end(line, seconds)
+    def late(*arguments: object) -> dict[str, object]:
+        ended = end(*arguments)  # type: ignore[arg-type]  # as they come
         time.sleep(0.5)  # node is free again by then
         return ended
 
@@ -285,6 +284,12 @@ def test_a_run_that_hangs_or_ends_its_host(world: World, warmth: Warmth) -> None
     assert (report.ended, warmth.taken[-1]) == (Ended.TIMEOUT, True)
     (folder,) = folders(world)
     until(lambda: not resident.is_running(str(folder)), "it is still there")
+    world.write("tdd.yaml", (world.root / "tdd.yaml").read_text() + "room: {test_timeout: 4}\n")
+    ask(world)
+    (result,) = called(world, ADDS).results
+    assert not warmth.taken[-1], "who has the tool loaded does not find out where it hangs"
+    assert result.failure is not None
+    assert result.failure.message == "stopped after 4 s, while it ran in test/add.test.ts:2"
     kill = "import { it } from 'vitest';\nit('adds', () => { process.kill(process.ppid, 'SIGKILL'); });\n"
     world.write("test/add.test.ts", kill)
     ask(world)

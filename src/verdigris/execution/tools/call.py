@@ -13,6 +13,7 @@ from verdigris.core.report import Ended
 from verdigris.core.settings import JUnit
 from verdigris.execution.room.rooms import RoomEquipment, possible, terms_of
 from verdigris.execution.tools.build import Prepared
+from verdigris.execution.tools.node import watch
 from verdigris.execution.tools.registry import compiler_of, find_tool, hidden_paths, warm_run_of
 from verdigris.execution.tools.runs import RunPlace, run_in_room, take_reports
 from verdigris.runners.commands import Words, fill_command, reports
@@ -75,7 +76,8 @@ def _run(asked: TestCall, tools: Toolset, folders: Folders) -> TestReport:
         rans, answers = [ready.failed], [_answer(calls[0], ready.failed, folders)]
     else:
         warm = warm_run_of(kind.name) if asked.feedback and not command else None
-        rans, answers = _carried_out(calls, ready.place, asked.timeout, folders, warm=warm)
+        times = (asked.timeout, None if request.collect_only else request.limit)
+        rans, answers = _carried_out(calls, ready.place, times, folders, warm=warm)
     report = tools.runner.report(request, tuple(answers))
     advice = fetching(report.tail) if report.ended is Ended.NO_START else None
     return replace(
@@ -105,15 +107,22 @@ def _prepare_build(asked: TestCall, tools: Toolset, request: TestRequest, folder
 
 
 def _carried_out(
-    calls: tuple[RunnerCall, ...], place: RunPlace, timeout: float, folders: Folders, *, warm: WarmRun | None
+    calls: tuple[RunnerCall, ...],
+    place: RunPlace,
+    times: tuple[float, float | None],
+    folders: Folders,
+    *,
+    warm: WarmRun | None,
 ) -> tuple[list[Ran], list[RunnerAnswer]]:
-    """Each in a room of its own, all of them in the time of one."""
+    """Each in a room of its own, all of them in the time of one; and the time of one test."""
+    timeout, limit = times
     ends = time.monotonic() + timeout
     rans: list[Ran] = []
     answers: list[RunnerAnswer] = []
     for call in calls:
         left = max(ends - time.monotonic(), _LEAST)
-        rans.append((warm(call, place, left) if warm else None) or run_in_room(call, place, left))
+        warmly = warm(call, place, left, limit) if warm else None
+        rans.append(warmly or run_in_room(watch(call, limit), place, left))
         answers.append(_answer(call, rans[-1], folders))
     return rans, answers
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from verdigris.runners.protocol import Runner, RunnerCall, Toolset
 
     Environ = Mapping[str, str]
-    WarmRun = Callable[[RunnerCall, RunPlace, float], Ran | None]
+    WarmRun = Callable[[RunnerCall, RunPlace, float, float | None], Ran | None]
 
 
 def find_tool(stack: Stack, root: Path, environ: Environ) -> Toolset:

@@ -7,7 +7,6 @@ configuration, variables, the room's terms, and our own code. All else each run 
 from __future__ import annotations
 
 import os
-import select
 import sys
 import time
 import zlib
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.environment import surroundings
+from verdigris.core.value import value
 from verdigris.execution.process import Finished
 from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.room.rooms import notes_of, room, terms_of
@@ -47,6 +47,7 @@ _WATCHED = (
 _EACH_RUNS = frozenset({"TERM", "COLUMNS", "LINES", "USER", "LOGNAME", "SHELL"})
 """Variables that are a run's own: nothing is made of them when vitest is loaded."""
 _PATIENCE = 10.0
+_TICK = 0.25
 _CLEARING = 0.5
 
 
@@ -54,8 +55,12 @@ class Unclear(Exception):
     """The resident did not say what came of the run."""
 
 
-def ran_warm(call: RunnerCall, place: RunPlace, timeout: float) -> Ran | None:
-    """None: it has not been run, or not so that it counts; run it cold, which is always right."""
+def ran_warm(call: RunnerCall, place: RunPlace, timeout: float, limit: float | None = None) -> Ran | None:
+    """None: it has not been run, or not so that it counts; run it cold, which is always right.
+
+    `limit`: seconds after which nothing more is expected of a run that reports nothing. A cold run then finds
+    out where it hangs.
+    """
     terms = terms_of(place.project)
     if (
         place.layer is not None
@@ -72,7 +77,7 @@ def ran_warm(call: RunnerCall, place: RunPlace, timeout: float) -> Ran | None:
         return None
     line, user = found
     try:
-        return _run_in_room(call, place, line, user, timeout)
+        return _run_in_room(call, place, line, user, _Times(timeout, limit))
     except (OSError, Broken, Unclear):
         return None
     finally:
@@ -97,7 +102,7 @@ def _connect(folder: str, key: str) -> tuple[Line, int] | None:
         time.sleep(_CLEARING / 50)
 
 
-def _run_in_room(call: RunnerCall, place: RunPlace, line: Line, user: int, timeout: float) -> Ran:
+def _run_in_room(call: RunnerCall, place: RunPlace, line: Line, user: int, times: _Times) -> Ran:
     line.send({"hello": True})
     shared = str(_answer(line, _PATIENCE)["tmp"])
     equipment = replace(place.equipment, writable=(*place.equipment.writable, shared))
@@ -107,7 +112,7 @@ def _run_in_room(call: RunnerCall, place: RunPlace, line: Line, user: int, timeo
         report = Path(shared, Path(call.env[REPORT]).name)
         try:
             _ask(call, line, made, user, str(report))
-            end = _end(line, timeout)
+            end = _end(line, report, times)
             if report.is_file():
                 Path(call.env[REPORT]).write_bytes(report.read_bytes())
             elif end:
@@ -143,21 +148,29 @@ def _ask(call: RunnerCall, line: Line, made: Room, user: int, report: str) -> No
             os.close(door)
 
 
-def _end(line: Line, seconds: float) -> dict[str, Any]:
+@value
+class _Times:
+    whole: float
+    quiet: float | None
+
+
+def _end(line: Line, report: Path, times: _Times) -> dict[str, Any]:
     """How it ended; nothing when it has not, in that time."""
-    answer = line.receive(seconds)
-    if answer is None:
-        if _is_gone(line):
+    size, begun = -1, time.monotonic()
+    heard = begun
+    while (answer := line.receive(min(_TICK, max(0.0, begun + times.whole - time.monotonic())))) is None:
+        now = time.monotonic()
+        if line.is_over:
             raise Unclear
-        return {}
+        if now >= begun + times.whole:
+            return {}
+        if (told := report.stat().st_size if report.is_file() else -1) != size:
+            size, heard = told, now
+        elif times.quiet is not None and now - heard > times.quiet:
+            raise Unclear
     if "code" not in answer[0]:
         raise Unclear(answer[0].get("doubt"))
     return answer[0]
-
-
-def _is_gone(line: Line) -> bool:
-    """`receive` says the same of the end of the time and of the conversation."""
-    return bool(select.select([line], [], [], 0)[0])
 
 
 def _answer(line: Line, seconds: float) -> dict[str, Any]:

@@ -1,0 +1,134 @@
+"""Starts a test tool of Node's, and stops it when nothing more is reported: a test does not end.
+
+Before it is stopped, the thread that is busy says where it is: node opens its inspector on a signal, and
+pauses even a loop that never yields. It uses the standard library alone, and of ours what lies beside it.
+"""
+
+# ruff: noqa: PTH115, PTH116, PTH119, PTH120, PTH123, PTH208 - one start per run; pathlib costs half of it
+from __future__ import annotations
+
+import json
+import os
+import os.path as paths
+import signal
+import sys
+import time
+
+TYPE_CHECKING = False  # importing typing would cost as much as all the rest
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from verdigris.runners.reporter.node_inspector import Inspector
+
+REPORT = "VERDIGRIS_REPORT"
+"""The variable in which a reporter finds the path of its file."""
+STOP = ".stop"
+"""What the name of the report's file is followed by in that of ours."""
+_TICK = 0.2
+_SAMPLE = 0.3
+_OPENING = 5.0
+"""Seconds for node to open its inspector."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    limit, report = float(arguments[0]), os.environ[REPORT]
+    process = os.posix_spawnp(arguments[1], list(arguments[1:]), os.environ)
+    size, heard = -1, time.monotonic()
+    while True:
+        ended, status = os.waitpid(process, os.WNOHANG)
+        if ended:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else _die_like(-code)
+        now = _size(report)
+        if now != size:
+            size, heard = now, time.monotonic()
+        elif time.monotonic() - heard > limit:
+            _stop(process, report, limit)
+            return 1
+        time.sleep(_TICK)
+
+
+def _die_like(number: int) -> int:
+    if number not in {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    return 1
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return -1
+
+
+def _stop(process: int, report: str, limit: float) -> None:
+    seen: dict[str, Any] = {"seconds": limit, "frames": [], "names": None}
+    family = [process, *_descendants(process)]
+    try:
+        busy = _busiest(family)
+        if busy is not None:
+            seen |= _places(busy)
+    except (OSError, ValueError, KeyError, EOFError):  # then nobody knows where it was
+        pass
+    with open(f"{report}{STOP}", "x", encoding="ascii") as file:
+        json.dump(seen, file)
+    for each in reversed([process, *_descendants(process)]):
+        try:
+            os.kill(each, signal.SIGKILL)
+        except OSError:
+            continue
+
+
+def _places(process: int) -> dict[str, Any]:
+    from node_inspector import Inspector, open_port  # type: ignore[import-not-found]
+
+    os.kill(process, signal.SIGUSR1)
+    ends = time.monotonic() + _OPENING
+    while (port := open_port(process)) is None:
+        if time.monotonic() > ends:
+            return {}
+        time.sleep(_TICK / 4)
+    inspector: Inspector = Inspector(port)
+    return dict(inspector.places())
+
+
+def _descendants(process: int) -> list[int]:
+    parents: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as told:
+                    parents.setdefault(int(told.read().rpartition(") ")[2].split()[1]), []).append(int(name))
+            except OSError:
+                continue
+    found = [process]
+    for each in found:
+        found += parents.get(each, [])
+    return found[1:]
+
+
+def _busiest(processes: Sequence[int]) -> int | None:
+    """The one that works; none where all of them wait."""
+    before = dict(_spent(processes))
+    time.sleep(_SAMPLE)
+    used = {each: spent - before.get(each, spent) for each, spent in _spent(processes)}
+    busiest = max(used, key=used.__getitem__, default=None)
+    return busiest if busiest is not None and used[busiest] else None
+
+
+def _spent(processes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    for each in processes:
+        try:
+            with open(f"/proc/{each}/stat", encoding="utf-8", errors="replace") as told:
+                fields = told.read().rpartition(") ")[2].split()
+            if paths.basename(os.readlink(f"/proc/{each}/exe")).startswith("node"):
+                yield each, int(fields[11]) + int(fields[12])
+        except OSError:
+            continue
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, paths.dirname(__file__))
+    sys.exit(main(sys.argv[1:]))
