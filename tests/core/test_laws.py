@@ -8,6 +8,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from support.writes import with_facts
 from verdigris.core.actions import Allow, ClaimTest, Deny, Do, FileWrite, Target, Unclaimed, Write
 from verdigris.core.events import Accepted, EditClaim, Event, LayingAside, Reverted, TestBug, TestRun
 from verdigris.core.fold import advance
@@ -25,7 +26,6 @@ from verdigris.core.turn_events import (
     struck_out,
 )
 from verdigris.core.verdict import Before, Kind, TrialFacts, judge
-from verdigris.languages.runner_keys import with_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

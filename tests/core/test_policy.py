@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from support.writes import with_facts
 from verdigris.core.actions import Allow, ClaimTest, Decision, Deny, Do, FileWrite, Target, Unclaimed, Write
 from verdigris.core.next_move import next_move
 from verdigris.core.paths import PathClass
@@ -12,7 +13,6 @@ from verdigris.core.redness import WHY_NOT
 from verdigris.core.report import Status
 from verdigris.core.settings import Settings
 from verdigris.core.state import Claim, OpenTestBug, Phase, Red, Refactor, Turn, WorktreeState
-from verdigris.languages.runner_keys import with_facts
 
 STRICT = Settings(claims="strict")
 SRC, TST, SPEC, OTHER, SWITCH = (

@@ -12,12 +12,12 @@ import pytest
 
 from gates.hooks import dealt, judged, payload, write
 from support.turns import SUB_ID, World, make_world
+from support.writes import with_facts
 from verdigris.core.actions import Allow, FileWrite, Write
 from verdigris.core.events import RefactorBegun, Suspended, SwitchedOff
 from verdigris.core.policy import decide
 from verdigris.gates import calls
 from verdigris.gates.quick import quick
-from verdigris.languages.runner_keys import with_facts
 from verdigris.storage import card
 from verdigris.storage.log import light
 from verdigris.storage.paths import class_of

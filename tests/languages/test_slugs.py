@@ -162,7 +162,7 @@ def test_a_language_that_is_not_read_has_none() -> None:
     st.sampled_from(["rust", "go"]), st.text(st.sampled_from("fn mod{}()#[]\"'r#/*\n`\\ xfunc"), max_size=60)
 )
 def test_no_text_breaks_the_reading(language: str, text: str) -> None:
-    (go_text if language == "go" else rust_text).functions(text)
+    (go_text if language == "go" else rust_text).READER.functions(text)
     marks("a.rs" if language == "rust" else "a.go", "// @tdd-id: x\n" + text)
 
 

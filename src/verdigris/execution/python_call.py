@@ -13,11 +13,11 @@ from verdigris.core.errors import HarnessError
 from verdigris.core.report import Status
 from verdigris.core.value import value
 from verdigris.execution.interpreter import find_interpreter
-from verdigris.execution.process import Command, Finished, run
+from verdigris.execution.process import Command, run
 from verdigris.execution.resident import headstart
 from verdigris.execution.room.room import Room
 from verdigris.execution.room.rooms import insist, notes_of, room, terms_of
-from verdigris.runners.protocol import RunnerAnswer
+from verdigris.execution.test_call import answer_of
 from verdigris.runners.pytest_report import read_line
 from verdigris.runners.python import BOOTSTRAP, PYTEST, PYTHON_TOOLS, PythonRunner
 
@@ -169,22 +169,11 @@ def _carried_out(job: _Job, made: Room, started: Started | None = None) -> TestR
         headstart.remember(job.project.repo.private, made.terms, call.argv, call.cwd)
     opened = made.opened()
     return replace(
-        job.runner.report(job.call.request, (_answer(call, finished, lines),)),
+        job.runner.report(job.call.request, (replace(answer_of(call, finished), lines=tuple(lines)),)),
         sandbox=made.sandbox,
         wrote=made.wrote(job.project.classify),
         opened=opened,
         notes=(*notes_of(job.project, made.terms), *made.notes()),
-    )
-
-
-def _answer(call: RunnerCall, finished: Finished, lines: Sequence[bytes]) -> RunnerAnswer:
-    return RunnerAnswer(
-        call=call,
-        exit_code=finished.exit_code,
-        timed_out=finished.timed_out,
-        duration_ms=finished.duration_ms,
-        output=finished.output,
-        lines=tuple(lines),
     )
 
 

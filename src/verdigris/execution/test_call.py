@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
+from verdigris.runners.protocol import RunnerAnswer
 
 if TYPE_CHECKING:
     from verdigris.core.settings import Stack
+    from verdigris.execution.process import Finished
     from verdigris.execution.room.layers import Layer
-    from verdigris.runners.protocol import Progress, TestRequest
+    from verdigris.runners.protocol import Progress, RunnerCall, TestRequest
     from verdigris.storage.project import Project
 
 
@@ -46,3 +48,14 @@ class TestCall:
             report_folder=report_folder,
             extra=(*self.stack.test_command, *self.request.extra),
         )
+
+
+def answer_of(call: RunnerCall, finished: Finished) -> RunnerAnswer:
+    """What every runner reads its report from; lines of a channel and report files are added to it."""
+    return RunnerAnswer(
+        call=call,
+        exit_code=finished.exit_code,
+        timed_out=finished.timed_out,
+        duration_ms=finished.duration_ms,
+        output=finished.output,
+    )

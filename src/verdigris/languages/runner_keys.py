@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
 from verdigris.core.languages import facts_of_manifest, has_tests_in_source
 from verdigris.core.paths import PathClass
-from verdigris.languages.registry import beyond_stubs, language_named, reader_of, with_stub_facts
-
-if TYPE_CHECKING:
-    from verdigris.core.actions import FileWrite
+from verdigris.languages.registry import language_named, reader_of
 
 
 def runner_keys(name: str, data: bytes) -> bytes:
@@ -50,13 +44,3 @@ def oracle_part(path: str, data: bytes) -> bytes:
 
 def same_oracle_part(path: str, before: bytes | None, after: bytes | None) -> bool:
     return before == after or oracle_part(path, before or b"") == oracle_part(path, after or b"")
-
-
-def with_facts(file: FileWrite) -> FileWrite:
-    """The write with what its language tells of it: more than stubs? a change of the oracle's part?"""
-    path = file.path or file.spelling
-    mixed = is_mixed(path, file.cls) and not same_oracle_part(path, file.before, file.after)
-    file = replace(file, changes_oracle=mixed)
-    if file.cls is not PathClass.SOURCE or file.after is None:
-        return file
-    return with_stub_facts(file, beyond_stubs(path, file.before, file.after))

@@ -139,6 +139,37 @@ def not_started(root: Path) -> VerdigrisError:
     return ToolMissing("git cannot be found on PATH", hint="install git, or repair PATH")
 
 
+def run_openly(
+    root: Path,
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    *,
+    quiet: bool,
+    stdin: int | None = None,
+    enter: Callable[[], None] | None = None,
+) -> tuple[int, str]:
+    """Git's exit code, and what it said; unless `quiet`, that is shown as it comes, and not returned.
+
+    `enter` is called in the child before git is.
+    """
+    from subprocess import PIPE, STDOUT, run
+
+    try:
+        done = run(
+            [program(env), *argv],
+            cwd=root,
+            env=env,
+            check=False,
+            stdin=stdin,
+            stdout=PIPE if quiet else None,
+            stderr=STDOUT if quiet else None,
+            preexec_fn=enter,
+        )
+    except FileNotFoundError:
+        raise not_started(root) from None
+    return done.returncode, os.fsdecode(done.stdout or b"").strip()
+
+
 def finish(process: Popen[bytes], stdin: bytes = b"") -> Output:
     stdout, stderr = process.communicate(stdin)
     return Output(process.returncode, stdout, os.fsdecode(stderr).strip())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,7 +15,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.state import Phase
 from verdigris.core.value import value
-from verdigris.storage.git import REDIRECTING, not_started, program, users_git
+from verdigris.storage.git import REDIRECTING, run_openly, users_git
 from verdigris.storage.intents import finishes
 from verdigris.storage.repository import in_progress
 from verdigris.storage.snapshots import trees
@@ -134,18 +133,7 @@ def finish(project: Project, intent: Syncing, exit_code: int | None) -> Moved:
 def _git(project: Project, argv: Sequence[str], *, quiet: bool = False) -> tuple[int, str]:
     """The user's own git with the user's own configuration: this is the user's move, only bracketed."""
     env = {name: value for name, value in os.environ.items() if name not in REDIRECTING}
-    try:
-        done = subprocess.run(
-            [program(env), *argv],
-            cwd=project.root,
-            env=env,
-            check=False,
-            stdout=subprocess.PIPE if quiet else None,
-            stderr=subprocess.STDOUT if quiet else None,
-        )
-    except FileNotFoundError:
-        raise not_started(project.root) from None
-    return done.returncode, os.fsdecode(done.stdout or b"").strip()
+    return run_openly(project.root, argv, env, quiet=quiet)
 
 
 @finishes(Syncing)

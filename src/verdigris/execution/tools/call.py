@@ -12,6 +12,7 @@ from verdigris.core.needs import fetching
 from verdigris.core.report import Ended
 from verdigris.core.settings import JUnit
 from verdigris.execution.room.rooms import RoomEquipment, possible, terms_of
+from verdigris.execution.test_call import answer_of
 from verdigris.execution.tools.build import Prepared
 from verdigris.execution.tools.node import watch
 from verdigris.execution.tools.registry import compiler_of, find_tool, hidden_paths, warm_run_of
@@ -128,15 +129,7 @@ def _carried_out(
 
 
 def _answer(call: RunnerCall, done: Ran, folders: Folders) -> RunnerAnswer:
-    finished = done.finished
-    return RunnerAnswer(
-        call=call,
-        exit_code=finished.exit_code,
-        timed_out=finished.timed_out,
-        duration_ms=finished.duration_ms,
-        output=finished.output,
-        reports=take_reports(folders.cache),
-    )
+    return replace(answer_of(call, done.finished), reports=take_reports(folders.cache))
 
 
 def _use_command(call: RunnerCall, words: Words, lead: int) -> RunnerCall:

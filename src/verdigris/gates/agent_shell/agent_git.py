@@ -19,7 +19,7 @@ from verdigris.gates.agent_shell.confinement import confine
 from verdigris.gates.agent_shell.protection import found_way, protection, regions
 from verdigris.sandbox.syscalls import prctl
 from verdigris.storage import open_calls
-from verdigris.storage.git import has_exec, not_started, plain_environment, program, starting_word
+from verdigris.storage.git import has_exec, plain_environment, run_openly, starting_word
 from verdigris.storage.repository import read_plain
 
 if TYPE_CHECKING:
@@ -63,24 +63,13 @@ def run(project: Project, argv: Sequence[str], *, quiet: bool) -> tuple[int, str
     prctl(_PR_SET_CHILD_SUBREAPER, 1)
     others = _children()
     try:
-        done = subprocess.run(
-            [program(env), *argv],
-            cwd=project.root,
-            env=env,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE if quiet else None,
-            stderr=subprocess.STDOUT if quiet else None,
-            preexec_fn=_confining(project, record),
-        )
-    except FileNotFoundError:
-        raise not_started(project.root) from None
+        enter = _confining(project, record)
+        return run_openly(project.root, argv, env, quiet=quiet, stdin=subprocess.DEVNULL, enter=enter)
     finally:
         alone = _kill_descendants(others)
         prctl(_PR_SET_CHILD_SUBREAPER, 0)
         os.close(record)
         open_calls.close_record(private, empty=alone)
-    return done.returncode, os.fsdecode(done.stdout or b"").strip()
 
 
 def _confining(project: Project, record: int) -> Callable[[], None] | None:

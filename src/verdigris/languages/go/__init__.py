@@ -60,14 +60,14 @@ Add no dependency."""
         return Starter(starter.script)
 
     def marks(self, text: str) -> tuple[IdMark, ...]:
-        from verdigris.languages.go.text import marks
+        from verdigris.languages.go.text import READER
 
-        return marks(text)
+        return READER.marks(text)
 
     def test_comments(self, text: str) -> tuple[TestComment, ...]:
-        from verdigris.languages.go.text import comments
+        from verdigris.languages.go.text import READER
 
-        return comments(text)
+        return READER.comments(text)
 
     def makes(self, written: str, reported: str) -> bool:
         return f"{reported}/".startswith(f"{written}/")

@@ -7,12 +7,12 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.languages.grammar.imports import MOST_FILES, closure
-from verdigris.languages.grammar.text import Function, comments_above, marks_of, tokens_of, words_and_signs
+from verdigris.languages.grammar.text import Function, TextReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from verdigris.languages.findings import IdMark, Imported, TestComment
+    from verdigris.languages.findings import Imported
     from verdigris.languages.grammar.text import Token
     from verdigris.languages.protocol import Importable, ReadMany
 
@@ -29,20 +29,6 @@ _GO = re.compile(
 )
 
 
-def functions(text: str) -> tuple[Function, ...]:
-    """In the order of the text; none where it cannot be read."""
-    return tuple(_functions(words_and_signs(tokens_of(text, _spans(text)))))
-
-
-def comments(text: str) -> tuple[TestComment, ...]:
-    tokens = tokens_of(text, _spans(text))
-    return tuple(comments_above(_functions(words_and_signs(tokens)), tokens))
-
-
-def marks(text: str) -> tuple[IdMark, ...]:
-    return marks_of(comments(text))
-
-
 def _functions(tokens: list[Token]) -> Iterator[Function]:
     depth = 0
     for index, token in enumerate(tokens):
@@ -56,6 +42,9 @@ def _spans(text: str) -> Iterator[tuple[str, int, int]]:
     for found in _GO.finditer(text):
         if found.lastgroup != "space":
             yield str(found.lastgroup), found.start(), found.end()
+
+
+READER = TextReader(_spans, _functions)
 
 
 _GO_IMPORT = re.compile(rb'"([\w.\-/~]+)"')

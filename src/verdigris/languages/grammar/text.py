@@ -10,7 +10,7 @@ from verdigris.core.value import value
 from verdigris.languages.findings import IdMark, TestComment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _COMMENT = re.compile(r"//\s*@tdd-id:\s*([A-Za-z0-9][\w.-]*)\s*$")
 
@@ -34,7 +34,28 @@ class Token:
     """Nothing stands before it on its line."""
 
 
-def tokens_of(text: str, spans: Iterable[tuple[str, int, int]]) -> list[Token]:
+@value
+class TextReader:
+    """Reads the functions of a language's files, and the comments that belong to them."""
+
+    spans: Callable[[str], Iterable[tuple[str, int, int]]]
+    """Kind, start and end of each token of a text, but for space."""
+    find: Callable[[list[Token]], Iterable[Function]]
+    """The functions among words and signs."""
+
+    def functions(self, text: str) -> tuple[Function, ...]:
+        """In the order of the text; none where it cannot be read."""
+        return tuple(self.find(_words_and_signs(_tokens_of(text, self.spans(text)))))
+
+    def comments(self, text: str) -> tuple[TestComment, ...]:
+        tokens = _tokens_of(text, self.spans(text))
+        return tuple(_comments_above(self.find(_words_and_signs(tokens)), tokens))
+
+    def marks(self, text: str) -> tuple[IdMark, ...]:
+        return _marks_of(self.comments(text))
+
+
+def _tokens_of(text: str, spans: Iterable[tuple[str, int, int]]) -> list[Token]:
     """`spans`: kind, start and end of each."""
     found: list[Token] = []
     at, line = 0, 1
@@ -47,17 +68,17 @@ def tokens_of(text: str, spans: Iterable[tuple[str, int, int]]) -> list[Token]:
     return found
 
 
-def words_and_signs(tokens: Iterable[Token]) -> list[Token]:
+def _words_and_signs(tokens: Iterable[Token]) -> list[Token]:
     return [token for token in tokens if token.kind in {"word", "sign"}]
 
 
-def marks_of(comments: Iterable[TestComment]) -> tuple[IdMark, ...]:
+def _marks_of(comments: Iterable[TestComment]) -> tuple[IdMark, ...]:
     """`// @tdd-id: slug` on a line of its own."""
     found = ((one, _COMMENT.match(one.text)) for one in comments if one.test is not None)
     return tuple(IdMark(mark[1], one.line, one.test) for one, mark in found if mark)
 
 
-def comments_above(functions: Iterable[Function], tokens: Iterable[Token]) -> Iterator[TestComment]:
+def _comments_above(functions: Iterable[Function], tokens: Iterable[Token]) -> Iterator[TestComment]:
     """A comment belongs to the next function, if that is within reach."""
     defined = [*functions]
     for token in tokens:

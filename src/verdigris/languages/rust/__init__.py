@@ -106,14 +106,14 @@ dependency."""
     # -- ids of tests ----------------------------------------------------------------------------------------
 
     def marks(self, text: str) -> tuple[IdMark, ...]:
-        from verdigris.languages.rust.text import marks
+        from verdigris.languages.rust.text import READER
 
-        return marks(text)
+        return READER.marks(text)
 
     def test_comments(self, text: str) -> tuple[TestComment, ...]:
-        from verdigris.languages.rust.text import comments
+        from verdigris.languages.rust.text import READER
 
-        return comments(text)
+        return READER.comments(text)
 
     def case_of(self, mark: IdMark, path: str, result: TestResult) -> str | None:
         from verdigris.languages.rust.text import case_of

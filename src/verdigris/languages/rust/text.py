@@ -11,32 +11,17 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.test_ids import split_id
 from verdigris.languages.folders import first_known
-from verdigris.languages.grammar.text import Function, comments_above, marks_of, tokens_of, words_and_signs
+from verdigris.languages.grammar.text import Function, TextReader
 from verdigris.languages.rust import test_regions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from verdigris.core.report import Failure, TestResult
-    from verdigris.languages.findings import IdMark, TestComment
     from verdigris.languages.grammar.text import Token
 
 
 _WIDE = re.compile(r"[^\x00-\x7f]")
-
-
-def functions(text: str) -> tuple[Function, ...]:
-    """In the order of the text; none where it cannot be read."""
-    return tuple(_functions(words_and_signs(tokens_of(text, _spans(text)))))
-
-
-def comments(text: str) -> tuple[TestComment, ...]:
-    tokens = tokens_of(text, _spans(text))
-    return tuple(comments_above(_functions(words_and_signs(tokens)), tokens))
-
-
-def marks(text: str) -> tuple[IdMark, ...]:
-    return marks_of(comments(text))
 
 
 def _functions(tokens: list[Token]) -> Iterator[Function]:
@@ -71,6 +56,9 @@ def _spans(text: str) -> Iterator[tuple[str, int, int]]:
         yield from [(token.kind, token.start, token.end) for token in test_regions.tokens(data)]
     except test_regions.Unreadable:
         return
+
+
+READER = TextReader(_spans, _functions)
 
 
 def case_of(name: str, path: str, result: TestResult) -> str | None:
@@ -138,7 +126,7 @@ def find_unwrapped(
 
 def _span(text: str, test: str, end: int) -> tuple[int, int]:
     """Its lines, from its name to what follows it; (1, 0) where it is not found."""
-    found = functions(text)
+    found = READER.functions(text)
     for index, function in enumerate(found):
         if f"::{test}".endswith(f"::{function.name}"):
             return function.line, found[index + 1].line - 1 if index + 1 < len(found) else end

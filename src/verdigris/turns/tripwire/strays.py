@@ -72,10 +72,9 @@ def _links(
     project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str
 ) -> Iterator[Strays]:
     """New ones, each with what had its place."""
-    known = base(state)
-    if known is None:
+    home = _home(state, memory)
+    if home is None:
         return
-    home = memory.tree if memory and _holds(memory, state) else known
     changes = project.workspace.changes(home, tree) if home != tree else ()
     new = [c.path for c in changes if c.new_mode == LINK]
     out = {link.path: link.cls for link in among(project, new)} if new else {}
@@ -89,10 +88,9 @@ def _links(
 def _of_phase(
     project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str
 ) -> Iterator[Strays]:
-    known = base(state)
-    if known is None:
+    home = _home(state, memory)
+    if home is None:
         return
-    home = memory.tree if memory and _holds(memory, state) else known
     wanted = protected_classes(state.phase)
     changed: dict[PathClass, list[str]] = {cls: [] for cls in PathClass}
     if PathClass.SOURCE in wanted:
@@ -106,8 +104,14 @@ def _of_phase(
         wanted |= {PathClass.OTHER}
     for cls in wanted - {PathClass.SWITCH}:
         found = changed[cls]
-        if paths := _unlike(project, known, tree, found):
+        if paths := _unlike(project, base(state), tree, found):
             yield Strays(cls, paths, home)
+
+
+def _home(state: WorktreeState, memory: TripwireMemory | None) -> str | None:
+    """The tree to compare with: the one that was remembered, or the one that the phase goes by."""
+    known = base(state)
+    return memory.tree if known is not None and memory is not None and _holds(memory, state) else known
 
 
 def _holds(memory: TripwireMemory, state: WorktreeState) -> bool:

@@ -1,0 +1,23 @@
+"""File writes with the facts that the policy decides by, as the gate would gather them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from verdigris.core.paths import PathClass
+from verdigris.languages.registry import beyond_stubs, with_stub_facts
+from verdigris.languages.runner_keys import is_mixed, same_oracle_part
+
+if TYPE_CHECKING:
+    from verdigris.core.actions import FileWrite
+
+
+def with_facts(file: FileWrite) -> FileWrite:
+    """The write with what its language tells of it: more than stubs? a change of the oracle's part?"""
+    path = file.path or file.spelling
+    mixed = is_mixed(path, file.cls) and not same_oracle_part(path, file.before, file.after)
+    file = replace(file, changes_oracle=mixed)
+    if file.cls is not PathClass.SOURCE or file.after is None:
+        return file
+    return with_stub_facts(file, beyond_stubs(path, file.before, file.after))
