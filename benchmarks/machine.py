@@ -18,8 +18,8 @@ from unittest.mock import patch
 from timing import Row
 
 from verdigris.core.records import Actor
+from verdigris.drivers.happenings import Asked, StepBegan, StepEnded
 from verdigris.drivers.machine import recorded
-from verdigris.drivers.machine.events import Asked, StepBegan, StepEnded
 from verdigris.drivers.machine.roles import TEAM
 from verdigris.execution import python_call, test_run
 from verdigris.execution.process import run
@@ -27,7 +27,7 @@ from verdigris.execution.process import run
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.drivers.machine.events import Happening
+    from verdigris.drivers.happenings import Happening
 
 STEPS = 20
 

@@ -18,7 +18,7 @@ from verdigris.core.records import Actor
 from verdigris.drivers.demo import kata
 from verdigris.drivers.demo import scenes as s
 from verdigris.drivers.demo.play import play, prepare, script_of
-from verdigris.drivers.machine.events import Noted
+from verdigris.drivers.happenings import Noted
 from verdigris.languages.registry import readers
 from verdigris.models.recording import read_recording
 from verdigris.turns.test import run_tests
@@ -26,7 +26,7 @@ from verdigris.turns.test import run_tests
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.drivers.machine.events import Happening
+    from verdigris.drivers.happenings import Happening
 
 ANEW = "record it anew: PYTHONPATH=. python -m support.katas.record leap-year, in the folder tests"
 TOOLS = {"node": ("node", "--version"), "rust": ("cargo", "--version"), "go": ("go", "version")}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from verdigris.drivers.machine.events import Happening, RunEnded, YourTurn
+    from verdigris.drivers.happenings import Happening, RunEnded, YourTurn
     from verdigris.drivers.machine.person import Person
 
 KATA = """\

@@ -4,7 +4,7 @@ import json
 
 from verdigris.core.report import Status
 from verdigris.core.state import PassedStep, Red
-from verdigris.drivers.machine import events as w
+from verdigris.drivers import happenings as w
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TESTER
 from verdigris.drivers.machine.survey import MachineSurvey
 from verdigris.views import machine, machine_live

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from verdigris.drivers.demo.scenes import Scene
-    from verdigris.drivers.machine.events import Happening
+    from verdigris.drivers.happenings import Happening
     from verdigris.views.demo import Row, Tone
 
 LANGUAGES = READ_LANGUAGES

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from verdigris.drivers.machine.events import Happening, Watcher, YourTurn
+    from verdigris.drivers.happenings import Happening, Watcher, YourTurn
     from verdigris.drivers.machine.person import Person
     from verdigris.views.lines import Line
 

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.records import to_json
-from verdigris.drivers.machine import events as w
+from verdigris.drivers import happenings as w
 from verdigris.drivers.machine.history import NOTHING_RED, NOTHING_TO_DO, SENT_BACK, UPHELD
 from verdigris.models.roles.answer import Say
 from verdigris.views.lines import Line, count_of

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from verdigris.core.value import value
-from verdigris.drivers.machine import events as w
+from verdigris.drivers import happenings as w
 from verdigris.views import machine as view
 from verdigris.views.lines import visible, wrap
 from verdigris.views.machine import DOTS, passed_by

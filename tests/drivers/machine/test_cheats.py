@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from support.machines import EMPTY, FIRST, ONE, STUB, TEST, ZERO, edit, stop
-from verdigris.drivers.machine.events import Refused, StepEnded
+from verdigris.drivers.happenings import Refused, StepEnded
 
 if TYPE_CHECKING:
     from support.machines import Kata

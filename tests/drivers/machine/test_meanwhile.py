@@ -9,7 +9,7 @@ import pytest
 
 from support.machines import make_kata, nobody
 from verdigris.core.errors import UserError
-from verdigris.drivers.machine.events import Asked, Noted, StepEnded
+from verdigris.drivers.happenings import Asked, Noted, StepEnded
 from verdigris.drivers.machine.opening import open_machine
 from verdigris.drivers.machine.run import Run
 from verdigris.drivers.machine.worktree import place
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from support.machines import Kata
-    from verdigris.drivers.machine.events import Happening, RunEnded
+    from verdigris.drivers.happenings import Happening, RunEnded
 
 OURS = "tdd-machine/main"
 

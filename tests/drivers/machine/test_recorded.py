@@ -6,15 +6,15 @@ import pytest
 
 from support.katas.string_calculator_python import script
 from verdigris.core.records import Actor
+from verdigris.drivers.happenings import Noted
 from verdigris.drivers.machine import recorded
-from verdigris.drivers.machine.events import Noted
 from verdigris.models.recording import read_recording
 from verdigris.storage.git import ask_users_git
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.drivers.machine.events import Happening
+    from verdigris.drivers.happenings import Happening
 
 ANEW = "record it anew: PYTHONPATH=. python -m support.katas.record, in the folder tests"
 

@@ -10,7 +10,7 @@ import pytest
 from support.machines import EMPTY, HONEST, STUB, TEST, Kata, edit, make_kata, stop
 from support.openai_server import Stall, overflow, rate_limited, serving
 from verdigris.core.errors import ModelUnavailable, UserError
-from verdigris.drivers.machine.events import Delayed, Refused, RunBegan
+from verdigris.drivers.happenings import Delayed, Refused, RunBegan
 from verdigris.turns.holdout import hold_out
 
 if TYPE_CHECKING:

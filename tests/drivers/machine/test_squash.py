@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from support.machines import make_kata, stop
+from verdigris.drivers.happenings import ignore_event
 from verdigris.drivers.machine import history
-from verdigris.drivers.machine.events import ignore_event
 from verdigris.drivers.machine.opening import open_machine
 from verdigris.drivers.machine.roles import REFACTORER, TESTER
 from verdigris.drivers.machine.run import where

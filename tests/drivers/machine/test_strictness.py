@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from support.machines import EMPTY, NUMBER, ONE, STUB, TALK, TEST, ZERO, edit, make_kata, recording, stop
-from verdigris.drivers.machine.events import Refused, StepEnded
+from verdigris.drivers.happenings import Refused, StepEnded
 
 if TYPE_CHECKING:
     from pathlib import Path

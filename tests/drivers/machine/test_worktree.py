@@ -12,7 +12,7 @@ from support.machines import HONEST, KATA, TALK, Kata, make_kata, recording
 from support.turns import QUICK
 from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
-from verdigris.drivers.machine.events import Noted, ignore_event
+from verdigris.drivers.happenings import Noted, ignore_event
 from verdigris.drivers.machine.opening import open_machine
 from verdigris.drivers.machine.worktree import place
 from verdigris.setup.initialisation import initialise

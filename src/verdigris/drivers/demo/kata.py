@@ -18,7 +18,7 @@ from verdigris.storage.project import CONFIG
 
 if TYPE_CHECKING:
     from verdigris.core.records import Actor
-    from verdigris.drivers.machine.events import RunEnded, Watcher
+    from verdigris.drivers.happenings import RunEnded, Watcher
 
 KATA = Path(__file__).with_name("leap_year.md")
 TALK = Path(__file__).with_name("leap_year.jsonl")

@@ -15,11 +15,11 @@ from verdigris.core.fold import ACCEPTED
 from verdigris.core.records import Actor
 from verdigris.core.settings import HUMAN
 from verdigris.core.state import Phase
+from verdigris.drivers.budget import Meter
+from verdigris.drivers.happenings import Delayed, scrub_events
 from verdigris.drivers.machine import worktree
-from verdigris.drivers.machine.budget import Meter
-from verdigris.drivers.machine.events import Delayed, scrub_events
-from verdigris.drivers.machine.records import StepRecords
 from verdigris.drivers.machine.roles import TEAM
+from verdigris.drivers.step_records import StepRecords
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.languages.registry import language_named
 from verdigris.languages.starter import says_nothing
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.settings import MachineSettings, Player, Stack
-    from verdigris.drivers.machine.events import Watcher
+    from verdigris.drivers.happenings import Watcher
     from verdigris.models.roles.role import Role
     from verdigris.storage.project import Project
 

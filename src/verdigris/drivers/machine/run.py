@@ -8,11 +8,13 @@ from verdigris.checks.observation import find_unclaimed
 from verdigris.core.errors import UserError
 from verdigris.core.events import MachineEnded, MachineStarted, StepBegun, StepPassed, StepStopped
 from verdigris.core.value import value
+from verdigris.drivers.attempts import Exhausted
+from verdigris.drivers.budget import BudgetUsedUp
+from verdigris.drivers.edits import quoting
+from verdigris.drivers.happenings import Noted, RunBegan, RunEnded, StepBegan, StepEnded
 from verdigris.drivers.machine import history
-from verdigris.drivers.machine.budget import BudgetUsedUp
 from verdigris.drivers.machine.commit import StepCommit
 from verdigris.drivers.machine.context import material_of, notes_for, unshown_points
-from verdigris.drivers.machine.events import Noted, RunBegan, RunEnded, StepBegan, StepEnded
 from verdigris.drivers.machine.history import (
     NOTHING_RED,
     NOTHING_TO_DO,
@@ -23,12 +25,11 @@ from verdigris.drivers.machine.history import (
 )
 from verdigris.drivers.machine.judges.implementor import open_reds
 from verdigris.drivers.machine.judges.refactorer import unshown, why_unmeasured
-from verdigris.drivers.machine.judges.step import quoting
 from verdigris.drivers.machine.opening import dirty
 from verdigris.drivers.machine.person import HumanStep, Waiting
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TEAM, TESTER
 from verdigris.drivers.machine.squash import forward, hindrance, in_a_cycle, squash_cycle
-from verdigris.drivers.machine.step import Exhausted, Outcome, Step
+from verdigris.drivers.machine.step import Outcome, Step
 from verdigris.drivers.machine.worktree import ancestor, ref
 from verdigris.models.protocol import Usage
 from verdigris.models.roles.answer import Say

@@ -6,47 +6,33 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from verdigris.core.errors import ContextOverflow, VerdigrisError
-from verdigris.core.events import StepRefused
+from verdigris.core.errors import VerdigrisError
 from verdigris.core.fold import ACCEPTED
-from verdigris.core.value import value
+from verdigris.drivers.attempts import Attempts, Exhausted
+from verdigris.drivers.edits import Bad, join_reasons
 from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step, propose
-from verdigris.drivers.machine.events import Attempted, Refused
 from verdigris.drivers.machine.judges.implementor import describe_reds, judge_implementation, open_reds
 from verdigris.drivers.machine.judges.refactorer import judge_refactoring, mending
-from verdigris.drivers.machine.judges.step import Bad, join_reasons, standing
+from verdigris.drivers.machine.judges.step import standing
 from verdigris.drivers.machine.judges.tester import judge_tests
 from verdigris.drivers.machine.message import Proposal, Verified, told_red
-from verdigris.drivers.machine.records import StepLog
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TESTER
-from verdigris.models.roles import conversation, feedback
-from verdigris.models.roles.answer import RefusedAnswer as Unusable
+from verdigris.drivers.step_records import StepLog
+from verdigris.models.roles import feedback
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, Stop
-from verdigris.models.roles.context import shrunk
 from verdigris.models.roles.prompt import Task
 from verdigris.turns.aside import lay_back
 
 if TYPE_CHECKING:
+    from verdigris.drivers.edits import Seen
     from verdigris.drivers.machine.history import Position
-    from verdigris.drivers.machine.judges.step import Seen
     from verdigris.drivers.machine.opening import Machine
     from verdigris.models.roles.context import Material
-    from verdigris.models.roles.conversation import Talk
     from verdigris.storage.project import Project
     from verdigris.turns import commit
 
 HOOK = "git commit"
-
-
-@value
-class Exhausted:
-    """The attempts are used up; the tree is as it was."""
-
-    why: str
-    """The last reason."""
-    reasons: tuple[str, ...] = ()
-    """Of every attempt."""
 
 
 Outcome: TypeAlias = StepCommit | Stop | Exhausted
@@ -61,8 +47,16 @@ class Step:
         self._machine, self._position, self._role = machine, position, position.role
         self._project = machine.acting(position.role)
         model = machine.casting.model(position.role.name, position.step)
-        self._model = machine.meter.metered(model, position.step, position.role)
-        self._log = StepLog(machine.keeper, position.step, position.role, self._model)
+        metered = machine.meter.metered(model, position.step, position.role)
+        self._log = StepLog(machine.keeper, position.step, position.role, metered)
+        self._attempts = Attempts(
+            self._project,
+            metered,
+            self._log,
+            machine.settings.attempts,
+            machine.watch,
+            machine.casting.scrub,
+        )
         self._material, self._notes = material, notes
 
     def take(self) -> Outcome:
@@ -88,57 +82,16 @@ class Step:
         return open_step(self._project).verdict == ACCEPTED
 
     def _talked(self) -> Outcome:
-        talk = self._begun()
-        last: tuple[str, ...] = ()
-        tried: list[str] = []
-        for attempt in range(1, self._machine.settings.attempts + 1):
-            self._machine.watch(Attempted(self._position.step, self._role.name, attempt))
-            talk, got = self._edited(talk)
-            if attempt == 1:
-                self._log.plan(talk.plan or (got.reason if isinstance(got, Stop) else ""))
-            match got:
-                case Stop():
-                    red = refuse_unfinished(self._project, got)
-                    if red is None:
-                        return self._stopped(got)
-                    last = red.reasons
-                    self._log.attempt(attempt, reasons=last)
-                    talk = conversation.say(talk, red.said, join_reasons(last))
-                case Unusable():
-                    last = got.reasons
-                    self._log.attempt(attempt, reasons=last)
-                case EditPlan():
-                    done = self._carried_out(got, attempt)
-                    if isinstance(done, StepCommit):
-                        return done
-                    last = done.reasons
-                    talk = conversation.say(talk, done.said, join_reasons(last))
-            told = self._told(last)
-            tried.append(join_reasons(told))
-            self._project.record(StepRefused(step=self._position.step, attempt=attempt, reasons=told))
-            self._machine.watch(Refused(self._position.step, self._role.name, attempt, join_reasons(told)))
-        self._log.ended(outcome="blocked", why=join_reasons(last))
-        return Exhausted(join_reasons(self._told(last)), tuple(tried))
+        return self._attempts.make(self._material, self._task(), self._answered)
 
-    def _told(self, reasons: tuple[str, ...]) -> tuple[str, ...]:
-        """As they may be written down."""
-        return tuple(map(self._machine.casting.scrub, _short(reasons)))
-
-    # -- the conversation ---------------------------------------------------------------------
-
-    def _begun(self) -> Talk:
-        return conversation.begin(self._material, self._task())
-
-    def _edited(self, talk: Talk) -> tuple[Talk, EditPlan | Stop | Unusable]:
-        while True:
-            try:
-                return conversation.edit(self._model, talk)
-            except ContextOverflow:
-                self._material = shrunk(self._material)
-                shorter = self._begun()
-                if talk.tried:
-                    shorter = conversation.say(replace(shorter, tried=talk.tried[:-1]), talk.tried[-1])
-                talk = replace(shorter, exchanges=talk.exchanges, plan=talk.plan, looks=talk.looks)
+    def _answered(self, got: EditPlan | Stop, attempt: int) -> StepCommit | Stop | Bad:
+        if isinstance(got, EditPlan):
+            return self._carried_out(got, attempt)
+        red = refuse_unfinished(self._project, got)
+        if red is None:
+            return self._stopped(got)
+        self._log.attempt(attempt, reasons=red.reasons)
+        return red
 
     def _task(self) -> Task:
         now = self._position
@@ -166,7 +119,7 @@ class Step:
         paths = tuple(plan.changes)
         if isinstance(done, Bad):
             self._log.attempt(attempt, paths=paths, reasons=done.reasons, output=done.output, runs=seen)
-            self._back(join_reasons(self._told(done.reasons)))
+            self._back(join_reasons(self._attempts.shorten(done.reasons)))
             return done
         self._log.attempt(attempt, paths=paths, runs=seen)
         return done
@@ -221,7 +174,3 @@ def refuse_unfinished(project: Project, stop: Stop) -> Bad | None:
         return None
     reason = f"kata-done needs tests that all pass, and these fail: {found.named}"
     return Bad(feedback.not_allowed(reason), (reason,))
-
-
-def _short(reasons: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(reason if len(reason) <= 300 else f"{reason[:299]}…" for reason in reasons[:5])  # noqa: PLR2004

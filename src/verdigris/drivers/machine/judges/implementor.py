@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny
 from verdigris.core.paths import PathClass
-from verdigris.drivers.machine.judges.step import Bad, forbidden, gist_of, quoting, write_changes
+from verdigris.drivers.edits import Bad, forbidden, settle_edits, write_changes
 from verdigris.drivers.machine.judges.tester import test_texts_at as tests_of
 from verdigris.drivers.machine.message import flat
 from verdigris.languages.python.concerns import concerns
@@ -15,14 +15,13 @@ from verdigris.languages.python.stubs.origins import MARK
 from verdigris.models.roles import feedback
 from verdigris.storage.project import texts_at
 from verdigris.turns.claim import claim
-from verdigris.turns.settle import settle
 from verdigris.turns.test import run_tests
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from verdigris.core.state import Red
-    from verdigris.drivers.machine.judges.step import Seen
+    from verdigris.drivers.edits import Seen
     from verdigris.drivers.machine.opening import Machine
     from verdigris.models.roles.check import EditPlan
     from verdigris.storage.project import Project
@@ -71,7 +70,7 @@ def judge_implemented(machine: Machine, project: Project, seen: Seen) -> Bad | N
     return (
         _left_a_stub(project, start)
         or _looks_answers_up(machine, project, start)
-        or settle_step(project, seen)
+        or settle_edits(project, seen)
     )
 
 
@@ -108,24 +107,6 @@ def _looks_answers_up(machine: Machine, project: Project, start: str) -> Bad | N
                 f" `{''.join(line).strip()}`. Write code that works the answer out"
             )
     return None
-
-
-def settle_step(project: Project, seen: Seen) -> Bad | None:
-    settlement = settle(project)
-    if isinstance(settlement, Deny):
-        return Bad(
-            feedback.describe_denial(settlement), (f"denied [{settlement.rule}]: {settlement.reason}",)
-        )
-    seen += [settlement.report] if settlement.report else []
-    if settlement.verdict.accepted:
-        return None
-    verdict, output, state = settlement.verdict, settlement.output, project.state()
-    laid = state.aside.get(settlement.aside or "")
-    quote = quoting(project, laid.edited if laid is not None else None)
-    withheld = frozenset(state.held_out)
-    said = feedback.describe_verdict(verdict, settlement.report, output, withheld=withheld, quote=quote)
-    why = feedback.causes(verdict, settlement.report) + "".join(map(gist_of, output))
-    return Bad(said, (f"{verdict.kind}: {why}",), "\n".join(output))
 
 
 def describe_reds(reds: tuple[Red, ...]) -> tuple[str, ...]:

@@ -14,14 +14,8 @@ from verdigris.core.paths import PathClass
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.drivers.machine.judges.step import (
-    Bad,
-    forbidden,
-    format_changes,
-    quoting,
-    with_changes,
-    write_changes,
-)
+from verdigris.drivers.edits import Bad, forbidden, format_changes, quoting, write_changes
+from verdigris.drivers.machine.judges.step import with_changes
 from verdigris.execution.room.layers import Layer
 from verdigris.execution.room.rooms import possible
 from verdigris.execution.test_run import collect, execute_suite
@@ -36,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from verdigris.core.settings import MachineSettings
-    from verdigris.drivers.machine.judges.step import Seen
+    from verdigris.drivers.edits import Seen
     from verdigris.storage.project import Project
 
 

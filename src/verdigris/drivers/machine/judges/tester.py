@@ -16,16 +16,8 @@ from verdigris.core.paths import PathClass
 from verdigris.core.report import Ended, Status
 from verdigris.core.test_ids import split_id
 from verdigris.core.verdict import first_line
-from verdigris.drivers.machine.judges.step import (
-    Bad,
-    Judged,
-    forbidden,
-    format_changes,
-    quoting,
-    run_linters,
-    with_changes,
-    write_changes,
-)
+from verdigris.drivers.edits import Bad, forbidden, format_changes, quoting, run_linters, write_changes
+from verdigris.drivers.machine.judges.step import Judged, with_changes
 from verdigris.drivers.machine.message import Verified, told_red
 from verdigris.execution.dispatch import run_request
 from verdigris.execution.test_selection import baseline_ids, by_stack
@@ -42,7 +34,7 @@ if TYPE_CHECKING:
     from verdigris.core.events import TestRun
     from verdigris.core.report import TestReport
     from verdigris.core.settings import MachineSettings
-    from verdigris.drivers.machine.judges.step import Seen
+    from verdigris.drivers.edits import Seen
     from verdigris.models.roles.check import EditPlan
     from verdigris.storage.project import Project
     from verdigris.turns.test import Tested

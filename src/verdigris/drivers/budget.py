@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.drivers.machine.events import Asked, Noted
+from verdigris.drivers.happenings import Asked, Noted
 from verdigris.models.protocol import Usage
 from verdigris.models.request import Share, prefix_share, whole_share
 
 if TYPE_CHECKING:
-    from verdigris.drivers.machine.events import Watcher
+    from verdigris.drivers.happenings import Watcher
     from verdigris.models.protocol import Ask, Model, ModelReply
     from verdigris.models.roles.role import Role
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.report import TestReport
-    from verdigris.drivers.machine.budget import Metered
+    from verdigris.drivers.budget import Metered
     from verdigris.models.roles.role import Role
     from verdigris.models.secrets import Scrubber
 

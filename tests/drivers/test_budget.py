@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.drivers.machine.budget import BudgetUsedUp, Meter
-from verdigris.drivers.machine.events import Asked, Happening, Noted
+from verdigris.drivers.budget import BudgetUsedUp, Meter
+from verdigris.drivers.happenings import Asked, Happening, Noted
 from verdigris.drivers.machine.roles import TESTER
 from verdigris.models.protocol import Ask, Message, ModelReply, Usage
 

@@ -1,0 +1,122 @@
+"""Carries a role's edits out through the kernel; what is refused or fails goes back in words."""
+
+from __future__ import annotations
+
+import re
+from textwrap import shorten
+from typing import TYPE_CHECKING, TypeAlias
+
+from verdigris.core.actions import Deny
+from verdigris.core.paths import PathClass
+from verdigris.core.value import value
+from verdigris.execution.test_run import run_tool
+from verdigris.models.roles import feedback
+from verdigris.storage.project import text_of, texts_at
+from verdigris.turns.formatting import format_edits
+from verdigris.turns.operation import operation
+from verdigris.turns.settle import settle
+from verdigris.turns.write import write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from verdigris.core.report import TestReport
+    from verdigris.storage.project import Project
+
+
+_TELLING = re.compile(r"error|:\d+[:,)]|\(\d+,\d+\)", re.IGNORECASE)
+_GIST = 200
+FORMATTED = frozenset({PathClass.TEST, PathClass.SOURCE})
+
+
+@value
+class Bad:
+    said: str
+    """To the model."""
+    reasons: tuple[str, ...]
+    """For people."""
+    output: str = ""
+    """What a tool printed."""
+
+
+Seen: TypeAlias = "list[TestReport]"
+"""The runs that a judgement rests on, for the step's log."""
+
+
+def write_changes(project: Project, changes: Mapping[str, bytes | None]) -> Bad | None:
+    """Through the kernel, which decides by path, phase and content."""
+    decision = write(project, changes, cwd=project.root)
+    if isinstance(decision, Deny):
+        return Bad(feedback.describe_denial(decision), (f"denied [{decision.rule}]: {decision.reason}",))
+    return None
+
+
+def format_changes(project: Project, start: str) -> Bad | None:
+    """Tests and source that differ from `start`, as the configured formatters write them."""
+    with operation(project):
+        tree = project.workspace.snapshot()
+        changed = [c.path for c in project.workspace.changes(start, tree) if not c.deleted]
+        paths = tuple(path for path in changed if project.classify(path) in FORMATTED)
+        tools = format_edits(project, tree, paths)[1] if paths else ()
+    failed = next((tool for tool in tools if not tool.ok), None)
+    return None if failed is None else _tool_failure(failed.name, failed.command, failed.output)
+
+
+def run_linters(project: Project) -> Bad | None:
+    """The stacks' linters; a settlement runs them too, a tester's step has none."""
+    for stack in project.settings.stacks:
+        if stack.check:
+            tool = run_tool(project, stack, "check", stack.check)
+            if not tool.ok:
+                return _tool_failure(tool.name, tool.command, tool.output)
+    return None
+
+
+def _tool_failure(name: str, command: str, output: str) -> Bad:
+    reason = f"{name} failed: {command}{gist_of(output)}"
+    return Bad(feedback.tool_failed(name, command, output), (reason,), output)
+
+
+def gist_of(output: str) -> str:
+    """The first line of a tool's output that names a place or an error, to be said after its name."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    telling = [line for line in lines if _TELLING.search(line)]
+    return f": {shorten((telling or lines)[0], _GIST, placeholder=' …')}" if lines else ""
+
+
+def quoting(project: Project, tree: str | None = None) -> feedback.Quote:
+    """Lines as they stand in a tree, or in the files."""
+
+    def quoted(path: str, line: int) -> str:
+        text = texts_at(project, tree, [path]).get(path) if tree else text_of(project, path)
+        lines = (text or "").splitlines()
+        return f" `{lines[line - 1].strip()}`" if 0 < line <= len(lines) else ""
+
+    return quoted
+
+
+def join_reasons(reasons: Iterable[str]) -> str:
+    """On one line."""
+    return "; ".join(reason.rstrip(".") for reason in reasons)
+
+
+def forbidden(reason: str) -> Bad:
+    return Bad(feedback.not_allowed(reason), (reason,))
+
+
+def settle_edits(project: Project, seen: Seen) -> Bad | None:
+    settlement = settle(project)
+    if isinstance(settlement, Deny):
+        return Bad(
+            feedback.describe_denial(settlement), (f"denied [{settlement.rule}]: {settlement.reason}",)
+        )
+    seen += [settlement.report] if settlement.report else []
+    if settlement.verdict.accepted:
+        return None
+    verdict, output, state = settlement.verdict, settlement.output, project.state()
+    laid = state.aside.get(settlement.aside or "")
+    quote = quoting(project, laid.edited if laid is not None else None)
+    withheld = frozenset(state.held_out)
+    said = feedback.describe_verdict(verdict, settlement.report, output, withheld=withheld, quote=quote)
+    why = feedback.causes(verdict, settlement.report) + "".join(map(gist_of, output))
+    return Bad(said, (f"{verdict.kind}: {why}",), "\n".join(output))
