@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from verdigris.core.actions import Deny
     from verdigris.core.settings import Stack
     from verdigris.gates.clients.protocol import Client
+    from verdigris.gates.cycle_files import CycleFiles
     from verdigris.setup.initialisation import Initialised, InitPlan, Removed
     from verdigris.setup.scaffold import Scaffold
     from verdigris.setup.scaffold_files import ScaffoldResult, Undone
@@ -30,12 +31,18 @@ _AGENTS = f"Connect a coding agent: {', '.join(BUILT_IN)}, …"
 
 @click.command("init")
 @click.option("--agent", "agents", multiple=True, metavar="NAME", help=_AGENTS)
+@click.option(
+    "--cycle",
+    "plays",
+    is_flag=True,
+    help="With --agent: the agent plays `tdd cycle` by sub-agents of its own.",
+)
 @click.option("--lang", metavar="NAME", help="Only the stacks of this language: python, node, rust, go, …")
 @click.option(
     "--kata", metavar="PATH", help="The text that says what is to be built; scaffolds a project for it."
 )
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-def command(agents: tuple[str, ...], lang: str | None, kata: str | None, *, yes: bool) -> int:
+def command(agents: tuple[str, ...], lang: str | None, kata: str | None, *, plays: bool, yes: bool) -> int:
     """Set Verdigris up in this repository, and with --agent connect that coding agent.
 
     Writes tdd.yaml, and records it with the tree as it stands in the log inside the git folder. With --kata,
@@ -44,12 +51,12 @@ def command(agents: tuple[str, ...], lang: str | None, kata: str | None, *, yes:
     """
     from verdigris.setup.scaffold import plan_scaffold
 
-    connected = _clients(agents)
+    connected = _clients(agents, plays=plays)
     if denial := _refusal():
         return deny(denial)
     if (scaffold := plan_scaffold(here(), lang, kata)) is not None:
-        return _scaffold(scaffold, connected, yes=yes)
-    return _set_up(lang, connected, yes=yes)
+        return _scaffold(scaffold, connected, plays=plays, yes=yes)
+    return _set_up(lang, connected, plays=plays, yes=yes)
 
 
 def _refusal() -> Deny | None:
@@ -59,7 +66,7 @@ def _refusal() -> Deny | None:
         return None
 
 
-def _set_up(lang: str | None, agents: Sequence[Client], *, yes: bool) -> int:
+def _set_up(lang: str | None, agents: Sequence[Client], *, plays: bool, yes: bool) -> int:
     from verdigris.setup.initialisation import carry_out, plan
 
     try:
@@ -69,22 +76,22 @@ def _set_up(lang: str | None, agents: Sequence[Client], *, yes: bool) -> int:
             raise
         hint = "`tdd init --lang NAME` (python, rust, node) makes a project here; or `git init` first"
         raise NotARepository(error.message, hint=hint) from None
-    show([*plan_lines(planned), *gate_plan_lines(agents)], err=True)
+    show([*plan_lines(planned), *gate_plan_lines(agents, plays=plays)], err=True)
     if not _ask_person(yes=yes or not (planned.content is not None or agents)):
         return 1
     done = carry_out(planned, PERSON)
-    show([*done_lines(done), *_install_gates(agents)])
+    show([*done_lines(done), *_install_gates(agents, plays=plays)])
     return 0
 
 
-def _scaffold(scaffold: Scaffold, agents: Sequence[Client], *, yes: bool) -> int:
+def _scaffold(scaffold: Scaffold, agents: Sequence[Client], *, plays: bool, yes: bool) -> int:
     from verdigris.setup.scaffold_files import make
 
-    show([*scaffold_lines(scaffold), *gate_plan_lines(agents)], err=True)
+    show([*scaffold_lines(scaffold), *gate_plan_lines(agents, plays=plays)], err=True)
     if not _ask_person(yes=yes or not (scaffold.changes or agents)):
         return 1
     made = make(scaffold, PERSON)
-    show([*scaffolded_lines(made, scaffold), *_install_gates(agents)])
+    show([*scaffolded_lines(made, scaffold), *_install_gates(agents, plays=plays)])
     return 0
 
 
@@ -95,18 +102,33 @@ def _ask_person(*, yes: bool) -> bool:
     return False
 
 
-def _clients(agents: Sequence[str]) -> tuple[Client, ...]:
+def _clients(agents: Sequence[str], *, plays: bool) -> tuple[Client, ...]:
     """Of the agents that are named; a name that nobody knows is told before anything is written."""
     if not agents:
+        if plays:
+            raise click.UsageError("--cycle says what an agent is given: name it by --agent NAME")
         return ()
     from verdigris.gates.clients.registry import find
 
-    return tuple(map(find, dict.fromkeys(agents)))
+    found = tuple(map(find, dict.fromkeys(agents)))
+    if plays:
+        from verdigris.gates.cycle_files import check_plays
+
+        for client in found:
+            check_plays(client)
+    return found
 
 
-def _install_gates(agents: Sequence[Client]) -> list[Line]:
-    here = project() if agents else None
-    return [gate_line(client, client.install(here)) for client in agents if here is not None]
+def _install_gates(agents: Sequence[Client], *, plays: bool) -> Iterator[Line]:
+    if not agents:
+        return
+    here = project()
+    for client in agents:
+        yield gate_line(client, client.install(here))
+        if plays:
+            from verdigris.gates.cycle_files import install_cycle_files
+
+            yield from cycle_lines(client, install_cycle_files(here, client))
 
 
 def plan_lines(plan: InitPlan) -> list[Line]:
@@ -163,8 +185,26 @@ def leftover_lines(found: Iterable[tuple[str, str]]) -> list[Line]:
     return [Line(f"kept {what}: {why}" if why else f"will remove {what}") for what, why in found]
 
 
-def gate_plan_lines(agents: Sequence[Client]) -> list[Line]:
-    return [Line(text) for client in agents for text in client.plan()]
+def gate_plan_lines(agents: Sequence[Client], *, plays: bool) -> Iterator[Line]:
+    for client in agents:
+        yield from map(Line, client.plan())
+        if plays:
+            yield Line(f"will write {', '.join(client.cycle_files())} (shared: commit them)")
+            yield Line("will set `cycle: {judgement: required}` in tdd.yaml, where it says nothing else")
+
+
+def cycle_lines(client: Client, files: CycleFiles) -> Iterator[Line]:
+    from verdigris.gates.cycle_files import REQUIRED
+
+    yield from (
+        Line(f"kept {path}: it is your own; move it away and repeat this to have ours") for path in files.kept
+    )
+    if files.judgement != REQUIRED:
+        yield Line(f"kept `judgement: {files.judgement}` in tdd.yaml: the kernel's checks suffice for a PASS")
+    if files.written:
+        yield Line(f"{client.title} plays the cycle by {', '.join(files.written)}; restart it")
+    else:
+        yield Line(f"{client.title} has its files for the cycle already")
 
 
 def gate_line(client: Client, written: Sequence[str]) -> Line:
@@ -179,6 +219,10 @@ def gate_removed_lines(taken_out: Mapping[str, Sequence[str]]) -> list[Line]:
         for title, files in taken_out.items()
         if files
     ]
+
+
+def cycle_removed_lines(files: Sequence[str]) -> list[Line]:
+    return [Line(f"the cycle's files are as they were before: {' '.join(files)}")] if files else []
 
 
 def scaffold_lines(scaffold: Scaffold) -> list[Line]:

@@ -25,10 +25,12 @@ def command(*, force: bool) -> int:
     if denial := persons_only("uninit"):
         return deny(denial)
     _remove_leftovers()
+    played = _remove_cycle_files()
     taken_out = _taken_out()
     undone = undo(here())
     removed = uninitialise(here(), PERSON, force=force)
     show([*view.removed_lines(removed), *init.undone_lines(undone), *view.gate_removed_lines(taken_out)])
+    show(view.cycle_removed_lines(played))
     return 0
 
 
@@ -42,6 +44,18 @@ def _remove_leftovers() -> None:
     found = leftovers(root)
     show(leftover_lines((one.what, one.kept) for one in found))
     remove(root, found)
+
+
+def _remove_cycle_files() -> tuple[str, ...]:
+    """Before the gates: what is left of an agent's folder goes with those."""
+    from verdigris.gates.clients.registry import clients
+    from verdigris.gates.cycle_files import remove_cycle_files
+
+    try:
+        here = project()
+    except NotConfigured:
+        return ()
+    return tuple(path for client in clients() for path in remove_cycle_files(here, client))
 
 
 def _taken_out() -> dict[str, tuple[str, ...]]:

@@ -65,7 +65,10 @@ class AgentFacts:
 _ALL = (
     AgentFacts(
         "claude",
-        settings=(r"\.claude/(?:settings[^/]*\.json|hooks|plugins)", r"\.mcp\.json"),
+        settings=(
+            r"\.claude/(?:settings[^/]*\.json|hooks|plugins|skills/tdd|agents/tdd-[^/]*\.md)",
+            r"\.mcp\.json",
+        ),
         in_home=(".claude", ".claude.json", ".claude/settings.json", ".claude/settings.local.json"),
         home_variables=("CLAUDE_CONFIG_DIR",),
         caches=(".cache/claude",),

@@ -15,6 +15,8 @@ from verdigris.core.events.cycle import (
 )
 from verdigris.core.events.effects import (
     Configured,
+    CycleFilesInstalled,
+    CycleFilesRemoved,
     Formatted,
     Formatting,
     GateInstalled,
@@ -91,6 +93,8 @@ __all__ = [
     "Configured",
     "CycleAdvanced",
     "CycleEnded",
+    "CycleFilesInstalled",
+    "CycleFilesRemoved",
     "CycleFrozen",
     "CycleMoved",
     "CycleResumed",

@@ -187,6 +187,21 @@ class GateRemoved(Event):
 
 
 @value
+class CycleFilesInstalled(Event):
+    """Files that let a client play a cycle, and tdd.yaml, as they were and as they are now."""
+
+    client: str
+    before: Mapping[str, str]
+    """Without those that did not exist."""
+    after: Mapping[str, str]
+
+
+@value
+class CycleFilesRemoved(Event):
+    client: str
+
+
+@value
 class Ground(Event):
     """The tree against which unclaimed edits are told; what a commit of others brought belongs to it."""
 

@@ -88,5 +88,8 @@ class Client(Protocol):
     def uninstall(self, project: Project) -> tuple[str, ...]:
         """The files from which something was taken out; nothing that is not ours goes."""
 
+    def cycle_files(self) -> Mapping[str, str]:
+        """Path → text of what lets the agent play a cycle by sub-agents of its own; empty: it has no such."""
+
     def check(self, start: Path) -> Finding | None:
         """For `tdd doctor`; None where there is no repository."""

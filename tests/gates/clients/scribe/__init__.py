@@ -109,6 +109,10 @@ class Scribe:
         path.unlink()
         return (SETTINGS,)
 
+    def cycle_files(self) -> Mapping[str, str]:
+        """It writes alone."""
+        return {}
+
     def check(self, start: Path) -> Finding | None:
         connected = (start / SETTINGS).is_file()
         return Finding(self.name, "ok", "connected" if connected else "The Scribe is not connected")

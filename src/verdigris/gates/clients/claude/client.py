@@ -84,6 +84,11 @@ class ClaudeCode:
 
         return uninstall(project)
 
+    def cycle_files(self) -> Mapping[str, str]:
+        from verdigris.gates.clients.claude.cycle_files import cycle_files
+
+        return cycle_files()
+
     def check(self, start: Path) -> Finding | None:
         from verdigris.gates.clients.claude.checkup import check
 
