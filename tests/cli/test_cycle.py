@@ -6,63 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.cli import PASSING, SOURCE
+from support.cycles import CODE, PLAN, PLAN_PATH, SMALLER, SPEC, SPEC_PATH, STUB, TEST_PATH, TESTS
+from support.turns import CALC
 
 if TYPE_CHECKING:
     from support.cli import Cli, Ran
-
-SPEC = """\
----
-id: SPEC-001
-status: active
----
-# Subtraction
-
-### Requirement: Subtract
-#### Scenario: A smaller number is taken away
-- **WHEN** 2 is taken from 3
-- **THEN** the result is 1
-
-#### Scenario: A larger number is taken away
-- **WHEN** 3 is taken from 2
-- **THEN** the result is -1
-"""
-SMALLER, LARGER = (
-    "SPEC-001#subtract/a-smaller-number-is-taken-away",
-    "SPEC-001#subtract/a-larger-number-is-taken-away",
-)
-PLAN = f"""\
-## {SMALLER}
-- assert: the difference of three and two is one
-- edge: zero taken away leaves the number
-
-## {LARGER}
-- assert: the difference of two and three is minus one
-- edge: both numbers are equal
-"""
-STUB = SOURCE + "\n\ndef sub(a, b):\n    return 0  # STUB:TDD\n"
-TESTS = f"""\
-import calc
-
-
-# @scenario: {SMALLER}
-def test_smaller():
-    assert calc.sub(3, 2) == 1
-
-
-# @scenario: {LARGER}
-def test_larger():
-    assert calc.sub(2, 3) == -1
-"""
-CODE = SOURCE + "\n\ndef sub(a, b):\n    return a - b\n"
-SPEC_PATH, PLAN_PATH, TEST_PATH = "specs/subtract.md", ".tdd/plans/spec-001.md", "tests/test_sub.py"
 
 
 @pytest.fixture
 def cli(cli: Cli) -> Cli:
     """Set up, with a suite that passes and an active spec, all of it committed."""
-    cli.repo.write("calc.py", SOURCE)
-    cli.repo.write("tests/test_calc.py", PASSING)
+    cli.repo.write("calc.py", CALC)
     cli.repo.write(SPEC_PATH, SPEC)
     cli.repo.git("add", "-A")
     cli.repo.git("commit", "-qm", "a spec")
@@ -116,3 +70,48 @@ def test_a_cycle_ends_in_evidence_that_holds(cli: Cli) -> None:
     assert cli.repo.git("status", "--porcelain") == ""
     status = cli.tdd("status", "--json").json
     assert status["phase"] == "red"
+
+
+def test_a_cycle_is_shown_as_text_and_as_other_orchestrators_read_it(cli: Cli) -> None:
+    to_red(cli)
+    text = cycle(cli, "status").out
+    assert text.startswith("● cycle c1 on SPEC-001, branch main: stage red\n  plan: cli/person/ada\n")
+    state = cycle(cli, "status", "--json").json
+    assert (state["phase"], state["spec_id"], state["spec_hash"]) == ("tdd-red", "SPEC-001", "")
+    assert state["plan_artifact"] == PLAN_PATH
+    assert state["cycle"]["workers"] == {"plan": ["cli/person/ada"]}
+    assert f"tdd spec show {SPEC_PATH}" in state["next"]
+
+
+def test_a_refusal_has_code_3_and_several_lines_are_lines(cli: Cli) -> None:
+    cycle(cli, "start", SPEC_PATH)
+    done = cycle(cli, "advance", code=3)
+    assert f"\n## {SMALLER}\n- assert: what a test observes\n" in done.err
+    assert cli.tdd("cycle", "validate", "--finding", "x:1 — y").code == 2
+    assert cli.tdd("cycle", "advance", "--json").json["denied"]["rule"] == "cycle-plan"
+
+
+def test_a_person_ends_a_cycle_and_an_agent_does_not(cli: Cli) -> None:
+    cycle(cli, "start", SPEC_PATH)
+    agent = {"TDD_ACTOR": "agent", "TDD_ROOT": str(cli.root)}
+    assert cli.tdd("cycle", "abort", "--why", "x", env=agent).code == 3
+    assert "aborted in stage plan" in cycle(cli, "abort", "--why", "the spec is wrong").out
+    assert cycle(cli, "status").out == "no cycle is open here\nnext: `tdd cycle start SPEC`\n"
+
+
+def test_switching_off_says_that_the_cycle_ends(cli: Cli) -> None:
+    cycle(cli, "start", SPEC_PATH)
+    assert "the cycle c1 on SPEC-001 ended with that" in cli.tdd("off", "--why", "a spike").out
+
+
+def test_the_stack_is_derived_and_never_a_source(cli: Cli) -> None:
+    found = cycle(cli, "stack", "--json").json
+    assert (found["language"], found["test_command"]) == ("python", "pytest")
+    assert found["test_file_glob"] == "tests/*.py"
+    path = cli.root / ".tdd/cycle/stack.json"
+    path.write_text(path.read_text().replace("tests/*.py", "nothing/*.py"))
+    said = cycle(cli, "stack", "--json")
+    assert "edited by hand" in said.err
+    assert said.json["test_file_glob"] == "tests/*.py"
+    assert "nothing" not in path.read_text()
+    assert cli.repo.git("status", "--porcelain") == ""

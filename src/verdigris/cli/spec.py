@@ -85,13 +85,11 @@ def activate(path: str) -> int:
         return deny(denial)
     files, relative = _files(), _inside(path)
     _refuse_in_cycle(relative)
-    was = files.spec(relative).status
     spec, errors = files.activate(relative)
     if errors:
         show([Line(f"{visible(spec.id)} stays {spec.status}:", "red"), *_lint_lines(spec, errors)])
         return 1
-    if was != spec.status:
-        _record(spec)
+    _record(spec)
     show([Line(f"{visible(spec.id)} is active, spec_hash {spec.digest[:12]}", "green")])
     return 0
 

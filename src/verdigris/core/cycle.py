@@ -76,8 +76,8 @@ def next_step(cycle: Cycle, *, turn: bool = False) -> str:
             return f"write the plan to {cycle.plan}, then `tdd cycle advance`"
         case Stage.RED:
             return (
-                "write tests that carry `@scenario: ID` and fail on an assertion, run `tdd test`, "
-                "then `tdd cycle advance`"
+                "write tests that carry `@scenario: ID` in a comment and fail on an assertion, then "
+                f"`tdd cycle advance`; `tdd spec show {cycle.spec_path}` lists the ids"
             )
         case Stage.VALIDATE if cycle.verdict == PASS:
             return "`tdd cycle freeze`"

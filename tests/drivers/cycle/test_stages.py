@@ -28,11 +28,14 @@ from support.cycles import (
 )
 from verdigris.core.cycle import BLOCKER, CONCERNS, PASS
 from verdigris.core.errors import UserError
+from verdigris.core.events import SpecStatusSet
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase, Stage
 from verdigris.drivers.cycle.completion import verify
 from verdigris.drivers.cycle.freezing import abort, resume, rule_on_bug
 from verdigris.drivers.cycle.judgement import Judgement
+from verdigris.drivers.cycle.spec import read_spec
+from verdigris.drivers.cycle.stages import start
 from verdigris.storage.project import open_project
 from verdigris.turns.settle import Settlement, settle
 from verdigris.turns.test_bug import report_bug
@@ -115,13 +118,24 @@ def test_two_worktrees_have_a_cycle_each(tmp_path: Path) -> None:
     assert (world.cycle.on, other.cycle.on) == ("main", "second")
 
 
+def test_an_agent_starts_only_what_a_person_activated(tmp_path: Path) -> None:
+    """Its own `status: active` in the file is no person's word."""
+    world = make_cycle(tmp_path / "repo")
+    agent = world.project(Actor("agent", "a", "test"))
+    no = denied(start(agent, SPEC_PATH, cwd=world.root), "cycle-trust")
+    assert f"tdd spec activate {SPEC_PATH}" in no.next
+    spec = read_spec(SPEC_PATH, SPEC.encode())
+    world.project().record(SpecStatusSet(spec.id, spec.path, spec.digest, "active"))
+    done(start(agent, SPEC_PATH, cwd=world.root))
+
+
 # -- plan -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("plan", "words"),
     [
-        (None, "no plan at"),
+        (None, f"## {SMALLER}\n- assert: "),
         ("# A plan\n", SMALLER),
         (PLAN.replace("- edge: both numbers are equal\n", ""), "no edge case"),
         (f"{PLAN}\n```python\nassert sub(3, 2) == 1\n```\n", "block of code"),

@@ -46,7 +46,8 @@ class EntryFacts:
     parent: str = ""
     """The id that its front matter names."""
     parent_spec: Spec | None = None
-    tests_pass: bool = True
+    is_trusted: bool = True
+    """A person starts the cycle, or activated this very text with `tdd spec activate`."""
 
 
 def decide_entry(state: WorktreeState, facts: EntryFacts) -> Deny | None:
@@ -68,7 +69,7 @@ def decide_entry(state: WorktreeState, facts: EntryFacts) -> Deny | None:
     if facts.unfinished is not None:
         why = f"A {facts.unfinished} is in progress."
         return Deny("git-in-progress", why, f"finish it, or `git {facts.unfinished} --abort`")
-    return _decide_spec(facts) or _decide_parent(facts) or _decide_tree(facts)
+    return _decide_spec(facts) or _decide_parent(facts) or _decide_tree(facts) or _decide_trust(facts)
 
 
 def _decide_spec(facts: EntryFacts) -> Deny | None:
@@ -133,6 +134,17 @@ def _decide_tree(facts: EntryFacts) -> Deny | None:
     return None
 
 
+def _decide_trust(facts: EntryFacts) -> Deny | None:
+    """An agent could write `status: active` into a file."""
+    if facts.is_trusted or facts.spec is None:
+        return None
+    return Deny(
+        "cycle-trust",
+        f"No person has activated {facts.spec.path} as it is now, by this repository's log.",
+        f"ask the person to run `tdd spec activate {facts.spec.path}`, or to start the cycle",
+    )
+
+
 # -- what is found ----------------------------------------------------------------------------
 
 
@@ -164,7 +176,16 @@ def gather_entry(project: Project, spelling: str, *, cwd: Path) -> EntryFacts:
         errors=errors,
         parent=parent,
         parent_spec=_find_spec(project, parent) if parent else None,
+        is_trusted=project.actor.role == "person" or _is_activated(project, spec),
     )
+
+
+def _is_activated(project: Project, spec: Spec) -> bool:
+    """The newest word on this file in the log is that a person made this text active."""
+    for record in project.log.records(reverse=True):
+        if record.type == "spec_status_set" and record.data["spec_path"] == spec.path:
+            return (record.data["spec_hash"], record.data["status"]) == (spec.digest, ACTIVE)
+    return False
 
 
 def read_at(project: Project, path: str) -> Spec | None:

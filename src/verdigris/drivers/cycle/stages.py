@@ -19,7 +19,7 @@ from verdigris.drivers.cycle.entry import decide_entry, gather_entry
 from verdigris.drivers.cycle.frame import CycleStep, deny_misplaced, now_ms, open_cycle, refuse, spec_of, told
 from verdigris.drivers.cycle.freezing import freeze
 from verdigris.drivers.cycle.identity import is_test, workers_since
-from verdigris.drivers.cycle.plan import lint_plan
+from verdigris.drivers.cycle.plan import EXAMPLE, lint_plan
 from verdigris.drivers.cycle.settings import load_cycle
 from verdigris.drivers.cycle.spec import normalized_digest, slug
 from verdigris.drivers.cycle.stage_commit import commit_stage
@@ -109,7 +109,8 @@ def _end_plan(project: Project, cycle: Cycle) -> CycleStep | Deny:
     try:
         data = (project.root / cycle.plan).read_bytes()
     except OSError:
-        return Deny("cycle-plan", f"There is no plan at {cycle.plan}.", next_step(cycle))
+        lines = "\n\n".join(EXAMPLE.replace("SCENARIO-ID", one.id) for one in spec.scenarios)
+        return Deny("cycle-plan", f"There is no plan at {cycle.plan}.", f"write it in these lines:\n{lines}")
     faults = lint_plan(data.decode("utf-8", "replace"), [one.id for one in spec.scenarios])
     if faults:
         first, more = faults[0], f" ({len(faults) - 1} more)" if len(faults) > 1 else ""
