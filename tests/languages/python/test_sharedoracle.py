@@ -153,6 +153,41 @@ def test_a_stub_holds_nothing_that_a_test_could_lose(stub: str, after: str) -> N
     assert judge_shared(plain, {"pkg/checks.py": after}, [TABLE]).blocking
 
 
+@pytest.mark.parametrize(
+    ("after", "blocks"),
+    [
+        ("import weakref\nRATES = weakref.WeakKeyDictionary()\n", False),
+        ("from collections import OrderedDict as O\nRATES = O()\n", False),
+        ("RATES = dict()\n", False),
+        ("from pkg.any import Anything\nRATES = Anything()\n", True),
+        ("from unittest.mock import MagicMock\nRATES = MagicMock()\n", True),
+        ("from collections import Counter\nRATES = Counter('ab')\n", True),
+    ],
+)
+def test_an_empty_table_loses_nothing_to_another_empty_one(after: str, blocks: bool) -> None:
+    """It is what source keeps at run time, not what a test expects of it."""
+    found = judge_shared({"pkg/checks.py": "RATES = {}\n"}, {"pkg/checks.py": after}, [TABLE])
+    assert (bool(found.blocking), bool(found.noted)) == (blocks, not blocks)
+
+
+BRANCHES = "if rich:\n    RATES = shiny\nelse:\n    RATES = plain\n"
+
+
+@pytest.mark.parametrize(
+    ("after", "told"),
+    [
+        (BRANCHES.replace("RATES = plain", "RATES = OTHERS = plain"), []),
+        (BRANCHES.replace("shiny", "dull"), ["was `shiny`, is `dull`"]),
+        (BRANCHES + "RATES = dull\n", ["was not given anew, is `dull`"]),
+        ("RATES = plain\n", ["was `shiny`, is `plain`"]),
+        ("if rich:\n    RATES = shiny\n", ["was `plain`, it is gone"]),
+    ],
+)
+def test_an_expected_value_with_branches_is_compared_in_each_of_them(after: str, told: list[str]) -> None:
+    found = judge_shared({"pkg/checks.py": BRANCHES}, {"pkg/checks.py": after}, [TABLE])
+    assert [text.partition("RATES ")[2].partition(";")[0] for text in found.blocking] == told
+
+
 @pytest.mark.parametrize(("ran", "idle"), [({1, 2}, 0), ({1}, 1), (set(), 1)])
 def test_a_function_that_tests_assert_with_must_be_seen_to_assert(ran: set[int], idle: int) -> None:
     found = idle_assertions({"pkg/checks.py": CHECKS}, [HELPER], {"pkg/checks.py": frozenset(ran)})

@@ -33,6 +33,8 @@ class Code:
         self.imports: dict[str, tuple[str, str]] = {}
         """Module and name in it by name here; no name for a whole module."""
         self.constants: dict[str, ast.expr] = {}
+        self.values: dict[str, list[ast.expr]] = {}
+        """All that a constant is given, one branch after the other."""
         self._read(self.source.tree.body, "")
         loaded = (n for n in ast.walk(self.source.tree) if isinstance(n, ast.Name))
         self.loads = Counter(name.id for name in loaded if isinstance(name.ctx, ast.Load))
@@ -53,16 +55,21 @@ class Code:
                     self.imports |= {a.asname or a.name: (node.module or "", a.name) for a in node.names}
                 case ast.Import():
                     self.imports |= {a.asname or a.name: (a.name, "") for a in node.names}
-                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                case ast.Assign(targets=targets, value=value):
                     self._given(node, prefix)
                     if not prefix:
-                        self.constants[name] = value
-                case ast.Assign() | ast.Expr():
+                        self._hold([one.id for one in targets if isinstance(one, ast.Name)], value)
+                case ast.Expr():
                     self._given(node, prefix)
                 case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if not prefix:
-                    self.constants[name] = value
+                    self._hold([name], value)
                 case ast.stmt():
                     self._read(ast.iter_child_nodes(node), prefix)
+
+    def _hold(self, names: Iterable[str], value: ast.expr) -> None:
+        for name in names:
+            self.constants[name] = value
+            self.values.setdefault(name, []).append(value)
 
     def _given(self, node: ast.stmt, prefix: str) -> None:
         """A name that is given to what a function makes: by assignment, as an attribute, as a global."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
 
 _SHOWN = 60
 _LOSES = frozenset({"removed", "dropped", "guarded", "weaker", "cases"})
+_CONTAINERS = frozenset(
+    (module, name)
+    for module, names in {
+        "builtins": ("dict", "list", "set"),
+        "collections": ("OrderedDict", "Counter", "deque", "ChainMap"),
+        "weakref": ("WeakKeyDictionary", "WeakValueDictionary", "WeakSet"),
+    }.items()
+    for name in names
+)
 _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
@@ -40,7 +50,7 @@ def judge_shared(before: Mapping[str, str], after: Mapping[str, str], shared: It
     blocking, noted = _lost_assertions(old, before, after, [s for s in shared if s.kind == "assertion"])
     for one in shared:
         if one.kind == "expectation" and (told := _changed_table(old, new, one)):
-            harmless = _is_stub(old, before, one) or _only_grew(old, new, one)
+            harmless = _is_stub(old, before, one) or _only_grew(old, new, one) or _stays_empty(old, new, one)
             (noted if harmless else blocking).append(told)
     return Losses(tuple(dict.fromkeys(blocking)), tuple(dict.fromkeys(noted)))
 
@@ -111,18 +121,28 @@ def _opposite(test: ast.expr) -> str:
 
 
 def _changed_table(old: ParsedFiles, new: ParsedFiles, one: Shared) -> str:
-    was, now = _value(old, one), _value(new, one)
-    if was is None or (now is not None and ast.dump(was) == ast.dump(now)):
-        return ""
-    became = "it is gone" if now is None else f"is `{_short(now)}`"
-    return (
-        f"{one.path}:{one.line}: {one.name} was `{_short(was)}`, {became}; {one.test} expects what it holds"
+    """Told of the first branch in which it is another."""
+    before, after = _all_values(old, one), _all_values(new, one)
+    pairs = zip_longest(before, after)
+    was, now = next(
+        (pair for pair in pairs if len({ast.dump(v) if v else "" for v in pair}) > 1), (None, None)
     )
+    if not before or was is now:
+        return ""
+    held = f"was `{_short(was)}`" if was else "was not given anew"
+    became = f"is `{_short(now)}`" if now else "it is gone"
+    return f"{one.path}:{one.line}: {one.name} {held}, {became}; {one.test} expects what it holds"
 
 
 def _value(files: ParsedFiles, one: Shared) -> ast.expr | None:
     place = _place(files, one)
     return None if place is None else place[0].constants.get(place[1])
+
+
+def _all_values(files: ParsedFiles, one: Shared) -> list[ast.expr]:
+    """Of each branch that gives it one."""
+    place = _place(files, one)
+    return [] if place is None else place[0].values.get(place[1], [])
 
 
 def _place(files: ParsedFiles, one: Shared) -> Place | None:
@@ -144,10 +164,28 @@ def _short(node: ast.expr) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
+def _stays_empty(old: ParsedFiles, new: ParsedFiles, one: Shared) -> bool:
+    """Whether it held nothing, and holds nothing: a table that source fills at run time."""
+    return all(_is_empty(files, one) for files in (old, new))
+
+
+def _is_empty(files: ParsedFiles, one: Shared) -> bool:
+    place, values = _place(files, one), _all_values(files, one)
+    match values:
+        case [ast.Dict(keys=[]) | ast.List(elts=[])]:
+            return True
+        case [ast.Call(func=func, args=[], keywords=[])] if place is not None:
+            first, _, rest = ast.unparse(func).partition(".")
+            module, name = place[0].imports.get(first, ("builtins", first))
+            return (module, rest or name) in _CONTAINERS
+        case _:
+            return False
+
+
 def _only_grew(old: ParsedFiles, new: ParsedFiles, one: Shared) -> bool:
     """Whether all that it held is still there as it was."""
     was, now = _value(old, one), _value(new, one)
-    if was is None or now is None:
+    if was is None or now is None or len(_all_values(old, one)) != len(_all_values(new, one)):
         return False
     try:
         held, holds = ast.literal_eval(was), ast.literal_eval(now)
