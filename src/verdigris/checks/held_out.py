@@ -15,6 +15,7 @@ from verdigris.checks.verdict_checks import python_tests
 from verdigris.core.languages import language_of
 from verdigris.core.paths import FILE
 from verdigris.core.report import Ended, Status, merge_reports
+from verdigris.core.value import value
 from verdigris.execution.dispatch import run_request
 from verdigris.execution.room.layers import Layer
 from verdigris.execution.room.rooms import beside, possible
@@ -62,6 +63,28 @@ def held_out_kept(
     return before is not None and before <= now
 
 
+@value
+class HeldOutReds:
+    """How held-out tests ended before there is code for them: numbers only."""
+
+    total: int = 0
+    passing: int = 0
+    otherwise: int = 0
+    """They failed, and not on an assertion."""
+    unloaded: bool = False
+
+
+def held_out_reds(
+    project: Project, state: WorktreeState, tree: str, room: Layer | None = None
+) -> HeldOutReds:
+    report = _HeldRuns(project, state, tree, room).report(tree, ())
+    passing = sum(r.status is Status.PASS for r in report.results)
+    failed = [r for r in report.results if r.status is not Status.PASS]
+    otherwise = sum(r.failure is None or not r.failure.assertion for r in failed)
+    unloaded = bool(report.errors) or report.ended is not Ended.FINISHED
+    return HeldOutReds(len(report.results), passing, otherwise, unloaded)
+
+
 class _HeldRuns:
     def __init__(self, project: Project, state: WorktreeState, worktree: str, room: Layer | None) -> None:
         self.project, self.state, self.worktree, self.room = project, state, worktree, room
@@ -71,10 +94,13 @@ class _HeldRuns:
 
     def passing(self, tree: str, edited: Sequence[str]) -> frozenset[str] | None:
         """The held-out tests that pass where `edited` is as in `tree`; None when all do."""
-        report = self._apart(tree, edited) if possible(self.project).ok else self._in_place(tree, edited)
+        report = self.report(tree, edited)
         passing = frozenset(r.native_id for r in report.results if r.status is Status.PASS)
         whole = bool(report.results) and len(passing) == len(report.results)
         return None if whole and report.ended is Ended.FINISHED and not report.errors else passing
+
+    def report(self, tree: str, edited: Sequence[str]) -> TestReport:
+        return self._apart(tree, edited) if possible(self.project).ok else self._in_place(tree, edited)
 
     def depend_on_expectations(self) -> bool:
         """After they passed: honest code fails each of them once it expects another value."""

@@ -37,10 +37,11 @@ if TYPE_CHECKING:
         WrittenTest,
     )
     from verdigris.languages.folders import Folder, FoundStacks
-    from verdigris.languages.literals import Lot, Replaced
+    from verdigris.languages.literals import Chance, Lot, Replaced
     from verdigris.languages.probes import Probe
     from verdigris.languages.starter import Starter
     from verdigris.languages.stubs import Files, Stub
+    from verdigris.languages.validation import StubBody, TestFault, TestText
 
     ReadMany = Callable[[Sequence[str]], Mapping[str, bytes | None]]
 
@@ -331,6 +332,33 @@ class Language:
     def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:
         """The project's files that a text imports, in its order."""
         return iter(())
+
+    # -- what a validator of tests asks ----------------------------------------------------------------------
+
+    def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
+        """What the test seems to assert and does not; None where it cannot be read."""
+        return None
+
+    def assertion_lines(self, test: TestText) -> tuple[tuple[str, int], ...]:
+        """Path and line of what its own function asserts, where runs can be traced."""
+        return ()
+
+    def mocked_subjects(self, test: TestText, sources: Collection[str]) -> tuple[TestFault, ...] | None:
+        """Where it replaces what it calls of the project; None where nobody can tell."""
+        return None
+
+    def expected_literals(self, test: TestText) -> tuple[str, ...]:
+        """What its assertions compare answers with, as the language writes it."""
+        return ()
+
+    def stub_bodies(
+        self, path: str, before: bytes | None, after: bytes, literals: Sequence[str], dice: Chance
+    ) -> tuple[StubBody, ...] | None:
+        """New stubs of a file, with constants to return instead; None where it cannot be read.
+
+        `literals`: what tests expect.
+        """
+        return None
 
     # -- held-out tests --------------------------------------------------------------------------------------
 

@@ -1,51 +1,199 @@
-"""Validates the tests of a cycle without a model: checks whose findings send them back."""
+"""Validates the tests of a cycle by what they say and by what they do; no model has a word in it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.core.cycle import BLOCKER, CONCERNS, PASS
+from verdigris.checks.held_out import held_out_reds
+from verdigris.core.paths import PathClass
+from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
+from verdigris.drivers.cycle.findings import Check, Finding, Validation, verdict_of
+from verdigris.drivers.cycle.strength import TriedTest, find_stubs, try_strength
+from verdigris.drivers.cycle.stub_runs import StubRuns
+from verdigris.execution.room.rooms import frozen_layer
+from verdigris.languages.registry import by_language, language_for
+from verdigris.languages.tests import is_made_by, written_tests
+from verdigris.languages.validation import TestText
+from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from verdigris.core.report import Place
+    from verdigris.execution.room.layers import Layer
+    from verdigris.languages.protocol import Language
+    from verdigris.languages.validation import TestFault
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 
+__all__ = ["Check", "Finding", "Validation", "validate_tests"]
 
-@value
-class Finding:
-    check: str
-    level: str
-    """`concern`, or `blocker` where only a person can help."""
-    place: str
-    what: str
-
-
-@value
-class Check:
-    name: str
-    findings: tuple[Finding, ...] = ()
-    notes: tuple[str, ...] = ()
-    """What could not be tried, and why."""
-
-
-@value
-class Validation:
-    verdict: str
-    checks: tuple[Check, ...]
+VACUITY, MOCKS, HELD_OUT = "vacuity", "mocks", "held-out"
 
 
 def validate_tests(
-    project: Project,  # noqa: ARG001
-    tests: Sequence[str],  # noqa: ARG001
+    project: Project,
+    tests: Sequence[str],
     *,
-    start: str,  # noqa: ARG001
+    start: str,
     before: Sequence[Check] = (),
-    progress: Progress | None = None,  # noqa: ARG001
+    progress: Progress | None = None,  # noqa: ARG001 - what is run here has no number that a person knows
 ) -> Validation:
-    """`tests`: native ids; `start`: the tree before they were written; `before`: checks made already."""
-    levels = {finding.level for check in before for finding in check.findings}
-    verdict = BLOCKER if "blocker" in levels else CONCERNS if levels else PASS
-    return Validation(verdict, tuple(before))
+    """`tests`: native ids of those that carry a scenario, each red by assertion on the tree as it is.
+    `start`: the tree before their author began. `before`: checks that were made already.
+    """
+    tests = tuple(dict.fromkeys(tests))
+    tree = project.workspace.snapshot()
+    room = frozen_layer(project, tree, {split_id(native).path: None for native in tests})
+    read = _read_tests(project, tree, tests)
+    tried = [_tried(one) for one in read]
+    stubs = find_stubs(project, tried, start, tree)
+    runs = None if room is None else StubRuns(project, tree, room, tests, stubs.stubs)
+    strength = try_strength(tried, stubs, runs)
+    if runs is not None and tests:
+        runs.run([()])
+    checks = (
+        *before,
+        _check_vacuity(read, runs),
+        strength,
+        _check_mocks(project, read, tree),
+        _check_held_out(project, tree, room),
+    )
+    return Validation(verdict_of(checks), checks)
+
+
+@value
+class _Test:
+    native: str
+    line: int
+    language: Language | None
+    text: TestText
+
+    @property
+    def place(self) -> str:
+        return f"{self.text.path}:{self.line}"
+
+
+def _read_tests(project: Project, tree: str, natives: Sequence[str]) -> tuple[_Test, ...]:
+    listed = [e.path for e in project.workspace.files(tree) if project.classify(e.path) is PathClass.TEST]
+    own = [split_id(native).path for native in natives]
+    texts = {
+        language: texts_at(project, tree, mine)
+        for language, mine in by_language(dict.fromkeys((*listed, *own))).items()
+    }
+    return tuple(_read_test(native, texts) for native in natives)
+
+
+def _read_test(native: str, texts: Mapping[Language, Mapping[str, str]]) -> _Test:
+    path = split_id(native).path
+    language = language_for(path)
+    mine = {} if language is None else texts[language]
+    found = [
+        one
+        for one in written_tests(path, mine.get(path, ""), (native,))
+        if is_made_by(path, one.name, native)
+    ]
+    name = found[0].name if found else split_id(native).function
+    return _Test(native, found[0].first if found else 1, language, TestText(path, name, mine))
+
+
+def _tried(one: _Test) -> TriedTest:
+    literals = () if one.language is None else one.language.expected_literals(one.text)
+    return TriedTest(one.native, one.place, one.text.texts.get(one.text.path, ""), literals)
+
+
+# -- what a test says ----------------------------------------------------------------------------------------
+
+
+def _check_vacuity(read: Sequence[_Test], runs: StubRuns | None) -> Check:
+    """What cannot fail, is not reached, or fails unheard; the red run shows what it did not come to."""
+    notes: list[str] = []
+    found: list[TestFault] = []
+    for one in read:
+        faults = None if one.language is None else one.language.empty_assertions(one.text)
+        if faults is None:
+            notes.append(
+                f"{one.native}: its text cannot be read, so nobody looked for assertions that cannot fail"
+            )
+        found += faults or ()
+    findings = [*_findings(VACUITY, found)]
+    known = {finding.place for finding in findings}
+    findings += (one for one in _unreached(read, runs) if one.place not in known)
+    return Check(VACUITY, tuple(findings), tuple(notes))
+
+
+def _unreached(read: Sequence[_Test], runs: StubRuns | None) -> Iterator[Finding]:
+    """An assertion above the one that failed, which the run went round."""
+    red = None if runs is None else runs.done.get(())
+    if runs is None or red is None:
+        return
+    for one in read:
+        frames = [at for native, at in red.places.items() if _is_case(native, one.native)]
+        failed = min((line for at in frames if (line := _line_in(one, at))), default=0)
+        ran = runs.lines.get(one.text.path, frozenset())
+        own = one.language.assertion_lines(one.text) if one.language and ran else ()
+        for path, line in own:
+            if path == one.text.path and line < failed and line not in ran:
+                yield Finding(
+                    VACUITY,
+                    "concern",
+                    f"{path}:{line}",
+                    f"{one.native} went round this assertion and failed at line {failed}: "
+                    "take away the condition that keeps the test from it",
+                )
+
+
+def _line_in(test: _Test, frames: Iterable[Place]) -> int:
+    own = (frame.line for frame in frames if frame.path == test.text.path and frame.line >= test.line)
+    return next(own, 0)
+
+
+def _is_case(native: str, test: str) -> bool:
+    return native == test or native.startswith(f"{test}[")
+
+
+def _check_mocks(project: Project, read: Sequence[_Test], tree: str) -> Check:
+    sources = [e.path for e in project.workspace.files(tree) if project.classify(e.path) is PathClass.SOURCE]
+    notes: list[str] = []
+    found: list[TestFault] = []
+    for one in read:
+        faults = None if one.language is None else one.language.mocked_subjects(one.text, sources)
+        if faults is None:
+            language = "its language" if one.language is None else one.language.name
+            notes.append(f"{one.native}: nothing here tells what a test in {language} replaces")
+        found += faults or ()
+    return Check(MOCKS, tuple(_findings(MOCKS, found)), tuple(notes))
+
+
+def _findings(check: str, faults: Iterable[TestFault]) -> Iterator[Finding]:
+    for one in dict.fromkeys(faults):
+        yield Finding(check, "concern", f"{one.path}:{one.line}", one.what)
+
+
+# -- held-out tests ------------------------------------------------------------------------------------------
+
+
+def _check_held_out(project: Project, tree: str, room: Layer | None) -> Check:
+    """They are red too, on an assertion; nothing of their text or output is told."""
+    state = project.state()
+    if not state.held_out:
+        return Check(HELD_OUT)
+    seen = held_out_reds(project, state, tree, room)
+    found = []
+    if seen.passing:
+        found.append(
+            f"{seen.passing} of {seen.total} held-out tests pass before any code is written: "
+            "they test something else than the scenarios; whoever wrote them looks at them again"
+        )
+    if seen.unloaded or not seen.total:
+        found.append(
+            "held-out tests do not load on the stubs: they name something that the stubs do not have; "
+            "whoever wrote them changes the names, or the scenarios have to say them"
+        )
+    if seen.otherwise:
+        found.append(
+            f"{seen.otherwise} of {seen.total} held-out tests fail otherwise than by an assertion: "
+            "they may name something that the stubs do not have"
+        )
+    return Check(HELD_OUT, tuple(Finding(HELD_OUT, "blocker", "held-out tests", what) for what in found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import FACTS
@@ -27,10 +28,11 @@ if TYPE_CHECKING:
         WrittenTest,
     )
     from verdigris.languages.folders import Folder, FoundStacks
-    from verdigris.languages.literals import Lot, Replaced
+    from verdigris.languages.literals import Chance, Lot, Replaced
     from verdigris.languages.protocol import Importable
     from verdigris.languages.starter import Starter
     from verdigris.languages.stubs import Files, Stub
+    from verdigris.languages.validation import StubBody, TestFault, TestText
 
 _MODULES = (".py", ".pyi")
 
@@ -213,6 +215,36 @@ there is."""
             pyproject=change.manifests.get("pyproject.toml", ""),
             data=change.data,
         )
+
+    # -- what a validator of tests asks ----------------------------------------------------------------------
+
+    def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
+        from verdigris.languages.python.tests.vacuity import find_empty_assertions
+
+        return find_empty_assertions(test)
+
+    def assertion_lines(self, test: TestText) -> tuple[tuple[str, int], ...]:
+        from verdigris.languages.python.tests.vacuity import assertion_lines
+
+        return assertion_lines(test)
+
+    def mocked_subjects(self, test: TestText, sources: Collection[str]) -> tuple[TestFault, ...] | None:
+        from verdigris.languages.python.tests.mocks import find_mocked_subjects
+
+        return find_mocked_subjects(test, sources)
+
+    def expected_literals(self, test: TestText) -> tuple[str, ...]:
+        from verdigris.languages.python.tests.vacuity import expected_literals
+
+        return expected_literals(test)
+
+    def stub_bodies(
+        self, path: str, before: bytes | None, after: bytes, literals: Sequence[str], dice: Chance
+    ) -> tuple[StubBody, ...]:
+        from verdigris.languages.python.stubs.answers import stub_bodies
+
+        found = stub_bodies(None if before is None else _text(before), _text(after), literals, dice)
+        return tuple(replace(one, path=path) for one in found)
 
     def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:  # noqa: ARG002
         from verdigris.languages.findings import Parcel

@@ -129,7 +129,7 @@ def function_fault(node: Function, origins: Origins) -> str | None:
         return "an annotation is not plain"
     if not all(_harmless(decorator, node.name, origins) for decorator in node.decorator_list):
         return "the decorator does work"
-    if not all(map(_is_empty, node.body)):
+    if not all(map(is_empty_statement, node.body)):
         return "the body does more than raise, pass or return a constant"
     return _type_parameter_fault(node)
 
@@ -168,7 +168,7 @@ def _has_text(node: ast.expr) -> bool:
     return any(isinstance(one, ast.Constant) and isinstance(one.value, str) for one in ast.walk(node))
 
 
-def _is_empty(node: ast.stmt) -> bool:
+def is_empty_statement(node: ast.stmt) -> bool:
     match node:
         case ast.Pass() | ast.Expr(value=ast.Constant()) | ast.Return(value=None):
             return True

@@ -128,7 +128,7 @@ def _returned_function(maker: Function) -> Function | None:
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _EXPECTING = frozenset({"raises", "warns", "deprecated_call", "fail"})
 _CATCHING = frozenset({"suppress", "raises", "assertRaises"})
-_BROAD = frozenset({"Exception", "BaseException", "AssertionError"})
+BROAD = frozenset({"Exception", "BaseException", "AssertionError"})
 
 
 @value
@@ -313,7 +313,7 @@ def _swallows(context: ast.expr) -> bool:
     if not isinstance(context, ast.Call) or last_name(context.func) not in _CATCHING:
         return False
     parts = (part for arg in context.args for part in ast.walk(arg))
-    return any(isinstance(part, ast.Name | ast.Attribute) and last_name(part) in _BROAD for part in parts)
+    return any(isinstance(part, ast.Name | ast.Attribute) and last_name(part) in BROAD for part in parts)
 
 
 def _asserts(stmt: ast.stmt) -> bool:

@@ -128,12 +128,18 @@ def _narrow_states(
 
 
 def _state(texts: Mapping[str, str]) -> SuiteState:
+    suite = suite_of_texts(texts)
+    trees = {path: file.tree for path, file in suite.files.items()}
+    tests = {(path, name): line for path, tree in trees.items() for name, line in collected_tests(tree)}
+    return SuiteState(suite, tests, handed_down=handed_down(texts))
+
+
+def suite_of_texts(texts: Mapping[str, str]) -> SuiteFiles:
+    """Of those that are Python and parse."""
     trees = {
         p: tree for p, t in texts.items() if p.endswith(".py") and (tree := parse_or_none(t)) is not None
     }
-    tests = {(path, name): line for path, tree in trees.items() for name, line in collected_tests(tree)}
-    suite = SuiteFiles({path: file_of(path, tree) for path, tree in trees.items()})
-    return SuiteState(suite, tests, handed_down=handed_down(texts))
+    return SuiteFiles({path: file_of(path, tree) for path, tree in trees.items()})
 
 
 def _roots(state: SuiteState, known: Collection[Key] | None) -> dict[Key, File]:

@@ -1,0 +1,200 @@
+"""Tries how much tests pin: their stubs return other constants, and no test may pass whatever they return."""
+
+from __future__ import annotations
+
+import re
+from random import SystemRandom
+from typing import TYPE_CHECKING
+
+from verdigris.core.paths import PathClass
+from verdigris.core.value import value
+from verdigris.drivers.cycle.findings import Check, Finding
+from verdigris.drivers.cycle.stub_runs import SECONDS, StubRuns
+from verdigris.languages.registry import by_language
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from random import Random
+
+    from verdigris.drivers.cycle.stub_runs import Assignment
+    from verdigris.languages.validation import Answer, StubBody
+    from verdigris.storage.project import Project
+
+NAME = "strength"
+MOST = 24
+"""Constants that one stub is tried with; which literals of the tests are among them is drawn by lot."""
+_SHOWN = 3
+
+
+@value
+class TriedTest:
+    native: str
+    place: str
+    text: str
+    """Of its file: a stub that is not named there is not what it calls."""
+    literals: tuple[str, ...] = ()
+    """What it expects."""
+
+
+@value
+class FoundStubs:
+    stubs: tuple[StubBody, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def find_stubs(
+    project: Project, tests: Sequence[TriedTest], start: str, tree: str, dice: Random | None = None
+) -> FoundStubs:
+    """What source has gained since `start` and the tests name."""
+    changes = project.workspace.changes(start, tree)
+    paths = [c.path for c in changes if not c.deleted and project.classify(c.path) is PathClass.SOURCE]
+    before, after = (project.workspace.read_many(at, paths) for at in (start, tree))
+    literals = list(dict.fromkeys(literal for one in tests for literal in one.literals))
+    found: list[StubBody] = []
+    notes: list[str] = []
+    for language, mine in by_language(paths).items():
+        for path in mine:
+            data = after[path] or b""
+            bodies = language.stub_bodies(path, before[path], data, literals, dice or SystemRandom())
+            if bodies is None:
+                notes.append(f"{path}: nothing here reads its stubs, so none of them was changed")
+            named = [stub for stub in bodies or () if any(_is_named(stub, one) for one in tests)]
+            found += (stub for stub in named if stub.answers)
+            silent = (stub for stub in named if not stub.answers)
+            notes += (f"{path}:{stub.line}: no constant fits what `{stub.name}` returns" for stub in silent)
+    return FoundStubs(tuple(found), tuple(notes))
+
+
+def try_strength(
+    tests: Sequence[TriedTest], found: FoundStubs, runs: StubRuns | None, dice: Random | None = None
+) -> Check:
+    """Of tests that are red on the tree as it is; `runs`: None where no sandbox can be made."""
+    notes = list(found.notes)
+    alone = [one.native for one in tests if not any(_is_named(stub, one) for stub in found.stubs)]
+    notes += (
+        f"{one}: no new stub that it calls returns a value, so its strength was not tried" for one in alone
+    )
+    if not found.stubs:
+        return Check(NAME, notes=tuple(notes))
+    if runs is None:
+        return Check(NAME, notes=(*notes, "no sandbox can be made here, so no stub was changed"))
+    rounds = _draw_rounds(found.stubs, dice or SystemRandom(), notes)
+    runs.run([(), *rounds])
+    trial = _Trial(found.stubs, runs, tuple(rounds))
+    runs.run([*trial.doubts(tests)])
+    findings = tuple(trial.judge(tests, notes))
+    if runs.spent:
+        notes.append(f"not every constant was tried in {SECONDS:g} s")
+    return Check(NAME, findings, tuple(dict.fromkeys(notes)))
+
+
+def _is_named(stub: StubBody, test: TriedTest) -> bool:
+    return re.search(rf"\b{re.escape(stub.name.rpartition('.')[2])}\b", test.text) is not None
+
+
+def _draw_rounds(stubs: Sequence[StubBody], dice: Random, notes: list[str]) -> list[Assignment]:
+    """In each run every stub returns one of its constants; each constant comes at least once."""
+    orders = [_order(stub, dice, notes) for stub in stubs]
+    count = max(map(len, orders))
+    return [
+        tuple((at, order[number % len(order)]) for at, order in enumerate(orders)) for number in range(count)
+    ]
+
+
+def _order(stub: StubBody, dice: Random, notes: list[str]) -> list[Answer]:
+    chosen = [answer for answer in stub.answers if not answer.literal]
+    literals = list(dict.fromkeys(answer.literal for answer in stub.answers if answer.literal))
+    dice.shuffle(literals)
+    for literal in literals:
+        mine = [answer for answer in stub.answers if answer.literal == literal]
+        if len(chosen) + len(mine) > MOST:
+            notes.append(
+                f"{stub.path}:{stub.line}: not every literal that tests expect was tried for `{stub.name}`"
+            )
+            break
+        chosen += mine
+    dice.shuffle(chosen)
+    return chosen
+
+
+@value
+class _Trial:
+    stubs: tuple[StubBody, ...]
+    runs: StubRuns
+    rounds: tuple[Assignment, ...]
+
+    def doubts(self, tests: Iterable[TriedTest]) -> Iterator[Assignment]:
+        """Where a test seems to take any answer of one stub among others: the same with the stub's own."""
+        for test, at, answers in self._indifferent(tests):
+            if len(self.stubs) > 1 and (others := self._without(test, at, answers[0])) is not None:
+                yield others
+
+    def judge(self, tests: Iterable[TriedTest], notes: list[str]) -> Iterator[Finding]:
+        weak: dict[tuple[TriedTest, int], Finding] = {}
+        for test, at, answers in self._indifferent(tests):
+            if (test, at) not in weak and self._depends(test, at, answers[0]):
+                weak[test, at] = _finding(test, self.stubs[at], answers)
+        yield from weak.values()
+        for test in tests:
+            for at, stub in enumerate(self.stubs):
+                if (test, at) not in weak and _is_named(stub, test):
+                    notes += _partly(test, stub, self._outcomes(test, at))
+
+    def _indifferent(self, tests: Iterable[TriedTest]) -> Iterator[tuple[TriedTest, int, list[Answer]]]:
+        for test in tests:
+            for at, stub in enumerate(self.stubs):
+                if _is_named(stub, test):
+                    yield from (
+                        (test, at, found) for found in _taken_alike(self._outcomes(test, at), test.literals)
+                    )
+
+    def _outcomes(self, test: TriedTest, at: int) -> dict[Answer, bool]:
+        """By what the stub returned, whether the test passed in every such run."""
+        found: dict[Answer, bool] = {}
+        for assignment in self.rounds:
+            passed = self.runs.done[assignment].passed.get(test.native)
+            if passed is not None:
+                answer = dict(assignment)[at]
+                found[answer] = found.get(answer, True) and passed
+        return found
+
+    def _without(self, test: TriedTest, at: int, answer: Answer) -> Assignment | None:
+        """A round in which the test passed with this answer, but for the answer."""
+        for one in self.rounds:
+            if dict(one)[at] == answer and self.runs.done[one].passed.get(test.native):
+                return tuple(pair for pair in one if pair[0] != at)
+        return None
+
+    def _depends(self, test: TriedTest, at: int, answer: Answer) -> bool:
+        """Whether it is red again as soon as this stub alone returns its own constant."""
+        others = self._without(test, at, answer)
+        known = None if others is None else self.runs.done.get(others)
+        return known is not None and known.passed.get(test.native) is False
+
+
+def _taken_alike(tried: Mapping[Answer, bool], literals: Iterable[str]) -> Iterator[list[Answer]]:
+    """Answers that differ in all that matters, and that a test passes with all the same."""
+    for kind in dict.fromkeys(answer.kind for answer in tried if not answer.literal):
+        mine = [answer for answer in tried if answer.kind == kind and not answer.literal and not answer.empty]
+        if len(mine) > 1 and all(tried[answer] for answer in mine):
+            yield mine
+    for literal in literals:
+        mine = [answer for answer in tried if answer.literal == literal]
+        if any(answer.altered for answer in mine) and all(tried[answer] for answer in mine):
+            yield mine
+
+
+def _partly(test: TriedTest, stub: StubBody, tried: Mapping[Answer, bool]) -> Iterator[str]:
+    passing = [answer.text for answer, passed in tried.items() if passed]
+    if len(passing) > 1:
+        shown = ", ".join(f"`{text}`" for text in passing[:_SHOWN])
+        yield f"{test.place}: {test.native} pins `{stub.name}` in part: it passes with {shown}"
+
+
+def _finding(test: TriedTest, stub: StubBody, answers: Sequence[Answer]) -> Finding:
+    shown = " and with ".join(f"`{answer.text}`" for answer in answers[:_SHOWN])
+    what = (
+        f"{test.native} passes whatever `{stub.name}` ({stub.path}:{stub.line}) returns: with {shown}; "
+        "assert the value that the scenario names"
+    )
+    return Finding(NAME, "concern", test.place, what)

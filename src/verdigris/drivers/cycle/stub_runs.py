@@ -1,0 +1,169 @@
+"""Runs the tests of a cycle while its stubs return other constants; the tree stays as it is."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from verdigris.core.report import Status
+from verdigris.core.value import value
+from verdigris.execution.dispatch import run_request
+from verdigris.execution.test_selection import by_stack
+from verdigris.languages.probes import apply_edits
+from verdigris.languages.python.liveness.probes import Runs
+from verdigris.languages.registry import language_for, language_named
+from verdigris.runners.protocol import TestRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from verdigris.core.report import Place, TestReport
+    from verdigris.core.settings import Stack
+    from verdigris.execution.room.layers import Layer
+    from verdigris.languages.validation import Answer, StubBody
+    from verdigris.storage.project import Project
+
+SECONDS = 60.0
+"""For all runs together."""
+_EACH = 15.0
+"""For one of a set."""
+
+Assignment = tuple[tuple[int, "Answer"], ...]
+"""Pairs of a stub's number and what it returns; a stub that is not named returns its own constant."""
+
+
+@value
+class Outcome:
+    passed: Mapping[str, bool] = field(default_factory=dict)
+    """By native id, without the tests that did not come to an end."""
+    places: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
+    """Of those that failed, the frames in files of tests and stubs."""
+
+
+@dataclass(slots=True)
+class StubRuns:
+    project: Project
+    tree: str
+    room: Layer
+    tests: Sequence[str]
+    """Native ids."""
+    stubs: Sequence[StubBody]
+    ends: float = field(default_factory=lambda: time.monotonic() + SECONDS)
+    done: dict[Assignment, Outcome] = field(default_factory=dict)
+    lines: dict[str, frozenset[int]] = field(default_factory=dict)
+    """By file of tests, the lines that ran while every stub returned its own constant."""
+    spent: bool = False
+    """Not everything was run, for want of time."""
+
+    def run(self, assignments: Sequence[Assignment]) -> None:
+        """What is not known yet; the outcomes are in `done`."""
+        asked = [one for one in dict.fromkeys(assignments) if one not in self.done]
+        found: dict[Assignment, list[Outcome]] = {one: [] for one in asked}
+        for stack, names in by_stack(self.project.settings.stacks, self.tests).items() if asked else ():
+            traces = language_named(stack.language).traces
+            made = self._as_set(stack, names, asked) if traces else self._one_by_one(stack, names, asked)
+            for one, outcome in made.items():
+                found[one].append(outcome)
+        for one, outcomes in found.items():
+            passed = {native: ok for each in outcomes for native, ok in each.passed.items()}
+            places = {native: at for each in outcomes for native, at in each.places.items()}
+            self.done[one] = Outcome(passed, places)
+
+    def _as_set(
+        self, stack: Stack, names: tuple[str, ...], asked: Sequence[Assignment]
+    ) -> dict[Assignment, Outcome]:
+        """In one call: each is forked from a process that has the test tool loaded."""
+        tests = tuple(dict.fromkeys(native.partition("::")[0] for native in names))
+        plain = {
+            path: data.decode("utf-8", "surrogateescape") for path, data in self._texts((), tests).items()
+        }
+        changed = [{**plain, **self._decoded(stack, one)} for one in asked]
+        paths = {path for texts in changed for path in texts}
+        true = {
+            path: data.decode("utf-8", "surrogateescape") for path, data in self._texts((), paths).items()
+        }
+        runs = Runs(tuple({**true, **texts} for texts in changed), seconds=self._left(), each=_EACH)
+        report = run_request(
+            self.project,
+            stack,
+            TestRequest(
+                names,
+                runs=runs,
+                trace=tests if () in asked else (),
+                sources=(),
+                timeout=self._left() + self.project.settings.timeout,
+            ),
+            layer=self.room,
+        )
+        self.lines |= report.lines
+        by = {variant.index: variant for variant in report.variants}
+        found = {}
+        for number, one in enumerate(asked):
+            variant = by.get(number)
+            if variant is None or (variant.why and not variant.outcomes):
+                self.spent = True
+                continue
+            told = {i: status == "passed" for i, status in variant.outcomes.items() if status != "skipped"}
+            found[one] = Outcome(_by_name(names, told), variant.places)
+        return found
+
+    def _decoded(self, stack: Stack, one: Assignment) -> dict[str, str]:
+        mine = [(at, answer) for at, answer in one if _is_of(stack, self.stubs[at].path)]
+        texts = self._texts(tuple(mine), (self.stubs[at].path for at, _ in mine))
+        return {path: data.decode("utf-8", "surrogateescape") for path, data in texts.items()}
+
+    def _one_by_one(
+        self, stack: Stack, names: tuple[str, ...], asked: Sequence[Assignment]
+    ) -> dict[Assignment, Outcome]:
+        found = {}
+        for one in asked:
+            mine = tuple((at, answer) for at, answer in one if _is_of(stack, self.stubs[at].path))
+            if not mine:
+                # As they are: known to be red.
+                found[one] = Outcome(dict.fromkeys(names, False))
+                continue
+            if self._left() <= 0:
+                self.spent = True
+                break
+            texts = self._texts(mine, (self.stubs[at].path for at, _ in mine))
+            modes = {p: e.mode for p, e in self.project.workspace.entries(self.tree, texts.keys()).items()}
+            wanted = self.project.workspace.compose(
+                self.tree, {path: (modes[path], data) for path, data in texts.items()}
+            )
+            layer = replace(self.room, wanted=wanted, worktree=self.tree)
+            request = TestRequest(names, timeout=max(1.0, self._left()), sources=())
+            found[one] = Outcome(
+                _by_name(names, _told(run_request(self.project, stack, request, layer=layer)))
+            )
+        return found
+
+    def _texts(self, one: Assignment, paths: Iterable[str]) -> dict[str, bytes]:
+        texts = self.project.workspace.read_many(self.tree, list(dict.fromkeys(paths)))
+        made = {}
+        for path, data in texts.items():
+            edits = [self.stubs[at].edit(answer) for at, answer in one if self.stubs[at].path == path]
+            made[path] = apply_edits(data or b"", edits)
+        return made
+
+    def _left(self) -> float:
+        return self.ends - time.monotonic()
+
+
+def _is_of(stack: Stack, path: str) -> bool:
+    language = language_for(path)
+    return language is not None and language.name == stack.language
+
+
+def _told(report: TestReport) -> dict[str, bool]:
+    return {r.native_id: r.status is Status.PASS for r in report.results if r.status is not Status.SKIP}
+
+
+def _by_name(names: Iterable[str], told: Mapping[str, bool]) -> dict[str, bool]:
+    """A test passes if all of its cases do."""
+    found = {}
+    for name in names:
+        cases = [passed for native, passed in told.items() if native == name or native.startswith(f"{name}[")]
+        if cases:
+            found[name] = all(cases)
+    return found
