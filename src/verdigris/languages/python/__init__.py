@@ -219,29 +219,29 @@ there is."""
     # -- what a validator of tests asks ----------------------------------------------------------------------
 
     def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
-        from verdigris.languages.python.tests.vacuity import find_empty_assertions
+        from verdigris.languages.python.validation.vacuity import find_empty_assertions
 
         return find_empty_assertions(test)
 
     def assertion_lines(self, test: TestText) -> tuple[tuple[str, int], ...]:
-        from verdigris.languages.python.tests.vacuity import assertion_lines
+        from verdigris.languages.python.validation.vacuity import assertion_lines
 
         return assertion_lines(test)
 
     def mocked_subjects(self, test: TestText, sources: Collection[str]) -> tuple[TestFault, ...] | None:
-        from verdigris.languages.python.tests.mocks import find_mocked_subjects
+        from verdigris.languages.python.validation.mocks import find_mocked_subjects
 
         return find_mocked_subjects(test, sources)
 
     def expected_literals(self, test: TestText) -> tuple[str, ...]:
-        from verdigris.languages.python.tests.vacuity import expected_literals
+        from verdigris.languages.python.validation.vacuity import expected_literals
 
         return expected_literals(test)
 
     def stub_bodies(
         self, path: str, before: bytes | None, after: bytes, literals: Sequence[str], dice: Chance
     ) -> tuple[StubBody, ...]:
-        from verdigris.languages.python.stubs.answers import stub_bodies
+        from verdigris.languages.python.validation.stub_answers import stub_bodies
 
         found = stub_bodies(None if before is None else _text(before), _text(after), literals, dice)
         return tuple(replace(one, path=path) for one in found)

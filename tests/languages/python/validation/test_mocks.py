@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.languages.python.tests.mocks import find_mocked_subjects
+from verdigris.languages.python.validation.mocks import find_mocked_subjects
 from verdigris.languages.validation import TestText
 
 HEAD = """\
