@@ -119,21 +119,28 @@ def handoff(facts: EvidenceFacts, commit: str) -> Iterator[str]:
 # -- verify -----------------------------------------------------------------------------------
 
 
-def verify(project: Project, name: str) -> tuple[str, ...]:
-    """What is wrong with a page of evidence, a line each; nothing where it holds."""
+def verify(project: Project, name: str, *, by_git: bool = False) -> tuple[str, ...]:
+    """What is wrong with a page of evidence, a line each; nothing where it holds.
+
+    `by_git`: a clone has no log, so that only what git tells is compared.
+    """
     evidence = name.rpartition("/")[2].removesuffix(".md")
     path = path_of(evidence)
     try:
         text = (project.root / path).read_text("utf-8", "replace")
     except OSError:
         raise UserError(f"there is no {path}.", hint=f"`ls {FOLDER}` lists what there is") from None
-    return tuple(_verify_log(project, evidence, text)) + tuple(_verify_git(project, path, text))
+    by_log = () if by_git else tuple(_verify_log(project, evidence, text))
+    return by_log + tuple(_verify_git(project, path, text))
 
 
 def _verify_log(project: Project, evidence: str, text: str) -> Iterator[str]:
     found = _find_ended(project, evidence)
     if found is None:
-        yield f"the log of this repository has no cycle that ended with {evidence}"
+        yield (
+            f"the log of this repository has no cycle that ended with {evidence}; in a clone, which has"
+            " no log, `--by-git` compares the rest"
+        )
         return
     cycle, at = found
     if render(_gather(project, cycle, evidence, at)) != text:
@@ -166,11 +173,10 @@ def _verify_git(project: Project, path: str, text: str) -> Iterator[str]:
         return
     if git(project.root, "show", f"{added}:{path}").out != text:
         yield f"{path} differs from what commit {added[:12]} added"
-    fields = dict(line[2:].split(": ", 1) for line in text.splitlines() if line.startswith("- spec"))
-    spec_path = fields.get("spec", "").partition("`")[2].partition("`")[0]
-    spec = git(project.root, "show", f"{added}:{spec_path}")
-    if not spec.ok or normalized_digest(spec.out.encode()) != fields.get("spec_hash"):
-        yield f"{spec_path} had another hash in commit {added[:12]} than the page says"
+    for key, (where, digest) in _files_of(text).items():
+        file = git(project.root, "show", f"{added}:{where}")
+        if not file.ok or normalized_digest(file.out.encode("utf-8", "surrogateescape")) != digest:
+            yield f"the {key} {where} had another hash in commit {added[:12]} than the page says"
     tests = _tests_commit(text)
     if not tests or not git(project.root, "merge-base", "--is-ancestor", tests, added).ok:
         yield f"the commit with the tests ({tests[:12] or 'none'}) does not come before {added[:12]}"
@@ -179,6 +185,17 @@ def _verify_git(project: Project, path: str, text: str) -> Iterator[str]:
     for name in changed:
         if name and project.classify(name).value == "test":
             yield f"{name} changed between the frozen tests and the code"
+
+
+def _files_of(text: str) -> dict[str, tuple[str, str]]:
+    """Spec and plan, each with its path and the hash that the page gives it."""
+    items = (line[2:] for line in text.splitlines() if line.startswith("- ") and ": " in line)
+    lines = dict(item.split(": ", 1) for item in items)
+    spec, plan = lines.get("spec", ""), lines.get("plan", "")
+    return {
+        "spec": (spec.partition("`")[2].partition("`")[0], lines.get("spec_hash", "")),
+        "plan": (plan.partition("`")[2].partition("`")[0], plan.rpartition("(")[2].rstrip(")")),
+    }
 
 
 def _tests_commit(text: str) -> str:

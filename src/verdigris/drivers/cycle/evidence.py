@@ -163,7 +163,9 @@ def _check_rows(validation: Mapping[str, Any]) -> Iterator[str]:
 
 def _kernel(facts: EvidenceFacts) -> str:
     cycle = facts.cycle
-    noticed = [f"- concern: {concern}" for concern in facts.concerns]
+    both = [who for who in cycle.workers.get("green", ()) if who in cycle.authors]
+    shared = [f"`{identity_of(who)}` wrote tests and code" for who in both]
+    noticed = [f"- concern: {concern}" for concern in (*shared, *facts.concerns)]
     plan, tests = cycle.commits.get("plan", ""), cycle.commits.get("red", "")
     return "\n".join(
         (

@@ -49,9 +49,7 @@ def freeze(project: Project) -> CycleStep | Deny:
     denial = deny_misplaced(project, cycle) or _deny_freezing(project, cycle)
     if denial is not None:
         return refuse(project, denial, "cycle freeze")
-    tests = tuple(
-        red.test_id for red in project.state().valid_reds if red.test_id in _carried(project, cycle)
-    )
+    tests = tuple(sorted(_carried(project, cycle)))
     subject = f"test: the scenarios of {cycle.spec_id}"
     trailers = (("TDD-Verdict", PASS), *(("TDD-Test", test) for test in tests))
     made = commit_stage(project, cycle, load_cycle(project.root), subject, trailers)
@@ -76,6 +74,10 @@ def _deny_freezing(project: Project, cycle: Cycle) -> Deny | None:
     if cycle.judged != project.workspace.snapshot():
         why = "The tree changed since the tests were validated."
         return Deny("cycle-freeze", why, "put it back, or `tdd cycle validate` again")
+    reds = {red.test_id for red in project.state().valid_reds}
+    if gone := _carried(project, cycle) - reds:
+        why = f"{min(gone)} was validated, and is not red any more."
+        return Deny("cycle-freeze", why, "`tdd cycle validate` runs the tests again")
     for validator in cycle.workers.get(Stage.VALIDATE, ()):
         if same := deny_same(cycle, validator):
             return same

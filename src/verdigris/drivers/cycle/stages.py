@@ -6,12 +6,14 @@ import json
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference, find_unclaimed
+from verdigris.checks.weakening import lost
 from verdigris.core.actions import Deny
 from verdigris.core.cycle import PASS, deny_source, next_step
 from verdigris.core.events import (
     CycleAdvanced,
     CycleStarted,
 )
+from verdigris.core.policy import give_up_losses
 from verdigris.core.state import Stage
 from verdigris.drivers.cycle.completion import complete
 from verdigris.drivers.cycle.coverage import observe_reds
@@ -159,8 +161,12 @@ def _end_red(project: Project, cycle: Cycle, progress: Progress | None) -> Cycle
         return seen
     with operation(project) as state:
         edits = find_unclaimed(project, state.ground or seen.tree, seen.tree, limit=1)
+        losses = lost(project, state, seen.tree).blocking
     if edits:
         return deny_source(cycle, f"{edits[0].path}:{edits[0].line} ({edits[0].why})")
+    if losses:
+        # Else the claim that the freezing makes would be refused, when nobody may write tests any more.
+        return Deny("weakened", "\n  ".join(("The suite lost something:", *losses)), give_up_losses(losses))
     faults = (*seen.changed, *map(str, seen.coverage.faults))
     if faults:
         more = "".join(f"\n  {fault}" for fault in faults[1:20])
