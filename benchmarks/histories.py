@@ -2,7 +2,7 @@
 
 For each commit that changed tests and source together: its parent is checked out, `tdd init --yes`, the tests
 of the commit are laid in, reds are found, stubbed and claimed as the messages say, the rest of the commit is
-laid in, and `tdd settle` judges. A commit whose tests were green before is tried as a refactor.
+laid in, and `tdd settle` judges. A commit whose tests were green before is tried as a refactor, and counted apart.
 
     python benchmarks/histories.py REPOSITORY --python VENV/bin/python [--commits 10] [--only COMMIT …]
 
@@ -33,6 +33,7 @@ _PATIENCE = 1200
 _REASON = "the tests of this commit, as upstream has them"
 _ACCEPTED = "accepted"
 _LEFT_OUT = "left out"
+_REFACTOR = "refactor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +84,14 @@ class History:
             self.tdd("init", "--yes")
             outcome = self.refactor(commit, tests, rest)
         if outcome.result not in {_ACCEPTED, _LEFT_OUT} and not self.is_green(commit, tests):
-            return Outcome(commit, _LEFT_OUT, detail=f"its own suite fails here; {outcome.result}")
+            return Outcome(commit, _LEFT_OUT, outcome.way, f"its own suite fails here; {outcome.result}")
         return outcome
 
     def turn(self, commit: str, tests: list[str], rest: list[str]) -> Outcome:
         here = [path for path in tests if path.endswith(".py") and (self.work / path).exists()]
         way = []
         told = self.tdd("test", *_runnable(here))
-        for path in sorted({each.split("::")[0] for each in _reds(told, "import", "missing-name")}):
+        for path in sorted({each.split("::")[0] for each in _reds(told, *_UNDECLARED)}):
             if self.tdd("stub", path)["code"] == 0 and "stub" not in way:
                 way.append("stub")
         if way:
@@ -116,7 +117,7 @@ class History:
     def refactor(self, commit: str, tests: list[str], rest: list[str]) -> Outcome:
         begun = self.tdd("refactor", "begin")
         if begun["code"]:
-            return Outcome(commit, f"refactor begin: {_rule(begun)}", "refactor", begun["text"])
+            return Outcome(commit, f"refactor begin: {_rule(begun)}", _REFACTOR, begun["text"])
         self.take(commit, tests + rest)
         ended = self.tdd("refactor", "end")
         if ended.get("verdict") == "weakened":
@@ -124,7 +125,7 @@ class History:
             ended = self.tdd("refactor", "end")
         result = str(ended.get("verdict") or _rule(ended))
         return Outcome(
-            commit, result if not ended["code"] else f"refactor: {result}", "refactor", ended["text"]
+            commit, result if not ended["code"] else f"refactor: {result}", _REFACTOR, ended["text"]
         )
 
     def is_green(self, commit: str, tests: list[str]) -> bool:
@@ -181,6 +182,7 @@ class History:
             return subprocess.CompletedProcess(argv, 124, "", f"not done after {_PATIENCE} s")
 
 
+_UNDECLARED = ("import", "missing-name", "collection")
 _QUIET = {None, "", "passing", "skipped"}
 
 
@@ -211,18 +213,21 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--commits", type=int, default=10)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--detail", type=int, default=1500, help="characters shown of a refusal")
     asked = parser.parse_args()
     history = History(asked.repository.absolute(), asked.work.absolute(), asked.python.absolute())
-    counts: Counter[str] = Counter()
+    counts: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
     only = [history.git("rev-parse", commit).strip() for commit in asked.only]
     for commit in only or history.commits(asked.commits):
         outcome = history.attempt(commit)
-        counts[outcome.result] += 1
+        counts[outcome.way != _REFACTOR][outcome.result] += 1
         print(outcome.commit[:10], outcome.result, outcome.way, flush=True)
         if outcome.result != _ACCEPTED:
-            print("   ", outcome.detail[:1500].replace("\n", "\n    "), flush=True)
-    tried = sum(counts.values()) - counts[_LEFT_OUT]
-    print(f"{counts[_ACCEPTED]} of {tried} accepted; {dict(counts)}")
+            print("   ", outcome.detail[: asked.detail].replace("\n", "\n    "), flush=True)
+    for red, found in counts.items():
+        tried = sum(found.values()) - found[_LEFT_OUT]
+        kind = "with a red before" if red else "without one, as refactorings"
+        print(f"{kind}: {found[_ACCEPTED]} of {tried} accepted; {dict(found)}")
 
 
 if __name__ == "__main__":

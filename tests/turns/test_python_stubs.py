@@ -114,6 +114,39 @@ def test_a_name_of_a_module_is_added_behind_what_is_there(tmp_path: Path) -> Non
     assert reds(world, "tests/test_sub.py") == {"tests/test_sub.py::test_sub": "valid"}
 
 
+COLOURS = 'import enum\n\n\nclass Colour(enum.Enum):\n    RED = "red"\n\n\nOTHER = 1\n'
+TEST_COLOURS = """\
+from colours import Colour, OTHER
+
+
+class TestColour:
+    known = {each for each in Colour if each not in (Colour.RED, Colour.BLUE, Colour.GREY)}
+
+    def test_blue(self):
+        assert Colour.BLUE.value == "blue"
+"""
+
+
+def test_a_member_that_a_class_lacks_while_the_tests_are_collected(tmp_path: Path) -> None:
+    world = made(tmp_path / "w", {"colours.py": COLOURS})
+    world.write("tests/test_colours.py", TEST_COLOURS)
+    told = world.test("tests/test_colours.py")
+    assert told.next == "`tdd stub tests/test_colours.py`"
+    stubbed(world, "tests/test_colours.py")
+    members = '    RED = "red"\n    BLUE = -1  # STUB:TDD\n    GREY = -2  # STUB:TDD\n'
+    assert world.read("colours.py") == COLOURS.replace('    RED = "red"\n', members)
+    assert reds(world, "tests/test_colours.py") == {"tests/test_colours.py::TestColour::test_blue": "valid"}
+
+
+@pytest.mark.parametrize(
+    "head", ["class Colour(Base):", "class Colour(metaclass=Meta):", "class Colour(enum.Enum): pass\nif 1:"]
+)
+def test_a_class_that_may_have_more_than_it_writes_down_is_left_alone(tmp_path: Path, head: str) -> None:
+    world = made(tmp_path / "w", {"colours.py": COLOURS.replace("class Colour(enum.Enum):", head)})
+    world.write("tests/test_colours.py", TEST_COLOURS)
+    assert missing_stubs(world.project, "tests/test_colours.py") == ()
+
+
 def test_line_ends_of_what_is_there_stay(tmp_path: Path) -> None:
     world = made(tmp_path / "w", {"calc.py": CALC})
     before = CALC.replace("\n", "\r\n")

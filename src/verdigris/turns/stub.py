@@ -69,7 +69,8 @@ def stubs_of_run(
 ) -> dict[str, tuple[Stub, ...]]:
     """By test file, where a run shows that something is not declared."""
     found = {split_id(run.native_id).path for run in runs if run.red in UNDECLARED}
-    found |= {e.path for e in (report.errors if report else ()) if judge_collect_error(e) in UNDECLARED}
+    errors = report.errors if report else ()
+    found |= {e.path for e in errors if e.kind == "AttributeError" or judge_collect_error(e) in UNDECLARED}
     told = {path: missing_stubs(project, path) for path in sorted(found) if (project.root / path).is_file()}
     return {path: stubs for path, stubs in told.items() if stubs}
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from verdigris.core.paths import import_roots
+from verdigris.languages.python.stubs.members import add_members
 from verdigris.languages.python.stubs.missing_names import (
     extend_module,
     find_wanted,
@@ -51,9 +52,10 @@ def _stubs(at: str, wanted: list[Wanted], files: Files, *, raises: bool) -> Iter
         if one.name and one.name not in known and not _is_inner(inside, one.name, files)
     ]
     new = at not in files.paths
-    if texts or new:
-        text = "\n\n".join(texts)
-        yield Stub(at, text, extend_module(before, texts), new=new)
+    grown = add_members(before, [one for one in wanted if one.name in known])
+    if texts or new or grown.added:
+        text = "\n\n".join([*grown.added, *texts])
+        yield Stub(at, text, extend_module(grown.text, texts) if texts else grown.text, new=new)
 
 
 def _is_inner(package: str | None, name: str, files: Files) -> bool:
