@@ -2,7 +2,7 @@
 
 For each commit that changed tests and source together: its parent is checked out, `tdd init --yes`, the tests
 of the commit are laid in, reds are found, stubbed and claimed as the messages say, the rest of the commit is
-laid in, and `tdd settle` judges. A commit whose tests were green before is tried as a refactor, counted apart.
+laid in, and `tdd settle` judges. A commit whose tests were green before is a refactor here, counted apart.
 
     python benchmarks/histories.py REPOSITORY --python VENV/bin/python [--commits 10] [--only COMMIT …]
 
