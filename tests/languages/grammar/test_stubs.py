@@ -403,6 +403,12 @@ def test_javascript_refuses() -> None:
     assert "no more" in (finding("a.js", JS, JS.replace("{ total }", "{}")) or "")
 
 
+def test_the_empty_export_of_a_scaffold_may_make_way() -> None:
+    stub = "export function add(a: number): number {\n  throw new Error('STUB:TDD');\n}\n"
+    assert finding("src/index.ts", "export {};\n", stub) is None
+    assert finding("src/index.ts", "export {};\n", f"export {{ }}\n{stub}") is None
+
+
 def test_what_no_grammar_reads_is_an_edit() -> None:
     assert "no grammar" in (finding("src/App.vue", None, "<template/>") or "")
 

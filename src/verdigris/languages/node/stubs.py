@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from verdigris.languages.findings import StubFinding
@@ -44,12 +45,15 @@ _SIGNATURES = frozenset(
 )
 _FELT = frozenset({"constructor", "toString", "valueOf", "toJSON", "then"})
 """Methods that run although nobody names them."""
+_EMPTY_EXPORT = re.compile(r"export\s*\{\s*\};?")
 _BINDING = frozenset({"identifier", "type_identifier"})
 
 
 class NodeForms:
     def items(self, scope: Node) -> list[Item]:
-        return gather_items(scope, "decorator", _item)
+        """`export {};` only says that the file is a module: it may go when something is exported."""
+        found = gather_items(scope, "decorator", _item)
+        return [item for item in found if not _EMPTY_EXPORT.fullmatch(text_of_node(item.node))]
 
     def known(self, root: Node) -> tuple[frozenset[str], frozenset[str]]:
         bound = {name for item in self.items(root) for name in item.names}
