@@ -105,6 +105,18 @@ def test_what_is_declared_or_installed_or_a_tests_own_is_left_alone(tmp_path: Pa
     assert world.read("calc.py") == CALC
 
 
+def test_a_package_of_the_project_that_is_installed_too_stays_the_projects(tmp_path: Path) -> None:
+    """An editable install, or one for its command: pytest stands for it, whose folder is installed here."""
+    files = {"src/pytest/__init__.py": "", "src/pytest/old.py": "X = 1\n"}
+    world = made(tmp_path / "repo", files)
+    test = "def test_f():\n    assert f() == 1\n"
+    world.write("tests/test_new.py", f"from pytest.deep.new import f\n\n\n{test}")
+
+    found = missing_stubs(world.project, "tests/test_new.py")
+
+    assert [stub.path for stub in found] == ["src/pytest/deep/__init__.py", "src/pytest/deep/new.py"]
+
+
 def test_a_name_of_a_module_is_added_behind_what_is_there(tmp_path: Path) -> None:
     world = made(tmp_path / "w", {"calc.py": CALC})
     world.write("tests/test_sub.py", "import calc\n\n\ndef test_sub():\n    assert calc.sub(5, 3) == 2\n")

@@ -88,7 +88,7 @@ class _Places:
         if found is not None:
             return found if self._files.is_source(found) else None
         top, *rest = module.split(".")
-        if top in sys.stdlib_module_names or self._is_installed(top):
+        if not self._is_own(top) and (top in sys.stdlib_module_names or self._is_installed(top)):
             return None
         if rest and (package := self._package(module)):
             return package
@@ -96,6 +96,10 @@ class _Places:
         bases = [base for base in (f"{self._home}/src".lstrip("/"),) if self._has_folder(base)]
         places = [posixpath.join(base, f"{name}.py") for base in (*bases, self._home, *self._roots)]
         return next((place for place in places if self._files.is_source(place)), None)
+
+    def _is_own(self, top: str) -> bool:
+        """A package of the project may be installed as well, for its command or to be edited."""
+        return any(self._has_folder(self._joined(root, top)) for root in self._roots)
 
     def _package(self, module: str) -> str | None:
         """Below the nearest package around it that exists."""
