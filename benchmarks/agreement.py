@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.records import Actor
-from verdigris.execution.dispatch import run_request
 from verdigris.execution.resident import forkserver, resident
+from verdigris.execution.test_run import run_request
 from verdigris.runners.protocol import TestRequest
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import open_project

@@ -15,8 +15,8 @@ from pathlib import Path
 from timing import Row, against, interleaved
 
 from verdigris.core.records import Actor
-from verdigris.execution.dispatch import run_request
 from verdigris.execution.resident import resident
+from verdigris.execution.test_run import run_request
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import open_project
 

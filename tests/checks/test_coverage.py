@@ -7,7 +7,7 @@ import pytest
 from support.turns import CALC, SUB, SUB_ID, World
 from verdigris.checks import coverage
 from verdigris.checks.observation import Candidate, difference
-from verdigris.execution.dispatch import run_request
+from verdigris.execution.test_run import run_request
 from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:

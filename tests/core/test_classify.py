@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from verdigris.core.errors import ConfigError
 from verdigris.core.paths import Classes, Detected, PathClass, Where, classify
 from verdigris.core.settings import Settings, Stack
-from verdigris.languages.classes import compile_classes
+from verdigris.languages.conventions import compile_classes
 from verdigris.languages.registry import usual
 
 if TYPE_CHECKING:

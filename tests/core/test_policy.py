@@ -6,9 +6,9 @@ import pytest
 
 from support.writes import with_facts
 from verdigris.core.actions import Allow, ClaimTest, Decision, Deny, Do, FileWrite, Target, Unclaimed, Write
-from verdigris.core.next_move import next_move
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
+from verdigris.core.policy.next_move import next_move
 from verdigris.core.redness import WHY_NOT
 from verdigris.core.report import Status
 from verdigris.core.settings import Settings

@@ -14,9 +14,9 @@ from verdigris.core.records import Actor
 from verdigris.core.settings import Settings, Stack
 from verdigris.drivers.machine.roles import TEAM
 from verdigris.languages import registry
-from verdigris.languages.classes import compile_classes
+from verdigris.languages.conventions import compile_classes
 from verdigris.languages.runner_keys import is_mixed, runner_keys
-from verdigris.languages.test_ids import marks, native_of
+from verdigris.languages.test_marks import marks, native_of
 from verdigris.languages.tests import TestReader, find_test_at
 from verdigris.models.roles.prompt import guide
 from verdigris.setup.detection import detect

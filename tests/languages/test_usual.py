@@ -4,7 +4,7 @@ import pytest
 
 from verdigris.core.paths import Classes, PathClass, classify
 from verdigris.core.settings import Settings, Stack
-from verdigris.languages.classes import compile_classes
+from verdigris.languages.conventions import compile_classes
 from verdigris.languages.registry import usual
 
 SWITCH, TEST, SPEC, SOURCE, OTHER = PathClass

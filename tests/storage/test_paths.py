@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from verdigris.core.errors import UserError
 from verdigris.core.paths import Detected, PathClass
 from verdigris.core.settings import Settings
-from verdigris.languages.classes import compile_classes
+from verdigris.languages.conventions import compile_classes
 from verdigris.languages.registry import usual
 from verdigris.storage.paths import CanonicalPath, Disk, FileIdentity, canonical, class_of
 

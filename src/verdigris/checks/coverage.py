@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.report import merge_reports
 from verdigris.core.value import value
-from verdigris.execution.dispatch import run_request
-from verdigris.execution.test_run import execute_suite
+from verdigris.execution.test_run import execute_suite, run_request
 from verdigris.execution.test_selection import by_stack
 from verdigris.languages.python.stubs.forms import last_name
 from verdigris.languages.python.syntax import added_lines, parse

@@ -16,10 +16,9 @@ from verdigris.core.languages import language_of
 from verdigris.core.paths import FILE
 from verdigris.core.report import Ended, Status, merge_reports
 from verdigris.core.value import value
-from verdigris.execution.dispatch import run_request
 from verdigris.execution.room.layers import Layer
 from verdigris.execution.room.rooms import beside, possible
-from verdigris.execution.test_run import execute, time_limit
+from verdigris.execution.test_run import execute, run_request, time_limit
 from verdigris.execution.test_selection import stack_of
 from verdigris.execution.tree_stability import on_start_tree
 from verdigris.languages.registry import language_named

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.paths import PathClass
 from verdigris.core.value import value
-from verdigris.execution.dispatch import run_request
+from verdigris.execution.test_run import run_request
 from verdigris.execution.test_selection import by_stack
 from verdigris.languages.python.syntax import parse
 from verdigris.languages.python.tests.file import collected_tests

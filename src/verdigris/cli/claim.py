@@ -9,7 +9,7 @@ import click
 from verdigris.cli.context import here, project, tests_and_paths
 from verdigris.cli.output import deny, json_option, show, show_json
 from verdigris.core.actions import Deny
-from verdigris.core.next_move import next_move
+from verdigris.core.policy.next_move import next_move
 from verdigris.views.lines import Line
 
 if TYPE_CHECKING:

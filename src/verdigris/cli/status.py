@@ -8,7 +8,7 @@ import click
 
 from verdigris.cli.context import project
 from verdigris.cli.output import json_option, show, show_json
-from verdigris.core.next_move import next_move
+from verdigris.core.policy.next_move import next_move
 from verdigris.core.state import Phase
 from verdigris.views.lines import Dot, Line, count_of
 

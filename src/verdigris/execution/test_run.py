@@ -1,4 +1,7 @@
-"""Runs tests: one call per stack, merged into one report; and the commands that `tdd.yaml` names."""
+"""Runs tests: one call per stack, merged into one report; and the commands that `tdd.yaml` names.
+
+Each is run by a configured command, by the user's interpreter, or by another test tool.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,17 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import HarnessError, ToolMissing
+from verdigris.core.languages import has_tests_in_source, suffixes_of
+from verdigris.core.paths import PathClass
 from verdigris.core.report import merge_reports, suite_of
 from verdigris.core.test_ids import MARK, split_id
 from verdigris.core.verdict import Tool
-from verdigris.execution.dispatch import run_request
 from verdigris.execution.process import Command, run
 from verdigris.execution.room.rooms import forget, room
+from verdigris.execution.test_call import TestCall
 from verdigris.execution.test_selection import by_stack, stack_of
 from verdigris.runners.protocol import TestRequest
+from verdigris.runners.registry import is_in_interpreter
 from verdigris.sandbox import refusal
 from verdigris.storage.project import text_of
 
@@ -28,6 +34,72 @@ if TYPE_CHECKING:
     from verdigris.execution.room.room import Room
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
+
+
+def run_request(
+    project: Project,
+    stack: Stack,
+    request: TestRequest,
+    *,
+    layer: Layer | None = None,
+    progress: Progress | None = None,
+    bare: bool = False,
+) -> TestReport:
+    """In a room, on the tree of `layer` where one is given; `bare`: as the user would run it, to compare."""
+    return _run(TestCall(project, stack, request, layer, progress, bare))
+
+
+def _run(call: TestCall) -> TestReport:
+    if call.stack.test_command_for:
+        return _run_by_command(call)
+    command = call.request.command
+    if is_in_interpreter(call.stack.runner) and not (command and _reports_by_itself(command)):
+        from verdigris.execution.python_call import call_interpreter
+
+        return call_interpreter(call)
+    from verdigris.execution.tools.call import call_tool
+
+    return call_tool(call)
+
+
+def _reports_by_itself(command: tuple[str, ...]) -> bool:
+    from verdigris.runners.commands import reports
+
+    return reports(command)
+
+
+def _run_by_command(call: TestCall) -> TestReport:
+    """One call for each command, and one of the runner's own for the rest."""
+    from verdigris.runners.commands import split_by_command
+
+    plain = replace(call, stack=replace(call.stack, test_command_for=()))
+    parts = split_by_command(call.stack, call.request.names, _test_files(call.project, call.stack))
+    found = []
+    for words, names in parts.items():
+        report = _run(replace(plain, request=replace(call.request, names=names, command=words or ())))
+        found.append(_without_commands(call.stack, report) if words is None else report)
+    return merge_reports(found)
+
+
+def _without_commands(stack: Stack, report: TestReport) -> TestReport:
+    """What the runner itself finds of tests that have a command does not count."""
+    from verdigris.runners.commands import fitting_command
+
+    return replace(
+        report,
+        results=tuple(r for r in report.results if fitting_command(stack, r.native_id) is None),
+        collected=tuple(i for i in report.collected if fitting_command(stack, i) is None),
+        errors=tuple(e for e in report.errors if not e.path or fitting_command(stack, e.path) is None),
+    )
+
+
+def _test_files(project: Project, stack: Stack) -> tuple[str, ...]:
+    """Test files of the stack's language; in Rust every file may hold tests."""
+    ends = suffixes_of(stack.language)
+    entries = project.workspace.files(project.workspace.snapshot())
+    paths = (entry.path for entry in entries if entry.path.endswith(ends))
+    return tuple(p for p in paths if has_tests_in_source(p) or project.classify(p) is PathClass.TEST)
+
 
 _WHOLE = TestRequest()
 
@@ -126,7 +198,7 @@ def _named(project: Project, report: TestReport) -> TestReport:
     marked = {path: text for path, text in texts.items() if text is not None and MARK in text}
     if not marked:
         return report
-    from verdigris.languages.test_ids import apply, refuse_duplicates
+    from verdigris.languages.test_marks import apply, refuse_duplicates
 
     refuse_duplicates(marked)
     return apply(report, marked)

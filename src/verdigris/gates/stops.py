@@ -9,7 +9,7 @@ from verdigris.checks.unproven_commits import describe, remedy
 from verdigris.checks.weakening import lost
 from verdigris.core.actions import Deny
 from verdigris.core.events import LeftOpen, SentBack
-from verdigris.core.reds import owners
+from verdigris.core.policy.reds import owners
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
 from verdigris.gates.calls import PASS, Reply

@@ -122,7 +122,7 @@ def open_project(start: Path, actor: Actor) -> Project:
 
 
 def configured_event(root: Path) -> Configured:
-    from verdigris.languages.classes import compile_classes
+    from verdigris.languages.conventions import compile_classes
     from verdigris.languages.registry import usual
     from verdigris.storage.config import load
     from verdigris.storage.config.layout import layouts

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.actions import Deny, Target
 from verdigris.core.paths import PathClass
-from verdigris.core.reds import covers, implied_claim, named_reds
+from verdigris.core.policy.reds import covers, implied_claim, named_reds
 from verdigris.core.test_ids import split_id
 from verdigris.core.turn_events import denial_event
 from verdigris.storage.paths import canonical

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference, find_unclaimed
 from verdigris.core.actions import ClaimTest, Deny, Target
-from verdigris.core.next_move import next_after, next_move, next_red
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
+from verdigris.core.policy.next_move import next_after, next_move, next_red
 from verdigris.core.report import Status
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import nearest, split_id

@@ -15,7 +15,7 @@ from verdigris.core.errors import HarnessError
 from verdigris.core.events import LayingAside, Repair, Settled, Violation
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
-from verdigris.core.reds import apart, owners
+from verdigris.core.policy.reds import apart, owners
 from verdigris.core.turn_events import accepted_events, joining_events, next_aside, settled_event, struck_out
 from verdigris.core.value import value
 from verdigris.core.verdict import Kind, TrialFacts, Verdict, footer, judge

@@ -12,7 +12,7 @@ from verdigris.checks import foundation
 from verdigris.checks.observation import brought_by, difference, find_unclaimed, lost_reds
 from verdigris.checks.unproven_commits import describe
 from verdigris.core.errors import NotARepository, StorageError, ToolMissing, UserError
-from verdigris.core.next_move import next_move
+from verdigris.core.policy.next_move import next_move
 from verdigris.core.state import Phase
 from verdigris.core.value import value
 from verdigris.storage.intents import recover

@@ -13,7 +13,7 @@ from verdigris.core.errors import UnknownTest
 from verdigris.core.events import Event, LayingAside, Resumed, TestRun
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.paths import PathClass
-from verdigris.core.reds import covers_test, ended_reds
+from verdigris.core.policy.reds import covers_test, ended_reds
 from verdigris.core.report import Ended, Status, TestReport, holds_tests, unseen_files
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import nearest, shell_words, split_id

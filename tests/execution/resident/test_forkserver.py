@@ -18,9 +18,9 @@ from support.turns import CALC, CONFIG, SUB, TEST_SUB, World, make_world
 from support.warming import Warmth, ended, folders, ready, until
 from verdigris import sandbox
 from verdigris.core.report import Ended, Status
-from verdigris.execution.dispatch import run_request
 from verdigris.execution.resident import borrowed_child, headstart, resident
 from verdigris.execution.room.rooms import terms_of
+from verdigris.execution.test_run import run_request
 from verdigris.runners.protocol import TestRequest
 from verdigris.sandbox.folders import PREFIX
 

@@ -13,9 +13,9 @@ from support.turns import World, make_world
 from support.warming import Warmth, ended, folders, ready
 from verdigris import sandbox
 from verdigris.core.report import Status
-from verdigris.execution.dispatch import run_request
 from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.resident.forkserver import own_names
+from verdigris.execution.test_run import run_request
 from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:

@@ -25,9 +25,9 @@ from verdigris.core.errors import HarnessError
 from verdigris.core.events import Proving, Violation
 from verdigris.core.report import Status
 from verdigris.core.verdict import Kind
-from verdigris.execution.dispatch import run_request
 from verdigris.execution.room import rooms
 from verdigris.execution.room.rooms import GIT_SEEN, HOST_INSTEAD, possible
+from verdigris.execution.test_run import run_request
 from verdigris.runners.protocol import TestRequest
 from verdigris.sandbox.folders import PREFIX
 

@@ -15,8 +15,8 @@ from support.tool_worlds import NODE_CONFIG, make_tool_world
 from support.warming import ended, folders, until
 from verdigris import sandbox
 from verdigris.core.report import Ended, Status
-from verdigris.execution.dispatch import run_request
 from verdigris.execution.resident import borrowed_child, resident
+from verdigris.execution.test_run import run_request
 from verdigris.execution.tools import warm_vitest
 from verdigris.execution.tools.warm_vitest import ran_warm
 from verdigris.runners.protocol import TestRequest

@@ -8,7 +8,7 @@ from support.gitrepo import make_repo
 from support.growing import grow
 from verdigris.core.paths import Detected, PathClass, classify
 from verdigris.core.settings import Settings, Stack
-from verdigris.languages.classes import compile_classes
+from verdigris.languages.conventions import compile_classes
 from verdigris.languages.registry import usual
 from verdigris.storage.config.layout import layout, layouts
 

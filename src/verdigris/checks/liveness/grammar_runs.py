@@ -28,8 +28,7 @@ from verdigris.core.paths import FILE
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.execution.dispatch import run_request
-from verdigris.execution.test_run import time_limit
+from verdigris.execution.test_run import run_request, time_limit
 from verdigris.execution.test_selection import stack_of
 from verdigris.languages.registry import has_grammar, language_named
 from verdigris.runners.protocol import TestRequest

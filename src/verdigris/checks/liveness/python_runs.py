@@ -20,7 +20,7 @@ from verdigris.checks.liveness.judgement import (
 from verdigris.core.report import suite_of
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.execution.dispatch import run_request
+from verdigris.execution.test_run import run_request
 from verdigris.languages.python.liveness.probes import ProbePlan, Runs, RunSet, plan, reaching, shuffle_runs
 from verdigris.runners.protocol import TestRequest
 

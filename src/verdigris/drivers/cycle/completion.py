@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny
 from verdigris.core.cycle import DONE, next_step
-from verdigris.core.cycle_fold import cycle_after
+from verdigris.core.cycle.fold import cycle_after
 from verdigris.core.errors import UserError
 from verdigris.core.events import CycleEnded, decode
 from verdigris.core.records import from_json, to_json

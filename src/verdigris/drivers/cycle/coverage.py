@@ -11,7 +11,7 @@ from verdigris.core.redness import WHY_NOT
 from verdigris.core.report import Status
 from verdigris.core.value import value
 from verdigris.languages.runner_keys import holds_tests
-from verdigris.languages.scenario_marks import ScenarioMarks, read_scenario_marks
+from verdigris.languages.test_marks import ScenarioMarks, read_scenario_marks
 from verdigris.turns.test import run_tests
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestReport
     from verdigris.core.state import Cycle
     from verdigris.drivers.cycle.spec import Spec
-    from verdigris.languages.scenario_marks import ScenarioMark
+    from verdigris.languages.test_marks import ScenarioMark
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 

@@ -18,15 +18,7 @@ from verdigris.core.events import (
 )
 from verdigris.core.state import Stage
 from verdigris.core.turn_events import next_aside
-from verdigris.drivers.cycle.frame import (
-    CycleStep,
-    deny_misplaced,
-    now_ms,
-    open_cycle,
-    refuse,
-    spec_of,
-    told,
-)
+from verdigris.drivers.cycle.frame import CycleStep, deny_misplaced, now_ms, open_cycle, refuse, spec_of, told
 from verdigris.drivers.cycle.identity import deny_same
 from verdigris.drivers.cycle.settings import load_cycle
 from verdigris.drivers.cycle.stage_commit import commit_stage

@@ -28,7 +28,7 @@ from verdigris.drivers.cycle.feature import is_feature
 from verdigris.drivers.cycle.markdown import read_page
 from verdigris.drivers.cycle.spec import ACTIVE, DEPRECATED, DRAFT, SUPERSEDED, read_spec, slug
 from verdigris.drivers.cycle.spec_lint import base_path, lint_spec
-from verdigris.languages.scenario_marks import SCENARIO, read_scenario_marks
+from verdigris.languages.test_marks import SCENARIO, read_scenario_marks
 from verdigris.storage.git import null_split, users_git
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from verdigris.drivers.cycle.delta import Requirement, StaleScenario
     from verdigris.drivers.cycle.spec import Spec
     from verdigris.drivers.cycle.spec_lint import Fault
-    from verdigris.languages.scenario_marks import LooseMark, ScenarioMark
+    from verdigris.languages.test_marks import LooseMark, ScenarioMark
     from verdigris.storage.repository import Repository
 
 _RELATED = re.compile(r"related|links?|references|dependencies|parents?|supersedes", re.IGNORECASE)

@@ -9,10 +9,7 @@ from verdigris.checks.observation import difference, find_unclaimed
 from verdigris.checks.weakening import lost
 from verdigris.core.actions import Deny
 from verdigris.core.cycle import PASS, deny_source, next_step
-from verdigris.core.events import (
-    CycleAdvanced,
-    CycleStarted,
-)
+from verdigris.core.events import CycleAdvanced, CycleStarted
 from verdigris.core.policy import give_up_losses
 from verdigris.core.state import Stage
 from verdigris.drivers.cycle.completion import complete

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.report import Status
 from verdigris.core.value import value
-from verdigris.execution.dispatch import run_request
+from verdigris.execution.test_run import run_request
 from verdigris.execution.test_selection import by_stack
 from verdigris.languages.probes import apply_edits
 from verdigris.languages.python.liveness.probes import Runs

@@ -87,7 +87,7 @@ def _fields(project: Project, state: WorktreeState) -> dict[str, Any]:
 
 
 def _target_rule(targets: Iterable[str]) -> card.Rule | None:
-    """As `core.reds.covers`."""
+    """As `core.policy.reds.covers`."""
     regexes = [regex for target in targets for regex in _target(target)]
     return _rule("|".join(dict.fromkeys(regexes))) if regexes else None
 

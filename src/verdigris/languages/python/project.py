@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.paths import ENVIRONMENT_PARTS, FILLED, NODE_MODULES, Detected, PathClass, classify
 from verdigris.core.settings import Settings, Stack
 from verdigris.core.value import value
-from verdigris.languages.classes import compile_classes
-from verdigris.languages.conventions import SIDE, Usual, any_of, anywhere, at, at_root, canonical
+from verdigris.languages.conventions import (
+    SIDE,
+    Usual,
+    any_of,
+    anywhere,
+    at,
+    at_root,
+    canonical,
+    compile_classes,
+)
 from verdigris.languages.folders import (
     FoundStacks,
     holding,

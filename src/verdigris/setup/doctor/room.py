@@ -11,8 +11,7 @@ from verdigris.core.errors import VerdigrisError
 from verdigris.core.needs import needs, write_keys
 from verdigris.core.report import Ended, differences, merge_reports, only, suite_of
 from verdigris.core.verdict import first_line
-from verdigris.execution.dispatch import run_request
-from verdigris.execution.test_run import execute
+from verdigris.execution.test_run import execute, run_request
 from verdigris.runners.protocol import TestRequest
 from verdigris.setup.doctor.findings import Finding, failure, installed_plugins
 

@@ -15,8 +15,8 @@ from verdigris.core.cycle import deny_write
 from verdigris.core.errors import NotConfigured, VerdigrisError
 from verdigris.core.events import Edit, Violation
 from verdigris.core.paths import PathClass
+from verdigris.core.policy.reds import implied_claim, owners
 from verdigris.core.records import Actor
-from verdigris.core.reds import implied_claim, owners
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import shell_words, some
 from verdigris.core.turn_events import joining_events

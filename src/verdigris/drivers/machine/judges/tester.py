@@ -19,7 +19,7 @@ from verdigris.core.verdict import first_line
 from verdigris.drivers.edits import Bad, forbidden, format_changes, quoting, run_linters, write_changes
 from verdigris.drivers.machine.judges.step import Judged, with_changes
 from verdigris.drivers.machine.message import Verified, told_red
-from verdigris.execution.dispatch import run_request
+from verdigris.execution.test_run import run_request
 from verdigris.execution.test_selection import baseline_ids, by_stack
 from verdigris.languages.python.syntax import parse
 from verdigris.languages.registry import UNREAD, language_for

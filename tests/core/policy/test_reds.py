@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from verdigris.core.reds import ended_reds, newest, without_parents
+from verdigris.core.policy.reds import ended_reds, newest, without_parents
 from verdigris.core.report import CollectError, Ended, RunPhase, Status, TestReport, TestResult
 from verdigris.core.state import Red
 

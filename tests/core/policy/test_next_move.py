@@ -34,9 +34,9 @@ from verdigris.core.events import (
     TestRun,
 )
 from verdigris.core.fold import advance
-from verdigris.core.next_move import next_move, next_red
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
+from verdigris.core.policy.next_move import next_move, next_red
 from verdigris.core.report import Status
 from verdigris.core.settings import Settings
 from verdigris.core.state import Phase, Red, WorktreeState

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core import cycle as cycles
 from verdigris.core.actions import Deny
-from verdigris.core.reds import newest
+from verdigris.core.policy.reds import newest
 from verdigris.core.state import Phase, Red
 from verdigris.core.test_ids import shell_words
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, assert_never
 from verdigris.core import cycle as cycles
 from verdigris.core.actions import Action, Allow, ClaimTest, Decision, Deny, Do, FileWrite, Write
 from verdigris.core.languages import language_of
-from verdigris.core.next_move import SYNCS_IN, finish_git, next_move
 from verdigris.core.paths import PathClass
+from verdigris.core.policy.next_move import SYNCS_IN, finish_git, next_move
+from verdigris.core.policy.reds import about_stubs, implied_claim, owners
 from verdigris.core.redness import WHY_NOT
-from verdigris.core.reds import about_stubs, implied_claim, owners
 from verdigris.core.state import Phase, Turn, WorktreeState
 from verdigris.core.test_ids import shell_words
 
