@@ -25,6 +25,13 @@ def test_a_plan_shows_the_path_and_the_lines_that_count() -> None:
     assert ".git/tdd/events.jsonl" in texts[4]
 
 
+def test_where_nothing_tells_the_language_nothing_is_said_to_be_found() -> None:
+    lines = view.plan_lines(InitPlan(REPO, Settings(), "stacks: []\n", assumed=True))
+    assert lines[0].text == (
+        "no code found: python with pytest in . is assumed; for another language: `tdd init --lang NAME`"
+    )
+
+
 def test_each_stack_is_told_and_what_is_left_out() -> None:
     java = Stack(root="j", language="java", runner="junit", junit=JUnit(preset="surefire"))
     settings = Settings(stacks=(Stack(), java))

@@ -54,6 +54,12 @@ def test_init_on_an_unborn_head_writes_the_file_and_takes_the_tree_as_ground(rep
     assert _types(repo) == ["configured", "ground"]
 
 
+def test_what_is_assumed_of_an_empty_repository_is_not_said_to_be_found(repo: GitRepo) -> None:
+    assert plan(repo.root).assumed
+    repo.write("calc.py", "A = 1\n")
+    assert not plan(repo.root).assumed
+
+
 def test_init_twice_changes_nothing(repo: GitRepo) -> None:
     initialise(repo.root, PERSON)
     before = repo.read("tdd.yaml")

@@ -138,8 +138,12 @@ def plan_lines(plan: InitPlan) -> list[Line]:
         line for line in plan.content.splitlines() if line.strip() and not line.lstrip().startswith("#")
     ]
     shown = [Line(f"    {line}") for line in active]
+    found = [Line(f"found {told_stack(stack)}") for stack in plan.settings.stacks]
+    if plan.assumed:
+        named = "for another language: `tdd init --lang NAME`"
+        found = [Line(f"no code found: {_stacks(plan)} is assumed; {named}")]
     return [
-        *(Line(f"found {told_stack(stack)}") for stack in plan.settings.stacks),
+        *found,
         *(Line(f"note: {note}") for note in plan.notes),
         Line("will write tdd.yaml (every key stands in it as a comment):"),
         *shown,

@@ -51,6 +51,8 @@ class InitPlan:
     """What tdd.yaml will hold; None where a valid one is there already."""
     notes: tuple[str, ...] = ()
     """What else was seen, and is not configured."""
+    assumed: bool = False
+    """Nothing here tells the language."""
 
     @property
     def log(self) -> str:
@@ -81,7 +83,7 @@ def plan(start: Path, *, lang: str | None = None) -> InitPlan:
         hint = "name the language (`tdd init --lang NAME`), or write tdd.yaml first"
         raise UserError("; ".join(found.notes) + ".", hint=hint)
     settings = Settings(stacks=found.stacks or (Stack(),))
-    return InitPlan(repo, settings, render(settings), found.notes)
+    return InitPlan(repo, settings, render(settings), found.notes, assumed=not found.stacks)
 
 
 def initialise(start: Path, actor: Actor) -> Initialised:
