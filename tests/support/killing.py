@@ -1,4 +1,4 @@
-"""Operations that are killed at their n-th step, for n = 1, 2, … until one lives."""
+"""Operations that are killed at each of their steps."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import os
 import pathlib
 import shutil
 import signal
-import traceback
-from dataclasses import dataclass, replace
-from itertools import count
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,7 +17,7 @@ from verdigris.storage.snapshots import disk
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from verdigris.core.state import WorktreeState
@@ -78,16 +76,20 @@ def rehearse(
     keeps: bool = True,
     check: Operate = standing,
 ) -> Rehearsed:
-    """Kill `operate` at each step, on a copy each; the next command leads to a place of rest.
+    """Stop `operate` at each step; the next command leads to a place of rest.
 
+    A kill leaves what is on the disk. So the operation is carried out once, and the disk is copied at each of
+    its steps; where it stands as at the step before, a kill there is the same kill.
     `again`: the same command, given once more after the kill, ends where the undisturbed one did.
     `keeps`: every file that was in the tree is there, or set aside. `check` looks at each recovered copy.
     """
-    resting = _undisturbed(_copy(world, stage / "undisturbed"), operate)
+    steps = _Steps(stage, _copy(world, stage / "undisturbed"))
+    resting = _undisturbed(steps, operate)
     after: list[Standing] = []
-    for step in count(1):
-        copy = _copy(world, stage / str(step))
-        killed = _killed(copy, operate, step)
+    for step, copy in steps.copies():
+        if copy is None:
+            after.append(after[-1])
+            continue
         with operation(copy.project):
             pass
         after.append(standing(copy))
@@ -99,9 +101,33 @@ def rehearse(
             operate(copy)
             assert standing(copy) == resting[-1], f"killed at step {step}"
         shutil.rmtree(copy.root)
-        if not killed:
-            return Rehearsed(step - 1, resting, after)
-    raise AssertionError
+    return Rehearsed(steps.count, resting, after)
+
+
+@dataclass
+class _Steps:
+    """The disk at each step of an operation in `world`."""
+
+    stage: Path
+    world: World
+    count: int = 0
+    _seen: list[World | None] = field(default_factory=list)
+    _last: dict[str, tuple[int, bytes]] | None = None
+
+    def here(self) -> None:
+        self.count += 1
+        self._keep()
+
+    def copies(self) -> Iterator[tuple[int, World | None]]:
+        """By step, None where it stood as before; the last is after the operation that nobody killed."""
+        self._keep()
+        return enumerate(self._seen, 1)
+
+    def _keep(self) -> None:
+        found = listing(self.world.root, frozenset())
+        same = found == self._last
+        self._seen.append(None if same else _copy(self.world, self.stage / str(len(self._seen) + 1)))
+        self._last = found
 
 
 def _lost(world: World, before: Standing) -> list[str]:
@@ -120,7 +146,8 @@ def _copy(world: World, root: Path) -> World:
     return World(replace(world.repo, root=root))
 
 
-def _undisturbed(world: World, operate: Operate) -> list[Standing]:
+def _undisturbed(steps: _Steps, operate: Operate) -> list[Standing]:
+    world = steps.world
     resting = [standing(world)]
 
     def watched(record: Any) -> Any:
@@ -134,86 +161,59 @@ def _undisturbed(world: World, operate: Operate) -> list[Standing]:
         return wrapper
 
     with pytest.MonkeyPatch.context() as patched:
+        _stop_at(patched, steps.here)
         patched.setattr(Project, "record", watched(Project.record))
         operate(world)
     assert standing(world) == resting[-1]
     return resting
 
 
-def _killed(world: World, operate: Operate, step: int) -> bool:
-    """Run in a child that kills itself at the step; whether it got that far."""
-    pid = os.fork()
-    if not pid:
-        status = 1
-        try:
-            arm(step)
-            operate(world)
-            status = 0
-        except BaseException:  # noqa: BLE001 - nothing may leave the child and run on as a second pytest
-            traceback.print_exc()
-        finally:
-            os._exit(status)
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    assert status in {0, -signal.SIGKILL}
-    return status != 0
+def arm(step: int) -> None:
+    """This process dies at the step; one is also amidst each file that is written for a role or an agent."""
+    left = step
 
+    def here() -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
 
-def arm(step: int, *, writes: bool = False) -> None:
-    """Before and after each record; before and in the midst of each touch of a file.
-
-    `writes`: also in the midst of each file that is written for a role or an agent.
-    """
-    fuse = _Fuse(step)
     patched = pytest.MonkeyPatch()
-    patched.setattr(Project, "record", fuse.around(Project.record))
-    patched.setattr(disk, "delete", fuse.around(disk.delete))
-    patched.setattr(disk, "write", fuse.amidst(disk.write))
-    if writes:
-        patched.setattr(pathlib.Path, "write_bytes", fuse.torn(pathlib.Path.write_bytes))
+    _stop_at(patched, here)
+    patched.setattr(pathlib.Path, "write_bytes", _torn(pathlib.Path.write_bytes, here))
 
 
-class _Fuse:
-    """Burns down by one at each place; the process that is at its end dies there."""
-
-    def __init__(self, length: int) -> None:
-        self._left = length
-
-    def _here(self) -> bool:
-        self._left -= 1
-        return self._left == 0
-
-    def _or_die(self) -> None:
-        if self._here():
-            _die()
-
-    def around(self, call: Any) -> Any:
-        def wrapper(*args: Any, **named: Any) -> Any:
-            self._or_die()
-            done = call(*args, **named)
-            self._or_die()
-            return done
-
-        return wrapper
-
-    def amidst(self, call: Any) -> Any:
-        def wrapper(top: int, path: str, mode: str, data: bytes) -> Any:
-            self._or_die()
-            if self._here():
-                call(top, path, mode, data[: len(data) // 2])
-                _die()
-            return call(top, path, mode, data)
-
-        return wrapper
-
-    def torn(self, call: Any) -> Any:
-        def wrapper(path: Path, data: bytes) -> Any:
-            if self._here():
-                call(path, data[: len(data) // 2])
-                _die()
-            return call(path, data)
-
-        return wrapper
+def _stop_at(patched: pytest.MonkeyPatch, here: Callable[[], None]) -> None:
+    """Before and after each record; before and in the midst of each touch of a file."""
+    patched.setattr(Project, "record", _around(Project.record, here))
+    patched.setattr(disk, "delete", _around(disk.delete, here))
+    patched.setattr(disk, "write", _amidst(disk.write, here))
 
 
-def _die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+def _around(call: Any, here: Callable[[], None]) -> Any:
+    def wrapper(*args: Any, **named: Any) -> Any:
+        here()
+        done = call(*args, **named)
+        here()
+        return done
+
+    return wrapper
+
+
+def _amidst(call: Any, here: Callable[[], None]) -> Any:
+    def wrapper(top: int, path: str, mode: str, data: bytes) -> Any:
+        here()
+        call(top, path, mode, data[: len(data) // 2])
+        here()
+        return call(top, path, mode, data)
+
+    return wrapper
+
+
+def _torn(call: Any, here: Callable[[], None]) -> Any:
+    def wrapper(path: Path, data: bytes) -> Any:
+        call(path, data[: len(data) // 2])
+        here()
+        return call(path, data)
+
+    return wrapper

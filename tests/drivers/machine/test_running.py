@@ -208,7 +208,7 @@ def _killed(kata: Kata, nth: int) -> bool:
     if not pid:
         status = 1
         try:
-            arm(nth, writes=True)
+            arm(nth)
             kata.run()
             status = 0
         except BaseException:  # noqa: BLE001 - nothing may leave the child and run on as a second pytest
