@@ -109,6 +109,18 @@ def test_a_claim_on_a_path_outside(cli: Cli, tmp_path: Path) -> None:
         assert (ran.code, ran.json["denied"]["rule"]) == (3, "outside")
 
 
+def test_a_claimed_path_that_is_not_there_is_called_new_and_the_nearest_is_offered(cli: Cli) -> None:
+    cli.repo.write("tests/test_sub.py", RED)
+    cli.tdd("test", SUB)
+    told = f"claimed {SUB} → clac.py (new; did you mean calc.py?); phase green"
+    assert told in cli.ok("claim", SUB, "clac.py").out
+
+
+def test_what_is_so_already_is_no_error(cli: Cli) -> None:
+    assert "the laws are on already" in cli.ok("on").out
+    assert cli.tdd("holdout", "list", "--json").json == {"schema": 1, "held_out": []}
+
+
 def test_a_corrupt_log_is_refused_named_and_can_be_repaired(cli: Cli) -> None:
     cli.ok("off", "--why", "one")
     cli.ok("on")
