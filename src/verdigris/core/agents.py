@@ -129,6 +129,13 @@ def agent_in(environment: Mapping[str, str]) -> str:
     return next((a.name for a in _ALL if a.shell_variable and a.shell_variable in environment), "")
 
 
+def caller_in(environment: Mapping[str, str], subagent: str) -> tuple[str, str]:
+    """The client and the context that a command acts for; `subagent` is empty for the session itself."""
+    return agent_in(environment) or environment.get("TDD_CLIENT", "shell"), subagent or session_in(
+        environment
+    )
+
+
 def hook_in(environment: Mapping[str, str]) -> str:
     """The agent whose hook a process is; empty where it is none."""
     return next((a.name for a in _ALL if a.hook_variable and a.hook_variable in environment), "")

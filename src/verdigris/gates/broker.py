@@ -15,7 +15,7 @@ import signal
 import socket
 import subprocess
 
-from verdigris.core.agents import agent_in, session_in
+from verdigris.core.agents import caller_in
 from verdigris.core.errors import ToolMissing
 from verdigris.core.verbs import refusal
 
@@ -129,8 +129,7 @@ class ServedCommand:
     def of(self, call: BrokerCall) -> dict[str, str]:
         """An agent may say how output looks; who acts, and where, is said by us."""
         outside = {name: value for name, value in self.environment.items() if name != BROKER}
-        client = agent_in(outside) or outside.get(CLIENT, "shell")
-        context = self.subagent or session_in(outside)
+        client, context = caller_in(outside, self.subagent)
         return {
             **outside,
             **call.environment,

@@ -12,6 +12,7 @@ import pytest
 
 from verdigris.core.events import TestRun
 from verdigris.gates.broker import BrokerCall, unpack_call
+from verdigris.storage.open_calls import forget_caller, note_caller
 
 if TYPE_CHECKING:
     from support.shelled import Shelled
@@ -120,6 +121,19 @@ def test_the_kernel_runs_the_tests_as_an_agents(one: Shelled) -> None:
     assert done.out.endswith("\n0\n")
     last = list(one.world.project.log.records())[-1]
     assert (last.actor["role"], last.actor["client"]) == ("agent", "claude")
+
+
+def test_a_call_that_outlives_its_subagent_stays_the_subagents(one: Shelled) -> None:
+    """Otherwise whoever wrote the tests of a cycle could validate them later in the session's name."""
+    command, private = "touch begun.md; sleep 1; tdd claim no::such", str(one.private)
+    note_caller(private, "s1", command, "a1")
+    running = one.start(command, CLAUDECODE="1", CLAUDE_CODE_SESSION_ID="s1")
+    while not (one.root / "begun.md").exists():
+        time.sleep(0.01)
+    forget_caller(private, "a1")
+    running.communicate(timeout=60)
+    *_, last = one.world.project.log.records()
+    assert (last.type, last.actor["client"], last.actor["context"]) == ("denied", "claude", "a1")
 
 
 def test_a_red_is_claimed_and_then_the_test_is_frozen(one: Shelled) -> None:

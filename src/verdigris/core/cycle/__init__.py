@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from verdigris.core.actions import Deny
+from verdigris.core.paths import PathClass
 from verdigris.core.state import Cycle, Stage
 
 PASS, CONCERNS, BLOCKER = "PASS", "CONCERNS", "BLOCKER"
@@ -16,6 +17,17 @@ _WHO = {
     Stage.VALIDATE: "The tests are being validated: neither they nor source change until the verdict.",
     Stage.GREEN: "The cycle's tests are frozen, and no turn is open on them.",
 }
+
+
+_AUTHORED = {
+    Stage.RED: frozenset({PathClass.TEST, PathClass.SOURCE}),
+    Stage.GREEN: frozenset({PathClass.SOURCE}),
+}
+
+
+def authored_classes(cycle: Cycle | None) -> frozenset[PathClass]:
+    """What the open stage is there to write: who does is recorded, whichever tool it is written by."""
+    return frozenset() if cycle is None else _AUTHORED.get(cycle.stage, frozenset())
 
 
 def deny_write(cycle: Cycle, name: str) -> Deny:

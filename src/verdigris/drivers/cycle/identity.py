@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from verdigris.core.state import Cycle
     from verdigris.storage.project import Project
 
+AGENT = "agent"
 KERNEL = Actor("kernel", "validator", "tdd")
 """Who validates where nobody judges besides: code that wrote no test."""
 
@@ -30,26 +31,26 @@ def workers_since(
 ) -> tuple[Actor, ...]:
     """Who wrote tests, or source, in the open stage: by the gate's records, else whoever ends the stage.
 
-    A shell's writes have no record of their own. Where something changed that no file tool wrote, everybody
-    who had a shell in the stage may have written it.
+    What a shell wrote is recorded at its call's end. Where something changed that no record explains, such as
+    the write of a process that outlived its call, nobody is cleared: every agent of the stage counts.
     """
     writers: dict[Actor, None] = {}
-    shells: dict[Actor, None] = {}
+    agents: dict[Actor, None] = {}
     written: set[str] = set()
     for record in project.log.records(reverse=True):
         if record.seq <= cycle.since:
             break
-        if record.worktree != project.repo.worktree or record.type not in {"edit", "call"}:
+        if record.worktree != project.repo.worktree:
             continue
         who = Actor(**{key: record.actor.get(key, "") for key in ("role", "context", "client")})
+        if who.role == AGENT:
+            agents[who] = None
         paths = [path for path in record.data.get("paths", ()) if is_test(project, path) is of_tests]
         if record.type == "edit" and paths:
             writers[who] = None
             written.update(paths)
-        elif record.type == "call" and not record.data.get("paths"):
-            shells[who] = None
     if set(changed) - written:
-        writers |= shells
+        writers |= {**agents, project.actor: None}
     return tuple(writers) or (project.actor,)
 
 

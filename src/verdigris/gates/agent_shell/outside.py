@@ -39,12 +39,11 @@ class Outside:
     """Ends when the call has, with its exit code."""
 
     def __init__(
-        self, tdd: Sequence[str], root: str, child: int, socket: _socket.socket, call: tuple[str, str]
+        self, tdd: Sequence[str], root: str, child: int, socket: _socket.socket, subagent: str
     ) -> None:
         self.tdd = tdd
         self.root = root
-        self.call = call
-        """The private folder, and the line that is run."""
+        self.subagent = subagent
         self.child = child
         self.listening = socket
         self.on_terminal = _in_foreground()
@@ -105,14 +104,10 @@ class Outside:
                 _signal.signal(number, _signal.SIG_DFL)
             import socket
 
-            from verdigris.core.agents import session_in
             from verdigris.gates.broker import ServedCommand, serve
-            from verdigris.storage.open_calls import caller
 
-            private, line = self.call
-            subagent = caller(private, session_in(os.environ), line)
             with socket.socket(fileno=descriptor) as connection:
-                serve(connection, ServedCommand(self.tdd, self.root, os.environ, subagent))
+                serve(connection, ServedCommand(self.tdd, self.root, os.environ, self.subagent))
         finally:
             os._exit(0)
 

@@ -10,7 +10,7 @@ import gc
 import os
 import sys
 
-from verdigris.core.agents import hook_in
+from verdigris.core.agents import caller_in, hook_in, session_in
 from verdigris.gates.agent_shell import write_failure
 from verdigris.gates.agent_shell.card import READONLY, ShellCard, read, surroundings
 from verdigris.gates.agent_shell.git_leftovers import GitFolder, Namespaces
@@ -37,7 +37,7 @@ REFRESH = (
 )
 LOOK = (
     "import sys; sys.path += sys.argv[1].split('\\n'); "
-    "from verdigris.turns.tripwire.calls import main; main(sys.argv[2], sys.argv[3])"
+    "from verdigris.turns.tripwire.calls import main; main(*sys.argv[2:])"
 )
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
@@ -45,7 +45,7 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 class CallPlace:
     """Where a call belongs; the launcher knows it, so that no working directory has a say."""
 
-    __slots__ = ("control", "paths", "private", "root")
+    __slots__ = ("control", "paths", "private", "root", "subagent")
 
     def __init__(self, root: str, private: str, paths: str) -> None:
         self.root = root
@@ -53,6 +53,8 @@ class CallPlace:
         self.control = os.path.dirname(os.path.dirname(private))
         self.paths = paths
         """Where our own packages lie, one a line."""
+        self.subagent = ""
+        """Whose call it is, if not the session's own; asked as it begins, since it may outlive them."""
 
     def outside(self, code: str, *arguments: str) -> list[str]:
         """Our own interpreter, which takes nothing from an environment that an agent can write to."""
@@ -68,6 +70,7 @@ def run(place: CallPlace, command: str) -> NoReturn:
             2, b"verdigris: the state cannot be read, so the command was not run: `tdd doctor` tells more\n"
         )
         os._exit(REFUSED)
+    place.subagent = open_calls.caller(place.private, session_in(os.environ), command)
     os._exit(_looked_after(place, card, command))
 
 
@@ -108,7 +111,7 @@ def _refresh_card(place: CallPlace) -> ShellCard | None:
 def _look(place: CallPlace, moment: str) -> None:
     """What is protected was written to: what an agent did goes back now, and what a person did is theirs."""
     if _is_changed(place):
-        _spawn(place.outside(LOOK, place.root, moment))
+        _spawn(place.outside(LOOK, place.root, moment, *caller_in(os.environ, place.subagent)))
 
 
 def _is_changed(place: CallPlace) -> bool:
@@ -151,7 +154,7 @@ def _call(place: CallPlace, card: ShellCard, command: str) -> int:
             os.dup2(kept, 2)
         if heard is not None:
             heard.redirect()
-        _run_confined(card, command, path, go[0], tell[1])
+        _run_confined(card, command, path, go[0], tell[1], place.subagent)
     os.close(tell[1])
     if heard is not None:
         heard.begin()
@@ -167,7 +170,7 @@ def _call(place: CallPlace, card: ShellCard, command: str) -> int:
         for name, ids in card.ids:
             _write(f"/proc/{child}/{name}", ids)
         os.write(go[1], b".")
-    outside = Outside(place.outside(OUTSIDE), place.root, child, socket, (place.private, command))
+    outside = Outside(place.outside(OUTSIDE), place.root, child, socket, place.subagent)
     try:
         code = outside.wait()
         if code and heard is not None:
@@ -221,7 +224,7 @@ def _write(path: str, text: str) -> None:
     os.close(descriptor)
 
 
-def _run_confined(card: ShellCard, command: str, path: str, go: int, tell: int) -> NoReturn:
+def _run_confined(card: ShellCard, command: str, path: str, go: int, tell: int, subagent: str) -> NoReturn:
     def tell_us() -> None:
         os.write(tell, open_calls.namespace(user_namespace=card.way != "plain"))
 
@@ -237,6 +240,7 @@ def _run_confined(card: ShellCard, command: str, path: str, go: int, tell: int) 
             confine(mounts, card.way, tell_us)  # type: ignore[arg-type]  # one of the ways, as it was written
         else:
             environment["TDD_ACTOR"] = "agent"
+            environment["TDD_CLIENT"], environment["TDD_CONTEXT"] = caller_in(os.environ, subagent)
             tell_us()
         from verdigris.sandbox.syscalls import prctl
 

@@ -11,7 +11,7 @@ from verdigris.checks.observation import difference, is_layout, look
 from verdigris.checks.source_tests import home_of
 from verdigris.checks.unproven_commits import COMMITTED, describe, find_unproven, remedy
 from verdigris.core.actions import Deny, Target
-from verdigris.core.cycle import deny_write
+from verdigris.core.cycle import authored_classes, deny_write
 from verdigris.core.errors import NotConfigured, VerdigrisError
 from verdigris.core.events import Edit, Violation
 from verdigris.core.paths import PathClass
@@ -51,10 +51,10 @@ CALLED = "changed by an agent's call"
 END = "end"
 
 
-def main(root: str, moment: str) -> None:
+def main(root: str, moment: str, client: str, context: str) -> None:
     """For the shell's entry, at a call's beginning and end: what there is to say goes to standard error."""
     try:
-        project = open_project(Path(root), Actor("agent", client="shell"))
+        project = open_project(Path(root), Actor("agent", context, client))
         living = is_alive(str(project.repo.private))
         looked = after_call if moment == END else before_call
         text = looked(project, agent_alive=living).text
@@ -123,8 +123,10 @@ def _look_at_tree(
     found = strays(project, state, memory, seen.tree) if memory or agents is None else ()
     mine, persons = _apart(found, agents)
     done = _undone(project, state, mine, seen.tree)
+    written = False
     if agents is None:
         done = _join_edits(project, done)
+        written = _record_author(project, state, memory, seen.tree, done)
     texts = list(memory.texts) if memory else []
     texts += [words.moved_back_text(moved, phase)] if moved else []
     texts += [words.commit_undone_text(undone)] if undone else []
@@ -133,7 +135,7 @@ def _look_at_tree(
         for s in persons
     ]
     rightly = seen.tree
-    if done:
+    if done or written:
         state = project.state()
         seen = see(project, state)
         rightly = _without_strays(project, state, memory, seen.tree, agents)
@@ -214,6 +216,20 @@ def _claim_for_edit(project: Project, state: WorktreeState, stray: Strays, tree:
         return claimed
     project.record(Edit(paths=stray.paths))
     return some(claimed.test_ids)
+
+
+def _record_author(
+    project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str, done: Tripped
+) -> bool:
+    """In a cycle a shell's writes are recorded as a file tool's are: no author of a test validates it."""
+    classes = authored_classes(state.open_cycle)
+    if not classes or memory is None or memory.tree == tree:
+        return False
+    changed = (change.path for change in project.workspace.changes(memory.tree, tree))
+    paths = tuple(path for path in changed if path not in done.put_back and project.classify(path) in classes)
+    if paths:
+        project.record(Edit(paths=paths))
+    return bool(paths)
 
 
 def _join_edits(project: Project, done: Tripped) -> Tripped:

@@ -8,6 +8,7 @@ from collections.abc import Mapping  # noqa: TC003 - the codec reads annotations
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from verdigris.core.cycle import authored_classes
 from verdigris.core.paths import CACHES
 from verdigris.core.protection import protected_classes
 from verdigris.core.records import from_json, to_json
@@ -142,7 +143,8 @@ def _looks_otherwise(project: Project, root: bytes, rows: list[stat_cache.Row]) 
 
 
 def _rows(project: Project, state: WorktreeState) -> Iterator[stat_cache.Row]:
-    classes, keys = protected_classes(state.phase), state.phase in KEYS_PROTECTED
+    classes = protected_classes(state.phase) | authored_classes(state.open_cycle)
+    keys = state.phase in KEYS_PROTECTED
 
     def wanted(path: str) -> bool:
         cls = project.classify(path)
