@@ -185,7 +185,7 @@ def test_of_tests_that_are_held_out_only_the_meaning_is_told() -> None:
     said = feedback.describe_verdict(
         Verdict(Kind.OVERFIT, ("a held-out test fails: hush",)), report(result()), ("hush",)
     )
-    assert "Implement the behaviour that the kata describes" in said
+    assert "Implement the behaviour that is described" in said
     assert "hush" not in said
     assert ID not in said
 

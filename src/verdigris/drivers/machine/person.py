@@ -144,7 +144,7 @@ class HumanStep:
                 return judge_written_tests(project, settings, start, [])
             case "settlement":
                 return judge_implemented(self._machine, project, [])
-            case "refactor":
+            case _:
                 tree = project.workspace.snapshot()
                 paths = [change.path for change in project.workspace.changes(start, tree)]
                 after = project.workspace.read_many(tree, paths)

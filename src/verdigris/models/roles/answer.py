@@ -26,6 +26,11 @@ class Say(StrEnum):
     """The tester's, of a test that came back."""
     KATA_IS_WRONG = "kata-is-wrong"
     KATA_DONE = "kata-done"
+    SPEC_IS_WRONG = "spec-is-wrong"
+    PASS = "PASS"  # noqa: S105 - a verdict
+    """A validator's, as the two after it: they judge what others wrote."""
+    CONCERNS = "CONCERNS"
+    BLOCKER = "BLOCKER"
 
 
 Action = Literal["upsert", "delete", "move"]
@@ -55,6 +60,8 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of the commit, without its type."""
     points: tuple[int, ...] = ()
     """Of the tester: the points of the kata that the test shows, by number."""
+    findings: tuple[str, ...] = ()
+    """Of a validator: each as `file:line — what is wrong`."""
     edits: tuple[Edit, ...] = ()
 
 
@@ -81,21 +88,21 @@ def _closed_object(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def schema(commit_types: Sequence[str]) -> dict[str, Any]:
-    """One for every question to every role of a driver: a provider caches it with the prompt's beginning."""
+def schema(commit_types: Sequence[str], says: Sequence[Say]) -> dict[str, Any]:
+    """One for every question to every role of a driver: a provider caches it with the prompt's beginning.
+
+    `says`: the verdicts that its roles may give.
+    """
     return _closed_object(
         {
-            "verdict": {"type": "string", "enum": [say.value for say in Say]},
+            "verdict": {"type": "string", "enum": [say.value for say in says]},
             "reason": _text("why the verdict is not `edit`; empty for `edit`"),
             "rationale": _text("the plan, or why this change is made now"),
             "read": {"type": "array", "items": {"type": "string"}, "description": "files to be shown first"},
             "type": {"type": "string", "enum": ["", *commit_types]},
             "subject": _text("the commit's subject without its type"),
-            "points": {
-                "type": "array",
-                "items": {"type": "integer"},
-                "description": "of the tester: the numbers of the kata's points that the test shows",
-            },
+            **({"points": _POINTS} if Say.KATA_DONE in says else {}),
+            **({"findings": _FINDINGS} if Say.CONCERNS in says else {}),
             "edits": {
                 "type": "array",
                 "items": _closed_object(
@@ -113,6 +120,17 @@ def schema(commit_types: Sequence[str]) -> dict[str, Any]:
 
 
 SCHEMA_NAME = "edit_plan"
+_POINTS = {
+    "type": "array",
+    "items": {"type": "integer"},
+    "description": "of the tester: the numbers of the kata's points that the test shows",
+}
+_FINDINGS = {
+    "type": "array",
+    "items": {"type": "string"},
+    "description": "of the validator: each as `file:line — what is wrong`",
+}
+_TEST_BUG = re.compile(r"^[\s>*-]*TEST_BUG:[ \t]*(\S.*)$", re.MULTILINE)
 
 _THOUGHT = re.compile(r"\A(?!\s*[{`]).*?</(?:think|thinking|reasoning)>", re.DOTALL)
 """The opening tag is often part of the server's template, so only the closing one is there."""
@@ -140,6 +158,13 @@ def read_answer(text: str, *, finish: str = "") -> Answer | RefusedAnswer:
     except (_Unsound, RecursionError) as error:
         return RefusedAnswer((f"The answer is no sound JSON: {error}.",))
     return _convert(repair_shape(found))
+
+
+def find_test_bug(text: str, answer: Answer | RefusedAnswer) -> str:
+    """What a line `TEST_BUG: file:line — why` says in an answer's words, or in one that cannot be read."""
+    words = text if isinstance(answer, RefusedAnswer) else f"{answer.rationale}\n{answer.reason}"
+    found = _TEST_BUG.search(words)
+    return found[1].strip() if found else ""
 
 
 def strip_wrapping(text: str) -> str:

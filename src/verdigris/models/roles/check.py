@@ -51,15 +51,17 @@ def path_fault(path: str) -> str | None:
     return "it is too long" if len(path) > _LONGEST else None
 
 
-def ownership_fault(path: str, material: Material) -> str | None:
-    """Why it is not any role's to write."""
+def ownership_fault(path: str, material: Material, brief: str = "kata") -> str | None:
+    """Why it is not any role's to write. `brief`: what the file that says what is to be built is called."""
+    if path in material.own:
+        return None
     folders = [part.lower() for part in path.split("/")]
     if ".git" in folders:
         return "it belongs to git"
     if folders[0] == ".tdd" or material.classify(path) is PathClass.SWITCH:
         return "it belongs to the machine, and no role writes it"
     if path == material.kata_path:
-        return "it is the kata; if the kata is wrong, answer with the verdict kata-is-wrong"
+        return f"it is the {brief}; if the {brief} is wrong, answer with the verdict {brief}-is-wrong"
     if secret(path):
         return "a file of that name may hold secrets, so no role writes it"
     return "it is not available" if path in material.withheld else None
@@ -70,6 +72,8 @@ def rule_fault(edit: Edit, role: Role, material: Material, tree: Tree) -> str | 
     classes = frozenset(map(material.classify, paths))
     if PathClass.SPEC in classes:
         return "it is specification, and no role changes it"
+    if role.only_own and not material.own.issuperset(_named(edit)):
+        return f"the {role} writes {', '.join(sorted(material.own)) or 'nothing'} alone"
     found = (object_to(edit, tree) for cls, object_to in role.objections if cls in classes)
     return next(filter(None, found), None)
 
@@ -107,6 +111,10 @@ class Stop:
 
     say: Say
     reason: str
+    findings: tuple[str, ...] = ()
+    """Of a validator."""
+    changes: Mapping[str, bytes] = field(default_factory=dict)
+    """Of a validator: tests that it wants held out, by their paths."""
 
 
 def check(
@@ -115,6 +123,8 @@ def check(
     """`known`: files that the model has seen whole as they are. `returned`: the tester's test came back."""
     if answer.verdict is Say.TEST_IS_RIGHT and answer.verdict in role.stops and not returned:
         return RefusedAnswer(("The verdict test-is-right answers a test that came back, and none did.",))
+    if role.judge == "validation":
+        return _check_judgement(answer, role, material)
     if answer.verdict is not Say.EDIT:
         return _check_stop(answer, role)
     tree = material.tree
@@ -151,6 +161,38 @@ def _check_stop(answer: Answer, role: Role) -> Stop | RefusedAnswer:
     return Stop(answer.verdict, reason)
 
 
+_FINDING = re.compile(r"(?P<path>[^\s:][^:]*):(?P<line>\d+)\s*(?:—|–|-+|:)\s*(?P<what>\S.*)", re.DOTALL)
+
+
+def _check_judgement(answer: Answer, role: Role, material: Material) -> Stop | RefusedAnswer:
+    """A verdict on what others wrote, with findings and perhaps tests to hold out; it edits nothing."""
+    faults = tuple(_edits(answer, role, material, material.tree)) if answer.edits else ()
+    if faults and answer.verdict is Say.EDIT:
+        return RefusedAnswer(faults)
+    if answer.verdict not in role.stops:
+        return RefusedAnswer((f"The verdict {answer.verdict} is not the {role}'s to give: {role.instead}.",))
+    faults += tuple(filter(None, (_finding_fault(finding, material) for finding in answer.findings)))
+    if answer.verdict is Say.PASS and answer.findings:
+        faults += ("The verdict is PASS, and there are findings: decide for one of them.",)
+    if answer.verdict is not Say.PASS and not answer.findings:
+        faults += (f"The verdict {answer.verdict} needs `findings`, each as `file:line — what is wrong`.",)
+    if faults:
+        return RefusedAnswer(faults)
+    tests = {path: data for path, data in _changes(answer, material.tree).items() if data is not None}
+    findings = tuple(map(_flat, answer.findings))
+    return Stop(answer.verdict, answer.reason.strip() or answer.rationale.strip(), findings, tests)
+
+
+def _finding_fault(finding: str, material: Material) -> str | None:
+    found = _FINDING.fullmatch(finding.strip())
+    if found is None:
+        return f"The finding {_quote(finding[:60])} is not of the form `file:line — what is wrong`."
+    text = material.tree.get(plain(found["path"].strip()))
+    if text is None or not 0 < int(found["line"]) <= len(text.splitlines()):
+        return f"The finding {_quote(finding[:60])} names no line of a file of the project."
+    return None
+
+
 def _wording(answer: Answer, role: Role) -> Iterator[str]:
     if not _subject(answer, role):
         yield "`subject` is empty: say in one line what the commit does."
@@ -173,9 +215,10 @@ def _amounts(answer: Answer) -> Iterator[str]:
 
 def _edits(answer: Answer, role: Role, material: Material, tree: Tree) -> Iterator[str]:
     touched: set[str] = set()
+    brief = find_team(role.driver).brief
     for edit in answer.edits:
         for path in _named(edit):
-            fault = path_fault(path) or ownership_fault(path, material)
+            fault = path_fault(path) or ownership_fault(path, material, brief)
             if fault is None and path in touched:
                 fault = "it is named by more than one edit"
             touched.add(path)

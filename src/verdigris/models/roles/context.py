@@ -95,6 +95,8 @@ class Material:
     withheld: frozenset[str] = frozenset()
     """Held-out tests: neither shown nor written, also where a name of theirs turns up."""
     budget: int = BUDGET
+    own: frozenset[str] = frozenset()
+    """Files that the role is to write although they lie where no role writes, as a plan below `.tdd`."""
 
     @property
     def tree(self) -> Tree:
@@ -106,6 +108,8 @@ class Material:
 
     def closed(self, path: str) -> bool:
         """Secrets, held-out tests, and what the machine noted: the plans of the other roles among it."""
+        if path in self.own:
+            return False
         return secret(path) or path in self.withheld or path.startswith(".tdd/")
 
 

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.models.protocol import Ask, Message, Model, ModelReply, Usage
-from verdigris.models.roles.answer import Answer, RefusedAnswer, Say, read_answer, strip_wrapping
+from verdigris.models.roles.answer import (
+    Answer,
+    RefusedAnswer,
+    Say,
+    find_test_bug,
+    read_answer,
+    strip_wrapping,
+)
 from verdigris.models.roles.check import EditPlan, Stop, check, plain
 from verdigris.models.roles.feedback import earlier_attempts, refused_answer
 from verdigris.models.roles.prompt import Task, again, edit_ask, first_ask
@@ -88,6 +95,8 @@ def _read(talk: Talk) -> Answer | RefusedAnswer:
     if reply.calls and not reply.text.strip():
         return RefusedAnswer((_ONLY_CALLS,))
     answer = read_answer(talk.answered, finish=reply.finish)
+    if Say.TEST_IS_WRONG in talk.task.role.stops and (bug := find_test_bug(talk.answered, answer)):
+        return Answer(Say.TEST_IS_WRONG, "", bug)  # to stop has to be the easiest move of all
     prose = strip_wrapping(talk.answered)
     if isinstance(answer, RefusedAnswer) and not (talk.looks or talk.tried) and prose and "{" not in prose:
         return Answer(Say.EDIT, prose)

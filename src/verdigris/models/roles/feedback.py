@@ -47,7 +47,7 @@ _MEANS = {
     Kind.HOLLOW: "The green does not depend on what the tests assert.",
     Kind.OVERFIT: (
         "The tests that you were shown pass; others of the same behaviour, which you are not shown, do not."
-        " Implement the behaviour that the kata describes, not the examples of the tests."
+        " Implement the behaviour that is described, not the examples of the tests."
     ),
     Kind.TAMPERED: "Something that was frozen has changed.",
     Kind.BROKEN: "The tests did not run to their end, so nothing was shown.",

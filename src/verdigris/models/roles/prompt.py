@@ -14,7 +14,7 @@ from verdigris.core.value import value
 from verdigris.languages.registry import language_named
 from verdigris.models.protocol import Ask, Message
 from verdigris.models.request import estimate
-from verdigris.models.roles.answer import SCHEMA_NAME, schema
+from verdigris.models.roles.answer import SCHEMA_NAME, Say, schema
 from verdigris.models.roles.context import by_weight
 from verdigris.models.roles.role import Role, find_team
 from verdigris.models.roles.tools import TOOLS
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 _ANSWER = """\
 YOUR ANSWER is one JSON object and nothing around it:
 {"verdict": "edit", "reason": "", "rationale": "why this change now", "read": [], "type": "test", \
-"subject": "sum of two numbers", "points": [2], "edits": [{"path": "tests/test_sum.py", \
+"subject": "sum of two numbers", {more}"edits": [{"path": "tests/test_sum.py", \
 "action": "upsert", "intent": "the new case", "content": "…the whole file…\\n", "to": null}]}
-- verdict: edit, nothing-to-do, test-is-wrong, test-is-right, kata-is-wrong or kata-done; `reason` says why \
+- verdict: {verdicts}; `reason` says why \
 it is not edit.
 - type: {types}. subject: one line in the \
 imperative, without the type, a capital or a full stop.
 - edits: `upsert` writes a file with `content`, always its whole text; `delete` removes one; `move` takes \
 it to `to`, with `content` null if the text stays. Paths are relative to the project's root. Each file at \
-most once. The machine's own files (tdd.yaml, .git, .tdd) and the kata are not yours to write.
+most once. The machine's own files (tdd.yaml, .git, .tdd) and the {brief} are not yours to write.
 - read: files that are listed but not told, or told only in part, and that you want to see before you \
 edit."""
 
@@ -52,7 +52,11 @@ def guide(team: Team, language: str, runner: str = "", tools: tuple[str, ...] = 
 
 def _answer(team: Team) -> str:
     types = ", ".join(f"{' or '.join(role.commit_types)} ({role})" for role in team.roles)
-    return _ANSWER.replace("{types}", types)
+    *says, last = team.says
+    more = '"points": [2], ' if Say.KATA_DONE in team.says else ""
+    more += '"findings": [], ' if Say.CONCERNS in team.says else ""
+    words = {"types": types, "verdicts": f"{', '.join(says)} or {last}", "more": more, "brief": team.brief}
+    return re.sub(r"\{(types|verdicts|more|brief)\}", lambda found: words[found[1]], _ANSWER)
 
 
 _LEAST = 120
@@ -170,12 +174,12 @@ def first_ask(material: Material, task: Task, *, tools: bool = True) -> tuple[As
     """The first question of a step, and what it told."""
     team = find_team(task.role.driver)
     system = guide(team, material.language, material.runner, material.tools)
-    kata = f"# The kata\n\n{told_kata(material.kata, material.budget)}"
+    kata = f"# The {team.brief}\n\n{told_kata(material.kata, material.budget)}"
     told = tell(material, max(0, material.budget - estimate(system) - estimate(kata)))
     shared = f"{kata}\n\n{told.text}"
     ask = Ask(
         (Message("system", system), Message("user", f"{shared}\n\n{_task(task)}\n\n{ASK}\n")),
-        schema(team.commit_types),
+        schema(team.commit_types, team.says),
         SCHEMA_NAME,
         TOOLS if tools else (),
     )

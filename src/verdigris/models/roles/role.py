@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 Tree: TypeAlias = Mapping[str, str | None]
 Objection: TypeAlias = Callable[[Edit, Tree], str | None]
 """Why this edit is not the role's to make; None where it is."""
-Judge = Literal["red", "settlement", "refactor"]
-"""Which verdict of the kernel ends its step: a valid red, a settled claim, a refactor."""
+Judge = Literal["red", "settlement", "refactor", "plan", "validation"]
+"""Which verdict of the kernel ends its step: a valid red, a settled claim, a refactor; a plan that says
+enough, a validation of the tests."""
 
 GROUP = "verdigris.roles"
 """Entry points of other packages: a driver's name, and the object that is its `Team`."""
-BUILT_IN = {"machine": "verdigris.drivers.machine.roles"}
+BUILT_IN = {"machine": "verdigris.drivers.machine.roles", "cycle": "verdigris.drivers.cycle.roles"}
 """Modules whose `TEAM` it is; loaded when it is asked for."""
 
 
@@ -46,6 +47,8 @@ class Role:
     """The verdicts with which it may end a step without an edit."""
     objections: tuple[tuple[PathClass, Objection], ...] = ()
     """By the class of a path; a class that is not named is its to write. Specification is nobody's."""
+    only_own: bool = False
+    """It writes the files that the driver names for it (`Material.own`), and no other."""
 
     def __str__(self) -> str:
         return self.name
@@ -61,6 +64,14 @@ class Team:
     closing: str
     """What is said to every role after the roles' own parts."""
     roles: tuple[Role, ...]
+    brief: str = "kata"
+    """What says what is to be built, as the roles are told it."""
+
+    @property
+    def says(self) -> tuple[Say, ...]:
+        """The verdicts that its roles may give."""
+        stops = frozenset[Say]().union(*(role.stops for role in self.roles))
+        return tuple(say for say in Say if say is Say.EDIT or say in stops)
 
     @property
     def names(self) -> tuple[str, ...]:
