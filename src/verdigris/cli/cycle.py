@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -37,7 +38,33 @@ def command() -> None:
     tdd cycle validate                 checks the tests; PASS, CONCERNS or BLOCKER
     tdd cycle freeze                   pins spec and tests, opens the coder's turn
     tdd settle; tdd cycle advance      code is judged; evidence is written
+    tdd cycle run specs/login.md       the same, played by the models of tdd.yaml
     """  # noqa: D301 - click's mark for lines that stay as they are
+
+
+@command.command("run")
+@click.argument("spec", metavar="SPEC", shell_complete=complete_paths)
+@click.option("--record", type=click.Path(path_type=Path), help="Append each exchange with a model to FILE.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document an event.")
+def run_cycle(spec: str, record: Path | None, *, as_json: bool) -> int:
+    """Let the models of tdd.yaml play planner, test author, validator and coder, to the evidence.
+
+    A run that was interrupted goes on where it was. Exit code: 0 done, 1 it stopped or waits for a person, 3
+    it may not start, 69 a model cannot be had, 130 interrupted.
+    """
+    from verdigris.cli.machine import reporting_ends, watching
+    from verdigris.drivers.cycle.run import DONE, Run
+    from verdigris.drivers.cycle.stage_play import open_run
+
+    if denial := persons_only("cycle run"):
+        return deny(denial, as_json=as_json)
+    with reporting_ends("`tdd cycle run` goes on with the open stage", as_json=as_json) as failed:
+        with watching(as_json=as_json) as watch, open_run(project(), watch, record=record) as opened:
+            ended = Run(opened).make(spec, cwd=here())
+        if isinstance(ended, Deny):
+            return deny(ended, as_json=as_json)
+        return 0 if ended.outcome == DONE else 1
+    return failed[0]
 
 
 @command.command("start")

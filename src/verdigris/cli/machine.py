@@ -29,19 +29,28 @@ def play_steps(steps: int | None, record: Path | None, *, as_json: bool) -> int:
     from verdigris.drivers.machine.opening import open_machine
     from verdigris.drivers.machine.run import Run
 
-    try:
+    with reporting_ends("`tdd run` goes on with the open step", as_json=as_json) as failed:
         with watching(as_json=as_json) as watch, open_machine(start(), watch, record=record) as machine:
             ended = Run(machine, _person(watch, as_json=as_json)).make(steps)
+        return 0 if ended.outcome in SUCCEEDED else 1
+    return failed[0]
+
+
+@contextmanager
+def reporting_ends(again: str, *, as_json: bool) -> Iterator[list[int]]:
+    """What ends a run otherwise than it should, also as an event; the exit code of a failure is appended."""
+    failed: list[int] = []
+    try:
+        yield failed
     except KeyboardInterrupt:
         if as_json:
-            show_json(_with_time({"event": "interrupted", "hint": "`tdd run` goes on with the open step"}))
+            show_json(_with_time({"event": "interrupted", "hint": again}))
         raise
     except VerdigrisError as error:
         if not as_json:
             raise
         show_json(_with_time({"event": "failed", "why": error.message, "hint": error.hint or ""}))
-        return error.exit_code
-    return 0 if ended.outcome in SUCCEEDED else 1
+        failed.append(error.exit_code)
 
 
 @contextmanager

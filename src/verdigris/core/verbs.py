@@ -17,7 +17,7 @@ LOCAL = frozenset({"demo", "completion", "help", "shell", "spec"})
 """They ask nothing of the kernel outside: served where they are called."""
 
 _PERSONS_PARTS = {
-    "cycle": ("abort",),
+    "cycle": ("abort", "run"),
     "log": ("repair",),
     "refactor": ("--uncovered",),
     "doctor": ("--room",),

@@ -18,9 +18,10 @@ from verdigris.turns.settle import settle
 from verdigris.turns.write import write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from verdigris.core.report import TestReport
+    from verdigris.core.state import Red
     from verdigris.storage.project import Project
 
 
@@ -120,3 +121,17 @@ def settle_edits(project: Project, seen: Seen) -> Bad | None:
     said = feedback.describe_verdict(verdict, settlement.report, output, withheld=withheld, quote=quote)
     why = feedback.causes(verdict, settlement.report) + "".join(map(gist_of, output))
     return Bad(said, (f"{verdict.kind}: {why}",), "\n".join(output))
+
+
+def describe_reds(reds: tuple[Red, ...]) -> tuple[str, ...]:
+    """As the role is told them; the same from the log as right after the run."""
+    return tuple(f"{red.test_id}{f' at {red.place}' if red.place else ''}: {red.failure}" for red in reds)
+
+
+def describe_tools(project: Project) -> Iterator[str]:
+    """The commands that format and check what a role writes, as it is told them."""
+    for stack in project.settings.stacks:
+        if stack.format:
+            yield f"What you write is formatted by `{stack.format}`."
+        if stack.check:
+            yield f"It has to pass `{stack.check}`."

@@ -25,6 +25,20 @@ class RunBegan:
 
 
 @value
+class CycleBegan:
+    cycle: str
+    spec: str
+    spec_path: str
+    stage: str
+    resumed: bool
+    worktree: str
+    branch: str
+    models: tuple[tuple[str, str], ...]
+    """Role and who plays it."""
+    replay: bool = False
+
+
+@value
 class StepBegan:
     step: int
     role: str
@@ -82,7 +96,7 @@ class StepEnded:
     verdict: str = ""
     concerns: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
-    """Of a tester's commit: each new red, a line each for its id, the line that fails, and what it says."""
+    """Of whoever wrote tests: each new red, a line each for its id, the line that fails, and what it says."""
     diff: str = ""
     prompt: int = 0
     cached: int = 0
@@ -93,6 +107,13 @@ class StepEnded:
 @value
 class Noted:
     text: str
+
+
+@value
+class Told:
+    """What a verb of the kernel said."""
+
+    lines: tuple[str, ...]
 
 
 @value
@@ -124,7 +145,18 @@ class RunEnded:
 
 
 Happening: TypeAlias = (
-    RunBegan | StepBegan | Attempted | Asked | Delayed | Refused | StepEnded | Noted | YourTurn | RunEnded
+    RunBegan
+    | CycleBegan
+    | StepBegan
+    | Attempted
+    | Asked
+    | Delayed
+    | Refused
+    | StepEnded
+    | Noted
+    | Told
+    | YourTurn
+    | RunEnded
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Self
 
-from verdigris.core.errors import ConfigError
+from verdigris.core.errors import ConfigError, UserError
 from verdigris.core.settings import AS_USUAL
 from verdigris.models.providers import endpoint_of, key_variables
 from verdigris.models.recording import Recorded, Recorder, Recording
@@ -13,10 +13,10 @@ from verdigris.models.remote import Remote
 from verdigris.models.secrets import Scrubber
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
-    from verdigris.core.settings import ModelSettings, Player
+    from verdigris.core.settings import DriverSettings, ModelSettings, Player
     from verdigris.models.protocol import Model
     from verdigris.models.providers import Endpoint
 
@@ -77,3 +77,24 @@ class Casting(AbstractContextManager["Casting"]):
             endpoint = self.endpoints[role]
             model = self._remotes.setdefault(endpoint, Remote(endpoint, **self._remote))
         return model if self._recorder is None else Recorded(model, self._recorder, place)
+
+
+def cast_roles(
+    needed: Collection[str],
+    settings: DriverSettings,
+    *,
+    root: Path,
+    record: Path | None,
+    notice: Callable[[str], None],
+    optional: Collection[str] = (),
+) -> Casting:
+    """Whom `tdd.yaml` names for each role that no person plays; a role that nobody plays is told here."""
+    missing = next((role for role in needed if not settings.player(role).model), None)
+    if missing is not None:
+        raise UserError(
+            f"nobody plays the {missing}: tdd.yaml names no model for it.",
+            hint=f"roles: {{{missing}: {{model: 'ollama:NAME'}}}}; see `tdd help machine`",
+        )
+    players = {role: settings.player(role) for role in (*needed, *optional)}
+    models = {role: player for role, player in players.items() if player.model and not player.human}
+    return Casting(models, settings.llm, root=root, record=record, notice=notice)

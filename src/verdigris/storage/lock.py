@@ -40,6 +40,20 @@ def hold_lock(path: Path, *, wait: float | None = None) -> Iterator[int]:
         os.close(descriptor)
 
 
+@contextmanager
+def hold_alone(path: Path, why: str, hint: str) -> Iterator[None]:
+    """The lock at once, or a UserError: `why`, with who holds it, and what to do about it."""
+    held = hold_lock(path, wait=0)
+    try:
+        held.__enter__()
+    except UserError as error:
+        raise UserError(f"{why}: {error.message}", hint=hint) from None
+    try:
+        yield
+    finally:
+        held.__exit__(None, None, None)
+
+
 def _open(path: Path) -> int:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

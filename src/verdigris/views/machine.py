@@ -19,11 +19,15 @@ if TYPE_CHECKING:
     from verdigris.views.lines import Dot
 
 
-DOTS: dict[str, Dot] = {"tester": "red", "implementor": "green", "refactorer": "green"}
+DOTS: dict[str, Dot] = {
+    **dict.fromkeys(("tester", "planner", "test_author", "validator"), "red"),
+    **dict.fromkeys(("implementor", "refactorer", "coder"), "green"),
+}
 _SHORT = 9
-_FINE = frozenset({NOTHING_TO_DO, NOTHING_RED, Say.KATA_DONE, UPHELD})
+_FINE = frozenset({NOTHING_TO_DO, NOTHING_RED, Say.KATA_DONE, UPHELD, Say.PASS, "handed-in"})
 BLOCKED = "blocked"
-_TOLD_AT_THE_END = frozenset({"budget-used-up", "waiting"})
+_GOOD_ENDS = frozenset({"steps-made", "kata-done", "cycle-done"})
+_TOLD_AT_THE_END = frozenset({"budget-used-up", "waiting", "refused", "stopped"})
 """Ends whose reason no step has told."""
 _MOST_TESTS, _MOST_LINES = 3, 14
 _CHANGED = re.compile(r"\+\+\+ (?!/dev/null)|\+(?!\+\+ )|-(?!-- )")
@@ -40,6 +44,13 @@ def _lines(happening: w.Happening) -> Iterator[Line]:
             yield Line(f"steps {happening.first} to {happening.last}{again}, for {happening.branch}")
             yield from (Line(f"  {player}") for player in _players(happening.models))
             yield Line(f"  in {happening.worktree}")
+        case w.CycleBegan():
+            again = f", taken up again in stage {happening.stage}" if happening.resumed else ""
+            yield Line(f"cycle {happening.cycle} on {happening.spec}{again}, for {happening.branch}")
+            yield from (Line(f"  {player}") for player in _players(happening.models))
+            yield Line(f"  in {happening.worktree}")
+        case w.Told():
+            yield from map(Line, happening.lines)
         case w.StepBegan():
             yield Line(f"step {happening.step}: {happening.role} ({happening.player})")
         case w.Delayed():
@@ -123,7 +134,7 @@ def passed_by(step: w.StepEnded) -> Dot:
 def _summary(ended: w.RunEnded) -> Iterator[Line]:
     why = f": {ended.why}" if ended.why and ended.outcome in _TOLD_AT_THE_END else ""
     made = f"{count_of(ended.steps, 'step')}, {count_of(len(ended.commits), 'commit')}"
-    yield Line(f"{ended.outcome}{why}", "green" if ended.outcome in {"steps-made", "kata-done"} else "yellow")
+    yield Line(f"{ended.outcome}{why}", "green" if ended.outcome in _GOOD_ENDS else "yellow")
     written = ended.tokens - ended.uncached - ended.cached
     cost = _cost(ended.uncached + ended.cached, ended.cached, written) if ended.tokens else "no tokens"
     yield Line(f"  {made}; {cost}")

@@ -82,13 +82,14 @@ def glance_lines(glance: Glance, elapsed: float) -> list[str]:
     attempt = f", attempt {glance.attempt} of {glance.attempts}" if glance.attempt else ""
     doing = f" {glance.doing}" if glance.doing else ""
     cached = f" ({glance.cached} cached)" if glance.cached else ""
+    of = f" of {glance.last}" if glance.last else ""
     return [
-        f"step {glance.step} of {glance.last}: the {glance.role}{doing}{attempt}  ({glance.player})",
+        f"step {glance.step}{of}: the {glance.role}{doing}{attempt}  ({glance.player})",
         f"{minutes}:{seconds:02}  {glance.tokens} tokens{cached}  {glance.verdict}",
     ]
 
 
-SCROLLING = (w.RunBegan, w.StepEnded, w.Refused, w.Noted, w.YourTurn, w.RunEnded)
+SCROLLING = (w.RunBegan, w.CycleBegan, w.Told, w.StepEnded, w.Refused, w.Noted, w.YourTurn, w.RunEnded)
 
 
 @contextmanager

@@ -103,7 +103,7 @@ def resume(project: Project, why: str, progress: Progress | None = None) -> Cycl
         return cycle
     if cycle.stopped:
         event = CycleResumed(cycle=cycle.id, at=now_ms(), by=project.actor, why=why)
-        back = _back_to_red(project, cycle, why) if cycle.stage is Stage.VALIDATE else ()
+        back = _back_to_red(project, cycle, why) if cycle.stage is Stage.VALIDATE and cycle.verdict else ()
         project.record(event, *back, sync=True)
         cycle = project.state().open_cycle or cycle
     if denial := deny_misplaced(project, cycle):

@@ -30,8 +30,8 @@ what you are told says which role you have, and what is asked."""
 _PLANNER = """\
 THE PLANNER writes the plan: one Markdown file, in plain words.
 - One heading for each scenario of the spec, `## ID` with the scenario's id exactly as you are told it. \
-Below it at least one item `- assert: …` (what a test observes: concrete inputs and results that follow from the \
-spec) and at least one item `- edge: …` (an input at a boundary, and what is observed then).
+Below it at least one item `- assert: …` (what a test observes: concrete inputs and results that follow from \
+the spec) and at least one item `- edge: …` (an input at a boundary, and what is observed then).
 - No programming language: no code, no code fences, no names of functions or test tools. The test author \
 chooses those.
 - Write the plan file alone."""

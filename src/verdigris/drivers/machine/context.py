@@ -6,6 +6,7 @@ import re
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
+from verdigris.drivers.edits import describe_tools
 from verdigris.drivers.machine import history, roles
 from verdigris.models.roles.context import Material
 
@@ -40,18 +41,10 @@ def material_of(machine: Machine) -> Material:
         files=told.files,
         ages=told.ages,
         history=told.history,
-        tools=tuple(_tools(machine)),
+        tools=tuple(describe_tools(project)),
         withheld=frozenset({*project.state().held_out, *machine.home.state().held_out}),
         budget=machine.settings.prompt_tokens,
     )
-
-
-def _tools(machine: Machine) -> Iterator[str]:
-    for stack in machine.project.settings.stacks:
-        if stack.format:
-            yield f"What you write is formatted by `{stack.format}`."
-        if stack.check:
-            yield f"It has to pass `{stack.check}`."
 
 
 def notes_for(now: Position, machine: Machine) -> tuple[str, ...]:

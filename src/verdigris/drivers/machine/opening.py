@@ -23,7 +23,7 @@ from verdigris.drivers.step_records import StepRecords
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.languages.registry import language_named
 from verdigris.languages.starter import says_nothing
-from verdigris.models.casting import Casting
+from verdigris.models.casting import cast_roles
 from verdigris.models.providers import endpoint_of
 from verdigris.models.recording import Recording
 from verdigris.models.remote import check
@@ -32,7 +32,7 @@ from verdigris.setup.doctor.findings import Finding, failure
 from verdigris.storage import tdd_folder
 from verdigris.storage.config import load_machine
 from verdigris.storage.git import git
-from verdigris.storage.lock import hold_lock
+from verdigris.storage.lock import hold_alone
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import find_repository, head, in_progress
 from verdigris.turns.aside import lay_back
@@ -45,11 +45,14 @@ if TYPE_CHECKING:
 
     from verdigris.core.settings import MachineSettings, Player, Stack
     from verdigris.drivers.happenings import Watcher
+    from verdigris.models.casting import Casting
     from verdigris.models.roles.role import Role
     from verdigris.storage.project import Project
 
 
 CLIENT = "machine"
+_BUSY = "a machine is at work in this worktree already"
+_LET_IT_END = "let it end, or stop it with Ctrl-C there; `tdd status` shows how far it is"
 _BUILDING = 180
 """Seconds for a compiler that begins with nothing."""
 
@@ -113,8 +116,10 @@ def open_machine(start: Path, watch: Watcher, *, record: Path | None = None) -> 
     home = open_project(start, Actor(client=CLIENT))
     settings = load_machine(home.root)
     branch = _branch(home)
-    casting = _cast(home, settings, record, watch)
-    with _alone(home), casting:
+    casting = cast_roles(
+        TEAM.names, settings, root=home.root, record=record, notice=lambda why: watch(Delayed(why))
+    )
+    with hold_alone(home.repo.lock("machine"), _BUSY, _LET_IT_END), casting:
         keeper = StepRecords(home.root, casting.scrub)
         project = _private(home, settings, branch) if settings.sandbox else _in_place(home, settings)
         told = scrub_events(watch, casting.scrub)
@@ -123,23 +128,6 @@ def open_machine(start: Path, watch: Watcher, *, record: Path | None = None) -> 
         machine = Machine(home, project, branch, settings, casting, keeper, meter, told, hooks)
         machine.kata()
         yield machine
-
-
-@contextmanager
-def _alone(home: Project) -> Iterator[None]:
-    path = home.repo.lock("machine")
-    held = hold_lock(path, wait=0)
-    try:
-        held.__enter__()
-    except UserError as error:
-        raise UserError(
-            f"a machine is at work in this worktree already: {error.message}",
-            hint="let it end, or stop it with Ctrl-C there; `tdd status` shows how far it is",
-        ) from None
-    try:
-        yield
-    finally:
-        held.__exit__(None, None, None)
 
 
 def _branch(home: Project) -> str:
@@ -156,19 +144,6 @@ def _branch(home: Project) -> str:
             f"a {unfinished} is in progress.", hint=f"finish or abort it: `git {unfinished} --abort`"
         )
     return now.branch
-
-
-def _cast(home: Project, settings: MachineSettings, record: Path | None, watch: Watcher) -> Casting:
-    missing = next((role for role in TEAM.names if not settings.player(role).model), None)
-    if missing is not None:
-        raise UserError(
-            f"nobody plays the {missing}: tdd.yaml names no model for it.",
-            hint=f"roles: {{{missing}: {{model: 'ollama:NAME'}}}}; see `tdd help machine`",
-        )
-    models = {role: player for role in TEAM.names if not (player := settings.player(role)).human}
-    return Casting(
-        models, settings.llm, root=home.root, record=record, notice=lambda why: watch(Delayed(why))
-    )
 
 
 # -- where it works ---------------------------------------------------------------------------

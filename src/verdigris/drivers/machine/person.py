@@ -12,10 +12,10 @@ from verdigris.core.events import StepRefused
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.state import Phase
 from verdigris.core.value import value
-from verdigris.drivers.edits import Bad, join_reasons
+from verdigris.drivers.edits import Bad, describe_reds, join_reasons
 from verdigris.drivers.happenings import Refused, YourTurn
 from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step, propose
-from verdigris.drivers.machine.judges.implementor import describe_reds, judge_implemented, open_reds
+from verdigris.drivers.machine.judges.implementor import judge_implemented, open_reds
 from verdigris.drivers.machine.judges.refactorer import judge_restructured, too_large
 from verdigris.drivers.machine.judges.tester import judge_written_tests, test_texts_at
 from verdigris.drivers.machine.message import Proposal, Verified, told_red

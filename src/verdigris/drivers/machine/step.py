@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.fold import ACCEPTED
 from verdigris.drivers.attempts import Attempts, Exhausted
-from verdigris.drivers.edits import Bad, join_reasons
+from verdigris.drivers.edits import Bad, describe_reds, join_reasons
 from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step, propose
-from verdigris.drivers.machine.judges.implementor import describe_reds, judge_implementation, open_reds
+from verdigris.drivers.machine.judges.implementor import judge_implementation, open_reds
 from verdigris.drivers.machine.judges.refactorer import judge_refactoring, mending
 from verdigris.drivers.machine.judges.step import standing
 from verdigris.drivers.machine.judges.tester import judge_tests

@@ -107,8 +107,3 @@ def _looks_answers_up(machine: Machine, project: Project, start: str) -> Bad | N
                 f" `{''.join(line).strip()}`. Write code that works the answer out"
             )
     return None
-
-
-def describe_reds(reds: tuple[Red, ...]) -> tuple[str, ...]:
-    """As the role is told them; the same from the log as right after the run."""
-    return tuple(f"{red.test_id}{f' at {red.place}' if red.place else ''}: {red.failure}" for red in reds)

@@ -1,0 +1,99 @@
+"""Gathers what a role of the cycle is shown: the spec, the files of its stage, and notes about its task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.paths import LINK, PathClass
+from verdigris.core.state import Stage
+from verdigris.drivers.cycle.frame import spec_of
+from verdigris.drivers.cycle.plan import EXAMPLE
+from verdigris.drivers.cycle.roles import ROLE_OF
+from verdigris.drivers.edits import describe_reds, describe_tools
+from verdigris.models.roles.context import HUGE, Material, as_text
+from verdigris.models.roles.prompt import Task, put_fences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdigris.core.state import Cycle, Red
+    from verdigris.models.roles.context import Tree
+    from verdigris.storage.project import Project
+
+_MANY_FILES = 2_000
+"""In a larger project only tests and source are read."""
+
+
+def material_of(project: Project, cycle: Cycle, tree: str, budget: int) -> Material:
+    """`tree`: what the role begins with. Nothing is in it of what another role thought."""
+    stack = project.settings.stacks[0]
+    return Material(
+        kata=(project.root / cycle.spec_path).read_text("utf-8", "replace"),
+        classify=project.classify,
+        language=stack.language,
+        runner=stack.runner,
+        kata_path=cycle.spec_path,
+        files=_files(project, tree),
+        tools=tuple(describe_tools(project)),
+        withheld=frozenset(project.state().held_out),
+        budget=budget,
+        own=frozenset({cycle.plan}) if cycle.stage is Stage.PLAN else frozenset(),
+    )
+
+
+def _files(project: Project, tree: str) -> Tree:
+    entries = project.workspace.files(tree)
+    some = len(entries) > _MANY_FILES
+    told = [
+        entry.path
+        for entry in entries
+        if entry.mode != LINK
+        and (not some or project.classify(entry.path) in {PathClass.SOURCE, PathClass.TEST})
+    ]
+    texts = {
+        path: as_text(data) if data is not None and len(data) <= 4 * HUGE else None
+        for path, data in project.workspace.read_many(tree, told).items()
+    }
+    return {**dict.fromkeys((entry.path for entry in entries), None), **texts}
+
+
+def task_of(project: Project, cycle: Cycle, step: int) -> Task:
+    reds = describe_reds(_frozen_reds(project, cycle)) if cycle.stage is Stage.GREEN else ()
+    return Task(ROLE_OF[cycle.stage], step, reds, tuple(_notes(project, cycle)))
+
+
+def _notes(project: Project, cycle: Cycle) -> Iterator[str]:
+    if cycle.stage is Stage.GREEN:
+        return
+    scenarios = (f"- {one.id}  (line {one.line}: {one.name})" for one in spec_of(project, cycle).scenarios)
+    yield "\n".join(("The ids of the spec's scenarios:", *scenarios))
+    if cycle.stage is Stage.PLAN:
+        yield f"The plan is the file {cycle.plan}. What it says of one scenario has this form:\n{EXAMPLE}"
+        return
+    plan = (project.root / cycle.plan).read_text("utf-8", "replace")
+    yield f"The plan ({cycle.plan}):\n{put_fences(plan)}"
+    if cycle.stage is Stage.VALIDATE:
+        found = (f"- {line}" for line in describe_reds(project.state().valid_reds))
+        yield "\n".join(("The kernel ran the tests. Red now, each on an assertion:", *found))
+    elif why := why_again(project, cycle):
+        found = (f"- {finding}" for finding in cycle.findings)
+        yield "\n".join((f"The tests are yours again: {why}. Mend that, and keep what is right.", *found))
+
+
+def why_again(project: Project, cycle: Cycle) -> str:
+    """Why the tests are open once more; empty the first time."""
+    first = next(iter(project.log.records(start=cycle.since)), None)
+    return str(first.data.get("why", "")) if first is not None and first.seq == cycle.since else ""
+
+
+def _frozen_reds(project: Project, cycle: Cycle) -> tuple[Red, ...]:
+    left = set(cycle.tests) - set(cycle.green)
+    return tuple(red for red in project.state().reds.values() if red.test_id in left)
+
+
+def step_of(project: Project, cycle: Cycle) -> int:
+    """How many stages the cycle has had, the open one included: a stage that comes again counts again."""
+    moves = {"cycle_started", "cycle_advanced", "cycle_frozen"}
+    here = project.repo.worktree
+    records = project.log.records(start=cycle.first)
+    return sum(record.type in moves and record.worktree == here for record in records)

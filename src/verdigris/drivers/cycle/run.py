@@ -1,0 +1,242 @@
+"""`tdd cycle run`: asks whoever plays the open stage's role; every step is one of the kernel's verbs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from verdigris.core.actions import Deny
+from verdigris.core.cycle import PASS, next_step
+from verdigris.core.state import Stage
+from verdigris.core.value import value
+from verdigris.drivers.budget import BudgetUsedUp
+from verdigris.drivers.cycle.context import step_of
+from verdigris.drivers.cycle.frame import deny_misplaced
+from verdigris.drivers.cycle.freezing import freeze, resume
+from verdigris.drivers.cycle.judgement import validate
+from verdigris.drivers.cycle.roles import ROLE_OF, TEAM, VALIDATOR
+from verdigris.drivers.cycle.spec import read_spec
+from verdigris.drivers.cycle.stage_play import StagePlay, set_back
+from verdigris.drivers.cycle.stages import advance, start
+from verdigris.drivers.happenings import CycleBegan, Noted, RunEnded, StepBegan, StepEnded, Told
+from verdigris.models.protocol import Usage
+from verdigris.storage.git import git
+from verdigris.storage.paths import canonical
+from verdigris.turns.operation import operation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verdigris.core.state import Cycle
+    from verdigris.drivers.cycle.frame import CycleStep
+    from verdigris.drivers.cycle.stage_play import OpenRun
+    from verdigris.storage.project import Project
+
+DONE, STOPPED, REFUSED, WAITING, BUDGET = "cycle-done", "stopped", "refused", "waiting", "budget-used-up"
+_NOBODY = "the kernel's checks"
+
+
+@value
+class Ended:
+    outcome: str
+    why: str
+    next: str
+
+
+class Run:
+    def __init__(self, open_: OpenRun) -> None:
+        self._open, self._project, self._watch = open_, open_.project, open_.watch
+        self._steps = 0
+        self._first_commit = ""
+        self._cost = Usage()
+
+    def make(self, spelling: str, *, cwd: Path) -> RunEnded | Deny:
+        """From wherever the cycle on that spec is to its end, or to a stop with the next move."""
+        with operation(self._project):
+            pass  # what a kill left half done is finished first
+        begun = self._begin(spelling, cwd)
+        if isinstance(begun, Deny):
+            return begun
+        try:
+            ended = begun or self._play()
+            while ended is None:
+                ended = self._play()
+        except BudgetUsedUp as used:
+            ended = Ended(BUDGET, str(used), "`tdd cycle run` takes it up again")
+        return self._tell_end(ended)
+
+    def _begin(self, spelling: str, cwd: Path) -> Ended | Deny | None:
+        state = self._project.state()
+        path = canonical(self._project.root, spelling, cwd=cwd).path
+        last = state.cycle
+        if last is not None and not last.open and last.spec_path == path and self._is_as_proven(last):
+            again = f"`tdd cycle start {last.spec_path}` begins another cycle on it"
+            return Ended(DONE, f"{last.spec_id} is implemented: {last.evidence}", again)
+        resumed = last is not None and last.open and last.spec_path == path
+        if not resumed:
+            started = start(self._project, spelling, cwd=cwd)
+            if isinstance(started, Deny):
+                return started
+        self._tell_beginning(resumed=resumed)
+        return None
+
+    def _is_as_proven(self, cycle: Cycle) -> bool:
+        try:
+            data = (self._project.root / cycle.spec_path).read_bytes()
+        except OSError:
+            return False
+        return read_spec(cycle.spec_path, data).digest == cycle.frozen_hash
+
+    # -- one stage ----------------------------------------------------------------------------
+
+    def _play(self) -> Ended | None:
+        """What ends the run, if anything does."""
+        state = self._project.state()
+        cycle = state.cycle
+        if cycle is None or not cycle.open:
+            return Ended(DONE, "", "review the code, then activate")
+        if cycle.stopped:
+            return Ended(STOPPED, cycle.stopped, f"{next_step(cycle)}; then `tdd cycle run` goes on")
+        if denial := deny_misplaced(self._project, cycle):
+            return _as_refused(denial)
+        step = step_of(self._project, cycle)
+        role = ROLE_OF[cycle.stage]
+        project = self._open.acting(role, cycle, step)
+        human = self._open.settings.player(role.name).human
+        match cycle.stage:
+            case Stage.VALIDATE if cycle.verdict == PASS:
+                return self._tell_verb(freeze(project))
+            case Stage.GREEN if cycle.proven:
+                return self._complete(project, cycle, step)
+            case Stage.GREEN if not human:
+                set_back(project, cycle, "the run was interrupted")
+            case Stage.VALIDATE if not self._open.settings.player(role.name).model:
+                return self._validate_alone(project, cycle, step)
+        if cycle.stage is Stage.GREEN and project.state().turn is None:
+            opened = resume(project, "")
+            if isinstance(opened, Deny):
+                return _as_refused(opened)
+        if human:
+            following = next_step(cycle, turn=self._project.state().turn is not None)
+            return Ended(WAITING, f"the {role} is a person", f"{following}; then `tdd cycle run` goes on")
+        return self._ask_model(project, cycle, step)
+
+    def _ask_model(self, project: Project, cycle: Cycle, step: int) -> Ended | None:
+        role, before = ROLE_OF[cycle.stage], self._open.meter.usage
+        model = self._open.casting.model(role.name, step)
+        self._watch(StepBegan(step, role.name, model.name, self._open.settings.attempts))
+        done = StagePlay(self._open, project, cycle, step).take()
+        self._cost = self._open.meter.usage.since(before)
+        if isinstance(done, Deny):
+            return _as_refused(done)
+        stopped = done.cycle is not None and done.cycle.stopped
+        if stopped or cycle.stage is not Stage.GREEN:  # accepted code is told with its commit
+            self._tell_stage(cycle, step, done)
+        return None
+
+    def _validate_alone(self, project: Project, cycle: Cycle, step: int) -> Ended | None:
+        self._watch(StepBegan(step, VALIDATOR.name, _NOBODY, 1))
+        done = validate(project)
+        if isinstance(done, Deny):
+            return _as_refused(done)
+        self._tell_stage(cycle, step, done)
+        return None
+
+    def _complete(self, project: Project, cycle: Cycle, step: int) -> Ended | None:
+        done = advance(project)
+        if isinstance(done, Deny):
+            return _as_refused(done)
+        self._tell_stage(cycle, step, done)
+        self._watch(Told(done.said))
+        return None
+
+    # -- what is told -------------------------------------------------------------------------
+
+    def _tell_beginning(self, *, resumed: bool) -> None:
+        project, settings = self._project, self._open.settings
+        cycle = project.state().open_cycle
+        assert cycle is not None  # noqa: S101 - it was started, or is open
+        self._first_commit = cycle.commit
+        roles = tuple((name, settings.player(name).model or _NOBODY) for name in TEAM.names)
+        replay = bool(self._open.casting.recordings)
+        self._watch(
+            CycleBegan(
+                cycle.id,
+                cycle.spec_id,
+                cycle.spec_path,
+                str(cycle.stage),
+                resumed,
+                str(project.root),
+                cycle.on,
+                roles,
+                replay,
+            )
+        )
+        if replay:
+            self._watch(Noted("this is a replay: the answers come from a recording, the verdicts do not"))
+
+    def _tell_verb(self, done: CycleStep | Deny) -> Ended | None:
+        if isinstance(done, Deny):
+            return _as_refused(done)
+        self._watch(Told(done.said))
+        return None
+
+    def _tell_stage(self, cycle: Cycle, step: int, done: CycleStep) -> None:
+        """`cycle`: as the stage began."""
+        self._steps += 1
+        project, after = self._project, done.cycle
+        made = after.commits.get(cycle.stage, "") if after is not None else ""
+        made = made if made != cycle.commits.get(cycle.stage, "") else ""
+        verdict = _verdict_in(done) or ("stopped" if after is not None and after.stopped else "handed-in")
+        tree = project.workspace.snapshot()
+        paths = [change.path for change in project.workspace.changes(cycle.tree, tree)]
+        shown = cycle.stage in {Stage.RED, Stage.GREEN}
+        self._watch(
+            StepEnded(
+                step,
+                ROLE_OF[cycle.stage].name,
+                "committed" if made else verdict,
+                "; ".join(done.said) if not made else "",
+                made,
+                git(project.root, "log", "-1", "--format=%s", made).out.strip() if made else "",
+                "accepted" if cycle.stage is Stage.GREEN else "planned",
+                (),
+                (),
+                project.workspace.diff(cycle.tree, tree, paths) if shown and paths else "",
+                self._cost.prompt,
+                self._cost.cached,
+                self._cost.completion,
+            )
+        )
+        self._cost = Usage()
+
+    def _tell_end(self, ended: Ended) -> RunEnded:
+        meter = self._open.meter
+        for recording in {id(r): r for r in self._open.casting.recordings.values()}.values():
+            if recording.drift:
+                self._watch(Noted(recording.drift))
+        since = f"{self._first_commit}..HEAD" if self._first_commit else "HEAD..HEAD"
+        commits = git(self._project.root, "log", "--reverse", "--format=%H", since).out.split()
+        found = RunEnded(
+            ended.outcome,
+            ended.why,
+            self._steps,
+            tuple(commits),
+            meter.tokens,
+            meter.usage.cached,
+            meter.usage.prompt - meter.usage.cached,
+            round(meter.prefix, 4),
+            ended.next,
+        )
+        self._watch(found)
+        return found
+
+
+def _as_refused(denial: Deny) -> Ended:
+    return Ended(REFUSED, denial.reason, denial.next)
+
+
+def _verdict_in(done: CycleStep) -> str:
+    """Of a validation; the state has forgotten it where the tests were sent back."""
+    found = re.match(r"validation: (\w+)", done.said[0])
+    return found[1] if found else ""

@@ -1,0 +1,208 @@
+"""One stage of a cycle that a model plays: it is asked, its edits are carried out, and a verb judges them."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from verdigris.core.actions import Deny
+from verdigris.core.errors import UserError, VerdigrisError
+from verdigris.core.events import CycleStopped
+from verdigris.core.records import Actor
+from verdigris.core.state import Stage
+from verdigris.drivers.attempts import Attempts, Exhausted
+from verdigris.drivers.budget import Meter
+from verdigris.drivers.cycle.context import material_of, task_of
+from verdigris.drivers.cycle.frame import CycleStep, told
+from verdigris.drivers.cycle.freezing import resume
+from verdigris.drivers.cycle.judgement import HOLDOUT, Judgement, validate
+from verdigris.drivers.cycle.roles import DRIVER, ROLE_OF, TEAM, VALIDATOR
+from verdigris.drivers.cycle.settings import load_cycle
+from verdigris.drivers.cycle.stages import advance
+from verdigris.drivers.edits import (
+    Bad,
+    format_changes,
+    join_reasons,
+    run_linters,
+    settle_edits,
+    write_changes,
+)
+from verdigris.drivers.happenings import Delayed, scrub_events
+from verdigris.drivers.step_records import StepLog, StepRecords
+from verdigris.models.casting import cast_roles
+from verdigris.models.roles import feedback
+from verdigris.models.roles.answer import Say
+from verdigris.models.roles.check import EditPlan, Stop
+from verdigris.storage.lock import hold_alone
+from verdigris.storage.tdd_folder import write_whole
+from verdigris.turns.aside import lay_back
+from verdigris.turns.test_bug import report_bug
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from verdigris.core.state import Cycle
+    from verdigris.drivers.cycle.settings import CycleSettings
+    from verdigris.drivers.edits import Seen
+    from verdigris.drivers.happenings import Watcher
+    from verdigris.models.casting import Casting
+    from verdigris.models.roles.role import Role
+    from verdigris.storage.project import Project
+
+_PLACE = re.compile(r"([^\s:`]+:\d+)`?\s*(?:—|–|-+|:)?\s*(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class OpenRun:
+    """Where the roles work: the user's own checkout."""
+
+    project: Project
+    settings: CycleSettings
+    casting: Casting
+    keeper: StepRecords
+    meter: Meter
+    watch: Watcher
+
+    def acting(self, role: Role, cycle: Cycle, step: int) -> Project:
+        """Each stage in a context of its own. One strike: what is not accepted goes at once."""
+        actor = Actor("agent", f"{DRIVER}:{role}:{cycle.id}.{step}", DRIVER)
+        return replace(self.project, actor=actor, settings=replace(self.project.settings, strikes=1))
+
+
+@contextmanager
+def open_run(project: Project, watch: Watcher, *, record: Path | None = None) -> Iterator[OpenRun]:
+    """One per worktree; a second one says so."""
+    settings = load_cycle(project.root)
+    needed = [role.name for role in TEAM.roles if role is not VALIDATOR]
+    casting = cast_roles(
+        needed,
+        settings,
+        root=project.root,
+        record=record,
+        notice=lambda why: watch(Delayed(why)),
+        optional=(VALIDATOR.name,),
+    )
+    busy = "a cycle is being run in this worktree already"
+    with hold_alone(project.repo.lock("cycle"), busy, "let it end, or stop it with Ctrl-C there"), casting:
+        told = scrub_events(watch, casting.scrub)
+        keeper = StepRecords(project.root, casting.scrub)
+        yield OpenRun(project, settings, casting, keeper, Meter(settings.tokens, told), told)
+
+
+def set_back(project: Project, cycle: Cycle, why: str) -> None:
+    """To what the open stage's next attempt begins with; what was accepted in it stays, all is kept."""
+    green = cycle.stage is Stage.GREEN
+    start = cycle.accepted or cycle.tree if green else cycle.tree
+    if cycle.stage is not Stage.VALIDATE and project.workspace.snapshot() != start:
+        lay_back(project, start, f"cycle {cycle.id}, stage {cycle.stage}: {why}")
+
+
+class StagePlay:
+    def __init__(self, open_: OpenRun, project: Project, cycle: Cycle, step: int) -> None:
+        self._open, self._project, self._cycle, self._step = open_, project, cycle, step
+        self._role = ROLE_OF[cycle.stage]
+        metered = open_.meter.metered(open_.casting.model(self._role.name, step), step, self._role)
+        self._log = StepLog(open_.keeper, step, self._role, metered)
+        self._attempts = Attempts(
+            project, metered, self._log, open_.settings.attempts, open_.watch, open_.casting.scrub
+        )
+
+    def take(self) -> CycleStep | Deny:
+        """Where the cycle stopped for a person, its state says why."""
+        try:
+            return self._ask()
+        except BaseException:
+            # Ctrl-C too: what is not accepted is set aside, and the stage can be played again.
+            with suppress(VerdigrisError):
+                set_back(self._project, self._cycle, "the run was interrupted")
+            raise
+
+    def _ask(self) -> CycleStep | Deny:
+        project, cycle = self._project, self._cycle
+        set_back(project, cycle, "the run was interrupted")
+        material = material_of(
+            project, cycle, project.workspace.snapshot(), self._open.settings.prompt_tokens
+        )
+        done: CycleStep | Deny | Exhausted = self._attempts.make(
+            material, task_of(project, cycle, self._step), self._carry_out
+        )
+        if isinstance(done, Exhausted):
+            tried = f"no answer of the {self._role} was accepted in {self._open.settings.attempts} attempts"
+            return self._stop(f"{tried}: {done.why}")
+        if isinstance(done, Deny):
+            self._log.ended(outcome="refused", why=done.reason)
+        else:
+            self._log.ended(outcome="done", why="; ".join(done.said))
+        return done
+
+    def _stop(self, why: str) -> CycleStep:
+        stopped = CycleStopped(cycle=self._cycle.id, why=self._open.casting.scrub(why))
+        self._project.record(stopped, sync=True)
+        return told(self._project, stopped.why)
+
+    # -- an answer ----------------------------------------------------------------------------
+
+    def _carry_out(self, got: EditPlan | Stop, attempt: int) -> CycleStep | Deny | Bad:
+        match got:
+            case Stop(say=Say.TEST_IS_WRONG):
+                return self._report_bug(got.reason)
+            case Stop(say=Say.SPEC_IS_WRONG):
+                return self._stop(f"the {self._role} says that the spec is wrong: {got.reason}")
+            case Stop():
+                return self._judge(got)
+        seen: Seen = []
+        done = self._judge_edits(got, seen)
+        if not isinstance(done, Bad):
+            self._log.attempt(attempt, paths=tuple(got.changes), runs=seen)
+            return done
+        why = self._attempts.shorten(done.reasons)
+        self._log.attempt(
+            attempt, paths=tuple(got.changes), reasons=done.reasons, output=done.output, runs=seen
+        )
+        return self._begin_again(join_reasons(why)) or done
+
+    def _judge(self, got: Stop) -> CycleStep | Deny:
+        """The validator's word, on top of the kernel's own checks."""
+        for path, data in got.changes.items():
+            write_whole(self._project.root / HOLDOUT / path, data)
+        return validate(self._project, Judgement(got.say.value, got.findings))
+
+    def _report_bug(self, reason: str) -> CycleStep | Deny:
+        """At the place that it names; where that is none of a test, the first test that is still red."""
+        project = self._project
+        found = _PLACE.search(reason)
+        left = [test for test in self._cycle.tests if test not in self._cycle.green]
+        tries = [((found[1],), found[2] or reason)] if found else []
+        for places, why in (*tries, (tuple(left[:1]), reason)):
+            with suppress(UserError):
+                reported = report_bug(project, places, self._open.casting.scrub(why), cwd=project.root)
+                if isinstance(reported, Deny):
+                    return reported
+                return told(project, f"test-bug {reported.bug}: {', '.join(reported.places)} — {why}")
+        return self._stop(f"the coder says that a test is wrong: {reason}")
+
+    def _judge_edits(self, plan: EditPlan, seen: Seen) -> CycleStep | Bad:
+        project, start = self._project, self._project.workspace.snapshot()
+        if (bad := write_changes(project, plan.changes)) is not None:
+            return bad
+        if self._role.judge == "settlement":
+            return settle_edits(project, seen) or told(project, "the frozen tests are accepted")
+        if self._role.judge == "red" and (bad := format_changes(project, start) or run_linters(project)):
+            return bad
+        done = advance(project)
+        if isinstance(done, Deny):
+            return Bad(feedback.describe_denial(done), (f"denied [{done.rule}]: {done.reason}",))
+        return done
+
+    def _begin_again(self, why: str) -> Deny | None:
+        """The tree as the next attempt finds it; in the green stage with a turn of its own."""
+        project = self._project
+        cycle = project.state().open_cycle or self._cycle
+        set_back(project, cycle, why)
+        if cycle.stage is not Stage.GREEN or project.state().turn is not None:
+            return None
+        opened = resume(project, "")
+        return opened if isinstance(opened, Deny) else None
