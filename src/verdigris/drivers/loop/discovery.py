@@ -1,0 +1,158 @@
+"""Finds the programs of a repository and their strategies, and says what keeps one from running."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import UserError
+from verdigris.core.value import value
+from verdigris.drivers.loop.program import Program, read_program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+FOLDER = ".autoloop"
+PROGRAMS = f"{FOLDER}/programs"
+_SINGLE = (f"{FOLDER}/program.md", "program.md")
+"""Last resorts, where no folder of programs holds one."""
+_CUSTOMIZE = re.compile(r"<CUSTOMIZE:[^>]*>?")
+_UNCONFIGURED = re.compile(r"<!--\s*AUTOLOOP:UNCONFIGURED\s*-->")
+_PLACEHOLDER = re.compile(r"\b(?:TODO|REPLACE)\b")
+_DOMAIN = re.compile(r"^##\s+Domain knowledge\s*$(.*?)(?=^##\s|\Z)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
+_SYNCED = ("write-test.md", "make-green.md")
+"""Prompts that tell the same domain knowledge."""
+
+
+@value
+class FoundProgram:
+    program: Program
+    path: str
+    """From the repository's root."""
+    text: str
+    strategies: Mapping[str, str]
+    """By path: the texts below the program's `strategy/`; none: the default ratchet loop."""
+
+    @property
+    def name(self) -> str:
+        return self.program.name
+
+    @property
+    def is_test_driven(self) -> bool:
+        return bool(self.strategies)
+
+
+@value
+class ProgramFault:
+    path: str
+    line: int
+    what: str
+    fix: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.what}"
+
+
+def find_programs(root: Path) -> tuple[FoundProgram, ...]:
+    """By name; a folder's program before a file of the same name."""
+    found: dict[str, FoundProgram] = {}
+    for path, name in _places(root):
+        if name not in found:
+            found[name] = _read(root, path, name)
+    return tuple(found[name] for name in sorted(found))
+
+
+def find_program(root: Path, name: str) -> FoundProgram:
+    known = {one.name: one for one in find_programs(root)}
+    if name in known:
+        return known[name]
+    offer = f"there are {', '.join(known)}" if known else f"`tdd loop new {name}` makes one"
+    raise UserError(f"there is no program {name}.", hint=offer)
+
+
+def _places(root: Path) -> Iterator[tuple[str, str]]:
+    folder = root / PROGRAMS
+    if folder.is_dir():
+        for path in sorted(folder.iterdir()):
+            if (path / "program.md").is_file():
+                yield f"{PROGRAMS}/{path.name}/program.md", path.name
+            elif path.suffix == ".md" and path.is_file():
+                yield f"{PROGRAMS}/{path.name}", path.stem
+    for single in _SINGLE:
+        if (root / single).is_file():
+            yield single, root.name
+            return
+
+
+def _read(root: Path, path: str, name: str) -> FoundProgram:
+    text = (root / path).read_text("utf-8", "replace")
+    folder = (root / path).parent / "strategy"
+    own = path.endswith("/program.md") and path.startswith(PROGRAMS)
+    files = sorted(folder.rglob("*.md")) if own and folder.is_dir() else []
+    texts = {str(one.relative_to(root)): one.read_text("utf-8", "replace") for one in files}
+    return FoundProgram(read_program(name, text), path, text, texts)
+
+
+# -- lint -------------------------------------------------------------------------------------
+
+
+def lint_program(found: FoundProgram, root: Path) -> tuple[ProgramFault, ...]:
+    """Each of these keeps the program from running; it says so, and never falls silent."""
+    faults = [*_unfinished(found), *_missing_parts(found), *_missing_targets(found, root), *_unsynced(found)]
+    return tuple(sorted(faults, key=lambda fault: (fault.path, fault.line)))
+
+
+def _unfinished(found: FoundProgram) -> Iterator[ProgramFault]:
+    for path, text in {found.path: found.text, **found.strategies}.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            if mark := _CUSTOMIZE.search(line):
+                yield ProgramFault(
+                    path, number, f"{mark[0]} is still there", "write what it asks for in its place"
+                )
+            elif _UNCONFIGURED.search(line):
+                yield ProgramFault(
+                    path, number, "the program says that it is not configured", "take the line away"
+                )
+            elif path == found.path and (word := _PLACEHOLDER.search(line)):
+                what = f"{word[0]} stands where something is to be written"
+                yield ProgramFault(path, number, what, "write it, or take the word away")
+
+
+def _missing_parts(found: FoundProgram) -> Iterator[ProgramFault]:
+    program, path = found.program, found.path
+    if not program.goal:
+        yield ProgramFault(path, 1, "there is no goal", "add `## Goal` and a sentence below it")
+    if not program.evaluation:
+        fix = "add `## Evaluation` with one fenced block: the command that prints the metric"
+        yield ProgramFault(path, 1, "no evaluation can be read", fix)
+    if not found.is_test_driven and not program.targets:
+        fix = "add `## Target` with a list of the files that the loop may change"
+        yield ProgramFault(path, 1, "it names no target", fix)
+    pointer = program.strategy
+    if pointer and not any(one.endswith(pointer) for one in found.strategies):
+        fix = f"`tdd loop new NAME --strategy test-driven` shows how {pointer} looks"
+        yield ProgramFault(path, 1, f"it points at {pointer}, which is not there", fix)
+
+
+def _missing_targets(found: FoundProgram, root: Path) -> Iterator[ProgramFault]:
+    for target in (*found.program.targets, *found.program.protected):
+        known = any(root.glob(target)) if set("*?[") & set(target) else (root / target.rstrip("/")).exists()
+        if not known:
+            line = next((n for n, said in enumerate(found.text.splitlines(), 1) if target in said), 1)
+            yield ProgramFault(found.path, line, f"{target} does not exist", "make it, or correct the path")
+
+
+def _unsynced(found: FoundProgram) -> Iterator[ProgramFault]:
+    blocks = {
+        path: block[1].strip()
+        for path, text in found.strategies.items()
+        if path.rpartition("/")[2] in _SYNCED and (block := _DOMAIN.search(text))
+    }
+    if len(set(blocks.values())) > 1:
+        first, *others = blocks
+        for path in others:
+            line = found.strategies[path][: found.strategies[path].find("Domain knowledge")].count("\n") + 1
+            yield ProgramFault(
+                path, line, f"its domain knowledge differs from {first}", "make the two the same"
+            )
