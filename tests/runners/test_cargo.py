@@ -236,9 +236,9 @@ class TestLive:
         assert report.ended is Ended.FINISHED
         told = {r.id.partition("::")[2]: r.failure.message if r.failure else r.status for r in report.results}
         assert told == {
-            "spins": "stopped after 1 s",
-            "waits": "stopped after 1 s",
-            "main": "stopped after 1 s",
+            "spins": "stopped after 1 s, while it ran in src/lib.rs:2",
+            "waits": "stopped after 1 s, while it ran in tests/it.rs:9",
+            "main": "stopped after 1 s, while it ran in src/lib.rs:2",
             "quick": Status.PASS,
             "wrong": "assertion `left == right` failed\n  left: 1\n right: 2",
         }
@@ -249,7 +249,7 @@ HANGS = {
         '[package]\nname = "loops"\nversion = "0.1.0"\nedition = "2021"\n\n'
         '[[test]]\nname = "alone"\nharness = false\n'
     ),
-    "src/lib.rs": "pub fn spin(mut n: u64) -> u64 {\n    while n > 0 {\n        n ^= 2;\n    }\n    n\n}\n",
+    "src/lib.rs": "pub fn spin(mut n: u64) -> u64 {\n    while n > 0 { n ^= 2 }\n    n\n}\n",
     "tests/it.rs": """\
 #[test]
 fn quick() {}
@@ -259,7 +259,6 @@ fn spins() {
 }
 #[test]
 fn waits() {
-    std::thread::park();
     std::thread::park();
 }
 #[test]

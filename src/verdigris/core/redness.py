@@ -71,7 +71,7 @@ WHY_NOT: Mapping[str, tuple[str, str]] = {
         "import or define the name in the test; if source lacks it then, `tdd stub FILE` declares it there",
     ),
     "timeout": (
-        "it did not end in time, and was not stopped inside source",
+        "it did not end in time, and was not seen to be inside source then",
         "bound the loop or wait that hangs, or give a test more time: `room.test_timeout` in tdd.yaml",
     ),
     "crash": (

@@ -53,8 +53,9 @@ class Binary:
     """Negative for a signal; None when its end was not seen."""
     texts: Mapping[str, str] = field(default_factory=dict)
     """What stands at `path:line:column` where a test panicked."""
-    stops: Mapping[str, float] = field(default_factory=dict)
-    """Tests that did not end, and after how many seconds each was stopped; the others ran without them."""
+    stops: Mapping[str, tuple[float, str]] = field(default_factory=dict)
+    """Tests that did not end: after how many seconds each was stopped, and what its threads said of where
+    they were. The others ran without them."""
 
 
 @value
@@ -69,7 +70,7 @@ def hear(binary: Binary, worktree: str, ended: Ended) -> Heard:
     """`ended` is for the tests whose end was not seen."""
     if binary.out is None:
         return Heard()
-    stopped = tuple(_stopped_result(binary.ids[name], seconds) for name, seconds in binary.stops.items())
+    stopped = tuple(_stopped_result(binary, name, worktree) for name in binary.stops)
     left = replace(binary, chosen=tuple(name for name in binary.chosen if name not in binary.stops))
     if not left.chosen:
         return Heard(stopped)
@@ -77,9 +78,12 @@ def hear(binary: Binary, worktree: str, ended: Ended) -> Heard:
     return replace(heard, results=(*stopped, *heard.results))
 
 
-def _stopped_result(test_id: str, seconds: float) -> TestResult:
-    """A native program does not tell where it was."""
-    failure = stopped_failure(seconds, ())
+def _stopped_result(binary: Binary, name: str, worktree: str) -> TestResult:
+    test_id = binary.ids[name]
+    seconds, told = binary.stops[name]
+    called = re.compile(rf"(?:::| ){re.escape(name)}(?:::{{{{closure}}}})?$", re.MULTILINE)
+    stack = next((thread for thread in told.split("thread\n") if called.search(thread)), "")
+    failure = stopped_failure(seconds, _project_frames(binary, name, stack, worktree))
     return TestResult(test_id, test_id, "native", Status.FAIL, RunPhase.CALL, round(seconds * 1000), failure)
 
 
@@ -218,15 +222,20 @@ def panic_kind(said: str, text: str) -> tuple[str, bool]:
 
 def _frames(binary: Binary, name: str, stack: str, place: Place, worktree: str) -> tuple[Place, ...]:
     """Those of the project, from the test's own; without debug information only the ends are known."""
-    frames = []
-    for function, path, line in _FRAME.findall(stack):
-        at = relative(path, worktree, binary.cwd)
-        if not at.startswith("/") and not function.endswith(f"{name}::{{{{closure}}}}"):
-            frames.append(Place(at, int(line)))
-    if frames:
-        return tuple(reversed(frames))
+    if frames := _project_frames(binary, name, stack, worktree):
+        return frames
     own = binary.ids[name].partition("::")[0]
     return (place,) if own == place.path else (Place(own, 0), place)
+
+
+def _project_frames(binary: Binary, name: str, stack: str, worktree: str) -> tuple[Place, ...]:
+    found = []
+    for function, path, line in _FRAME.findall(stack):
+        at = relative(path, worktree, binary.cwd)
+        own = at.endswith(".rs") and not at.startswith("/")  # the C library's paths are relative to nothing
+        if own and not function.endswith(f"{name}::{{{{closure}}}}"):
+            found.append(Place(at, int(line)))
+    return tuple(reversed(found))
 
 
 _RUNNING = re.compile(r"^running (\d+) tests?$", re.MULTILINE)

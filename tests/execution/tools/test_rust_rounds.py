@@ -19,6 +19,8 @@ from support.tool_worlds import (
 )
 from support.tools import why_not
 from verdigris.core.report import Status
+from verdigris.core.verdict import Kind
+from verdigris.turns.claim_check import Claimed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,3 +122,17 @@ def test_what_an_unaccepted_build_script_writes_is_kept_for_itself_alone(world: 
     (world.root / "build.rs").unlink()
     assert world.test().passed
     assert not list(usual.glob("**/left-behind"))
+
+
+def test_a_bug_that_hangs_is_red_and_is_fixed_when_the_test_is_seen_to_end(tmp_path: Path) -> None:
+    hanging = RUST_SUB.replace("    a - b\n", "    while a > b {}\n    a - b\n")
+    files = {**RUST, "src/lib.rs": ADD + hanging}
+    world = make_tool_world(tmp_path / "demo", RUST_CONFIG + "room: {test_timeout: 3}\n", files)
+    world.write("tests/sub.rs", RUST_TEST)
+    [result] = world.test(SUBS).tests
+    where = "Timeout: stopped after 3 s, while it ran in src/lib.rs:"
+    assert (result.red, result.failure[: len(where)]) == ("valid", where)
+    assert isinstance(world.claim(SUBS, "src/lib.rs"), Claimed)
+    world.write("src/lib.rs", ADD + RUST_SUB)
+    done = world.settle()
+    assert done.verdict.kind is Kind.ACCEPTED, done.verdict

@@ -3,7 +3,7 @@
 Cargo starts it as a target's `runner`. It uses the standard library alone, and of ours what lies beside it.
 """
 
-# ruff: noqa: PTH109, PTH113, PTH118, PTH120, PTH123 - one start per binary; pathlib would be half of it
+# ruff: noqa: PTH108, PTH109, PTH110, PTH113, PTH116, PTH118, PTH120, PTH123 - one start per binary; pathlib would be half of it
 from __future__ import annotations
 
 import json
@@ -16,7 +16,7 @@ import time
 
 TYPE_CHECKING = False  # importing typing would cost as much as all the rest
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from verdigris.runners.reporter.watched_process import Clock
 
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
     from watched_process import Clock  # type: ignore[import-not-found]
 
     clock = Clock(limit)
-    stops: dict[str, float | None] = {}
+    stops: dict[str, tuple[float | None, str]] = {}
     while True:
         left = [name for name in chosen if name not in stops]
         names = ["--exact", *left] if tests is not None and len(left) < len(ids) else []
@@ -67,7 +67,9 @@ def main(arguments: Sequence[str]) -> int:
         heard.out.close()
         if heard.stopped is None:
             break
-        stops[heard.stopped] = clock.seconds
+        only = [] if tests is None else ["--exact", heard.stopped]
+        stack = _stack([executable, *settings["options"], *only], place, clock.seconds or _WAIT)
+        stops[heard.stopped] = (clock.seconds, stack)
         clock.restart()
         if len(stops) == len(chosen):
             break
@@ -75,6 +77,50 @@ def main(arguments: Sequence[str]) -> int:
     end = {"code": code, "texts": _texts(f"{place}.out", base), "stops": stops}
     _keep(f"{place}.end", end)
     return _FAILED if stops or code < 0 else code
+
+
+def _stack(command: list[str], place: str, seconds: float) -> str:
+    """Where a test that does not end is, in a run of its own; empty where the program cannot be made to tell.
+
+    A native program knows nothing of its places. What is loaded into this run does: it is compiled by the
+    toolchain that compiled the tests.
+    """
+    library, told = f"{place}.so", f"{place}.stack"
+    source = paths.join(paths.dirname(__file__), "rust_backtrace.rs")
+    compiler = paths.join(paths.dirname(os.environ.get("CARGO", "")), "rustc")
+    options = ["--edition=2021", "--crate-type=cdylib", "-Cpanic=abort", "-o", library, source]
+    if not paths.isfile(compiler) or _run([compiler, *options], len):
+        return ""
+    ends = time.monotonic() + min(seconds, _WAIT)
+    loaded = {"LD_PRELOAD": library, "VERDIGRIS_BACKTRACE": told}
+    _run(command, len, lambda: ends, lambda process: _ask(process, told), loaded)
+    os.unlink(library)
+    try:
+        with open(told, encoding="utf-8", errors="replace") as file:
+            return file.read(_MOST)
+    except OSError:
+        return ""
+
+
+def _ask(process: int, told: str) -> None:
+    """Every thread says where it is; which of them is the test's shows there."""
+    from watched_process import signal_threads
+
+    signal_threads(process, signal.SIGUSR2)
+    ends, size = time.monotonic() + _TELLING, -1
+    while time.monotonic() < ends:
+        time.sleep(_TELLING / 6)
+        now = os.stat(told).st_size if paths.exists(told) else 0
+        if now and now == size:
+            break
+        size = now
+    os.kill(process, signal.SIGKILL)
+
+
+_WAIT = 10.0
+"""Seconds after which a test that is known to hang is where it hangs."""
+_TELLING = 3.0
+_MOST = 1 << 20
 
 
 class _Heard:
@@ -176,6 +222,7 @@ def _run(
     hear: Callable[[bytes], object],
     due: Callable[[], float | None] = lambda: None,
     stop: Callable[[int], object] = lambda process: os.kill(process, signal.SIGKILL),
+    more: Mapping[str, str] | None = None,
 ) -> int:
     # The unstable flag opens libtest's JSON on a stable toolchain; what was compiled is not touched by it.
     environment = {
@@ -183,6 +230,7 @@ def _run(
         "RUSTC_BOOTSTRAP": "1",
         "RUST_BACKTRACE": "1",
         "RUST_LIB_BACKTRACE": "0",
+        **(more or {}),
     }
     from watched_process import run_watched
 

@@ -129,6 +129,17 @@ def quit_in_busiest_thread(process: int) -> None:
         os.kill(process, signal.SIGQUIT)
 
 
+def signal_threads(process: int, number: int) -> None:
+    """Each of its threads; where that cannot be done, the process."""
+    try:
+        import ctypes
+
+        for thread in _times(process):
+            ctypes.CDLL(None).tgkill(process, thread, int(number))
+    except (ImportError, AttributeError, OSError):
+        os.kill(process, number)
+
+
 def _times(process: int) -> dict[int, int]:
     """How long each thread of it has run, in ticks."""
     spent: dict[int, int] = {}
