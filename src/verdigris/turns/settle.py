@@ -11,6 +11,7 @@ from verdigris.checks.foundation import judge_foundation
 from verdigris.checks.observation import difference, is_layout
 from verdigris.checks.source_tests import home_of
 from verdigris.core.actions import Allow, Deny, Do, FileWrite, Write
+from verdigris.core.cycle import supersede_steps
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import LayingAside, Repair, Settled, Violation
 from verdigris.core.paths import PathClass
@@ -136,6 +137,9 @@ def _settle_tampered(project: Project, state: WorktreeState, tree: str, edits: T
         return _settlement(project, state, _Outcome(verdict, _paths(edits), following=back))
     project.record(*(Violation(path=path, what=what) for path in edits.oracle), settled)
     bug = f'put {edits.oracle[0]} back, or `tdd test-bug {edits.oracle[0]}:LINE "WHY"`'
+    cycle = state.open_cycle
+    if cycle is not None and edits.oracle[0] == cycle.spec_path:
+        bug = f"put {cycle.spec_path} back: {supersede_steps(cycle)}"
     return _settlement(project, state, _Outcome(verdict, _paths(edits), following=bug))
 
 

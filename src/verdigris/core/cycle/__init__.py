@@ -46,7 +46,7 @@ def deny_spec(cycle: Cycle) -> Deny:
 
 def supersede_steps(cycle: Cycle) -> str:
     return (
-        f"leave it as it is; if a requirement must change: a person runs `tdd cycle abort --why WHY`, "
+        f"leave it as it was; if a requirement must change, a person runs `tdd cycle abort --why WHY`, "
         f"`tdd spec supersede {cycle.spec_path}`, activates the new spec, and starts a cycle on that"
     )
 
