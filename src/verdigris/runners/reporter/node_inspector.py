@@ -182,7 +182,7 @@ def original_row(source_map: str, row: int, column: int) -> int:
         mappings = json.loads(base64.b64decode(source_map.partition(_INLINE)[2]))["mappings"]
     except (ValueError, KeyError, TypeError):
         return row
-    found = row
+    found: int | None = None
     original = 0
     for number, line in enumerate(str(mappings).split(";")[: row + 1]):
         at = 0
@@ -190,9 +190,9 @@ def original_row(source_map: str, row: int, column: int) -> int:
             numbers = [*_numbers(segment)]
             at += numbers[0]
             original += numbers[2] if len(numbers) > 2 else 0
-            if len(numbers) > 2 and number == row and (at <= column or found == row):
+            if len(numbers) > 2 and number == row and (at <= column or found is None):
                 found = original
-    return found
+    return row if found is None else found
 
 
 def _numbers(segment: str) -> Iterator[int]:
