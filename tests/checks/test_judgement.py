@@ -59,7 +59,9 @@ def test_one_changed_text_that_passes_is_enough() -> None:
     """Whatever the others do: there is no second chance."""
     members = [changed(SURE, FAILS), changed(SURE, report()), changed(SURE, FAILS)]
     judged = judge_set(ASKED, [SURE], report(), members, 3)
-    assert judged.hollow == (f"{PATH}:3: `expect(f()).toBe(3)`: changed, and {TEST} passes all the same",)
+    assert judged.hollow == (
+        f"{PATH}:3: `expect(f()).toBe(3)`: with this assertion changed, {TEST} still passes",
+    )
     assert judged.doubts == ()
 
 
@@ -70,7 +72,7 @@ def test_one_changed_text_that_passes_is_enough() -> None:
 def test_the_true_text_must_pass_too(run: TestReport, why: str) -> None:
     judged = judge_set(ASKED, [SURE], run, [changed(SURE, FAILS)], 1)
     assert len(judged.doubts) == 1
-    assert "passes in the suite, and not when only its own file is run" in judged.doubts[0]
+    assert "passes in the suite, but not when only its own file is run" in judged.doubts[0]
     assert why in judged.doubts[0]
 
 
@@ -86,7 +88,7 @@ def test_one_that_was_seen_to_fail_is_none() -> None:
 
 def test_a_failure_of_the_source_is_no_failure_of_the_assertion() -> None:
     judged = judge_set(ASKED, [SURE], report(), [changed(SURE, report(Status.FAIL, IN_SOURCE))], 1)
-    assert "it fails elsewhere" in judged.doubts[0]
+    assert "it fails somewhere else" in judged.doubts[0]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +96,7 @@ def test_a_failure_of_the_source_is_no_failure_of_the_assertion() -> None:
 )
 def test_a_test_of_which_no_try_ended_is_in_doubt(ended: Ended, why: str) -> None:
     judged = judge_set(ASKED, [SURE], report(), [changed(SURE, report(None, ended=ended))], 1)
-    assert judged.doubts == (f"{TEST}: no try of its assertions came to an end: {why}",)
+    assert judged.doubts == (f"{TEST}: no run with a changed assertion finished: {why}",)
 
 
 def test_what_does_not_build_is_in_doubt() -> None:
@@ -113,7 +115,7 @@ def test_a_test_that_only_has_an_opposite_is_named() -> None:
     opposite = replace(SURE, changes=(Change((), plausible=False),))
     judged = judge_set(ASKED, [opposite], report(), [changed(opposite, FAILS)], 1)
     assert judged.unreached == (
-        f"{TEST}: no other value could be drawn for what it expects, only its opposite was tried",
+        f"{TEST}: no other expected value was found for it; only the opposite was tried",
     )
 
 

@@ -181,7 +181,7 @@ def test_code_that_no_snapshot_holds_is_broken(world: World) -> None:
     world.write("calc.py", CALC + "\n\nimport runpy\n\nsub = runpy.run_path('rules.dat')['sub']\n")
     verdict = world.settle().verdict
     assert verdict.kind is Kind.BROKEN
-    assert verdict.reasons[0].startswith("rules.dat is executed by the tests, and no snapshot holds it")
+    assert verdict.reasons[0].startswith("rules.dat is executed by the tests, but no snapshot holds it")
 
 
 def test_what_was_executed_at_the_red_already_and_is_the_same_is_told(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def passed(index: int, *cases: str) -> VariantOutcome:
         ([], "it was not tried"),
         ([outcome(why="no time was left")], "no time was left"),
         ([outcome()], "the test did not run"),
-        ([outcome(outcomes={TEST: "skipped"})], "the test did not come to its call"),
+        ([outcome(outcomes={TEST: "skipped"})], "the test was skipped or ended in its setup"),
         ([outcome(outcomes={TEST: "failed"})], "the test failed elsewhere"),
         ([failed(TEST, 6)], "the test failed elsewhere"),
         ([failed(TEST, 8)], None),
@@ -119,7 +119,7 @@ def test_only_a_failure_shows_life(given: list[VariantOutcome], why: str | None)
 def test_one_case_that_passes_is_hollow() -> None:
     given = outcome(outcomes={f"{TEST}[1]": "failed", f"{TEST}[3]": "passed"})
     live = judge_runs(runs(probe()), [passed(0, "[1]", "[2]"), given], [f"{TEST}[1]"])
-    assert live.hollow == {TEST: (f"t.py:7: 4 → 5: {TEST}[2] passes all the same",)}
+    assert live.hollow == {TEST: (f"t.py:7: 4 → 5: {TEST}[2] still passes",)}
 
 
 def test_a_case_that_fails_with_the_true_text_says_nothing() -> None:
@@ -142,7 +142,7 @@ def test_of_two_values_an_honest_one_may_be_either() -> None:
     one = judge_runs(runs(*pair), [passed(0), passed(1), failed(TEST, 7)], [TEST])
     assert one.hollow == {}
     both = judge_runs(runs(*pair), [passed(0), passed(1), passed(2)], [TEST])
-    assert both.hollow == {TEST: (f"t.py:7: 4 → 5: {TEST} passes all the same",)}
+    assert both.hollow == {TEST: (f"t.py:7: 4 → 5: {TEST} still passes",)}
 
 
 @pytest.mark.parametrize("why", ["the run ended early", "no time was left"])
@@ -225,7 +225,7 @@ def test_of_two_cases_each_may_end_before_the_assertions_of_the_other() -> None:
 
 def test_a_case_that_passes_what_it_reaches_is_hollow_whatever_the_other_one_does() -> None:
     live = tried(CASES, "test_it", twice=lambda value: 4 if value == 2 else ANY)
-    assert [text.rpartition(": ")[2] for text in live.hollow] == [f"{PATH}::test_it[1] passes all the same"]
+    assert [text.rpartition(": ")[2] for text in live.hollow] == [f"{PATH}::test_it[1] still passes"]
 
 
 def test_a_case_is_known_by_its_place_where_a_changed_row_gives_it_another_id() -> None:

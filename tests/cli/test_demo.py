@@ -33,7 +33,7 @@ def test_the_play_is_plain_in_a_pipe_and_ends_in_whole_logs(bare_cli: Cli) -> No
     assert [act.count("log intact: ") for act in (agent, machine)] == [1, 1]
     assert "│ +     return year % 4 == 0\n  ✔ accepted\n" in machine
     assert "6 steps, 4 commits" in machine
-    assert "come from a script" in machine
+    assert "answers are recorded" in machine
     assert "tdd help tutorial" in machine.splitlines()[-1]
     made = [line for line in ran.out.splitlines() if str(where) not in line]
     assert max(map(len, made)) <= 80

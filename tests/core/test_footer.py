@@ -35,7 +35,7 @@ def test_an_accepted_edit_is_told_its_first_concern() -> None:
 
 
 def test_a_refusal_keeps_its_room_for_its_reason() -> None:
-    verdict = Verdict(Kind.HOLLOW, ("it passes all the same",), ("src/a.py:3: a table of answers",))
+    verdict = Verdict(Kind.HOLLOW, ("it still passes",), ("src/a.py:3: a table of answers",))
     assert "table" not in footer(verdict, ["t"], [], "green", "x")
 
 

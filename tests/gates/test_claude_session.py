@@ -62,17 +62,17 @@ def test_what_was_put_back_is_told_with_the_next_move(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("error", "way"),
     [
-        "sed: couldn't open temporary file tests/x: Read-only file system",
-        "sed: cannot rename tests/sedfIEHDS: Device or resource busy",
+        ("sed: couldn't open temporary file tests/x: Read-only file system", "`tdd status` tells"),
+        ("sed: cannot rename tests/sedfIEHDS: Device or resource busy", "`tdd test-bug FILE:LINE WHY`"),
     ],
 )
-def test_what_the_sandbox_stopped_is_explained(client: Client, error: str) -> None:
+def test_what_the_sandbox_stopped_is_explained(client: Client, error: str, way: str) -> None:
     client.world.green_by_record()
     client.before("Bash", command="x")
     said = client.say("PostToolUseFailure", tool_name="Bash", tool_input={"command": "x"}, error=error)
-    assert "`tdd status` tells" in said["hookSpecificOutput"]["additionalContext"]
+    assert way in said["hookSpecificOutput"]["additionalContext"]
 
 
 def test_a_stop_settles_what_was_edited_sends_back_twice_and_lays_aside(client: Client) -> None:

@@ -225,7 +225,7 @@ def test_a_language_may_be_named_where_nothing_is_there_yet(tmp_path: Path, lang
     assert seen(tmp_path, lang) == [f". {runner}"]
 
 
-@pytest.mark.parametrize(("lang", "said"), [("cobol", "no language"), ("java", "no test tool of java")])
+@pytest.mark.parametrize(("lang", "said"), [("cobol", "not a language"), ("java", "no test tool of java")])
 def test_a_language_that_cannot_be_had(tmp_path: Path, lang: str, said: str) -> None:
     with pytest.raises(UserError, match=said):
         detect(tmp_path, lang)

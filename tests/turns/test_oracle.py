@@ -123,7 +123,7 @@ def test_a_module_that_no_class_protects_is_a_concern(tmp_path: Path) -> None:
     world.write("calc.py", "from tools import script\n" + CALC + SUB)
     verdict = world.settle().verdict
     assert verdict.accepted
-    told = "tools/script.py: code: it is executed by calc.py, and is no source by its name"
+    told = "tools/script.py: code: it is executed by calc.py, although its name does not make it source"
     assert told in verdict.concerns
 
 

@@ -169,7 +169,7 @@ def test_what_is_odd_about_the_run_is_a_concern_as_in_a_settlement(tmp_path: Pat
     world.write("calc.py", "from tools import script\n\n\n" + CALC)
     done = ended(world)
     assert done.verdict.accepted
-    told = "tools/script.py: code: it is executed by calc.py, and is no source by its name"
+    told = "tools/script.py: code: it is executed by calc.py, although its name does not make it source"
     assert told in done.verdict.concerns
     if done.report is not None and done.report.sandbox == "overlay":
         assert "calc.py was written by the test run: no effect" in done.verdict.concerns
@@ -348,7 +348,7 @@ def test_a_table_of_the_tests_answers_is_another_behaviour(world: World) -> None
     world.write("calc.py", "def add(a, b):\n    return {(2, 3): 5}[a, b]\n")
     done = ended(world)
     assert done.verdict.kind is Kind.REGRESSED
-    assert "tests/test_add.py::test_add asked otherwise" in done.verdict.reasons[0]
+    assert "tests/test_add.py::test_add with another input" in done.verdict.reasons[0]
 
 
 SHOP = '''\

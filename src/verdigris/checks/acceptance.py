@@ -111,12 +111,12 @@ def _judge(result: TestResult, known: dict[str, Property], changed: Collection[s
     was = known.get(result.native_id, tried)
     if was.settings != tried.settings:
         other = _difference(was.settings, tried.settings)
-        yield f"{result.id}: its property is tried by other settings since this turn: {other}"
+        yield f"{result.id}: the settings of its property changed in this turn: {other}"
     for path in sorted(set(tried.rejecting) & set(changed)):
-        told = "turns inputs of its property down; what a property holds for is the test's to say"
+        told = "rejects inputs of its property, and only the test may say which inputs count"
         yield f"{result.id}: {path} {told}"
     if not tried.ran:
-        yield f"{result.id}: its property came to its end for no input"
+        yield f"{result.id}: no input ran its property to its end"
 
 
 def _difference(before: str, after: str) -> str:

@@ -92,7 +92,10 @@ def _files_at(project: Project, tree: str) -> frozenset[str]:
 _CODE = frozenset({PathClass.SOURCE, PathClass.TEST})
 _IN_TURN = "changed in this turn, and"
 EXPECTED = "changed in this turn, and the tests read it: write it before the claim, or put it back"
-UNSEEN = "is executed by the tests, and no snapshot holds it: nobody can tell what it was"
+UNSEEN = (
+    "is executed by the tests, but no snapshot holds it, so nobody can tell what ran; "
+    "a person may name it under `generated` in tdd.yaml"
+)
 
 
 @value
@@ -219,11 +222,11 @@ def _is_data(use: FileUse, cls: Callable[[str], PathClass]) -> bool:
 
 def _code(use: FileUse) -> str:
     by = f" by {use.by}" if use.by else ""
-    return f"{use.path}: code: it is executed{by}, and is no source by its name"
+    return f"{use.path}: code: it is executed{by}, although its name does not make it source"
 
 
 def _describe_generated(use: FileUse) -> str:
-    return f"{use.by}: code: it runs what stands in no file of code"
+    return f"{use.by}: code: it runs code that stands in no source file"
 
 
 def _each(lines: Iterable[str]) -> tuple[str, ...]:

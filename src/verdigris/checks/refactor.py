@@ -130,7 +130,7 @@ def _describe_difference(
     made = asked.get(split_id(name).path, ())
     before, after = (f"{one.status} {one.what}".strip() for one in pair)
     what = ", ".join(f"line {one.line}: `{one.was}` → `{one.now}`" for one in made)
-    return f"{name} asked otherwise ({what}) ended with `{before}` before the refactor, with `{after}` now"
+    return f"{name} with another input ({what}) ended with `{before}` before the refactor, with `{after}` now"
 
 
 MOST = 12
@@ -191,7 +191,7 @@ def _make_mutants(project: Project, start: str, tree: str, edits: TreeDifference
     unread: list[str] = []
     for language, mine in by_language(paths).items():
         read = [path for path in mine if language.traces or language.has_grammar(path)]
-        unread += (f"{path}: nothing here reads it" for path in mine if path not in read)
+        unread += (f"{path}: no parser here reads it" for path in mine if path not in read)
         made = language.mutants(*(project.workspace.read_many(at, read) for at in (start, tree)))
         found += made.mutants
         untried += made.untried

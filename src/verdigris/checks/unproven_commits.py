@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 
-COMMITTED = "HEAD holds it as no tree did"
+COMMITTED = "HEAD holds a version of it that no tree had"
 GONE = ""
 """In place of a blob: HEAD does not hold the path."""
 KNOWN_TREES = 20
@@ -156,8 +156,8 @@ def _is_stub(project: Project, state: WorktreeState, tree: str, path: str, blob:
 def describe(found: Mapping[str, str]) -> tuple[str, ...]:
     """A line for each path."""
     return tuple(
-        f"HEAD {'holds' if blob else 'lacks'} {path} otherwise than any tree of this worktree: "
-        "the commit was made behind the tree, and nothing proves it"
+        f"HEAD {'holds' if blob else 'lacks'} {path} unlike every tree of this worktree: "
+        "the commit was made without the files, and nothing proves it"
         for path, blob in found.items()
     )
 

@@ -141,7 +141,9 @@ def resume_cycle(why: str, name: str | None, *, as_json: bool) -> int:
         if denial := persons_only("cycle resume"):
             return deny(denial, as_json=as_json)
         if not why:
-            raise click.UsageError(f"the cycle waits for a person: {cycle.stopped}; say --why it goes on")
+            raise click.UsageError(
+                f"the cycle waits for a person: {cycle.stopped}; give the reason to go on: --why WHY"
+            )
     with live() as progress:
         done = resume(opened, why, progress)
     return _answer(done, as_json=as_json)

@@ -47,7 +47,7 @@ _PAUSES: dict[str, float] = {
 """By kind of scene, in seconds, on a terminal only: to see what is written before the answer comes."""
 _SLOW = 18.0
 """Seconds after which there are no more pauses: on a slow computer the tests make enough of them."""
-_REPLAY = "The roles' answers come from a script, recorded; the verdicts are made now."
+_REPLAY = "The roles' answers are recorded; the verdicts are made now."
 _FAREWELL = "now yours: `tdd init` in a repository of your own; `tdd help tutorial`"
 
 

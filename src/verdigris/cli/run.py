@@ -14,7 +14,7 @@ from verdigris.cli.machine import play_steps
     "--steps", "-n", type=click.IntRange(min=1), help="How many steps; `machine.steps` when not given."
 )
 @click.option("--record", type=click.Path(path_type=Path), help="Append each exchange with a model to FILE.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document an event.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document per event.")
 def command(steps: int | None, record: Path | None, *, as_json: bool) -> int:
     """Turn the kata into code: tester, implementor and refactorer in turn, one proven commit a step.
 

@@ -96,7 +96,8 @@ def stub_lines(done: Stubbed) -> list[Line]:
     if not done.stubs:
         return [
             Line(
-                f"no stub to write: what {done.test} imports is declared, or it cannot be told from its text"
+                f"no stub to write: all that {done.test} imports is declared, "
+                "or its text does not say what is missing"
             ),
             Line(f"next: `tdd test {shell_words(done.test)}`"),
         ]
@@ -112,7 +113,7 @@ def _texts(stubs: Iterable[Stub]) -> list[Line]:
     for stub in stubs:
         found.append(Line(f"  {stub.path}{' (new)' if stub.new else ''}:"))
         found += [Line(f"    {line.expandtabs(4)}", code=True) for line in stub.text.splitlines()]
-        found += [Line(f"    not told by the test: {note}") for note in stub.notes]
+        found += [Line(f"    the test does not say {note}") for note in stub.notes]
     return found
 
 

@@ -235,5 +235,5 @@ _ADVICE = (
 def fetching(output: str) -> str | None:
     for pattern, move in _ADVICE:
         if re.search(pattern, output):
-            return f"a run of tests fetches nothing: {move}, then again"
+            return f"a test run downloads nothing: {move}, then run the tests again"
     return None

@@ -109,7 +109,7 @@ def judge(facts: TrialFacts) -> Verdict:
         return Verdict(Kind.TAMPERED, drifted, concerns)
     doubts = (
         *reasons_against_run(after),
-        *(f"{path} changed while the tests ran: settle again" for path in facts.moved),
+        *(f"{path} changed while the tests ran: run `tdd settle` again" for path in facts.moved),
         *map(rewriting, facts.rewritten),
     )
     if doubts:
@@ -123,7 +123,7 @@ def judge(facts: TrialFacts) -> Verdict:
         why = "the claimed tests pass although nothing was edited: the red was not stable"
         return Verdict(Kind.BROKEN, (why,), concerns)
     if before.uncollected:
-        why = "passed before, stands in its file, and is not collected any more"
+        why = "passed before, is still in its file, and is no longer collected"
         return Verdict(Kind.WEAKENED, tuple(f"{i}: {why}" for i in before.uncollected), concerns)
     lost = tuple(reason_for(after, i, i) for i in regressions(before, after, claimed.values()))
     failed_tools = tuple(f"{t.name} failed: {t.command}" for t in facts.tools if not t.ok)
@@ -254,7 +254,7 @@ def judge_refactor(seen: Restructured) -> Verdict:
         return Verdict(Kind.TAMPERED, tuple(f"{path} changed in a refactor" for path in changed), seen.noted)
     broken = (
         *reasons_against_run(seen.after),
-        *(f"{path} changed while the tests ran: end again" for path in seen.moved),
+        *(f"{path} changed while the tests ran: run `tdd refactor end` again" for path in seen.moved),
         *map(rewriting, seen.rewritten),
     )
     if broken and (seen.before or seen.after.results):
@@ -280,7 +280,7 @@ def _lost(seen: Restructured) -> tuple[str, ...]:
     unmatched = gone[len(renamed_to) :]
     return (
         *(reason_for(seen.after, i, i) for i in failing),
-        *(f"{i}: passed before, and no renamed test stands in for it" for i in unmatched),
+        *(f"{i}: passed before and is missing now; no renamed test takes its place" for i in unmatched),
     )
 
 

@@ -74,7 +74,7 @@ class Meter:
         if self._doubted or used.estimated or share.prompt < _LONG or used.prompt > share.prompt / 2:
             return
         self._doubted = True
-        seen = f"the server counts {used.prompt} tokens of a prompt of about {share.prompt}"
+        seen = f"the server counted {used.prompt} tokens in a prompt of about {share.prompt}"
         self._watch(Noted(f"{seen}: is its context large enough? (Ollama: OLLAMA_CONTEXT_LENGTH)"))
 
 

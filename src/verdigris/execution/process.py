@@ -153,7 +153,10 @@ def _start(command: Command) -> Started:
 
 def _missing(command: Command, error: OSError) -> ToolMissing:
     if not command.cwd.is_dir():
-        return ToolMissing(f"the folder {command.cwd} to run in is gone", hint="make it, or change the root")
+        return ToolMissing(
+            f"the folder {command.cwd} to run in is gone",
+            hint="make it, or correct the stack's `root` in tdd.yaml",
+        )
     tool = command.argv[0]
     if isinstance(error, FileNotFoundError):
         return ToolMissing(f"{tool} cannot be found", hint=f"install {tool}, or put it on PATH")

@@ -120,7 +120,9 @@ def _own(project: Project, call: Call) -> Reply:
     from verdigris.gates.prompts import is_a_persons
 
     if any(is_a_persons(text) for text in call.strings or ()):
-        denial = Deny("persons-verb", "only a person says that.", "ask them to type it as their prompt")
+        denial = Deny(
+            "persons-verb", "only a person may give that command.", "ask them to type it as their prompt"
+        )
         return _no(project, call, denial)
     return PASS
 

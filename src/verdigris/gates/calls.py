@@ -103,8 +103,10 @@ class HookAnswer:
 
 PASS = Reply()
 SIGNS = {
-    "Read-only file system": "that path is not this shell's to write now: `tdd status` tells the next move.",
-    "Device or resource busy": "a test there is frozen from claim to verdict: `tdd status` tells more.",
+    "Read-only file system": "this shell may not write that path now: `tdd status` tells the next move.",
+    "Device or resource busy": (
+        "a test there is frozen from claim to verdict: make source pass it, or `tdd test-bug FILE:LINE WHY`."
+    ),
     "no new privileges": "`sudo` does not work in the sandbox that commands run in: ask the user to run it.",
 }
 """What tools print when the sandbox stands in their way, and what to make of it."""

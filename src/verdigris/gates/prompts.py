@@ -52,7 +52,7 @@ def carry_out(project: Project, words: Sequence[str]) -> str:
 
 
 def _usage(verb: str) -> UserError:
-    return UserError(f"as the first line of a prompt: `{USAGE[verb]}`.")
+    return UserError(f"write it so, as the first line of a prompt: `{USAGE[verb]}`.")
 
 
 def _off(project: Project, rest: Sequence[str]) -> str | Deny:

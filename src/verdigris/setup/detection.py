@@ -49,7 +49,7 @@ def name_of_language(lang: str) -> str:
     name = next((one.name for one in all_languages() if word in (one.name, *one.facts.aliases)), None)
     if name is None:
         hint = f"use {', '.join(known_languages())}"
-        raise UserError(f"{lang} is no language that is known here.", hint=hint)
+        raise UserError(f"{lang} is not a language that Verdigris knows.", hint=hint)
     return name
 
 

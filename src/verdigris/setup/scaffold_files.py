@@ -91,7 +91,8 @@ def _write_file(path: Path, text: str) -> None:
         new.replace(path)
     except OSError as error:
         raise StorageError(
-            f"{path} cannot be written: {error.strerror}", hint="make room for it, then `tdd init` again"
+            f"{path} cannot be written: {error.strerror}",
+            hint="free disk space or make the folder writable, then `tdd init` again",
         ) from error
 
 

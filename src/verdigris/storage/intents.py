@@ -55,7 +55,7 @@ def finisher_of(kind: type[Event]) -> Callable[..., str]:
             point.load()
     if kind not in _FINISHERS:
         raise HarnessError(
-            f"an effect was announced ({kind.__name__}) and nobody here knows how to finish it",
+            f"the log announces an effect ({kind.__name__}) that no installed package can finish",
             hint="install the package that made it, or ask for help with `tdd log`",
         )
     return _FINISHERS[kind]

@@ -230,7 +230,7 @@ def _all_aside(project: Project, other: Settlement, verdict: Verdict, trial: Tri
     if state.turn is not None:
         tree = project.workspace.snapshot()
         left = tuple(c.path for c in difference(project, state.turn.tree, tree).source)
-        why = f"cannot be told apart from {first}: {other.verdict.reasons[0]}"
+        why = f"it cannot be judged apart from {first}: {other.verdict.reasons[0]}"
         intent = LayingAside(
             aside=next_aside(state),
             paths=left,

@@ -67,7 +67,7 @@ def test_branches_that_went_different_ways_are_a_persons_to_bring_together(tmp_p
     ours = place(find_repository(kata.root), "main")
     kata.repo.git("-C", str(ours), "commit", "--quiet", "--allow-empty", "--message", "theirs")
     kata.repo.git("commit", "--quiet", "--allow-empty", "--message", "mine")
-    with pytest.raises(UserError, match="different ways"):
+    with pytest.raises(UserError, match="have diverged"):
         kata.run(1)
 
 

@@ -68,7 +68,7 @@ def test_an_answer_that_fits_the_tests_alone_is_another_behaviour(world: World) 
     done = refactor.end(world.project)
     assert isinstance(done, refactor.RefactorResult)
     assert done.verdict.kind is Kind.REGRESSED
-    assert "test/add.test.js::adds asked otherwise" in done.verdict.reasons[0]
+    assert "test/add.test.js::adds with another input" in done.verdict.reasons[0]
 
 
 def test_a_function_that_no_test_runs_is_no_refactor(world: World) -> None:

@@ -286,8 +286,8 @@ def test_go_declarations_may_grow(old: str, new: str) -> None:
         ("package money", "//go:build ignore\n\npackage money", "does work"),
         ("\tPlain = iota\n", "\tNone = iota // STUB:TDD\n\tPlain\n", "Plain"),
         ("\tCents int64\n", "\tCents int64\n\tsync.Mutex // STUB:TDD\n", "methods"),
-        ('import "fmt"\n', 'import "fmt"\nimport _ "embed"\n', "nobody sees"),
-        ('import "fmt"\n', 'import "fmt"\n// int f() { return 1; }\nimport "C"\n', "nobody sees"),
+        ('import "fmt"\n', 'import "fmt"\nimport _ "embed"\n', "cannot be seen"),
+        ('import "fmt"\n', 'import "fmt"\n// int f() { return 1; }\nimport "C"\n', "cannot be seen"),
         ("func New", "func init() {} // STUB:TDD\n\nfunc New", "nobody calls"),
         ("func New", "func Half(n int64) int64 { return n / 2 } // STUB:TDD\n\nfunc New", "does more"),
         ("func New", "func Half() int64 { return 2 }\n\nfunc New", "not marked"),
@@ -372,7 +372,7 @@ def test_typescript_declarations_may_grow(old: str, new: str) -> None:
         ("const hidden", "export function half(n = f()) {} // STUB:TDD\nconst hidden", "default"),
         ("const hidden", "export class A extends mixin(B) {} // STUB:TDD\nconst hidden", "base class"),
         ("const hidden", "@sealed\nexport class A {} // STUB:TDD\nconst hidden", "does work"),
-        ("{ round }", "{ floor }", "no more"),
+        ("{ round }", "{ floor }", "is gone"),
         ("total(coins: Money[])", "total(coins: Money[], more = 1)", "was changed"),
         ("const hidden", "export const half = (", "syntax error"),
     ],
@@ -400,7 +400,7 @@ def test_javascript_takes(after: str) -> None:
 
 def test_javascript_refuses() -> None:
     assert "exists already" in (finding("a.js", JS, JS + "// STUB:TDD\nfunction require() {}\n") or "")
-    assert "no more" in (finding("a.js", JS, JS.replace("{ total }", "{}")) or "")
+    assert "is gone" in (finding("a.js", JS, JS.replace("{ total }", "{}")) or "")
 
 
 def test_the_empty_export_of_a_scaffold_may_make_way() -> None:

@@ -70,7 +70,7 @@ def test_a_batch_that_miscounts_its_events_is_damage() -> None:
     data, links = chain_batch(HEAD, [draft(1)], 0, 1, more=2)
     other, _ = chain_batch(head_after(HEAD, links), [draft(2)], 0, 1)
 
-    with pytest.raises(LogDamaged, match="damaged at event 4: it stands beyond"):
+    with pytest.raises(LogDamaged, match="damaged at event 4: it comes after the end"):
         beyond([LogLine(HEAD.size, data[:-1]), LogLine(HEAD.size + len(data), other[:-1])], HEAD)
 
 

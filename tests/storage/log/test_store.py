@@ -158,7 +158,7 @@ DAMAGES: dict[Callable[[Path], None], str] = {
     cut_a_byte: "damaged at event 8: it is cut off, 1 bytes",
     edit_the_last: "damaged at event 8: it is not the one that the head",
     edit_the_last_but_one: "damaged at event 7: it is not the one that event 8",
-    set_the_head_back: "damaged at event 10: it stands beyond",
+    set_the_head_back: "damaged at event 10: it comes after the end",
     add_junk: "damaged at event 9: it cannot be read",
     repeat_the_last: "damaged at event 9: event 8 stands in its place",
     misplace_the_checkpoint: "damaged at event 8: the head record names no checkpoint",

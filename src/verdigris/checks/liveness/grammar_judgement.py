@@ -19,7 +19,7 @@ _FORGED = frozenset({"Contradiction", "ReportedTwice"})
 _EARLY = frozenset({Ended.EARLY_EXIT, Ended.DIED})
 _ENDED_EARLY = "the run ended early"
 _UNREAD = "no assertion that can be changed was found in it"
-_ONLY_OPPOSITE = "no other value could be drawn for what it expects, only its opposite was tried"
+_ONLY_OPPOSITE = "no other expected value was found for it; only the opposite was tried"
 
 
 @value
@@ -102,7 +102,7 @@ def _judge(
 ) -> None:
     if result is not None and result.status is Status.PASS:
         if sure:
-            found.hollow[f"{one.probe.at}: changed, and {native} passes all the same"] = None
+            found.hollow[f"{one.probe.at}: with this assertion changed, {native} still passes"] = None
         else:
             found.passed.add(native)
         return
@@ -141,7 +141,7 @@ def _unlike(asked: TriedTests, true: TestReport) -> Iterator[str]:
             why = failure or (
                 "it was not run" if true.ended is Ended.FINISHED else f"the run ended: {true.ended}"
             )
-            yield f"{native} passes in the suite, and not when only its own file is run: {why}"
+            yield f"{native} passes in the suite, but not when only its own file is run: {why}"
 
 
 def _unseen(asked: TriedTests, found: _Found, known: Sequence[Probe]) -> Iterator[str]:
@@ -158,9 +158,9 @@ def _tests_without_end(asked: TriedTests, found: _Found, known: Sequence[Probe])
         if native in found.seen | found.passed:
             continue
         if native in found.raised:
-            yield f"{native}: with a changed assertion it fails elsewhere, and never where that stands"
+            yield f"{native}: with an assertion changed, it fails somewhere else and never at that assertion"
         elif native in found.away and (native in sure or found.away[native] != _ENDED_EARLY):
-            yield f"{native}: no try of its assertions came to an end: {found.away[native]}"
+            yield f"{native}: no run with a changed assertion finished: {found.away[native]}"
 
 
 def not_shown(asked: TriedTests, known: Sequence[Probe]) -> Iterator[str]:

@@ -192,7 +192,9 @@ class _Runs:
         old = self._passed_before(asked, done, size)
         news = TriedTests(asked.claimed, tuple(one for one in asked.others if one not in old))
         judged = judge_set(news, known, true[0], done, len(members))
-        noted = (f"{native}: it passes with a changed assertion, and did so before" for native in old)
+        noted = (
+            f"{native}: it passes with a changed assertion, as it did before this turn" for native in old
+        )
         return replace(judged, unreached=(*judged.unreached, *noted))
 
     def _passed_before(self, asked: TriedTests, done: Sequence[Member], size: Mapping[str, int]) -> list[str]:

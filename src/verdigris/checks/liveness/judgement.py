@@ -97,7 +97,7 @@ class _Book:
         """`passed`: the cases of the function that did."""
         told = f"{probe.path}:{probe.line}: {probe.what}"
         if passed and function not in probe.guarded:
-            self.hollow.setdefault(function, {})[f"{told}: {passed[0]} passes all the same"] = None
+            self.hollow.setdefault(function, {})[f"{told}: {passed[0]} still passes"] = None
             return
         if passed:
             self.suspects[replace(probe, functions=passed)] = None
@@ -164,7 +164,7 @@ def deaf(suspects: Iterable[Probe], heard: frozenset[tuple[str, int, str]]) -> d
     for probe in suspects:
         for case in probe.functions:
             if (probe.path, probe.line, case) in heard:
-                told = f"{probe.path}:{probe.line}: {probe.what}: {case} passes all the same"
+                told = f"{probe.path}:{probe.line}: {probe.what}: {case} still passes"
                 found.setdefault(function_of(case), []).append(told)
     return {function: tuple(texts) for function, texts in found.items()}
 
@@ -175,11 +175,11 @@ def function_of(case: str) -> str:
 
 
 def unseen(function: str) -> str:
-    return f"{function}: no assertion of it was seen to run: changed, none of them fails"
+    return f"{function}: none of its assertions ran: changed, none of them fails"
 
 
 def unseen_case(case: str) -> str:
-    return f"{case}: no assertion was seen to run in this case of it"
+    return f"{case}: no assertion ran in this case of it"
 
 
 def _passing(cases: list[_Case], right: list[_Case]) -> frozenset[int]:
@@ -211,7 +211,7 @@ def _why_unreached(probe: Probe, cases: list[_Case], outcome: VariantOutcome) ->
         return "the test failed elsewhere"
     if any(case.status == "passed" for case in cases):
         return "it was not reached, or its failure is caught"
-    return "the test did not come to its call" if cases else outcome.why or "the test did not run"
+    return "the test was skipped or ended in its setup" if cases else outcome.why or "the test did not run"
 
 
 def _failed_at(probe: Probe, case: _Case) -> bool:

@@ -167,7 +167,7 @@ class LiveRuns:
                 self._found.hollow.append(unseen(name))
             elif red in unheard or ((red, case) in passed and case not in ran):
                 self._found.hollow.append(
-                    f"{red}: {case} failed here when it was red, and now never gets here"
+                    f"{red}: {case} failed here when it was red, and now it never reaches this line"
                 )
             elif case not in {*ran, name} and name in guarded:
                 self._found.noted.append(unseen_case(case))
@@ -179,10 +179,10 @@ class LiveRuns:
             total, tried = runs.totals.get(name, 0), judged.tried.get(name, 0)
             if name in judged.away and name not in late:
                 why = judged.away[name]
-                self._found.doubts.append(f"{name}: no try of its assertions came to an end: {why}")
+                self._found.doubts.append(f"{name}: no run with a changed assertion finished: {why}")
             elif name in late and not self._was_as_slow(name):
                 self._found.doubts.append(
-                    f"{name}: no try of its assertions came to an end in {self.seconds:g} s, and when it was"
+                    f"{name}: no run with a changed assertion finished in {self.seconds:g} s, and when it was"
                     " red it was faster: make it faster, or give it more `liveness.seconds`"
                 )
             elif tried < total:
@@ -208,7 +208,7 @@ class LiveRuns:
             left = judged.unlike
             if not left:
                 return
-        why = "passes in the suite, and not in a run that is like it: it may depend on how it is run"
+        why = "passes in the suite, but not in another run of the same kind: it may depend on how it is run"
         self._found.doubts += (f"{name} {why}" for name in left)
 
     def _made(

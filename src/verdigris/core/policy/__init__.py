@@ -91,7 +91,9 @@ def _write_one(state: WorktreeState, file: FileWrite, settings: Settings) -> Den
             return _deny_frozen(name) if state.phase is Phase.GREEN else "ok"
         case PathClass.SPEC, Phase.REFACTOR:
             return Deny(
-                "spec-in-refactor", f"{name} is specification: a refactor keeps it.", "end the refactor first"
+                "spec-in-refactor",
+                f"{name} is specification: a refactor keeps it.",
+                "`tdd refactor end` first",
             )
         case PathClass.SOURCE, Phase.GREEN:
             return _source_in_green(state, file, settings)
@@ -199,8 +201,8 @@ def _claim_targets(action: ClaimTest) -> Deny | None:
             found = min(target.classes, key=list(PathClass).index)
             return Deny(
                 "claim-target",
-                f"{target.path} is of class {found}: a claim is on source.",
-                "name the source to edit",
+                f"{target.path} is of class {found}, and a claim names source.",
+                "name the source file to edit",
             )
     return None
 

@@ -299,7 +299,9 @@ class Run:
                 Noted(f"{machine.branch} will not follow: {why}; the machine builds on what is committed")
             )
         if told_kata(kata := machine.kata(), machine.settings.prompt_tokens) != kata.strip():
-            machine.watch(Noted("the kata is too long to be told whole: `machine: {prompt_tokens: …}`"))
+            machine.watch(
+                Noted("the kata is too long for a prompt and is cut: raise `machine: {prompt_tokens: …}`")
+            )
         if machine.settings.coverage_guard and (why := why_unmeasured(machine.project)):
             machine.watch(Noted(why))
 

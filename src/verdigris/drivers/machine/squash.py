@@ -146,9 +146,9 @@ def hindrance(home: Project, branch: str, to: str) -> str | None:
     if changed:
         return f"your checkout has changes ({changed[0][3:]}{' …' if len(changed) > 1 else ''})"
     if not ancestor(home.root, "HEAD", to):
-        return f"{branch} has gone another way"
+        return f"{branch} has diverged"
     if taken_back(home.root, ref(branch), to):
-        return f"{branch} was taken back behind the machine's commits"
+        return f"{branch} was reset to before the machine's commits"
     try:
         with hold_lock(home.repo.lock("operation"), wait=0):
             return None

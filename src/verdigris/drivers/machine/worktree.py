@@ -89,12 +89,12 @@ def _move_along(home: Repository, root: Path, ours: str, branch: str) -> None:
         )
     if not ancestor(home.root, ref(branch), ref(ours)) and not ancestor(home.root, ref(ours), ref(branch)):
         raise UserError(
-            f"{branch} and the machine's branch {ours} have gone different ways",
+            f"{branch} and the machine's branch {ours} have diverged",
             hint=f"put yours on top: `git rebase {ours}`; {_given_up(root, ours, branch)}",
         )
     if taken_back(home.root, ref(branch), ref(ours)):
         raise UserError(
-            f"{branch} was taken back behind the machine's commits, which are on {ours} still",
+            f"{branch} was reset to before the machine's commits, which are still on {ours}",
             hint=f"to have them again: `git merge --ff-only {ours}`; {_given_up(root, ours, branch)}",
         )
 

@@ -43,7 +43,9 @@ class GitFolder:
         for path in self._pointers():
             if path not in self.pointers and os.path.lexists(path):
                 _remove(path)
-                said.append(f"{path} was removed: it would lead a person's next git elsewhere")
+                said.append(
+                    f"{path} was removed: it would point a person's next git command at another folder"
+                )
         added = sorted(path for path in self._submodules() - self.submodules if self._is_agents(path))
         if added:
             self._git("update-index", "--force-remove", "--", *added)

@@ -30,7 +30,7 @@ RULES = (
         ASKS,
         blocks=True,
     ),
-    rule("reads-tests", "comment", r"//go:embed .*_test\.go", "takes in the tests as text", blocks=True),
+    rule("reads-tests", "comment", r"//go:embed .*_test\.go", "embeds the tests as text", blocks=True),
     rule("detects-runner", "call_expression", r'flag\.Lookup\(\s*"test\.', ASKS, blocks=True),
     rule(
         "detects-runner",
@@ -47,7 +47,7 @@ RULES = (
         blocks=True,
     ),
     rule(
-        "framework-in-source", "import_spec", r'(?:\w+ )?"testing"', "brings the test framework into source"
+        "framework-in-source", "import_spec", r'(?:\w+ )?"testing"', "imports the test framework into source"
     ),
     rule(
         "frames",

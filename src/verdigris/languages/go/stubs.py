@@ -69,7 +69,7 @@ class GoForms:
                     text_of_node(part(node, "name")) in {"_", "."}
                     or text_of_node(part(node, "path")) == '"C"'
                 ):
-                    yield StubFinding(item.line, f"{item.called} brings what nobody sees here")
+                    yield StubFinding(item.line, f"{item.called} imports names that cannot be seen here")
             case "package_clause" if not seen.existing:
                 return
             case "function_declaration" | "method_declaration":
@@ -82,7 +82,7 @@ class GoForms:
             case "field_declaration":
                 yield from find_unmarked(item, seen)
                 if part(node, "name") is None and seen.existing:
-                    yield StubFinding(item.line, f"{item.called} would bring its methods to existing code")
+                    yield StubFinding(item.line, f"{item.called} would add its methods to existing code")
             case "var_spec" | "const_spec":
                 yield from find_unmarked(item, seen)
                 values = parts(part(node, "value"))

@@ -41,9 +41,9 @@ def rule(kind: str, nodes: str, words: str, what: str, *, blocks: bool = False) 
 
 
 ENDS, ASKS, LOOKS = "ends the process", "asks who runs it", "looks at the stack"
-TRIES = "has a say in how properties are tried"
-FOR_ALL, RAW = "changes it for everyone", "writes past everyone who listens"
-_IN_PIECES = rule("obscured", "", "", "puts a word of the test tools together out of pieces", blocks=True)
+TRIES = "configures how properties are tried"
+FOR_ALL, RAW = "changes it for the whole process", "writes to a descriptor, past the captured output"
+_IN_PIECES = rule("obscured", "", "", "builds a word of the test tools from pieces", blocks=True)
 _PROGRAMS = re.compile(r"(?:.*/)?(?:main\.(?:rs|go)|(?:bin|cli|cmd|scripts?)/.*|cli\.[cm]?[jt]s)\Z")
 """Files that are programs: to end is theirs."""
 
@@ -67,7 +67,7 @@ def _new(rules: Sequence[Rule], path: str, before: bytes, after: bytes) -> Itera
             "obscured",
             path,
             new.line,
-            f"it does not parse ({new.what}): nothing was looked for",
+            f"it does not parse ({new.what}), so it was not examined",
             blocks=False,
         )
         return

@@ -178,7 +178,7 @@ def within(
     counted = new is not None and new.type in _COUNTED
     if counted and [i.form for i in before] != [i.form for i in after[: len(before)]]:
         yield StubFinding(
-            item.line, f"{item.called}: what is new belongs at the end, values count from the top"
+            item.line, f"{item.called}: put what is new at the end: values are counted from the top"
         )
     for found in compare_items(forms, before, after, seen):
         yield StubFinding(found.line, f"in {item.called}: {found.why}")

@@ -83,7 +83,7 @@ RULES = (
         "framework-in-source",
         "import_statement call_expression",
         r"""(?:import\b.*|require\()['"](?:vitest|jest|@jest/globals|node:test|mocha|chai)['"]""",
-        "brings the test framework into source",
+        "imports the test framework into source",
     ),
     rule(
         "properties",

@@ -154,7 +154,7 @@ class NodeForms:
             yield StubFinding(item.line, f"{item.called}: the decorator does work")
         heritage = first(parts(node), "class_heritage")
         if any(n.type in {"call_expression", "class"} for n in walk(heritage or node) if heritage):
-            yield StubFinding(item.line, f"{item.called}: a base class is not plain")
+            yield StubFinding(item.line, f"{item.called}: a base class is more than a name")
         members = self.items(part(node, "body") or node)
         if not members or not all(map(seen.marked, members)):
             yield from find_unmarked(item, seen)
@@ -254,7 +254,7 @@ def _more(
     kept: frozenset[str], now: frozenset[str], new: Item, seen: StubContext | None
 ) -> Iterator[StubFinding]:
     if gone := sorted(kept - now):
-        yield StubFinding(new.line, f"`{gone[0]}` is there no more")
+        yield StubFinding(new.line, f"`{gone[0]}` is gone")
     for name in sorted(now - kept) if seen else ():
         bound = name.rpartition(" ")[2]
         if seen and bound in seen.taken | seen.added:

@@ -180,7 +180,7 @@ def _bound_by_use(node: Node) -> frozenset[str]:
 def _import_fault(node: Node) -> str | None:
     if node.type == "inner_attribute_item":
         return "it would change how the file is compiled"
-    return "a `*` hides what it brings" if any(n.type == "use_wildcard" for n in walk(node)) else None
+    return "a `*` hides which names it imports" if any(n.type == "use_wildcard" for n in walk(node)) else None
 
 
 def _attribute_fault(item: Item) -> str | None:

@@ -29,7 +29,7 @@ _LOOK = "`room: {env: […]}` gives variables, `room: {network: host}` servers t
 def check_room(project: Project, progress: Progress | None = None) -> Finding:
     """The run outside is not confined and has the caller's whole environment: a person's to ask for."""
     if project.actor.role != "person":
-        return failure("room", "a run outside the room is a person's to ask for", "tell a person")
+        return failure("room", "only a person may ask for a run outside the room", "tell a person")
     try:
         with project.exclusive():
             outside = _suite(project, progress, bare=True)

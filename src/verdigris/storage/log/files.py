@@ -219,4 +219,4 @@ def storing(control: str) -> Iterator[None]:
                 hint = f"make {control} writable and run the command again; nothing was changed"
             case _:
                 hint = f"check the disk under {control} and run the command again; nothing was changed"
-        raise StorageError(f"the log cannot be kept: {error.strerror or error}", hint=hint) from error
+        raise StorageError(f"the log cannot be written: {error.strerror or error}", hint=hint) from error

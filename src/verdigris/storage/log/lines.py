@@ -147,9 +147,9 @@ def beyond(lines: Iterable[LogLine], head: LogHead) -> Tail:
     batch: list[Link] = []
     for link in follow(whole, head.seq, head.hash):
         if batch and link.record.more != batch[-1].record.more - 1:
-            raise damage(link.record.seq, "it stands beyond the head record")
+            raise damage(link.record.seq, "it comes after the end that the head record names")
         batch.append(link)
     complete = bool(batch) and batch[-1].record.more == 0
     if complete and torn:
-        raise damage(batch[-1].record.seq, "it stands beyond the head record")
+        raise damage(batch[-1].record.seq, "it comes after the end that the head record names")
     return Tail(tuple(batch) if complete else (), torn=bool(whole or torn) and not complete)

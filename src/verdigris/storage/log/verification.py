@@ -204,7 +204,7 @@ class ChainScan:
         if self._strays.get(prev) == self.seq:
             del self._strays[prev]
             self.breaks += 1
-            self.note(self.seq, "inserted", "it stands before the event that has its number by right")
+            self.note(self.seq, "inserted", "it stands before the right event of the same number")
         elif self.seq == 0:
             self._edited(1, "it names an event before the first")
         elif self._unreadable == 0:

@@ -97,9 +97,9 @@ def link_kept_text(path: str) -> str:
 
 def commit_undone_text(paths: Sequence[str]) -> str:
     return (
-        f"Undone: a commit that held {_names(paths)} as no tree of this worktree did; nothing proves such a "
-        "commit. HEAD and index are where they were, the files are as you left them; the commit is still an "
-        "object of the repository (`git reflog`).\n"
+        f"Undone: a commit that held {_names(paths)} unlike every tree of this worktree; nothing proves "
+        "such a commit. HEAD and index are where they were, the files are as you left them; the commit is "
+        "still an object of the repository (`git reflog`).\n"
         "next: `git add` what lies in the tree, then `git commit`"
     )
 

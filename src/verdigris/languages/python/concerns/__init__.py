@@ -92,7 +92,7 @@ def _unread(before: Mapping[str, str | None], after: Mapping[str, str | None]) -
             and _parse_or_none(path, text) is None
         ):
             yield Concern(
-                "obscured", path, 1, "this Python cannot parse it, so nothing was looked for", blocks=False
+                "obscured", path, 1, "this Python cannot parse it, so it was not examined", blocks=False
             )
 
 
@@ -172,9 +172,9 @@ def _shadows(before: Mapping[str, str | None], after: Mapping[str, str | None]) 
         folder, _, name = module.rpartition("/")
         if name in _ANYWHERE or (folder in _ROOTS and name in _RUNNERS):
             yield Concern(
-                "shadows", path, 1, f"a module named {name} stands before the runner's own", blocks=True
+                "shadows", path, 1, f"a module named {name} shadows the test runner's own", blocks=True
             )
         elif folder in _ROOTS and name in sys.stdlib_module_names:
             yield Concern(
-                "shadows", path, 1, f"a module named {name} hides the standard library's", blocks=False
+                "shadows", path, 1, f"a module named {name} shadows the standard library's", blocks=False
             )

@@ -45,7 +45,7 @@ def _method(part: ast.stmt) -> Iterator[Hit]:
                 yield Hit("answers-everything", part, f"`{name}` does not compare the two")
         case ast.FunctionDef(name="__getattr__", args=ast.arguments(args=[me, _])):
             if [last_name(value) for value in returned_expressions(part)] == [me.arg]:
-                yield Hit("answers-everything", part, "`__getattr__` has every attribute")
+                yield Hit("answers-everything", part, "`__getattr__` answers every attribute")
 
 
 def _agrees(method: ast.FunctionDef, me: str, other: str) -> bool:

@@ -110,13 +110,13 @@ def hashed_lookup(seen: SeenNode) -> Iterator[Hit]:
             if any(names.is_hash(side) for side in sides) and any(
                 telling(n.value) for side in sides for n in ast.walk(side) if isinstance(n, ast.Constant)
             ):
-                yield Hit("expected-literals", node, f"`{ast.unparse(node)}` knows its input by a hash")
+                yield Hit("expected-literals", node, f"`{ast.unparse(node)}` recognises its input by a hash")
         case (
             ast.Call(func=ast.Attribute(value=table, attr="get"), args=[key, *_])
             | ast.Subscript(value=table, slice=key, ctx=ast.Load())
         ):
             if isinstance(table, ast.Name) and names.dotted(table) == "" and names.is_hash(key):
-                yield Hit("expected-literals", node, f"`{ast.unparse(node)}` knows its input by a hash")
+                yield Hit("expected-literals", node, f"`{ast.unparse(node)}` recognises its input by a hash")
 
 
 def literals_of(tree: ast.Module) -> frozenset[Literal]:

@@ -93,12 +93,12 @@ def frames(seen: SeenNode) -> Iterator[Hit]:
     match node:
         case ast.Attribute(ctx=ast.Load(), value=value, attr=attr) if attr in _PEEKS:
             if attr == "f_locals" or "frames" in names.origin(value):
-                yield Hit("frames", node, f"`{ast.unparse(node)}` looks into its caller", blocks=True)
+                yield Hit("frames", node, f"`{ast.unparse(node)}` reads its caller's frame", blocks=True)
         case ast.Call(func=func, args=args):
             yield from _looking_call(node, names.dotted(func), args, names)
     dotted = names.dotted(node) if isinstance(node, ast.Attribute | ast.Name) else ""
     if dotted in _TRACERS:
-        yield Hit("frames", node, f"`{ast.unparse(node)}` watches the whole process", blocks=True)
+        yield Hit("frames", node, f"`{ast.unparse(node)}` traces the whole process", blocks=True)
     elif dotted in _FRAMES or (isinstance(node, ast.Attribute) and node.attr in {"f_back", "tb_frame"}):
         yield Hit("frames", node, f"`{ast.unparse(node)}` looks at the stack")
 
@@ -109,11 +109,11 @@ def _looking_call(node: ast.Call, called: str, args: list[ast.expr], names: Sour
     if called.startswith(_READERS) and "frames" in given:
         yield Hit("frames", node, f"`{ast.unparse(node)}` reads its caller's text", blocks=True)
     elif called.startswith(_SHOWS) and "every module" in given:
-        yield Hit("frames", node, f"`{ast.unparse(node)}` reads whatever is loaded", blocks=True)
+        yield Hit("frames", node, f"`{ast.unparse(node)}` reads every loaded module", blocks=True)
     elif (called == "builtins.getattr" and named & _PEEKS and "frames" in given) or (
         called == "operator.attrgetter" and named & (_PEEKS | _CLIMBS)
     ):
-        yield Hit("frames", node, f"`{ast.unparse(node)}` looks into its caller", blocks=True)
+        yield Hit("frames", node, f"`{ast.unparse(node)}` reads its caller's frame", blocks=True)
 
 
 def detects_runner(seen: SeenNode) -> Iterator[Hit]:
@@ -130,7 +130,7 @@ def detects_runner(seen: SeenNode) -> Iterator[Hit]:
         case ast.BinOp(left=left, op=ast.BitAnd() | ast.Sub(), right=right):
             parts = [left, right]
         case ast.Attribute() if names.dotted(node) == "sys.gettrace":
-            yield Hit("detects-runner", node, "`sys.gettrace` asks whether someone watches")
+            yield Hit("detects-runner", node, "`sys.gettrace` asks whether a tracer or debugger is active")
             return
         case _:
             return
@@ -231,11 +231,13 @@ def _find_patches(node: ast.AST, owner: str, attr: str, seen: SeenNode) -> Itera
         yield Hit(
             "patches",
             node,
-            f"{quote_statement(seen.statement, node)} changes {top} for everyone",
+            f"{quote_statement(seen.statement, node)} changes {top} for the whole process",
             blocks=True,
         )
     elif top in sys.stdlib_module_names and owner != "sys.modules":
-        yield Hit("patches", node, f"{quote_statement(seen.statement, node)} changes {top} for everyone")
+        yield Hit(
+            "patches", node, f"{quote_statement(seen.statement, node)} changes {top} for the whole process"
+        )
 
 
 def _find_reaches(node: ast.AST, owner: ast.expr, names: SourceNames) -> Iterator[Hit]:
@@ -243,7 +245,7 @@ def _find_reaches(node: ast.AST, owner: ast.expr, names: SourceNames) -> Iterato
     found = names.origin(owner) & {"frames", "modules", "every module", "class"}
     itself = any(part.id == "__name__" for part in ast.walk(owner) if isinstance(part, ast.Name))
     if found and not names.dotted(owner) and not itself:
-        what = f"`{ast.unparse(node)}` changes what it found in the run"
+        what = f"`{ast.unparse(node)}` changes an object that it found by searching the process"
         yield Hit("patches", node, what, blocks=bool(found - {"modules", "class"}))
 
 
@@ -315,7 +317,7 @@ def properties(seen: SeenNode) -> Iterator[Hit]:
         top, _, rest = name.partition(".")
         part = rest.partition(".")[0]
         if top in _PROPERTIES and part not in _DATA and (part or not isinstance(seen.node, ast.Call)):
-            what = f"source has a say in how properties are tried: {top}{f'.{part}' if part else ''}"
+            what = f"source configures how properties are tried: {top}{f'.{part}' if part else ''}"
             yield Hit("properties", seen.node, what, blocks=bool(part))
 
 

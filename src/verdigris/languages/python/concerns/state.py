@@ -34,7 +34,7 @@ def state_between_runs(seen: SeenNode) -> Iterator[Hit]:
             yield from _marks(node)
         case ast.Compare(left=left, comparators=[right]) if _is_now(left, names) != _is_now(right, names):
             if _is_date(left, names) or _is_date(right, names):
-                yield Hit("state-between-runs", node, f"`{ast.unparse(node)}` hangs on the day it is asked")
+                yield Hit("state-between-runs", node, f"`{ast.unparse(node)}` depends on today's date")
         case ast.If(test=test) | ast.IfExp(test=test):
             for part in ast.walk(test):
                 dotted = names.dotted(part) if isinstance(part, ast.Attribute | ast.Name) else ""

@@ -146,7 +146,7 @@ def _fault(node: ast.stmt, scope: _Scope) -> str | None:
         case ast.Import():
             return None
         case ast.ImportFrom(names=names):
-            return "`import *` hides what it brings" if names[0].name == "*" else None
+            return "`import *` hides which names it imports" if names[0].name == "*" else None
         case _ if is_docstring(node) or _is_filler(node) or read_exports(node) is not None:
             return None
         case ast.If(orelse=[]) if is_type_checking(node):

@@ -100,7 +100,7 @@ def field_fault(node: ast.AnnAssign, origins: Origins) -> str | None:
     if not isinstance(node.target, ast.Name):
         return "the statement does work"
     if not plain(node.annotation):
-        return "the annotation is not plain"
+        return "the annotation does more than name types"
     alias = last_name(node.annotation) == "TypeAlias" and plain(node.value)
     if node.value is None or alias or constant(node.value) or _is_field(node.value, origins):
         return None
@@ -126,7 +126,7 @@ def function_fault(node: Function, origins: Origins) -> str | None:
     if not all(constant(default, mutable=False) for default in defaults):
         return "a default is not a constant"
     if not all(map(plain, [node.returns, *(parameter.annotation for parameter in parameters)])):
-        return "an annotation is not plain"
+        return "an annotation does more than name types"
     if not all(_harmless(decorator, node.name, origins) for decorator in node.decorator_list):
         return "the decorator does work"
     if not all(map(is_empty_statement, node.body)):
@@ -136,7 +136,7 @@ def function_fault(node: Function, origins: Origins) -> str | None:
 
 def class_header_fault(node: ast.ClassDef, origins: Origins) -> str | None:
     if not all(map(plain, [*node.bases, *(keyword.value for keyword in node.keywords)])):
-        return "a base class is not plain"
+        return "a base class is more than a name"
     if not all(_harmless(decorator, node.name, origins) for decorator in node.decorator_list):
         return "the decorator does work"
     return _type_parameter_fault(node)
@@ -149,7 +149,7 @@ def _type_parameter_fault(node: ast.AST) -> str | None:
         for b in ast.iter_child_nodes(p)
         if isinstance(b, ast.expr)
     ]
-    return None if all(map(plain, bounds)) else "a type parameter is not plain"
+    return None if all(map(plain, bounds)) else "a type parameter does more than name types"
 
 
 def _harmless(decorator: ast.expr, name: str, origins: Origins) -> bool:
@@ -238,8 +238,8 @@ def judge_growth(old: ast.stmt, new: ast.stmt, *, marked: bool) -> tuple[str | N
             gone = sorted(name for name, _ in _aliases(old) - _aliases(new))
             added = tuple(asname or name for name, asname in sorted(_aliases(new) - _aliases(old), key=str))
             if "*" in added:
-                return "`import *` hides what it brings", ()
-            return (f"`{gone[0]}` is imported no more" if gone else None), added
+                return "`import *` hides which names it imports", ()
+            return (f"`{gone[0]}` is no longer imported" if gone else None), added
         case _:
             lost = sorted((read_exports(old) or frozenset()) - (read_exports(new) or frozenset()))
             return (f"`{lost[0]}` is gone from `__all__`" if lost else None), ()
