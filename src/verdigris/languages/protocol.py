@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         WrittenTest,
     )
     from verdigris.languages.folders import Folder, FoundStacks
-    from verdigris.languages.literals import Chance, Lot, Replaced
+    from verdigris.languages.literals import Lot, Replaced
     from verdigris.languages.probes import Probe
     from verdigris.languages.starter import Starter
     from verdigris.languages.stubs import Files, Stub
@@ -352,7 +352,7 @@ class Language:
         return ()
 
     def stub_bodies(
-        self, path: str, before: bytes | None, after: bytes, literals: Sequence[str], dice: Chance
+        self, path: str, before: bytes | None, after: bytes, literals: Sequence[str], dice: Random
     ) -> tuple[StubBody, ...] | None:
         """New stubs of a file, with constants to return instead; None where it cannot be read.
 

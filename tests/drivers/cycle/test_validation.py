@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.gitrepo import make_repo
+from support.node_tools import present
 from support.turns import World, make_world
 from verdigris.core.cycle import BLOCKER, CONCERNS, PASS
+from verdigris.core.records import Actor
 from verdigris.drivers.cycle import stub_runs
 from verdigris.drivers.cycle.validation import Check, Finding, Validation, validate_tests
 from verdigris.sandbox import available
+from verdigris.setup.initialisation import initialise
 from verdigris.turns.holdout import hold_out
 
 if TYPE_CHECKING:
@@ -218,3 +222,37 @@ def test_held_out_tests_that_do_not_load_stop_the_cycle(world: World) -> None:
     found = validate_tests(world.project, [f"{FILE}::test_it"], start=start)
     assert found.verdict == BLOCKER
     assert "do not load" in found.findings[0].what
+
+
+NODE_STUBS = """\
+export function net(gross) { return 0; } // STUB:TDD
+export function label(gross) { return ""; } // STUB:TDD
+"""
+NODE_TESTS = """\
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { label, net } from "../src/price.js";
+
+test("the net price", () => { assert.equal(net(119), 100); });
+test("some price", () => { assert.notEqual(net(119), 0); });
+test("a label", () => { assert.match(label(119), /119 EUR/); });
+test("any label", () => { assert.ok(label(119)); });
+"""
+
+
+def test_tests_of_node_are_tried_too(tmp_path: Path) -> None:
+    present()
+    repo = make_repo(tmp_path / "demo")
+    repo.write("tdd.yaml", "stacks:\n  - {root: ., language: node, runner: node-test}\n")
+    repo.write("package.json", '{ "type": "module" }')
+    repo.commit("nothing yet")
+    initialise(repo.root, Actor(client="test"))
+    world = World(repo)
+    start = world.project.workspace.snapshot()
+    world.write("src/price.js", NODE_STUBS)
+    world.write("test/price.test.js", NODE_TESTS)
+    names = ["the net price", "some price", "a label", "any label"]
+    natives = [f"test/price.test.js::{name}" for name in names]
+    found = validate_tests(world.project, natives, start=start)
+    weak = [(one.check, one.what.partition(" passes")[0]) for one in found.findings]
+    assert weak == [("strength", natives[1]), ("strength", natives[3])]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from verdigris.languages.go.tests import GoSuite
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.mutation import Failing
+    from verdigris.languages.grammar.stub_answers import AnswerForms
     from verdigris.languages.protocol import Importable, ReadMany
     from verdigris.languages.starter import Starter
     from verdigris.languages.stubs import Files, Stub
@@ -114,6 +115,11 @@ Add no dependency."""
         from verdigris.languages.go.stubs import GoForms
 
         return GoForms()
+
+    def answer_forms(self) -> AnswerForms:
+        from verdigris.languages.go.stub_answers import FORMS
+
+        return FORMS
 
     def expectations(self) -> GoExpectations:
         from verdigris.languages.go.expectations import GoExpectations

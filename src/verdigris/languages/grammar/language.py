@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.expectations import Expectations
     from verdigris.languages.grammar.mutation import Failing
+    from verdigris.languages.grammar.stub_answers import AnswerForms
     from verdigris.languages.grammar.stubs import Forms
     from verdigris.languages.grammar.suite import GrammarSuite
     from verdigris.languages.grammar.trees import Unparsed
     from verdigris.languages.literals import Lot, Replaced
     from verdigris.languages.probes import Probe
+    from verdigris.languages.validation import StubBody, TestFault, TestText
 
 
 class GrammarLanguage(Language):
@@ -48,6 +50,10 @@ class GrammarLanguage(Language):
     def expectations(self) -> Expectations:
         """What assertions look like."""
         raise NotImplementedError
+
+    def answer_forms(self) -> AnswerForms | None:
+        """How constants are returned; None where no stub can be changed."""
+        return None
 
     def concern_rules(self) -> Sequence[Rule]:
         return ()
@@ -132,6 +138,32 @@ class GrammarLanguage(Language):
         from verdigris.languages.grammar.probes import Draw, probes, readings
 
         return probes(readings(self.suite, texts), names, Draw(self, self.expectations(), dice, count))
+
+    def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
+        from verdigris.languages.grammar.vacuity import find_empty_assertions
+
+        return find_empty_assertions(self, test) if self.has_grammar(test.path) else None
+
+    def expected_literals(self, test: TestText) -> tuple[str, ...]:
+        from verdigris.languages.grammar.stub_answers import expected_literals
+
+        text = test.texts.get(test.path, "")
+        return (
+            expected_literals(self._reading(test.path, text), test.name)
+            if self.has_grammar(test.path)
+            else ()
+        )
+
+    def stub_bodies(
+        self, path: str, before: bytes | None, after: bytes, literals: Sequence[str], dice: Random
+    ) -> tuple[StubBody, ...] | None:
+        from verdigris.languages.grammar.stub_answers import stub_bodies
+
+        forms = self.answer_forms()
+        if forms is None or not self.has_grammar(path):
+            return None
+        old, new = self.without_tests(before or b""), self.without_tests(after)
+        return stub_bodies(forms, path, old, new, literals, dice)
 
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
         from verdigris.languages.grammar.mutation import grammar_mutated

@@ -78,7 +78,7 @@ def _probes(read: ProbeReading, names: Sequence[str], pool: Pool, draw: Draw) ->
         mine = {name for name in names if _is_of(draw.language, at.scope, name)}
         if mine and at.scope not in failing:
             _, sure, maybe = found.setdefault(node.start_byte, (node, set(), set()))
-            (maybe if at.guards or not _surely_runs(suite, node) else sure).update(mine)
+            (maybe if at.guards or not surely_runs(suite, node) else sure).update(mine)
     for node, sure, maybe in found.values():
         if changes := draw_changes(draw.forms, node, pool, draw.dice, draw.count):
             what = short(on_one_line(node))
@@ -93,7 +93,7 @@ def _is_of(language: Language, scope: str, name: str) -> bool:
     return language.makes(scope, name) or language.encloses(scope, name)
 
 
-def _surely_runs(suite: GrammarSuite, node: Node) -> bool:
+def surely_runs(suite: GrammarSuite, node: Node) -> bool:
     helpers = {function.id for function in suite.functions.values()}
     return all(one.id in helpers or _is_run(one) for one in _functions_around(node))
 

@@ -9,7 +9,7 @@ from verdigris.languages.grammar.language import GrammarLanguage
 from verdigris.languages.protocol import Examples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from verdigris.core.paths import Detected
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.mutation import Failing
+    from verdigris.languages.grammar.stub_answers import AnswerForms
     from verdigris.languages.node.expectations import NodeExpectations
     from verdigris.languages.node.stubs import NodeForms
     from verdigris.languages.node.tests import NodeSuite
     from verdigris.languages.protocol import Importable, ReadMany
     from verdigris.languages.starter import Starter
     from verdigris.languages.stubs import Files, Stub
+    from verdigris.languages.validation import TestFault, TestText
 
 
 class NodeLanguage(GrammarLanguage):
@@ -134,6 +136,28 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
 
         return reaching([*tests], frozenset(changed), frozenset(files), read)
 
+    # -- what a validator of tests asks ----------------------------------------------------------------------
+
+    def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
+        from verdigris.languages.node.vacuity import find_unheard
+
+        found = super().empty_assertions(test)
+        lines = self._lines(test)
+        if found is None or lines is None:
+            return None
+        known = {fault.line for fault in found}
+        return (*found, *(fault for fault in find_unheard(test, *lines) if fault.line not in known))
+
+    def mocked_subjects(self, test: TestText, sources: Collection[str]) -> tuple[TestFault, ...] | None:  # noqa: ARG002 - by relative paths
+        from verdigris.languages.node.mocks import find_mocked_subjects
+
+        lines = self._lines(test)
+        return None if lines is None else find_mocked_subjects(test, lines)
+
+    def _lines(self, test: TestText) -> tuple[int, int] | None:
+        written = self.written_tests(test.path, test.texts.get(test.path, ""), ())
+        return next(((one.first, one.last) for one in written if one.name == test.name), None)
+
     # -- held-out tests --------------------------------------------------------------------------------------
 
     def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:
@@ -157,6 +181,11 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
         from verdigris.languages.node.stubs import NodeForms
 
         return NodeForms()
+
+    def answer_forms(self) -> AnswerForms:
+        from verdigris.languages.node.stub_answers import FORMS
+
+        return FORMS
 
     def expectations(self) -> NodeExpectations:
         from verdigris.languages.node.expectations import NodeExpectations

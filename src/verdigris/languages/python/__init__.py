@@ -11,6 +11,7 @@ from verdigris.languages.protocol import Examples, Language
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
+    from random import Random
 
     from verdigris.core.paths import Detected
     from verdigris.languages.assertions import TestFile
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
         WrittenTest,
     )
     from verdigris.languages.folders import Folder, FoundStacks
-    from verdigris.languages.literals import Chance, Lot, Replaced
+    from verdigris.languages.literals import Lot, Replaced
     from verdigris.languages.protocol import Importable
     from verdigris.languages.starter import Starter
     from verdigris.languages.stubs import Files, Stub
@@ -239,7 +240,7 @@ there is."""
         return expected_literals(test)
 
     def stub_bodies(
-        self, path: str, before: bytes | None, after: bytes, literals: Sequence[str], dice: Chance
+        self, path: str, before: bytes | None, after: bytes, literals: Sequence[str], dice: Random
     ) -> tuple[StubBody, ...]:
         from verdigris.languages.python.validation.stub_answers import stub_bodies
 

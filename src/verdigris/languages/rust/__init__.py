@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.mutation import Failing
+    from verdigris.languages.grammar.stub_answers import AnswerForms
     from verdigris.languages.protocol import TestRegions
     from verdigris.languages.rust.expectations import RustExpectations
     from verdigris.languages.rust.stubs import RustForms
@@ -160,6 +161,11 @@ dependency."""
         from verdigris.languages.rust.stubs import RustForms
 
         return RustForms()
+
+    def answer_forms(self) -> AnswerForms:
+        from verdigris.languages.rust.stub_answers import FORMS
+
+        return FORMS
 
     def expectations(self) -> RustExpectations:
         from verdigris.languages.rust.expectations import RustExpectations

@@ -1,0 +1,148 @@
+"""Finds what a test of JavaScript or TypeScript puts in the place of the very thing that it calls."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.languages.grammar.trees import line_of, part, parts, text_of_node, tree_of, walk
+from verdigris.languages.validation import TestFault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from verdigris.languages.validation import TestText
+
+_MODULES = frozenset({"vi.mock", "vi.doMock", "jest.mock", "jest.doMock", "jest.setMock", "mock.module"})
+_SPIES = frozenset({"vi.spyOn", "jest.spyOn", "mock.method", "t.mock.method"})
+_ACTUAL = re.compile(r"importActual|requireActual|importOriginal|\.\.\.\s*\(?\s*await")
+_REPLACES = re.compile(r"\.(mock(ReturnValue|Implementation|Resolved|Rejected)\w*)\s*\(")
+_ENDING = re.compile(r"\.[cm]?[jt]sx?$")
+_ALL = "*"
+
+
+@value
+class _Import:
+    module: str
+    name: str
+    """`*` for all of it."""
+
+
+@dataclass(slots=True)
+class _Reading:
+    imports: dict[str, _Import] = field(default_factory=dict)
+    """Of the project's own modules, by local name."""
+    mocked: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Line by module and name; `*` for all of a module."""
+    spied: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Line by object and method, as written."""
+    made: dict[str, str] = field(default_factory=dict)
+    """By variable, the class that it is made of."""
+
+
+def find_mocked_subjects(test: TestText, lines: tuple[int, int]) -> tuple[TestFault, ...]:
+    """`lines`: the first and the last of the test."""
+    root, _ = tree_of(test.path, test.texts[test.path].encode("utf-8", "surrogateescape"))
+    reading = _Reading()
+    for node in walk(root):
+        _take_import(reading, node)
+        _take_mock(reading, node)
+    first_line, last_line = lines
+    calls = [n for n in walk(root) if n.type == "call_expression" and first_line <= line_of(n) <= last_line]
+    found: dict[int, str] = {}
+    for call in calls:
+        for line, target in _replaced(reading, call):
+            found.setdefault(line, target)
+    return tuple(
+        TestFault(
+            test.path,
+            line,
+            f"`{target}` is replaced here and called by the test, which asserts the replacement: "
+            "call the real one, and replace only what it uses",
+        )
+        for line, target in sorted(found.items())
+    )
+
+
+def _module(node: Node | None) -> str:
+    """Without ending; empty for what is not the project's own."""
+    text = text_of_node(node).strip("'\"`")
+    return _ENDING.sub("", text) if text.startswith((".", "#", "@/", "~/")) else ""
+
+
+def _take_import(reading: _Reading, node: Node) -> None:
+    if node.type == "import_statement" and (module := _module(part(node, "source"))):
+        for one in walk(node):
+            if one.type == "import_specifier":
+                name = text_of_node(part(one, "name"))
+                reading.imports[text_of_node(part(one, "alias")) or name] = _Import(module, name)
+            elif one.type == "namespace_import":
+                reading.imports[text_of_node(parts(one)[0])] = _Import(module, _ALL)
+            elif one.type == "identifier" and one.parent is not None and one.parent.type == "import_clause":
+                reading.imports[text_of_node(one)] = _Import(module, "default")
+    elif node.type == "variable_declarator":
+        _take_variable(reading, part(node, "name"), part(node, "value"))
+
+
+def _take_variable(reading: _Reading, bound: Node | None, given: Node | None) -> None:
+    required = text_of_node(part(given, "function")) == "require"
+    module = _module(next(iter(parts(part(given, "arguments"))), None)) if required else ""
+    if module and bound is not None and bound.type == "object_pattern":
+        for one in parts(bound):
+            local = text_of_node(part(one, "value") or one)
+            reading.imports[local] = _Import(module, text_of_node(part(one, "key") or one))
+    elif module:
+        reading.imports[text_of_node(bound)] = _Import(module, _ALL)
+    elif given is not None and given.type == "new_expression":
+        reading.made[text_of_node(bound)] = text_of_node(part(given, "constructor"))
+
+
+def _take_mock(reading: _Reading, node: Node) -> None:
+    if node.type != "call_expression":
+        return
+    called, given = text_of_node(part(node, "function")), parts(part(node, "arguments"))
+    if called in _MODULES and given and (module := _module(given[0])):
+        for name in _mocked_names(given[1:]):
+            reading.mocked.setdefault((module, name), line_of(node))
+    elif called in _SPIES and len(given) > 1:
+        own = len(given) > 2 and called.endswith("method")  # noqa: PLR2004 - the third is what is put there
+        above = node.parent.parent if node.parent is not None else None
+        if own or (above is not None and _REPLACES.search(text_of_node(above))):
+            where = text_of_node(given[0]), text_of_node(given[1]).strip("'\"`")
+            reading.spied.setdefault(where, line_of(node))
+
+
+def _mocked_names(given: list[Node]) -> list[str]:
+    """All of a module, or the parts that a factory names while it keeps the others."""
+    factory = given[0] if given else None
+    if factory is None or not _ACTUAL.search(text_of_node(factory)):
+        return [_ALL]
+    table = next((node for node in walk(factory) if node.type == "object"), None)
+    pairs = [one for one in parts(table) if one.type in {"pair", "method_definition"}]
+    return [text_of_node(part(one, "key") or part(one, "name")) for one in pairs]
+
+
+def _replaced(reading: _Reading, call: Node) -> Iterator[tuple[int, str]]:
+    function = part(call, "function")
+    owner, name = text_of_node(part(function, "object")), text_of_node(part(function, "property"))
+    known = reading.imports.get(owner or text_of_node(function))
+    if known is not None and (not owner or known.name == _ALL):
+        taken = name if owner else known.name
+        for one in (taken, _ALL):
+            if (known.module, one) in reading.mocked and not name.startswith("mock"):
+                yield reading.mocked[known.module, one], f"{known.module}: {taken}"
+    made = reading.made.get(owner, "")
+    for place in ((owner, name), (f"{made}.prototype", name)):
+        root = place[0].split(".")[0]
+        if place in reading.spied and (
+            root in reading.imports or reading.made.get(root, "") in reading.imports
+        ):
+            yield reading.spied[place], ".".join(place)
+    made_here = next((n for n in walk(call) if n.type == "new_expression"), None)
+    built = reading.imports.get(text_of_node(part(made_here, "constructor")))
+    if built is not None and (built.module, _ALL) in reading.mocked:
+        yield reading.mocked[built.module, _ALL], f"{built.module}: {built.name}"
