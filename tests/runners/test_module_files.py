@@ -10,7 +10,7 @@ import pytest
 
 from support.pyproject import PyProject
 from verdigris.core.report import Status
-from verdigris.languages.python.liveness.probes import Runs
+from verdigris.runners.protocol import Runs
 
 TEST = "import calc\n\n\ndef test_add():\n    assert calc.add(2, 3) == 5\n"
 ADD = "def add(a, b):\n    return a + b\n"

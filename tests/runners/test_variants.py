@@ -14,8 +14,8 @@ from support.interpreters import with_pytest
 from support.pyproject import PyProject, channel_of
 from verdigris.checks.liveness.judgement import LivenessFindings, judge_runs
 from verdigris.core.report import Ended
-from verdigris.languages.python.liveness.probes import Runs, RunSet, plan, shuffle_runs
-from verdigris.runners.protocol import Channel, RunnerAnswer, RunnerCall, TestRequest
+from verdigris.languages.python.liveness.probes import RunSet, plan, shuffle_runs
+from verdigris.runners.protocol import Channel, RunnerAnswer, RunnerCall, Runs, TestRequest
 from verdigris.runners.pytest_report import parse
 from verdigris.runners.python import PYTEST, PythonRunner
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from verdigris.core.report import TestReport
-    from verdigris.languages.python.liveness.probes import Runs
 
 
 class Progress(Protocol):
@@ -23,6 +22,24 @@ class Progress(Protocol):
     def collected(self, total: int) -> None: ...
 
     def finished(self, test_id: str, status: Status) -> None: ...
+
+
+@value
+class Runs:
+    """A set of runs as it is asked for: nothing in it says which has the true text."""
+
+    texts: tuple[Mapping[str, str], ...]
+    """By path, for each run."""
+    seconds: float = 60
+    """For all of them."""
+    each: float = 60
+    """For one."""
+    bare: bool = False
+    """Each loads the runner for itself."""
+    preload: tuple[str, ...] = ()
+    """Installed modules that all of them find loaded."""
+    watched: tuple[str, ...] = ()
+    """Native ids of the tests whose lines are traced, in one more run; all of them where none is named."""
 
 
 @value

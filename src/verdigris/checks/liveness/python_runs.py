@@ -21,8 +21,8 @@ from verdigris.core.report import suite_of
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.execution.test_run import run_request
-from verdigris.languages.python.liveness.probes import ProbePlan, Runs, RunSet, plan, reaching, shuffle_runs
-from verdigris.runners.protocol import TestRequest
+from verdigris.languages.python.liveness.probes import ProbePlan, RunSet, plan, reaching, shuffle_runs
+from verdigris.runners.protocol import Runs, TestRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -11,9 +11,8 @@ from verdigris.core.value import value
 from verdigris.execution.test_run import run_request
 from verdigris.execution.test_selection import by_stack
 from verdigris.languages.probes import apply_edits
-from verdigris.languages.python.liveness.probes import Runs
 from verdigris.languages.registry import language_for, language_named
-from verdigris.runners.protocol import TestRequest
+from verdigris.runners.protocol import Runs, TestRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -75,24 +75,6 @@ class RunSet:
 
 
 @value
-class Runs:
-    """A set of runs as it is asked for: nothing in it says which has the true text."""
-
-    texts: tuple[Mapping[str, str], ...]
-    """By path, for each run."""
-    seconds: float = 60
-    """For all of them."""
-    each: float = 60
-    """For one."""
-    bare: bool = False
-    """Each loads the runner for itself."""
-    preload: tuple[str, ...] = ()
-    """Installed modules that all of them find loaded."""
-    watched: tuple[str, ...] = ()
-    """Native ids of the tests whose lines are traced, in one more run; all of them where none is named."""
-
-
-@value
 class _Found:
     """One change with the tests that it concerns."""
 
