@@ -142,7 +142,7 @@ class GrammarLanguage(Language):
     def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
         from verdigris.languages.grammar.vacuity import find_empty_assertions
 
-        return find_empty_assertions(self, test) if self.has_grammar(test.path) else None
+        return find_empty_assertions(self.suite, test) if self.has_grammar(test.path) else None
 
     def expected_literals(self, test: TestText) -> tuple[str, ...]:
         from verdigris.languages.grammar.stub_answers import expected_literals

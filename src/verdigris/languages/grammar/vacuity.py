@@ -11,6 +11,7 @@ from verdigris.languages.assertions import ROW, holds
 from verdigris.languages.grammar.probes import surely_runs
 from verdigris.languages.grammar.suite import At, GrammarNames
 from verdigris.languages.grammar.trees import (
+    grammar_of,
     line_of,
     on_one_line,
     part,
@@ -23,14 +24,15 @@ from verdigris.languages.grammar.trees import (
 from verdigris.languages.validation import TestFault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tree_sitter import Node
 
     from verdigris.languages.assertions import PlainFact, Words
-    from verdigris.languages.grammar.language import GrammarLanguage
     from verdigris.languages.grammar.suite import GrammarSuite
     from verdigris.languages.validation import TestText
+
+    SuiteOf = Callable[[str], GrammarSuite]
 
 _NEVER = re.compile(
     r"(if|while) \(?\s*(false|0|null|undefined|!1|!true|''|\"\")\s*\)?|else \(?\s*(true|1)\s*\)?"
@@ -40,13 +42,13 @@ _SPOKEN = frozenset({"fail", "throws", "panics"})
 _BLOCKS = frozenset({"statement_block", "statement_list", "block"})
 
 
-def find_empty_assertions(language: GrammarLanguage, test: TestText) -> tuple[TestFault, ...] | None:
-    """None where the file cannot be read whole."""
+def find_empty_assertions(suite_of: SuiteOf, test: TestText) -> tuple[TestFault, ...] | None:
+    """`suite_of`: a reader for a path. None where the file cannot be read whole."""
     data = test.texts.get(test.path, "").encode("utf-8", "surrogateescape")
     root, fault = tree_of(test.path, data)
     if fault is not None:
         return None
-    suite, plain = (_read(language, test, root, named=named) for named in (True, False))
+    suite, plain = (_read(suite_of, test, root, named=named) for named in (True, False))
     found: dict[int, TestFault] = {}
     for (fact, node, at), (bare, _, _) in zip(_asserted(suite), _asserted(plain), strict=True):
         if holds(test.name, at.scope) and (why := _fault_of(fact, bare, node, at, suite)):
@@ -56,18 +58,18 @@ def find_empty_assertions(language: GrammarLanguage, test: TestText) -> tuple[Te
         return None
     for node in walk(root):
         if node.type in _BLOCKS and own.line <= line_of(node) <= own.last:
-            for line, why in _dead(language, suite, node):
+            for line, why in _dead(suite_of, suite, node):
                 found.setdefault(line, TestFault(test.path, line, why))
     return tuple(sorted(found.values(), key=lambda one: one.line))
 
 
-def _read(language: GrammarLanguage, test: TestText, root: Node, *, named: bool) -> GrammarSuite:
+def _read(suite_of: SuiteOf, test: TestText, root: Node, *, named: bool) -> GrammarSuite:
     """`named`: with what names stand for; else as it is written."""
-    suite = language.suite(test.path) if named else _Unnamed.of(language.suite(test.path))
+    suite = suite_of(test.path) if named else _Unnamed.of(suite_of(test.path))
     suite.collect(root)
     for path, text in test.texts.items():
-        if path != test.path and language.has_grammar(path):
-            other = language.suite(path)
+        if path != test.path and grammar_of(path) is not None:
+            other = suite_of(path)
             other.collect(tree_of(path, text.encode("utf-8", "surrogateescape"))[0])
             suite.shared = {**suite.shared, **other.functions}
     suite.read(root)
@@ -153,12 +155,12 @@ def _silent_handler(node: Node) -> Node | None:
     return None
 
 
-def _dead(language: GrammarLanguage, suite: GrammarSuite, block: Node) -> Iterator[tuple[int, str]]:
+def _dead(suite_of: SuiteOf, suite: GrammarSuite, block: Node) -> Iterator[tuple[int, str]]:
     """Assertions behind a statement that leaves the block."""
     left: Node | None = None
     for statement in parts(block):
         if left is not None:
-            reader = language.suite(suite.path)
+            reader = suite_of(suite.path)
             reader.functions = suite.functions
             reader.visit(statement, At("test", test=True))
             for node, _ in reader.asserted:
