@@ -31,6 +31,8 @@ def lines_of(made: ProbePlan) -> list[int]:
         "def unused():\n    assert twice(2) == 4\nassert twice(2) == 4",
         "assert twice(2) == 4\nif twice(2): return\nassert twice(2) == 5",
         "assert twice(2) == 4\nwith pytest.raises(Exception):\n    assert twice(2) == 5",
+        "assert twice(2) == 4\nwith pytest.raises(TypeError):\n    assert twice(1, 2)",
+        "assert twice(2) == 4\nwith pytest.raises(TypeError):\n    x = 1\n    assert twice(x, 2) % 3",
     ],
 )
 def test_what_need_not_be_reached_is_listed(body: str) -> None:
@@ -39,6 +41,18 @@ def test_what_need_not_be_reached_is_listed(body: str) -> None:
     whys = {"it was not reached, or its failure is caught", "the test failed elsewhere"}
     assert {line.split(": ")[-1] for line in live.unreached} <= whys
     assert live.unreached or "raises" in body
+
+
+def test_before_what_is_expected_to_raise_an_assertion_counts() -> None:
+    body = "with pytest.raises(TypeError):\n    assert twice(2) == 4\n    twice()"
+    assert tried(function(body), "test_it", **HONEST).hollow == ()
+
+    def deaf(*given: object) -> object:
+        if not given:
+            raise TypeError
+        return ANY
+
+    assert tried(function(body), "test_it", twice=deaf).hollow != ()
 
 
 def test_a_handler_of_its_own_hides_no_deaf_answer() -> None:

@@ -128,6 +128,7 @@ def _returned_function(maker: Function) -> Function | None:
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _EXPECTING = frozenset({"raises", "warns", "deprecated_call", "fail"})
 _CATCHING = frozenset({"suppress", "raises", "assertRaises"})
+_RAISING = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
 BROAD = frozenset({"Exception", "BaseException", "AssertionError"})
 
 
@@ -286,7 +287,13 @@ def _statements(body: Iterable[ast.stmt], guarded: bool) -> Iterator[tuple[ast.s
 def _inner(node: ast.stmt, guarded: bool) -> Iterator[tuple[ast.stmt, bool]]:
     match node:
         case ast.With(body=body, items=items) | ast.AsyncWith(body=body, items=items):
-            yield from _statements(body, guarded or any(_swallows(item.context_expr) for item in items))
+            guarded = guarded or any(_swallows(item.context_expr) for item in items)
+            if any(_expects_raise(item.context_expr) for item in items):
+                # What is expected to raise is the last one, by its expression: its opposite raises as well.
+                yield from _statements(body[:-1], guarded)
+                yield from _statements(body[-1:], guarded=True)
+            else:
+                yield from _statements(body, guarded)
         case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=finalbody):
             yield from _statements(body, guarded or bool(handlers))
             for block in (*(handler.body for handler in handlers), orelse):
@@ -306,6 +313,10 @@ def leaves(node: ast.stmt) -> bool:
 
 def _is_block(node: ast.stmt) -> bool:
     return hasattr(node, "body") and not isinstance(node, Function | ast.ClassDef)
+
+
+def _expects_raise(context: ast.expr) -> bool:
+    return isinstance(context, ast.Call) and last_name(context.func) in _RAISING
 
 
 def _swallows(context: ast.expr) -> bool:
