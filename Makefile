@@ -33,11 +33,12 @@ quick: $(TOOLS) ## the decisions and one whole turn of each kind: an answer in u
 test: $(TOOLS) ## the whole suite, the slow end-to-end part included
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-check: $(TOOLS) ## format, lint, types, import rules
+check: $(TOOLS) ## format, lint, types, import rules, and that what the documents name exists
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest -q -n 0 tests/docs
 
 format: $(TOOLS) ## put the code into the house format
 	$(BIN)/ruff format .

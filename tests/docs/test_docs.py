@@ -64,7 +64,7 @@ def _holds(word: str) -> bool:
     if any((home / word).exists() or (home / f"{word}.py").exists() for home in homes):
         return True
     module, dot, name = word.rpartition(".")
-    files = [home / f"{module}.py" for home in homes]
+    files = [home / spelling for home in homes for spelling in (f"{module}.py", f"{module}/__init__.py")]
     found = next((path for path in files if path.exists()), None)
     if not dot or found is None:
         return False
@@ -86,7 +86,7 @@ def test_modules_and_functions_that_a_page_names_exist(page: Path) -> None:
                     missing.append(word)
             elif re.fullmatch(r"[a-z_]+\.py", word) and word not in {path.name for path in _our_files()}:
                 missing.append(word)
-    assert missing == []
+    assert missing == [], f"{_name(page)} names what is not there: correct the page"
 
 
 def _anchor(heading: str) -> str:
@@ -107,7 +107,7 @@ def test_relative_links_lead_to_pages_and_headings(page: Path) -> None:
             headings = re.findall(r"^#+ (.*)$", leads_to.read_text(), re.MULTILINE)
             if anchor not in map(_anchor, headings):
                 dead.append(target)
-    assert dead == []
+    assert dead == [], f"{_name(page)} links to what is not there: correct the page"
 
 
 def _calls(page: Path) -> Iterator[list[str]]:
