@@ -108,8 +108,10 @@ class CycleWorld:
     def freeze(self, actor: Actor = VALIDATOR) -> CycleStep | Deny:
         return freeze(self.project(actor))
 
-    def to_red(self) -> None:
+    def to_plan(self) -> None:
         done(self.start())
+
+    def to_red(self) -> None:
         self.write(PLAN_PATH, PLAN)
         done(self.advance(PLANNER))
 
@@ -145,18 +147,20 @@ def make_cycle(root: Path, stage: str = "entry", config: str = "") -> CycleWorld
     return CycleWorld(copied(root, lambda place: _make(place, stage, config), "cycle", stage, config))
 
 
+_STAGES = ("entry", "plan", "red", "validate", "green", "proven")
+
+
 def _make(root: Path, stage: str, config: str) -> None:
-    world = CycleWorld(make_world(root, config, **{SPEC_PATH: SPEC}).repo)
-    steps: dict[str, Callable[[], object]] = {
-        "entry": lambda: None,
-        "plan": world.start,
+    """Each from the one before it, so that every step is made once."""
+    if stage == "entry":
+        make_world(root, config, **{SPEC_PATH: SPEC})
+        return
+    world = make_cycle(root, _STAGES[_STAGES.index(stage) - 1], config)
+    steps: dict[str, Callable[[], None]] = {
+        "plan": world.to_plan,
         "red": world.to_red,
         "validate": world.to_validate,
         "green": world.to_green,
         "proven": world.to_proven,
     }
-    for name, step in steps.items():
-        if not (name == "plan" and stage != "plan"):
-            step()
-        if name == stage:
-            return
+    steps[stage]()
