@@ -85,7 +85,7 @@ def pytest_unconfigure() -> None:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def warm(request: pytest.FixtureRequest) -> Iterator[None]:
+def forked_runs(request: pytest.FixtureRequest) -> Iterator[None]:
     """What a run finds is the matter of most tests, not that its interpreter starts anew."""
     place = str(request.path.relative_to(HERE))
     with nullcontext() if place.startswith(COLD) else warm_runs(verdicts=not place.startswith(AS_FOR_USERS)):
