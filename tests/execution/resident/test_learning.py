@@ -42,7 +42,7 @@ PACKAGES = {
     "on_handler.py": "import handler\n",
     "greedy.py": """
 import sys
-namespaces = sys.modules.get("verdigris_reporter.namespaces")
+namespaces = sys.modules.get("verdigris_reporter.resident.namespaces")
 if namespaces is not None:
     called = namespaces._called
     namespaces._called = lambda name, *words: None if name in {"capset", "prctl"} else called(name, *words)

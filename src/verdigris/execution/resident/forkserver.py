@@ -191,7 +191,8 @@ def _watched_paths(argv: Sequence[str], cwd: str, root: str, places: Iterable[st
         os.path.join(os.path.dirname(os.path.dirname(python)), "pyvenv.cfg"),
     ]
     reporter = os.path.dirname(bootstrap)
-    for folder in (reporter, os.path.join(reporter, "verdigris_reporter")):
+    ours = os.path.join(reporter, "verdigris_reporter")
+    for folder in (reporter, ours, os.path.join(ours, "cases"), os.path.join(ours, "resident")):
         paths += [os.path.join(folder, name) for name in _names(folder) if name.endswith(".py")]
     for folder in places:
         paths.append(folder)

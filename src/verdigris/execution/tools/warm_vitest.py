@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from verdigris.runners.reporter.verdigris_reporter.line import Line
 
 _REPORTER = Path(sys.modules["verdigris.runners"].__path__[0]) / "reporter"
-_START = "import sys; sys.path.append(sys.argv[1]); from verdigris_reporter.node_host import main; main()"
+_START = (
+    "import sys; sys.path.append(sys.argv[1]); from verdigris_reporter.resident.node_host import main; main()"
+)
 _RESIDENT = _REPORTER / "node" / "resident.mjs"
 _ENTRY = "dist/node.js"
 _INSTALLED = (".package-lock.json", ".modules.yaml", ".yarn-state.yml", ".yarn-integrity")
@@ -206,7 +208,8 @@ def _key(terms: Terms, call: RunnerCall) -> str:
 def _watched_paths(call: RunnerCall, root: str) -> Iterator[str]:
     for program in call.argv[:2]:
         yield from (program, os.path.realpath(program))
-    for ours in (_REPORTER / "verdigris_reporter", _RESIDENT.parent):
+    package = _REPORTER / "verdigris_reporter"
+    for ours in (package, package / "resident", _RESIDENT.parent):
         yield from map(str, sorted(ours.iterdir()))
     for folder in _upwards(call.cwd, root):
         names = sorted(os.listdir(folder))  # noqa: PTH208 - text

@@ -28,7 +28,7 @@ def main() -> None:
     resident = os.environ.pop(RESIDENT, "")
     known: frozenset[str] = frozenset()
     if resident:
-        from verdigris_reporter import server
+        from verdigris_reporter.resident import server  # type: ignore[import-not-found]
 
         eager = True
         os.environ[CHANNEL], known = server.serve(resident, channel, tool, load)
@@ -48,9 +48,9 @@ def main() -> None:
     fresh = channel.settings.get("fresh", False) or "runs" in channel.settings
     code_loading.distrust(channel.settings.get("worktree", ""), fresh=fresh)
     if "runs" in channel.settings:
-        from verdigris_reporter import variants
+        from verdigris_reporter.variants import lead  # type: ignore[import-not-found]
 
-        os._exit(variants.Lead(channel, tool, load=load, start=start).lead())
+        os._exit(lead.Lead(channel, tool, load=load, start=start).lead())
     code_loading.take(channel.settings)
     tracer = tracing.start(channel.settings)
     code = start(channel.send)

@@ -191,6 +191,6 @@ def _clear_queues() -> None:
     for kind, control in _QUEUES.items():
         with contextlib.suppress(OSError, ValueError), open(f"/proc/sysvipc/{kind}", "rb") as table:  # noqa: PTH123
             for line in table.readlines()[1:]:
-                from .namespaces import remove_queue  # noqa: TID252 - only where there is one
+                from ..resident.namespaces import remove_queue  # noqa: TID252 - only where there is one
 
                 remove_queue(control, int(line.split()[1]))

@@ -10,8 +10,8 @@ WORKER = "VERDIGRIS_WORKER"
 
 
 def main() -> None:
-    sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
-    from verdigris_reporter import namespaces  # type: ignore[import-not-found]
+    sys.path.append(os.path.abspath(__file__).rpartition("/verdigris_reporter/")[0])  # noqa: PTH100
+    from verdigris_reporter.resident import namespaces  # type: ignore[import-not-found]
 
     told = json.loads(os.environ.pop(WORKER))
     namespaces.die_with(os.getppid())

@@ -18,7 +18,7 @@ import warnings
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 from typing import TYPE_CHECKING, Any
 
-from .preload import from_the_environment  # noqa: TID252 - the package has another name when injected
+from ..preload import from_the_environment  # noqa: TID252 - the package has another name when injected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

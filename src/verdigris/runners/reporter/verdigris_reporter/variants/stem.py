@@ -12,14 +12,14 @@ import select
 import signal
 from typing import TYPE_CHECKING, Any
 
-from . import code_loading  # noqa: TID252 - the package has another name when injected
-from .preload import from_the_environment, load_plugins, preload  # noqa: TID252 - same
-from .tracing import start as start_tracing  # noqa: TID252 - same
+from .. import code_loading  # noqa: TID252 - the package has another name when injected
+from ..preload import from_the_environment, load_plugins, preload  # noqa: TID252 - same
+from ..tracing import start as start_tracing  # noqa: TID252 - same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from .channel import Channel  # noqa: TID252 - same
+    from ..channel import Channel  # noqa: TID252 - same
 
 
 RUN, TRACED, STOP = b"r", b"t", b"s"
@@ -170,7 +170,7 @@ def _branch_in_pytest(branch: Callable[[], None]) -> None:
 def _branch(channel: Channel, asked: int, tell: int) -> bool:
     """Returns in the process of a run only; whether it is to be traced."""
     with contextlib.suppress(OSError, ImportError, AttributeError):
-        from .namespaces import adopt_orphans  # noqa: TID252 - it needs what not every system has
+        from ..resident.namespaces import adopt_orphans  # noqa: TID252 - it needs what not every system has
 
         adopt_orphans()
     gc.collect()

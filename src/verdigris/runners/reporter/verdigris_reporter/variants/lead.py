@@ -19,7 +19,7 @@ from .stem import RUN, TRACED, Stem  # noqa: TID252 - same
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .channel import Channel  # noqa: TID252 - same
+    from ..channel import Channel  # noqa: TID252 - same
 
 
 SPENT = "no time was left"

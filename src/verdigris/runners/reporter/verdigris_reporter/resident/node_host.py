@@ -18,8 +18,8 @@ import tempfile
 import time
 from typing import Any
 
-from . import namespaces  # noqa: TID252 - the package has another name when injected
-from .line import Broken, Line  # noqa: TID252 - same
+from ..line import Broken, Line  # noqa: TID252 - the package has another name when injected
+from . import namespaces  # noqa: TID252 - same
 
 RESIDENT = "VERDIGRIS_RESIDENT"
 _HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - names stay `str`

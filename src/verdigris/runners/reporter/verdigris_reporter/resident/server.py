@@ -11,15 +11,15 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
-from . import namespaces  # noqa: TID252 - the package has another name when injected
-from .line import Broken, Line  # noqa: TID252 - same
-from .preload import load_plugins, local_names, plugin_names  # noqa: TID252 - same
+from ..line import Broken, Line  # noqa: TID252 - the package has another name when injected
+from ..preload import load_plugins, local_names, plugin_names  # noqa: TID252 - same
+from . import namespaces  # noqa: TID252 - same
 from .stash import Stash, changed, stamps  # noqa: TID252 - same
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .channel import Channel  # noqa: TID252 - same
+    from ..channel import Channel  # noqa: TID252 - same
 
 
 _STANDARD = 3
@@ -38,7 +38,7 @@ def serve(
         load()
         if tool == "pytest":
             load_plugins()
-            from . import failures, names, properties  # noqa: F401, TID252 - for their loading
+            from .. import failures, names, properties  # noqa: F401, TID252 - for their loading
 
     server = Server(line, channel)
     return server.serve(load_all), frozenset(sys.modules) | frozenset(server.stash.home)
