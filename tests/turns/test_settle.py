@@ -405,3 +405,15 @@ def test_the_next_turn_builds_on_accepted_ground(world: World) -> None:
     assert world.settle().accepted == (MUL_ID,)
     statuses = [e.status for e in world.events(TestRun) if isinstance(e, TestRun) and e.test_id == SUB_ID]
     assert statuses[-1] is Status.PASS
+
+
+def test_a_file_for_tests_that_is_python_with_errors_is_no_test_module(world: World) -> None:
+    """What a parser or a linter is tried on lies among the tests, and is not theirs to correct."""
+    world.write("tests/issue_files/broken.py", "def (:\n")
+    reads = "import pathlib\n\nBROKEN = pathlib.Path(__file__).parent / 'issue_files' / 'broken.py'\n"
+    counts = "\n\ndef test_sub():\n    assert calc.sub(len(BROKEN.read_text()), 3) == 4\n"
+    world.write("tests/test_sub.py", f"import calc\n{reads}{counts}")
+    assert [(test.test_id, test.red) for test in world.test("tests").tests if test.red] == [(SUB_ID, "valid")]
+    assert not isinstance(world.claim(SUB_ID, "calc.py"), Deny)
+    world.write("calc.py", CALC + SUB)
+    assert world.settle().accepted == (SUB_ID,)
