@@ -27,6 +27,9 @@ STOP = ".stop"
 """What the name of the report's file is followed by in that of ours."""
 _TICK = 0.2
 _SAMPLE = 0.3
+_BEGUN = (b'"kind":"collected"', b'"kind":"started"', b'"tool":"node"')
+_LOADING = 5
+"""How many times as long as a test the tool may take before the first one."""
 _OPENING = 5.0
 """Seconds for node to open its inspector."""
 
@@ -43,10 +46,20 @@ def main(arguments: Sequence[str]) -> int:
         now = _size(report)
         if now != size:
             size, heard = now, time.monotonic()
-        elif time.monotonic() - heard > limit:
-            _stop(process, report, limit)
+        elif (quiet := time.monotonic() - heard) > limit and quiet > (most := limit * _patience(report)):
+            _stop(process, report, most)
             return 1
         time.sleep(_TICK)
+
+
+def _patience(report: str) -> int:
+    """To compile a large project takes longer than a test may; node:test compiles nothing."""
+    try:
+        with open(report, "rb") as told:
+            begun = any(word in line for line in told for word in _BEGUN)
+    except OSError:
+        begun = False
+    return 1 if begun else _LOADING
 
 
 def _die_like(number: int) -> int:
@@ -63,8 +76,8 @@ def _size(path: str) -> int:
         return -1
 
 
-def _stop(process: int, report: str, limit: float) -> None:
-    seen: dict[str, Any] = {"seconds": limit, "frames": [], "names": None}
+def _stop(process: int, report: str, seconds: float) -> None:
+    seen: dict[str, Any] = {"seconds": seconds, "frames": [], "names": None}
     family = [process, *_descendants(process)]
     try:
         busy = _busiest(family)
