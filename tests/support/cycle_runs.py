@@ -7,10 +7,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from support.cycles import CODE, PLAN, PLAN_PATH, SPEC, SPEC_PATH, STUB, TEST_PATH, TESTS
-from support.gitrepo import GitRepo, copied
+from support.cycles import CODE, PLAN, PLAN_PATH, SPEC_PATH, STUB, TEST_PATH, TESTS, make_cycle
 from support.machines import edit, recording
-from support.turns import make_world
 from verdigris.core.actions import Deny
 from verdigris.core.records import Actor
 from verdigris.drivers.cycle.run import Run
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from support.gitrepo import GitRepo
     from support.openai_server import Request, Step
     from verdigris.core.state import Cycle
     from verdigris.drivers.happenings import Happening, RunEnded
@@ -86,6 +85,15 @@ class PlayedCycle:
     def subjects(self) -> list[str]:
         return self.repo.git("log", "--reverse", "--format=%s").splitlines()[1:]
 
+    def commits(self) -> list[tuple[str, str]]:
+        """Message and files of each, without the evidence, which names event numbers and commits."""
+        found = []
+        for commit in self.repo.git("log", "--reverse", "--format=%H").split():
+            files = self.repo.git("ls-tree", "-r", commit).splitlines()
+            kept = "\n".join(file for file in files if ".tdd/evidence/" not in file)
+            found.append((self.repo.git("log", "-1", "--format=%B", commit), kept))
+        return found
+
     def of(self, kind: type[Any]) -> list[Any]:
         return [happening for happening in self.happenings if isinstance(happening, kind)]
 
@@ -94,20 +102,18 @@ class PlayedCycle:
         return self.repo.git("status", "--porcelain") == "" and self.project.log.verify().whole
 
 
-def make_played(root: Path, config: str = "", *, roles: str = "") -> PlayedCycle:
-    """A calculator that adds, with an active spec; all roles are played from the recording."""
-    world = PlayedCycle(copied(root, lambda place: _make(place, config, roles), "cycle", config, roles))
+def make_played(root: Path, stage: str = "entry", config: str = "", *, roles: str = "") -> PlayedCycle:
+    """At the start of a stage, which people led it to; all roles are played from the recording."""
+    world = PlayedCycle(make_cycle(root, stage, f"roles:\n{roles or cast()}{config}").repo)
+    world.repo.write(".git/info/exclude", f"{TALK}\n")
     world.plays()
     return world
 
 
-def models(*names: str, model: str = f"replay:{TALK}") -> str:
-    return "".join(f"  {name}: {{model: '{model}'}}\n" for name in names or ROLES)
-
-
-def _make(root: Path, config: str, roles: str) -> None:
-    world = make_world(root, f"roles:\n{roles or models()}{config}", **{SPEC_PATH: SPEC})
-    world.write(".git/info/exclude", f"{TALK}\n")
+def cast(model: str = f"replay:{TALK}", **players: str) -> str:
+    """All roles by one model, except these; a role without one is left out."""
+    played = {**dict.fromkeys(ROLES, model), **players}
+    return "".join(f"  {role}: {{model: '{name}'}}\n" for role, name in played.items() if name)
 
 
 def honest(request: Request) -> Step:

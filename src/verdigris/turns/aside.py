@@ -19,7 +19,7 @@ from verdigris.storage.snapshots.restoration import list_displaced
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from verdigris.core.state import LaidAside, WorktreeState
     from verdigris.storage.project import Project
@@ -146,11 +146,14 @@ def finish_restoring(project: Project, intent: Restoring) -> str:
     return f"finished restoring {intent.aside}"
 
 
-def lay_back(project: Project, tree: str, why: str) -> tuple[str, ...]:
-    """The paths that were set aside; nobody's verdict, so nobody's strike."""
+def lay_back(
+    project: Project, tree: str, why: str, *, only: Callable[[str], bool] | None = None
+) -> tuple[str, ...]:
+    """The paths that were set aside; nobody's verdict, so nobody's strike. `only`: those it is about."""
     with operation(project) as state:
         now = project.workspace.snapshot()
-        paths = tuple(change.path for change in project.workspace.changes(tree, now)) if tree != now else ()
+        changed = (change.path for change in project.workspace.changes(tree, now)) if tree != now else ()
+        paths = tuple(path for path in changed if only is None or only(path))
         if not paths and state.turn is None and state.refactor is None:
             return ()
         intent = LayingAside(

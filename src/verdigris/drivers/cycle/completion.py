@@ -80,13 +80,14 @@ def _with_coder(project: Project, cycle: Cycle) -> Cycle:
 
 
 def _evidence_id(project: Project, cycle: Cycle) -> str:
-    """A page that a kill left uncommitted is this cycle's own, and is written anew."""
+    """A page that a kill left, committed or not, is this cycle's own, and is written anew."""
+    tests = cycle.commits.get(Stage.RED, "")
     folder = project.root / FOLDER
     names = sorted(path.name for path in folder.glob("EVID-*.md")) if folder.is_dir() else []
     for name in names:
         text = (folder / name).read_text("utf-8", "replace")
-        committed = git(project.root, "cat-file", "-e", f"HEAD:{FOLDER}/{name}").ok
-        if not committed and read_fields(text).get("cycle") == cycle.id:
+        before = git(project.root, "cat-file", "-e", f"{tests}:{FOLDER}/{name}").ok
+        if not before and read_fields(text).get("cycle") == cycle.id:
             return name.removesuffix(".md")
     return next_id(names)
 

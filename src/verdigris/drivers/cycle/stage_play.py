@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError, VerdigrisError
 from verdigris.core.events import CycleStopped
+from verdigris.core.paths import PathClass
 from verdigris.core.records import Actor
 from verdigris.core.state import Stage
 from verdigris.drivers.attempts import Attempts, Exhausted
@@ -93,11 +94,28 @@ def open_run(project: Project, watch: Watcher, *, record: Path | None = None) ->
 
 
 def set_back(project: Project, cycle: Cycle, why: str) -> None:
-    """To what the open stage's next attempt begins with; what was accepted in it stays, all is kept."""
-    green = cycle.stage is Stage.GREEN
-    start = cycle.accepted or cycle.tree if green else cycle.tree
-    if cycle.stage is not Stage.VALIDATE and project.workspace.snapshot() != start:
-        lay_back(project, start, f"cycle {cycle.id}, stage {cycle.stage}: {why}")
+    """To what the open stage's next attempt begins with; what was accepted in it stays, all is kept.
+
+    Files that are neither test nor source nor a role's doing are somebody else's.
+    """
+    start = cycle.accepted or cycle.tree if cycle.stage is Stage.GREEN else cycle.tree
+    now = project.workspace.snapshot()
+    if cycle.stage is Stage.VALIDATE or now == start:
+        return
+    written = _written_since(project, cycle)
+
+    def is_ours(path: str) -> bool:
+        return path in written or project.classify(path) is not PathClass.OTHER
+
+    if any(is_ours(change.path) for change in project.workspace.changes(start, now)):
+        lay_back(project, start, f"cycle {cycle.id}, stage {cycle.stage}: {why}", only=is_ours)
+
+
+def _written_since(project: Project, cycle: Cycle) -> frozenset[str]:
+    """What was written through the kernel in the open stage."""
+    records = project.log.records(start=cycle.since)
+    edits = (one for one in records if one.type == "edit" and one.worktree == project.repo.worktree)
+    return frozenset(path for one in edits for path in one.data.get("paths", ()))
 
 
 class StagePlay:
