@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import os
 import os.path as paths
+import select
 import signal
 import sys
+import threading
 import time
 
 TYPE_CHECKING = False  # importing typing would cost as much as all the rest
@@ -37,19 +39,30 @@ _OPENING = 5.0
 def main(arguments: Sequence[str]) -> int:
     limit, report = float(arguments[0]), os.environ[REPORT]
     process = os.posix_spawnp(arguments[1], list(arguments[1:]), os.environ)
+    over, statuses = _end_of(process)
     size, heard = -1, time.monotonic()
-    while True:
-        ended, status = os.waitpid(process, os.WNOHANG)
-        if ended:
-            code = os.waitstatus_to_exitcode(status)
-            return code if code >= 0 else _die_like(-code)
+    while not select.select([over], [], [], _TICK)[0]:
         now = _size(report)
         if now != size:
             size, heard = now, time.monotonic()
         elif (quiet := time.monotonic() - heard) > limit and quiet > (most := limit * _patience(report)):
             _stop(process, report, most)
             return 1
-        time.sleep(_TICK)
+    code = os.waitstatus_to_exitcode(statuses[0])
+    return code if code >= 0 else _die_like(-code)
+
+
+def _end_of(process: int) -> tuple[int, list[int]]:
+    """A descriptor that can be read when it has ended, and where its status is then."""
+    over, closing = os.pipe()
+    statuses: list[int] = []
+
+    def wait() -> None:
+        statuses.append(os.waitpid(process, 0)[1])
+        os.close(closing)
+
+    threading.Thread(target=wait, daemon=True).start()
+    return over, statuses
 
 
 def _patience(report: str) -> int:
