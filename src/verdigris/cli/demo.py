@@ -85,7 +85,7 @@ class DemoScreen:
     def legend(self) -> None:
         from verdigris.views.demo import LEGEND
 
-        sys.stdout.write("   ".join(self._coloured(text, tone) for text, tone in LEGEND) + "\n")
+        sys.stdout.write("   ".join(self._colour(text, tone) for text, tone in LEGEND) + "\n")
 
     def show(self, scene: Scene) -> None:
         from verdigris.views.demo import rows
@@ -100,10 +100,10 @@ class DemoScreen:
         self._write(machine_rows(happening, self._width))
 
     def _write(self, rows: Iterable[Row]) -> None:
-        sys.stdout.writelines(f"{self._coloured(row.text, row.tone)}\n" for row in rows)
+        sys.stdout.writelines(f"{self._colour(row.text, row.tone)}\n" for row in rows)
         sys.stdout.flush()
 
-    def _coloured(self, text: str, tone: Tone) -> str:
+    def _colour(self, text: str, tone: Tone) -> str:
         colour = _COLOURS.get(tone)
         return text if self._plain or colour is None or not text else f"\x1b[{colour}m{text}\x1b[0m"
 

@@ -87,7 +87,7 @@ def needs(
 ) -> tuple[Need, ...]:
     """`environ` is the caller's own; `installed` are the plugins that the interpreter has, where known."""
     found: dict[tuple[str, str], Need] = {}
-    lost = _lost(environ, settings)
+    lost = _withheld_variables(environ, settings)
     for said in _sayings(report):
         for key, what in _find_needs(said, lost, environ, settings, installed):
             found.setdefault((key, what), Need(key, what, said.why))
@@ -106,7 +106,7 @@ def _sayings(report: TestReport) -> Iterator[_Said]:
         yield _Said("the run", "", report.tail)
 
 
-def _lost(environ: Mapping[str, str], settings: Settings) -> frozenset[str]:
+def _withheld_variables(environ: Mapping[str, str], settings: Settings) -> frozenset[str]:
     """What is set where `tdd` is called, and was not handed on."""
     kept = surroundings(environ, settings.room_env, home="", tmp="")
     return frozenset(environ.keys() - kept.keys())

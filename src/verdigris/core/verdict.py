@@ -262,7 +262,7 @@ def judge_refactor(seen: Restructured) -> Verdict:
     if seen.findings:
         weaker = tuple(f"{f.path}:{f.line}: {f.what}" for f in seen.findings)
         return Verdict(Kind.WEAKENED, weaker, seen.noted)
-    lost = _lost(seen)
+    lost = _find_lost(seen)
     tools = tuple(f"{t.name} failed: {t.command}" for t in seen.tools if not t.ok)
     unrun = _unrun(seen)
     if lost or tools or unrun:
@@ -270,7 +270,7 @@ def judge_refactor(seen: Restructured) -> Verdict:
     return Verdict(Kind.ACCEPTED, (), seen.noted)
 
 
-def _lost(seen: Restructured) -> tuple[str, ...]:
+def _find_lost(seen: Restructured) -> tuple[str, ...]:
     """Each test that passed still does, under its own name or, one to one, under a new one."""
     not_passing = regressions(Before(seen.before), seen.after, ())
     reported = {r.native_id for r in seen.after.results}

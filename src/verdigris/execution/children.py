@@ -39,10 +39,10 @@ class Child:
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
-        return self._reaped(os.WNOHANG)
+        return self._reap(os.WNOHANG)
 
     def wait(self) -> int:
-        code = self._reaped(0)
+        code = self._reap(0)
         assert code is not None  # noqa: S101 - it was waited for
         return code
 
@@ -56,7 +56,7 @@ class Child:
         """A new descriptor that can be read from when it has ended, where the system has such."""
         return os.pidfd_open(self.pid) if sys.platform == "linux" else None
 
-    def _reaped(self, options: int) -> int | None:
+    def _reap(self, options: int) -> int | None:
         if self.returncode is None:
             pid, status = os.waitpid(self.pid, options)
             self.returncode = os.waitstatus_to_exitcode(status) if pid else None

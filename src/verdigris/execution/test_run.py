@@ -120,7 +120,7 @@ def execute(
         )
         for stack, names in _choose_stacks(project, request.names).items()
     )
-    return _named(project, merge_reports(reports))
+    return _rename_by_slugs(project, merge_reports(reports))
 
 
 def execute_suite(
@@ -148,7 +148,7 @@ def execute_suite(
             mine = ()
         names = (*suite.names, *mine) if stack.suite else ()
         reports.append(run_part(stack, names, suite.marks))
-    return _named(project, merge_reports(reports))
+    return _rename_by_slugs(project, merge_reports(reports))
 
 
 def time_limit(project: Project, state: WorktreeState) -> float:
@@ -191,7 +191,7 @@ def _own(project: Project, stack: Stack, report: TestReport) -> TestReport:
     )
 
 
-def _named(project: Project, report: TestReport) -> TestReport:
+def _rename_by_slugs(project: Project, report: TestReport) -> TestReport:
     """Under the slugs that annotations give."""
     paths = {split_id(result.native_id).path for result in report.results}
     texts = {path: text_of(project, path) for path in paths}

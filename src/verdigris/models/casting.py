@@ -66,10 +66,10 @@ class Casting(AbstractContextManager["Casting"]):
         """The same one for the whole step; of an earlier step nothing is known to it."""
         place = f"step-{step}-{role}"
         if place not in self._models:
-            self._models[place] = self._made(role, place)
+            self._models[place] = self._make_model(role, place)
         return self._models[place]
 
-    def _made(self, role: str, place: str) -> Model:
+    def _make_model(self, role: str, place: str) -> Model:
         model: Model
         if role in self.recordings:
             model = self.recordings[role].at(place)

@@ -43,7 +43,7 @@ class Client:
             max_retries=0,
             timeout=openai.Timeout(timeout, connect=min(CONNECTING, timeout)),
             http_client=openai.DefaultHttpxClient(
-                event_hooks={"response": [self._watched]},
+                event_hooks={"response": [self._watch]},
                 trust_env=not endpoint.local,  # proxies, which do not lead back to this machine
             ),
         )
@@ -53,7 +53,7 @@ class Client:
 
     def complete(self, request: dict[str, Any], key: str) -> AnswerStream | ModelFailure:
         try:
-            return self._heard(request, key)
+            return self._receive(request, key)
         except Exception as error:  # noqa: BLE001 - whatever the SDK raises is told in our words, without its request
             return self._failure(error, request)
 
@@ -67,7 +67,7 @@ class Client:
         except Exception as error:  # noqa: BLE001 - same
             return self._failure(error, {})
 
-    def _heard(self, request: dict[str, Any], key: str) -> AnswerStream | ModelFailure:
+    def _receive(self, request: dict[str, Any], key: str) -> AnswerStream | ModelFailure:
         raw = self._sdk.chat.completions.with_raw_response.create(**request, extra_headers=self._headers(key))
         response, hearing = raw.http_response, AnswerStream()
         try:
@@ -89,7 +89,7 @@ class Client:
         foreign = {} if own else {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
         return {"Authorization": f"Bearer {key}" if key else openai.Omit(), **foreign}
 
-    def _watched(self, response: httpx2.Response) -> None:
+    def _watch(self, response: httpx2.Response) -> None:
         assert isinstance(response.stream, httpx2.SyncByteStream)  # noqa: S101 - of a client that is not async
         response.stream = _Watched(response.stream, time.monotonic() + WHOLE * self._endpoint.timeout)
 
@@ -187,15 +187,15 @@ class AnswerStream:
         self._model = document.get("model") or self._model
         self._usage = _usage(document.get("usage")) or self._usage
         for choice in (document.get("choices") or [])[:1]:
-            self._said(choice.get("delta") or choice.get("message") or {})
+            self._add_delta(choice.get("delta") or choice.get("message") or {})
             self.finish = choice.get("finish_reason") or self.finish
 
-    def _said(self, delta: dict[str, Any]) -> None:
+    def _add_delta(self, delta: dict[str, Any]) -> None:
         self._text += filter(None, [delta.get("content"), delta.get("refusal")])
         for place, call in enumerate(delta.get("tool_calls") or []):
-            self._called(call, place)
+            self._add_call(call, place)
 
-    def _called(self, call: dict[str, Any], place: int) -> None:
+    def _add_call(self, call: dict[str, Any], place: int) -> None:
         """Pieces of one call share an index; where a server sends none, a new id begins a new call."""
         index = call.get("index")
         if index is None:

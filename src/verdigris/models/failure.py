@@ -88,7 +88,7 @@ _NAMES: Mapping[Feature, re.Pattern[str]] = {
 def meaning_of(refusal: Refusal, endpoint: Endpoint, sent: Sequence[Feature]) -> ModelFailure:
     """`sent`: the features of the request, those first that are easiest to do without."""
     said = f"{refusal.code} {refusal.message}"
-    if _spent(refusal, said):
+    if _is_spent(refusal, said):
         return ModelFailure(
             Meaning.UNAVAILABLE,
             f"there is no credit or quota left for {endpoint.shown}",
@@ -108,7 +108,7 @@ def meaning_of(refusal: Refusal, endpoint: Endpoint, sent: Sequence[Feature]) ->
     return _failure_of_misuse(refusal, endpoint)
 
 
-def _spent(refusal: Refusal, said: str) -> bool:
+def _is_spent(refusal: Refusal, said: str) -> bool:
     """Some say "quota" of what is free again in a minute; then they also say when."""
     if refusal.status == 402:  # noqa: PLR2004 - payment required
         return True

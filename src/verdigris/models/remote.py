@@ -79,12 +79,12 @@ class Remote(AbstractContextManager["Remote"]):
         # Some servers take a schema, and tools, but not both.
         both = bool(ask.tools)
         abilities = self._abilities.setdefault(both, Abilities())
-        heard = self._opened().complete(request_of(self.endpoint, ask, abilities), key)
+        heard = self._open_client().complete(request_of(self.endpoint, ask, abilities), key)
         if isinstance(heard, ModelFailure) and heard.feature is not None:
             self._abilities[both] = abilities.without(heard.feature)
         return heard
 
-    def _opened(self) -> Client:
+    def _open_client(self) -> Client:
         if self._client is None:
             from verdigris.models.client import Client
 

@@ -150,7 +150,7 @@ class _Part:
         due = {name.partition("/")[0] for name in named if not name.startswith("Example")}
         if not package.tests:
             return not due or _NOTHING_TO_RUN in package.output or chosen == []
-        return not _died(package) or due <= package.tests.keys()
+        return not _has_died(package) or due <= package.tests.keys()
 
     def results(self, ended: Ended) -> Iterator[TestResult]:
         failed = any("fail" in told.ends for told in self.package.tests.values())
@@ -210,7 +210,7 @@ class _Part:
         )
 
 
-def _died(package: Package) -> bool:
+def _has_died(package: Package) -> bool:
     """Whether the binary itself did not come to the end: then Go prints no closing word of its own."""
     return package.end == "fail" and "FAIL\n" not in package.said
 

@@ -81,7 +81,7 @@ class JUnitRunner:
     tool: JUnitTool
 
     def commands(self, request: TestRequest) -> tuple[RunnerCall, ...]:
-        argv = (*self._filled(request), *request.extra)
+        argv = (*self._fill_command(request), *request.extra)
         executed = argv
         if self.tool.reports:
             folder = request.report_folder
@@ -97,7 +97,7 @@ class JUnitRunner:
             )
         return (RunnerCall(argv=executed, cwd=request.folder, command=shlex.join(argv)),)
 
-    def _filled(self, request: TestRequest) -> Iterator[str]:
+    def _fill_command(self, request: TestRequest) -> Iterator[str]:
         tool = self.tool
         template = tool.command if request.names else tool.everything or _words_without_names(tool.command)
         parts = [_parts(name) for name in request.names]

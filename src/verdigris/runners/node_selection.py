@@ -67,10 +67,10 @@ def batches(request: TestRequest) -> tuple[SelectionBatch, ...]:
         return (SelectionBatch(tuple(asked), NOTHING),)
     whole = tuple(path for path, names in asked.items() if not names)
     some = {path: names for path, names in asked.items() if names}
-    return (*([SelectionBatch(whole)] if whole or not some else ()), *_named(some))
+    return (*([SelectionBatch(whole)] if whole or not some else ()), *_batches_by_name(some))
 
 
-def _named(asked: Mapping[str, tuple[tuple[str, ...], ...]]) -> Iterator[SelectionBatch]:
+def _batches_by_name(asked: Mapping[str, tuple[tuple[str, ...], ...]]) -> Iterator[SelectionBatch]:
     paths: dict[str, None] = {}
     patterns: dict[str, None] = {}
     size = 0

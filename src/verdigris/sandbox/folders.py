@@ -96,9 +96,9 @@ class Folders:
     def __init__(self, place: str) -> None:
         self._held: dict[str, int] = {}
         try:
-            folder = self._made(place)
+            folder = self._make_folder(place)
             usual = temporary()
-            own = f"{folder if usual == place else self._made(usual)}/{_SHARED}"
+            own = f"{folder if usual == place else self._make_folder(usual)}/{_SHARED}"
             for name in _PARTS:
                 os.mkdir(f"{folder}/{name}")
             for name in _OWN:
@@ -127,7 +127,7 @@ class Folders:
             sweep(place)
         self._held.clear()
 
-    def _made(self, place: str) -> str:
+    def _make_folder(self, place: str) -> str:
         """Ours as long as we live: whoever gets the lock may clear the folder away."""
         while True:
             folder = f"{place}/{PREFIX}{os.urandom(6).hex()}"

@@ -57,7 +57,7 @@ class Opens:
 
     def heard(self) -> tuple[str, ...]:
         """Relative paths of files, each once."""
-        folders = self._told()
+        folders = self._read_folders()
         found: dict[str, None] = {}
         while data := self._read():
             at = 0
@@ -82,7 +82,7 @@ class Opens:
         except BlockingIOError:
             return b""
 
-    def _told(self) -> dict[int, str]:
+    def _read_folders(self) -> dict[int, str]:
         size = os.fstat(self._folders).st_size
         lines = os.fsdecode(os.pread(self._folders, size, 0)).split("\0")[:-1]
         told = {int(number): path for number, _, path in (line.partition(" ") for line in lines)}

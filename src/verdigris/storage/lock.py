@@ -95,12 +95,12 @@ def holder(descriptor: int) -> str:
         for line in locks:
             words = line.split()
             if file in words and "FLOCK" in words and "->" not in words:
-                return _named(int(words[4]))
+                return _describe_process(int(words[4]))
     noted = os.pread(descriptor, 32, 0).strip()
-    return _named(int(noted)) if noted.isdigit() else "another process"
+    return _describe_process(int(noted)) if noted.isdigit() else "another process"
 
 
-def _named(pid: int) -> str:
+def _describe_process(pid: int) -> str:
     """With its command, where it still runs."""
     command = b""
     with suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123 - no path of ours

@@ -28,7 +28,7 @@ def hold_out(project: Project, spellings: Sequence[str], *, cwd: Path) -> tuple[
         decision = decide(state, Do("holdout"), project.settings)
         if isinstance(decision, Deny):
             return decision
-        paths = _named(project, spellings, cwd)
+        paths = _resolve_tests(project, spellings, cwd)
         before = project.workspace.snapshot()
         entries = {entry.path: entry for entry in project.workspace.files(before) if entry.path in paths}
         intent = HoldingOut(
@@ -71,7 +71,7 @@ def carry_out_release(project: Project, intent: Releasing) -> None:
     project.record(Released(paths=intent.paths), sync=True)
 
 
-def _named(project: Project, spellings: Sequence[str], cwd: Path) -> tuple[str, ...]:
+def _resolve_tests(project: Project, spellings: Sequence[str], cwd: Path) -> tuple[str, ...]:
     """Only tests that no commit shows: what is in the history cannot be hidden any more."""
     commit = project.state().head
     known = listing(project.repo, commit.commit).files if commit and commit.commit else ()

@@ -89,7 +89,7 @@ def _finish_interrupted(project: Project) -> list[str]:
 def _tree(
     project: Project, state: WorktreeState, notes: list[str]
 ) -> tuple[tuple[Unclaimed, ...], tuple[str, ...]]:
-    brought = _brought(project, state)
+    brought = _find_brought(project, state)
     if brought is not None:
         notes.append(
             "HEAD moved since the last command; the next command takes its files as the new baseline"
@@ -105,7 +105,7 @@ def _tree(
     return (), ()
 
 
-def _brought(project: Project, state: WorktreeState) -> frozenset[str] | None:
+def _find_brought(project: Project, state: WorktreeState) -> frozenset[str] | None:
     """What came with a move of HEAD that no command has seen yet; None where there was none."""
     if state.head is None:
         return None

@@ -52,7 +52,7 @@ def report_bug(project: Project, places: Sequence[str], why: str, *, cwd: Path) 
         decision = decide(state, Do("test-bug"), project.settings)
         if isinstance(decision, Deny):
             return decision
-        found = [_named(project, state, spelling, cwd) for spelling in places]
+        found = [_resolve_place(project, state, spelling, cwd) for spelling in places]
         named = tuple(one.place for one in found)
         tests = tuple(dict.fromkeys(one.test for one in found))
         tree = project.workspace.snapshot()
@@ -92,7 +92,7 @@ def close_bug(project: Project, bug: str) -> tuple[str, ...]:
         return state.test_bugs[bug].places
 
 
-def _named(project: Project, state: WorktreeState, spelling: str, cwd: Path) -> _Named:
+def _resolve_place(project: Project, state: WorktreeState, spelling: str, cwd: Path) -> _Named:
     """FILE:LINE, or the id of a test."""
     name, colon, line = spelling.rpartition(":")
     by_id = "::" in spelling

@@ -113,14 +113,14 @@ class Shown:
         if isinstance(happening, w.YourTurn):
             self.rest()  # whoever types needs the line to themselves
         elif self._live is None:
-            self._live = self._begun()
+            self._live = self._start_live()
         self._screen.glance = after(self._screen.glance, happening)
         if isinstance(happening, SCROLLING):
             for line in view.lines(happening):
                 for part in wrap(line, self._console.width):
                     self._console.print(_text(part), soft_wrap=True)
 
-    def _begun(self) -> Live:
+    def _start_live(self) -> Live:
         """Anew each time: one that is started again clears as many lines as it had when it was stopped."""
         live = Live(
             console=self._console, get_renderable=self._screen.render, refresh_per_second=4, transient=True

@@ -214,7 +214,9 @@ class _Runs:
     def run(
         self, version: Mapping[str, bytes], size: Mapping[str, int], tree: str | None = None
     ) -> TestReport:
-        texts: Mapping[str, bytes] = {path: self._ended(data, size[path]) for path, data in version.items()}
+        texts: Mapping[str, bytes] = {
+            path: self._with_ending(data, size[path]) for path, data in version.items()
+        }
         withheld: tuple[str, ...] = ()
         if self.held is not None:
             texts, withheld = self.held.dressed({**self.held.texts, **texts}), self.held.withheld
@@ -228,6 +230,6 @@ class _Runs:
             layer=layer,
         )
 
-    def _ended(self, data: bytes, size: int) -> bytes:
+    def _with_ending(self, data: bytes, size: int) -> bytes:
         letters = "".join(self.dice.choice("0123456789abcdef") for _ in range(size - len(data) + self.margin))
         return data + f"\n// {letters}\n".encode()

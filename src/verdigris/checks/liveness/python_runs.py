@@ -107,14 +107,16 @@ class LiveRuns:
         if made.variants:
             runs = shuffle_runs(made, self.random)
             asked = (*self.asked.claimed, *others)
-            judged = self._made(runs, (*claimed, *others), asked, trace=self.asked.trace if claimed else ())
+            judged = self._run_set(
+                runs, (*claimed, *others), asked, trace=self.asked.trace if claimed else ()
+            )
             self._judge(judged, runs, claimed, others)
         return self._found.told()
 
     def _judge(
         self, judged: LivenessFindings, runs: RunSet, claimed: tuple[str, ...], others: tuple[str, ...]
     ) -> None:
-        heard = self._heard(judged, (*claimed, *others))
+        heard = self._find_noticed(judged, (*claimed, *others))
         hollow = {**judged.hollow}
         for name, texts in deaf(judged.suspects, heard).items():
             hollow[name] = (*hollow.get(name, ()), *texts)
@@ -129,7 +131,9 @@ class LiveRuns:
         if unlike and not self._found.hollow:
             self._widen(unlike)
 
-    def _heard(self, judged: LivenessFindings, functions: tuple[str, ...]) -> frozenset[tuple[str, int, str]]:
+    def _find_noticed(
+        self, judged: LivenessFindings, functions: tuple[str, ...]
+    ) -> frozenset[tuple[str, int, str]]:
         """Of what passed and may have done so rightly: whether a failure there would have been heard."""
         if not judged.suspects:
             return frozenset()
@@ -211,7 +215,7 @@ class LiveRuns:
         why = "passes in the suite, but not in another run of the same kind: it may depend on how it is run"
         self._found.doubts += (f"{name} {why}" for name in left)
 
-    def _made(
+    def _run_set(
         self, runs: RunSet, names: tuple[str, ...], asked: Iterable[str], *, trace: Sequence[str] = ()
     ) -> LivenessFindings:
         report = self._call(runs, names, trace=trace)

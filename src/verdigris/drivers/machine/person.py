@@ -73,7 +73,7 @@ class HumanStep:
 
     def take(self) -> Outcome | Waiting:
         if open_step(self._project).verdict == ACCEPTED:
-            done = self._committed(None)
+            done = self._commit(None)
             return done if isinstance(done, StepCommit) else Waiting(join_reasons(done.reasons))
         self._prepare()
         why = ""
@@ -91,7 +91,7 @@ class HumanStep:
             if word in self._words and not changed and red is None:
                 return self._stop(word, rest)
             judged = red or self._not_judged(word, line, changed=changed)
-            done = self._committed(judged) if not isinstance(judged, Bad) else judged
+            done = self._commit(judged) if not isinstance(judged, Bad) else judged
             if isinstance(done, StepCommit):
                 return done
             why = join_reasons(done.reasons)
@@ -102,7 +102,7 @@ class HumanStep:
                 return Waiting(why)
 
     def _not_judged(self, word: str, line: str | None, *, changed: bool) -> Verified | Bad | None:
-        return self._judged((line or "").strip()) if changed and word not in _WORDS else _not_yet(word)
+        return self._judge((line or "").strip()) if changed and word not in _WORDS else _not_yet(word)
 
     def _turn(self, why: str) -> YourTurn:
         reds = (
@@ -136,7 +136,7 @@ class HumanStep:
         if laid is not None:
             _done(aside.restore(project, laid))
 
-    def _judged(self, subject: str) -> Verified | Bad | None:
+    def _judge(self, subject: str) -> Verified | Bad | None:
         self._propose(subject)
         project, settings, start = self._project, self._machine.settings, open_step(self._project).tree
         match self._role.judge:
@@ -181,7 +181,7 @@ class HumanStep:
         names = [found for line in new for found in _NAME.findall(line)]
         return " ".join(re.split(r"[_\s]+", "".join(names[0]))).strip() if names else ""
 
-    def _committed(self, found: Verified | None) -> StepCommit | Bad:
+    def _commit(self, found: Verified | None) -> StepCommit | Bad:
         match commit_step(self._machine, self._project, found):
             case StepCommit() as done:
                 return done

@@ -85,7 +85,7 @@ class Run:
         if not resumed:
             self._machine.project.record(MachineStarted(first=first, last=last), sync=True)
         self._tell_beginning(first, last, resumed=resumed)
-        return self._told(self._until(last))
+        return self._report_end(self._until(last))
 
     def _until(self, last: int) -> RunResult:
         try:
@@ -106,7 +106,7 @@ class Run:
         shown = player.model if player.human else machine.casting.model(now.role.name, now.step).name
         machine.watch(StepBegan(now.step, now.role.name, shown, machine.settings.attempts))
         if self._nothing_red(now):
-            self._passed(now, NOTHING_RED, "every test passes already")
+            self._record_passed(now, NOTHING_RED, "every test passes already")
             return None
         notes = notes_for(now, machine)
         before = machine.meter.usage
@@ -118,7 +118,7 @@ class Run:
             taken = Step(machine, now, material_of(machine), notes).take()
         self._steps += 1
         self._cost = machine.meter.usage.since(before)
-        return self._concluded(now, taken)
+        return self._conclude(now, taken)
 
     def _nothing_red(self, now: Position) -> bool:
         """Somebody else made the tests pass; what was accepted already still has to be committed."""
@@ -172,28 +172,28 @@ class Run:
 
     # -- how it ends --------------------------------------------------------------------------
 
-    def _concluded(self, now: Position, taken: Outcome) -> RunResult | None:
+    def _conclude(self, now: Position, taken: Outcome) -> RunResult | None:
         match taken:
             case StepCommit():
                 self._commits.append(taken.commit)
-                self._machine.watch(self._told_commit(now, taken))
+                self._machine.watch(self._describe_commit(now, taken))
                 if now.role is TESTER and now.finding:
-                    self._answered(now)
+                    self._close_bugs(now)
             case Stop(say=Say.NOTHING_TO_DO):
-                self._passed(now, NOTHING_TO_DO, taken.reason)
+                self._record_passed(now, NOTHING_TO_DO, taken.reason)
             case Stop(say=Say.TEST_IS_RIGHT):
                 self._upheld(now, taken)
             case Stop(say=Say.TEST_IS_WRONG) | Exhausted() if self._may_return(now):
                 self._sent_back(now, taken)
             case Stop():
-                return self._stopped(now, taken.say.value, taken.reason)
+                return self._record_stop(now, taken.say.value, taken.reason)
             case Exhausted():
-                return self._stopped(now, BLOCKED, taken.why)
+                return self._record_stop(now, BLOCKED, taken.why)
         self._squash(where(self._machine))
         self._follow()
         return None
 
-    def _told_commit(self, now: Position, taken: StepCommit) -> StepEnded:
+    def _describe_commit(self, now: Position, taken: StepCommit) -> StepEnded:
         project = self._machine.project
         reds = project.state().reds if now.role is TESTER else {}
         quote = quoting(project)
@@ -217,7 +217,7 @@ class Run:
             *self._tokens(),
         )
 
-    def _answered(self, now: Position) -> None:
+    def _close_bugs(self, now: Position) -> None:
         """What was reported about the test, which the tester has revised or kept."""
         project = self._machine.acting(now.role)
         for bug in tuple(project.state().test_bugs):
@@ -228,11 +228,11 @@ class Run:
 
     def _upheld(self, now: Position, taken: Stop) -> None:
         """The tester keeps its test: it is in no doubt any more, and the implementor hears why."""
-        self._answered(now)
+        self._close_bugs(now)
         why = f"The tester looked at the test again and says that it is right: {taken.reason}"
-        self._passed(now, UPHELD, f"{why}\n{now.finding}")
+        self._record_passed(now, UPHELD, f"{why}\n{now.finding}")
 
-    def _passed(self, now: Position, outcome: str, why: str) -> None:
+    def _record_passed(self, now: Position, outcome: str, why: str) -> None:
         self._machine.project.record(
             StepPassed(step=now.step, role=now.role.name, outcome=outcome, why=why, after=now.after),
             sync=True,
@@ -253,9 +253,9 @@ class Run:
         wrong = [red.native_id for red in open_reds(project, now.tests)]
         if wrong:
             report_bug(project, list(dict.fromkeys(wrong)), why, cwd=project.root)
-        self._passed(now, SENT_BACK, why)
+        self._record_passed(now, SENT_BACK, why)
 
-    def _stopped(self, now: Position, outcome: str, why: str) -> RunResult:
+    def _record_stop(self, now: Position, outcome: str, why: str) -> RunResult:
         self._machine.project.record(
             StepStopped(step=now.step, role=now.role.name, outcome=outcome, why=why), sync=True
         )
@@ -305,7 +305,7 @@ class Run:
         if machine.settings.coverage_guard and (why := why_unmeasured(machine.project)):
             machine.watch(Noted(why))
 
-    def _told(self, ended: RunResult) -> RunEnded:
+    def _report_end(self, ended: RunResult) -> RunEnded:
         if ended.outcome not in {BUDGET, WAITING}:
             self._machine.project.record(MachineEnded(outcome=ended.outcome, why=ended.why), sync=True)
         meter = self._machine.meter

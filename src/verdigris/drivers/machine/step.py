@@ -61,35 +61,35 @@ class Step:
 
     def take(self) -> Outcome:
         try:
-            return self._taken()
+            return self._make_step()
         except BaseException:
             # Ctrl-C too: what is not accepted is set aside, and the step can be taken again.
             with suppress(VerdigrisError):
                 self._back("the step was interrupted")
             raise
 
-    def _taken(self) -> Outcome:
-        if self._accepted():
-            done = self._committed(None)
+    def _make_step(self) -> Outcome:
+        if self._is_accepted():
+            done = self._commit(None)
             if isinstance(done, StepCommit):
                 return done
             self._notes = (*self._notes, done.said)
         else:
             self._back("the step was interrupted")
-        return self._talked()
+        return self._converse()
 
-    def _accepted(self) -> bool:
+    def _is_accepted(self) -> bool:
         return open_step(self._project).verdict == ACCEPTED
 
-    def _talked(self) -> Outcome:
-        return self._attempts.make(self._material, self._task(), self._answered)
+    def _converse(self) -> Outcome:
+        return self._attempts.make(self._material, self._task(), self._judge_answer)
 
-    def _answered(self, got: EditPlan | Stop, attempt: int) -> StepCommit | Stop | Bad:
+    def _judge_answer(self, got: EditPlan | Stop, attempt: int) -> StepCommit | Stop | Bad:
         if isinstance(got, EditPlan):
-            return self._carried_out(got, attempt)
+            return self._carry_out(got, attempt)
         red = refuse_unfinished(self._project, got)
         if red is None:
-            return self._stopped(got)
+            return self._log_stop(got)
         self._log.attempt(attempt, reasons=red.reasons)
         return red
 
@@ -103,7 +103,7 @@ class Step:
 
     # -- the edits ----------------------------------------------------------------------------
 
-    def _carried_out(self, plan: EditPlan, attempt: int) -> StepCommit | Bad:
+    def _carry_out(self, plan: EditPlan, attempt: int) -> StepCommit | Bad:
         reds = (
             dict(map(told_red, open_reds(self._project, self._position.tests)))
             if self._role is IMPLEMENTOR
@@ -114,8 +114,8 @@ class Step:
         said = Proposal(plan.type, plan.subject, plan.rationale, intents, reds, because, plan.points)
         propose(self._machine, self._project, attempt, said)
         seen: Seen = []
-        found = self._judged(plan, seen)
-        done = found if isinstance(found, Bad) else self._committed(found)
+        found = self._judge_edits(plan, seen)
+        done = found if isinstance(found, Bad) else self._commit(found)
         paths = tuple(plan.changes)
         if isinstance(done, Bad):
             self._log.attempt(attempt, paths=paths, reasons=done.reasons, output=done.output, runs=seen)
@@ -124,11 +124,11 @@ class Step:
         self._log.attempt(attempt, paths=paths, runs=seen)
         return done
 
-    def _judged(self, plan: EditPlan, seen: Seen) -> Verified | Bad | None:
+    def _judge_edits(self, plan: EditPlan, seen: Seen) -> Verified | Bad | None:
         """None: accepted by the kernel, whose log knows the rest."""
         start = open_step(self._project).tree
         changes = mending(self._project, start, plan.changes)
-        if self._accepted() or self._role.judge == "refactor":
+        if self._is_accepted() or self._role.judge == "refactor":
             return judge_refactoring(self._project, self._machine.settings, changes, seen)
         if self._role.judge == "red":
             settings = self._machine.settings
@@ -136,7 +136,7 @@ class Step:
         meant = replace(plan, changes=changes)
         return judge_implementation(self._machine, self._project, meant, self._position.tests, seen)
 
-    def _committed(self, found: Verified | None) -> StepCommit | Bad:
+    def _commit(self, found: Verified | None) -> StepCommit | Bad:
         match commit_step(self._machine, self._project, found):
             case StepCommit() as done:
                 self._log.ended(
@@ -155,7 +155,7 @@ class Step:
         step = open_step(self._project)
         lay_back(self._project, step.rest or step.tree, f"step {step.step}, {step.role}: {why}")
 
-    def _stopped(self, stop: Stop) -> Stop:
+    def _log_stop(self, stop: Stop) -> Stop:
         self._log.ended(outcome=stop.say.value, why=stop.reason)
         return replace(stop, reason=self._machine.casting.scrub(stop.reason))
 

@@ -38,15 +38,15 @@ class LentChild(Child):
     def arrived(self) -> bool:
         """Whether it is there, and in its room."""
         if not self.pid:
-            number = self._said("pid", CHILD_PATIENCE)
+            number = self._receive_number("pid", CHILD_PATIENCE)
             self.pid = 0 if number is None else number
         return bool(self.pid)
 
     def poll(self) -> int | None:
-        return self._heard(0)
+        return self._receive_code(0)
 
     def wait(self) -> int:
-        code = self._heard(CHILD_PATIENCE)
+        code = self._receive_code(CHILD_PATIENCE)
         if code is None:
             self.lost, self.returncode = True, KILLED
         return self.returncode or 0
@@ -57,14 +57,14 @@ class LentChild(Child):
     def end_of(self) -> int:
         return os.dup(self.line.fileno())
 
-    def _heard(self, timeout: float) -> int | None:
+    def _receive_code(self, timeout: float) -> int | None:
         if self.returncode is None:
-            self.returncode = self._said("code", timeout)
+            self.returncode = self._receive_number("code", timeout)
             if self.returncode is None and self.line.is_over:
                 self.lost, self.returncode = True, KILLED
         return self.returncode
 
-    def _said(self, what: str, timeout: float) -> int | None:
+    def _receive_number(self, what: str, timeout: float) -> int | None:
         try:
             said = self.line.receive(timeout)
         except (Broken, OSError):

@@ -83,7 +83,7 @@ class Keeper:
     def keep(self) -> None:
         _signal.signal(_signal.SIGTERM, lambda *_: sys.exit(0))
         try:
-            while self._kept() and self.restarts < RESTARTS:
+            while self._keep_program() and self.restarts < RESTARTS:
                 continue
         except (_End, Broken, ConnectionError, ValueError):
             return
@@ -93,7 +93,7 @@ class Keeper:
                 self._tell()
                 os.unlink(os.path.join(self.kept["folder"], SOCKET))  # noqa: PTH108 - see above
 
-    def _kept(self) -> bool:
+    def _keep_program(self) -> bool:
         """One life of the program; true when it shall be started once more, with less."""
         terms, _ = read(self.kept["terms"])
         room = Room(terms, self.kept["argv"], equip=_live(self.kept["live"]))
@@ -123,16 +123,16 @@ class Keeper:
                 ready = select.select(watched, [], [], min(TICK, self.kept["idle"]))[0]
                 if started.child.output in ready and not os.read(started.child.output, OUTPUT):
                     raise _End
-                if program in ready and self._heard(program):
+                if program in ready and self._hear_program(program):
                     return True
                 if self.caller in ready and self.caller is not None:
                     self._passed_on(self.caller, program)
                 if self.listening in ready and not self.leaving:
-                    self._greeted(user)
+                    self._greet_caller(user)
         finally:
             os.close(user)
 
-    def _heard(self, program: Line) -> bool:
+    def _hear_program(self, program: Line) -> bool:
         """From the program; true when it refuses to be what it is."""
         if not program.step():
             raise _End
@@ -172,7 +172,7 @@ class Keeper:
             self.since = time.monotonic()
             program.send({"gone": True})
 
-    def _greeted(self, user: int) -> None:
+    def _greet_caller(self, user: int) -> None:
         """One more caller; only one that sees the machine as we do, and so is no agent, is listened to."""
         listening: Any = self.listening
         connection, _ = listening._accept()  # noqa: SLF001 - `accept` is made by `socket`, which is slow

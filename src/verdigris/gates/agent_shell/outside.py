@@ -58,7 +58,7 @@ class Outside:
         poll = select.poll()
         poll.register(woken, select.POLLIN)
         poll.register(self.listening.fileno(), select.POLLIN)
-        while (code := self._ended()) is None:
+        while (code := self._reap_child()) is None:
             for ready, _ in poll.poll():
                 if ready == woken:
                     os.read(woken, 4096)
@@ -75,7 +75,7 @@ class Outside:
             return True
         return False
 
-    def _ended(self) -> int | None:
+    def _reap_child(self) -> int | None:
         code = None
         while code is None:
             pid, status = os.waitpid(-1, os.WNOHANG)

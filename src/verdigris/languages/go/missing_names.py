@@ -145,9 +145,9 @@ class _Reading:
                     if self._is_missing(text_of_node(node)) and not _is_label(node):
                         yield from self._name(node, text_of_node(node))
                 case "selector_expression" | "qualified_type":
-                    yield from self._selected(node)
+                    yield from self._find_selected(node)
 
-    def _selected(self, node: Node) -> Iterator[Wanted]:
+    def _find_selected(self, node: Node) -> Iterator[Wanted]:
         owner = part(node, "operand") or part(node, "package")
         name = text_of_node(part(node, "field") or part(node, "name"))
         if self._package and text_of_node(owner) == self._package:
@@ -158,7 +158,7 @@ class _Reading:
         if made.isidentifier() and made not in _BUILT_IN and f"{made}.{name}" not in self._known:
             calls = self._calls(node)
             kind: Kind = "function" if calls else "value"
-            member = Wanted("", name, kind, calls, type="" if calls else self._expected(node))
+            member = Wanted("", name, kind, calls, type="" if calls else self._expected_type(node))
             yield Wanted("", made, "class", members=(member,))
 
     def _is_missing(self, name: str) -> bool:
@@ -176,7 +176,7 @@ class _Reading:
         elif name.startswith("Err"):
             yield Wanted("", name, "error")
         elif parent is not None and parent.type != "selector_expression":
-            yield Wanted("", name, "value", type=self._expected(node))
+            yield Wanted("", name, "value", type=self._expected_type(node))
 
     def _literal_fields(self, node: Node) -> Iterator[Wanted]:
         literal = node.parent
@@ -210,7 +210,7 @@ class _Reading:
             return (self._pointer(made),)
         if above.type in {"if_statement", "unary_expression"}:
             return ("bool",)
-        return (self._expected(call) or "any",)
+        return (self._expected_type(call) or "any",)
 
     def _pointer(self, made: str) -> str:
         return f"*{made}"
@@ -225,9 +225,9 @@ class _Reading:
         if name in {"ok", "found", "exists"}:
             return "bool"
         uses = [node for node in self._nodes if node.type == "identifier" and text_of_node(node) == name]
-        return next((kind for node in uses if (kind := self._expected(node))), "any")
+        return next((kind for node in uses if (kind := self._expected_type(node))), "any")
 
-    def _expected(self, node: Node) -> str:
+    def _expected_type(self, node: Node) -> str:
         """The type that an expression is compared with."""
         parent = node.parent
         if parent is None:

@@ -20,11 +20,11 @@ _LOADS = frozenset({"require", "import", "require.resolve"})
 
 def read_imports(path: str, data: bytes) -> tuple[Imported, ...]:
     root, _ = tree_of(path, data)
-    named = ((node, named) for node in walk(root) for named in _named(node))
+    named = ((node, named) for node in walk(root) for named in _import_sources(node))
     return tuple(Imported(line_of(node), text_of_node(text).strip("\"'`")) for node, text in named)
 
 
-def _named(node: Node) -> Iterator[Node]:
+def _import_sources(node: Node) -> Iterator[Node]:
     match node.type:
         case "import_statement" | "export_statement":
             if (source := part(node, "source")) is not None:

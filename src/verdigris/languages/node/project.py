@@ -196,14 +196,14 @@ def _package(root: Path, place: str) -> _Package:
     is_workspace = bool(document.get("workspaces")) or (home / "pnpm-workspace.yaml").is_file()
     script = _test_scripts(document)
     runner = (
-        _named(script)
+        _tool_in_script(script)
         or _runner_of_dependencies(document)
         or ("node-test" if _imports_node_test(home) else None)
     )
     return _Package(
         place,
         runner,
-        runs_all=is_workspace and _named(script) is not None and not _DELEGATED.search(script),
+        runs_all=is_workspace and _tool_in_script(script) is not None and not _DELEGATED.search(script),
         tested=bool(script) or any(True for _ in _test_files(home)),
     )
 
@@ -211,7 +211,7 @@ def _package(root: Path, place: str) -> _Package:
 def _only_delegates(root: Path, place: str) -> bool:
     """A root whose script hands over to its workspaces has no tests of its own to run."""
     script = _test_scripts(manifest(root / place))
-    return bool(_DELEGATED.search(script)) and _named(_DELEGATED.split(script)[0]) is None
+    return bool(_DELEGATED.search(script)) and _tool_in_script(_DELEGATED.split(script)[0]) is None
 
 
 def _inherited_runner(outer: list[_Package]) -> str | None:
@@ -226,7 +226,7 @@ def _test_scripts(document: dict[str, Any]) -> str:
     return " ; ".join(text for text in texts if "no test specified" not in text)
 
 
-def _named(script: str) -> str | None:
+def _tool_in_script(script: str) -> str | None:
     for tool in _TOOLS:
         if re.search(rf"(?<![\w@/-]){tool}(?![\w-])", script):
             return tool

@@ -115,7 +115,7 @@ class NodeForms:
                 if not any(n.type == "import_clause" for n in node.children) and not _requires(node):
                     yield StubFinding(item.line, f"{item.called} is imported for its effects alone")
             case "export_statement":
-                yield from self._exported(item, seen)
+                yield from self._export_faults(item, seen)
             case kind if kind in _FUNCTIONS:
                 yield from self._function(item, node, seen)
             case kind if kind in _CLASSES:
@@ -133,7 +133,7 @@ class NodeForms:
             case _:
                 yield StubFinding(item.line, f"{item.called} does work")
 
-    def _exported(self, item: Item, seen: StubContext) -> Iterator[StubFinding]:
+    def _export_faults(self, item: Item, seen: StubContext) -> Iterator[StubFinding]:
         """`export { a }`, `export … from`, or a default that is a value."""
         if part(item.node, "source") is not None or first(parts(item.node), "export_clause"):
             return

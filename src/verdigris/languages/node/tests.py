@@ -89,7 +89,7 @@ class NodeSuite(GrammarSuite):
             words = words[1:]
         declared = words is not None and words[0] in _SUITES | _TESTS and arguments
         if words is not None and declared:
-            self._declared(node, words, at)
+            self._declare_test(node, words, at)
         elif (
             words is not None
             and words[-1] in {"skip", "todo"}
@@ -120,7 +120,7 @@ class NodeSuite(GrammarSuite):
         self.within(node, at)
         return True
 
-    def _declared(self, node: Node, words: list[str], at: At) -> None:
+    def _declare_test(self, node: Node, words: list[str], at: At) -> None:
         arguments = parts(part(node, "arguments"))
         name, body = _name(arguments[0]), next((a for a in arguments if a.type in _FUNCTIONS), None)
         scope = node_id("", (name,))[2:]

@@ -55,7 +55,7 @@ def read_declarations(path: str, data: bytes) -> dict[str, Node]:
         if node.type in _ITEMS:
             found[text_of_node(part(node, "name"))] = node
         elif node.type == "use_declaration":
-            found |= {name: node for name, _ in _used(text_of_node(part(node, "argument")))}
+            found |= {name: node for name, _ in _bindings_of_use(text_of_node(part(node, "argument")))}
         elif node.type == "impl_item":
             owner = text_of_node(part(node, "type")).partition("<")[0]
             found |= {f"{owner}.{text_of_node(part(one, 'name'))}": one for one in parts(part(node, "body"))}
@@ -70,14 +70,14 @@ def find_wanted(path: str, data: bytes, crate: str, module: Path) -> tuple[Wante
     return merge_wanted(one for function in functions for one in _Reading(function, names).wanted())
 
 
-def _used(text: str, prefix: Path = ()) -> Iterator[tuple[str, Path]]:
+def _bindings_of_use(text: str, prefix: Path = ()) -> Iterator[tuple[str, Path]]:
     """What a `use` binds: the local name and the path."""
     text = text.strip()
     if text.endswith("}"):
         head, _, inner = text.partition("{")
         before = (*prefix, *(one.strip() for one in head.split("::") if one.strip()))
         for one in re.findall(r"(?:[^,{}]|\{[^{}]*\})+", inner[:-1]):
-            yield from _used(one, before)
+            yield from _bindings_of_use(one, before)
         return
     named, _, alias = (one.strip() for one in text.partition(" as "))
     steps = tuple(one for one in (*prefix, *named.split("::")) if one)
@@ -98,7 +98,7 @@ class _Names:
         self._own = {text_of_node(part(node, "name")) for node in nodes if node.type in _ITEMS}
         for node in nodes:
             if node.type == "use_declaration":
-                for name, steps in _used(text_of_node(part(node, "argument"))):
+                for name, steps in _bindings_of_use(text_of_node(part(node, "argument"))):
                     found = self._from_root(steps)
                     if found is not None and name == "*":
                         self._globs.append(found[:-1])
@@ -147,7 +147,7 @@ class _Reading:
         for node in self._nodes:
             match node.type:
                 case "call_expression":
-                    yield from self._called(node)
+                    yield from self._find_called(node)
                 case "field_expression" if not _is_called(node):
                     yield from self._member(node, "value")
                 case "scoped_identifier" if not _is_called(node) and not _is_part(node):
@@ -155,7 +155,7 @@ class _Reading:
                 case "struct_expression":
                     yield from self._literal(node)
 
-    def _called(self, call: Node) -> Iterator[Wanted]:
+    def _find_called(self, call: Node) -> Iterator[Wanted]:
         function = part(call, "function")
         if function is None:
             return
@@ -176,7 +176,7 @@ class _Reading:
     def _member(self, node: Node, kind: Kind, *calls: WantedCall) -> Iterator[Wanted]:
         owner = self._class(part(node, "value"))
         if owner is not None:
-            expected = "" if calls else self._expected(node)
+            expected = "" if calls else self._expected_type(node)
             member = Wanted("", text_of_node(part(node, "field")), kind, calls, type=expected)
             yield Wanted("::".join(owner[:-1]), owner[-1], "class", members=(member,))
 
@@ -230,10 +230,10 @@ class _Reading:
             if text_of_node(part(parent, "type")):
                 return (text_of_node(part(parent, "type")),)
             uses = [node for node in self._nodes if node.type == "identifier" and text_of_node(node) == name]
-            return (next((kind for node in uses if (kind := self._expected(node))), UNTOLD),)
-        return (self._expected(call) or UNTOLD,)
+            return (next((kind for node in uses if (kind := self._expected_type(node))), UNTOLD),)
+        return (self._expected_type(call) or UNTOLD,)
 
-    def _expected(self, node: Node) -> str:
+    def _expected_type(self, node: Node) -> str:
         """The type that an expression is compared with, or that what is asked of it tells."""
         parent = node.parent
         if parent is None:
@@ -242,18 +242,18 @@ class _Reading:
             macro = text_of_node(part(parent.parent, "function"))
             if macro.endswith(("assert_eq", "assert_ne")):
                 others = [one for one in parts(parent)[:2] if one != node]
-                return self._owned(self._type(others[0])) if others else ""
+                return self._owned_type(self._type(others[0])) if others else ""
             return "bool" if macro in {"assert", "debug_assert"} else ""
         if parent.type == "unary_expression" and text_of_node(parent).startswith("!"):
             return "bool"
         if parent.type == "field_expression" and _is_called(parent) and parent.parent is not None:
             asked_for = text_of_node(part(parent, "field"))
             if asked_for in {"unwrap", "expect"}:
-                return f"Result<{self._expected(parent.parent) or '()'}, String>"
+                return f"Result<{self._expected_type(parent.parent) or '()'}, String>"
             return _RESULTS.get(asked_for, "")
         return ""
 
-    def _owned(self, kind: str) -> str:
+    def _owned_type(self, kind: str) -> str:
         """What a function gives back, where the test compares with something borrowed."""
         return {"&str": "String"}.get(kind, _lasting(kind))
 
@@ -295,7 +295,7 @@ class _Reading:
             return "String"
         if function in {"Some", "Ok", "Err"} and inner:
             return {"Some": f"Option<{inner}>", "Ok": f"Result<{inner}, String>"}.get(
-                function, f"Result<(), {self._owned(inner)}>"
+                function, f"Result<(), {self._owned_type(inner)}>"
             )
         made = self._class(node)
         return made[-1] if made and made[-1][:1].isupper() else ""

@@ -112,12 +112,12 @@ class _Crate:
                 "\n".join(texts),
                 self._whole(at, texts),
                 at not in self._files.paths,
-                tuple(self._told(at)),
+                tuple(self._notes_at(at)),
             )
             for at, texts in self._texts.items()
         )
 
-    def _told(self, at: str) -> list[str]:
+    def _notes_at(self, at: str) -> list[str]:
         return self._notes.get(at, [])
 
     def _whole(self, at: str, texts: list[str]) -> str:

@@ -71,7 +71,7 @@ class RustForms:
         if old.node.type != new.node.type:
             return False
         if old.node.type == "use_declaration":
-            return _visible(old) == _visible(new) and _used(old.node) <= _used(new.node)
+            return _visible(old) == _visible(new) and _used_paths(old.node) <= _used_paths(new.node)
         if _bare(old) == _bare(new):
             return not _visible(old)
         return old.node.type in _SUCCESSORS and _head(old) == _head(new) and _has_body(old) == _has_body(new)
@@ -154,7 +154,7 @@ def _has_body(item: Item) -> tuple[bool, str]:
     return body is not None, "" if body is None else body.type
 
 
-def _used(node: Node) -> frozenset[str]:
+def _used_paths(node: Node) -> frozenset[str]:
     return frozenset(_flat(part(node, "argument"), ""))
 
 
@@ -173,7 +173,7 @@ def _flat(node: Node | None, prefix: str) -> Iterator[str]:
 
 
 def _bound_by_use(node: Node) -> frozenset[str]:
-    ends = (path.rpartition(" as ")[2].rpartition("::")[2] for path in _used(node))
+    ends = (path.rpartition(" as ")[2].rpartition("::")[2] for path in _used_paths(node))
     return frozenset(end for end in ends if end not in {"*", "_", "self"})
 
 

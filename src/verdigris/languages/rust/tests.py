@@ -233,7 +233,7 @@ def _checks(macro: str, arguments: Sequence[Sequence[Node]], names: GrammarNames
         yield from _conditions(arguments[0], names)
     elif macro.startswith(_SNAPSHOTS):
         inline = any(word.text == "@" for words in given for word in words)
-        yield Check("snapshot", 5 if inline else 4, _named(given), given[-1] if given else ())
+        yield Check("snapshot", 5 if inline else 4, _first_named(given), given[-1] if given else ())
     elif macro.startswith(_NEAR):
         yield Check("near", 4, first_, second, _slack(given[2:]))
     elif "matches" in macro or macro.endswith(("_ok", "_err", "_some", "_none")):
@@ -242,7 +242,7 @@ def _checks(macro: str, arguments: Sequence[Sequence[Node]], names: GrammarNames
         yield Check(macro, 3, first_, second)
 
 
-def _named(given: Sequence[Words]) -> Words:
+def _first_named(given: Sequence[Words]) -> Words:
     return next((words for words in given if any(word.name for word in words)), ())
 
 

@@ -72,7 +72,7 @@ def rule_fault(edit: Edit, role: Role, material: Material, tree: Tree) -> str | 
     classes = frozenset(map(material.classify, paths))
     if PathClass.SPEC in classes:
         return "it is specification, and no role changes it"
-    if role.only_own and not material.own.issuperset(_named(edit)):
+    if role.only_own and not material.own.issuperset(_paths_of(edit)):
         return f"the {role} writes {', '.join(sorted(material.own)) or 'nothing'} alone"
     found = (object_to(edit, tree) for cls, object_to in role.objections if cls in classes)
     return next(filter(None, found), None)
@@ -217,7 +217,7 @@ def _edits(answer: Answer, role: Role, material: Material, tree: Tree) -> Iterat
     touched: set[str] = set()
     brief = find_team(role.driver).brief
     for edit in answer.edits:
-        for path in _named(edit):
+        for path in _paths_of(edit):
             fault = path_fault(path) or ownership_fault(path, material, brief)
             if fault is None and path in touched:
                 fault = "it is named by more than one edit"
@@ -229,19 +229,19 @@ def _edits(answer: Answer, role: Role, material: Material, tree: Tree) -> Iterat
             fault = _shape_fault(edit) or _tree_fault(edit, tree) or rule_fault(edit, role, material, tree)
             if fault:
                 yield f"{plain(edit.path)}: {fault}."
-    yield from _nested(answer)
+    yield from _find_nested(answer)
     if role.judge == "red" and answer.edits and not _has_test(answer, material):
         yield f"No test file is among the edits: the {role}'s step is a failing test."
 
 
-def _nested(answer: Answer) -> Iterator[str]:
+def _find_nested(answer: Answer) -> Iterator[str]:
     written = [plain(edit.to or edit.path) for edit in answer.edits if edit.action != "delete"]
     for path in written:
         if inner := next((other for other in written if other.startswith(f"{path}/")), None):
             yield f"{path}: another edit makes it a folder ({inner})."
 
 
-def _named(edit: Edit) -> tuple[str, ...]:
+def _paths_of(edit: Edit) -> tuple[str, ...]:
     return tuple(plain(path) for path in (edit.path, edit.to) if path is not None)
 
 
@@ -288,7 +288,7 @@ def _tree_fault(edit: Edit, tree: Tree) -> str | None:
 
 
 def _has_test(answer: Answer, material: Material) -> bool:
-    return any(may_hold_tests(path, material) for edit in answer.edits for path in _named(edit))
+    return any(may_hold_tests(path, material) for edit in answer.edits for path in _paths_of(edit))
 
 
 def _replaced_files(answer: Answer, tree: Tree) -> Iterator[str]:

@@ -38,7 +38,7 @@ def main() -> None:
     if not safe_path:
         sys.path.insert(0, os.getcwd())  # noqa: PTH109 - as `-m` puts it, and without pathlib
     sys.path.append(HERE)
-    if eager and _shadowed():
+    if eager and _is_shadowed():
         channel.send("declined")
         sys.exit(1)
     sys.argv[1:] = channel.settings.pop("argv", [])
@@ -81,7 +81,7 @@ def _load_unittest() -> None:
     from verdigris_reporter.cases import run  # type: ignore[import-not-found]  # noqa: F401 - for its loading
 
 
-def _shadowed() -> bool:
+def _is_shadowed() -> bool:
     """Whether the project has a module of a name that was loaded before the project was on the path."""
     names = {name.split(".")[0] for name in os.listdir(sys.path[0] or ".")}  # noqa: PTH208
     mine = {"verdigris_bootstrap", "verdigris_reporter", "__main__", "__pycache__"}

@@ -47,7 +47,7 @@ class LogFiles:
         """Alone: no other writer, no reader."""
         with storing(self.control):
             os.makedirs(self.control, exist_ok=True)
-            lock = self._locked(os.O_RDWR | os.O_CREAT, fcntl.LOCK_EX)
+            lock = self._lock(os.O_RDWR | os.O_CREAT, fcntl.LOCK_EX)
         try:
             yield
         finally:
@@ -56,7 +56,7 @@ class LogFiles:
     @contextmanager
     def reading(self) -> Iterator[bool]:
         """Together with other readers; False where there is no log's folder at all."""
-        lock = self._shared()
+        lock = self._lock_shared()
         try:
             yield lock is not None or self._exists()
         finally:
@@ -71,14 +71,14 @@ class LogFiles:
                 return False
             return True
 
-    def _shared(self) -> int | None:
+    def _lock_shared(self) -> int | None:
         for flags in (os.O_RDONLY, os.O_RDONLY | os.O_CREAT):
             # A disk that cannot be written has no writer to keep out.
             with suppress(OSError):
-                return self._locked(flags, fcntl.LOCK_SH)
+                return self._lock(flags, fcntl.LOCK_SH)
         return None
 
-    def _locked(self, flags: int, operation: int) -> int:
+    def _lock(self, flags: int, operation: int) -> int:
         while True:
             lock = os.open(self.path(LOCK), flags, 0o666)
             try:

@@ -130,14 +130,14 @@ class ChainScan:
         if prev == self.hash:
             self._leave_suspect()
             if seq != self.seq + 1:
-                self._edited(self.seq + 1, f"its number was changed to {seq}")
+                self._note_edited(self.seq + 1, f"its number was changed to {seq}")
             yield self._accept(link, self.seq + 1)
         elif suspect is not None and seq == suspect.record.seq + 1 and prev == suspect.hash:
             yield self._leap(suspect)
             yield self._accept(link, seq)
         elif seq == self.seq + 1:
             self._leave_suspect()
-            self._contradicted(prev)
+            self._note_contradiction(prev)
             yield self._accept(link, seq)
         elif seq <= self.seq:
             self._strays[link.hash] = seq
@@ -195,20 +195,20 @@ class ChainScan:
             self._strays[self._suspect.hash] = self._suspect.record.seq
             self._suspect = None
 
-    def _edited(self, seq: int, message: str) -> None:
+    def _note_edited(self, seq: int, message: str) -> None:
         self.breaks += 1
         self.note(seq, "edited", message)
 
-    def _contradicted(self, prev: str) -> None:
+    def _note_contradiction(self, prev: str) -> None:
         """The next number follows, but after another line than the last one."""
         if self._strays.get(prev) == self.seq:
             del self._strays[prev]
             self.breaks += 1
             self.note(self.seq, "inserted", "it stands before the right event of the same number")
         elif self.seq == 0:
-            self._edited(1, "it names an event before the first")
+            self._note_edited(1, "it names an event before the first")
         elif self._unreadable == 0:
-            self._edited(self.seq, f"it is not the one that event {self.seq + 1} was written after")
+            self._note_edited(self.seq, f"it is not the one that event {self.seq + 1} was written after")
 
     def _judge_strays(self) -> None:
         for digest, seq in self._strays.items():

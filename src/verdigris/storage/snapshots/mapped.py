@@ -51,7 +51,7 @@ def shared(private: Path) -> frozenset[int]:
         try:
             if os.stat(f"/proc/{pid}/ns/mnt").st_ino != mine:
                 with open(f"/proc/{pid}/maps", "rb") as lines:
-                    found.update(_shared(lines))
+                    found.update(_shared_inodes(lines))
         except OSError:
             continue
     return frozenset(found - {0})
@@ -61,7 +61,7 @@ def among(root: Path, paths: Iterable[str], inodes: Collection[int]) -> set[str]
     return {path for path in paths if _inode(f"{root}/{path}") in inodes}
 
 
-def _shared(lines: Iterable[bytes]) -> Iterable[int]:
+def _shared_inodes(lines: Iterable[bytes]) -> Iterable[int]:
     for line in lines:
         fields = line.split(maxsplit=_INODE + 1)
         if fields[_PERMISSIONS].endswith(b"s"):

@@ -95,7 +95,7 @@ class _Job:
     def keep_displaced(self) -> None:
         believed = trees.entries(self.git, self.expect, [*self.found])
         for path, found in self.found.items():
-            if not self._undisturbed(path, found, believed.get(path)):
+            if not self._is_undisturbed(path, found, believed.get(path)):
                 blob = trees.store_blob(self.git, found.data)
                 self.displaced.add(Displaced(path, blob, found.mode))
 
@@ -137,7 +137,7 @@ class _Job:
         found, entry = self.found.get(path), self.wanted[path]
         return found is not None and (found.mode, self._digest(found.data)) == (entry.mode, entry.blob)
 
-    def _undisturbed(self, path: str, found: disk.FileOnDisk, believed: Entry | None) -> bool:
+    def _is_undisturbed(self, path: str, found: disk.FileOnDisk, believed: Entry | None) -> bool:
         digest = self._digest(found.data)
         known = [entry for entry in (self.wanted.get(path), believed) if entry]
         if any((entry.mode, entry.blob) == (found.mode, digest) for entry in known):

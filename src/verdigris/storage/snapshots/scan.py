@@ -61,9 +61,9 @@ class Installed:
         """Whether all below `folder` is left out; `folder` is relative to the worktree's root."""
         above, _, name = folder.rpartition("/")
         if name in FILLED:
-            return self._asked(folder, lambda: self._beside_manifest(above))
+            return self._ask_once(folder, lambda: self._beside_manifest(above))
         if name == NODE_MODULES:
-            return self._asked(folder, lambda: os.path.isfile(f"{self._top}/{above}/package.json"))
+            return self._ask_once(folder, lambda: os.path.isfile(f"{self._top}/{above}/package.json"))
         return name in ENVIRONMENT_PARTS and self._is_environment(above)
 
     def holds(self, path: str) -> bool:
@@ -76,7 +76,7 @@ class Installed:
         if self._lies_within(start):
             return
         if start == path:
-            yield from self._kept(path)
+            yield from self._keep_path(path)
             return
         waiting = [start]
         while waiting:
@@ -88,13 +88,13 @@ class Installed:
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(inner)
                 else:
-                    yield from self._kept(inner)
+                    yield from self._keep_path(inner)
 
     def _lies_within(self, path: str) -> bool:
         parts = path.split("/")
         return any(self.leaves_out("/".join(parts[:end])) for end in range(1, len(parts) + 1))
 
-    def _kept(self, path: str) -> Iterator[str]:
+    def _keep_path(self, path: str) -> Iterator[str]:
         """In a cache only what has a class: it is none of the tool's."""
         in_cache = not _CACHES.isdisjoint(path.split("/"))
         if not self._is_environment(path) and (not in_cache or self._keep(path) is not PathClass.OTHER):
@@ -109,7 +109,7 @@ class Installed:
 
     def _is_environment(self, folder: str) -> bool:
         above, _, name = folder.rpartition("/")
-        return name in ENVIRONMENTS and self._asked(
+        return name in ENVIRONMENTS and self._ask_once(
             folder, lambda: self._beside_manifest(above) and is_environment(f"{self._top}/{folder}")
         )
 
@@ -120,7 +120,7 @@ class Installed:
         at_manifest = any(os.path.isfile(f"{self._top}/{folder}/{name}") for name in _MANIFESTS)
         return at_manifest and self._keep(f"{folder}/x") is not PathClass.TEST
 
-    def _asked(self, folder: str, ask: Callable[[], bool]) -> bool:
+    def _ask_once(self, folder: str, ask: Callable[[], bool]) -> bool:
         if folder not in self._known:
             self._known[folder] = ask()
         return self._known[folder]
@@ -184,7 +184,7 @@ class Scan:
                 # A folder that became a link: no `.gitignore` hides that.
                 take.update(self._replacing(path))
         as_new = [path for path in suspects if not self._beyond_link(path)]
-        opened = self._opened(null_split(require_success(named, PASSED_OVER)))
+        opened = self._files_in(null_split(require_success(named, PASSED_OVER)))
         take.update(self._new([*null_split(require_success(listed, OTHERS)), *opened, *as_new]))
         if any(_is_gitignore(path) for path in (*take, *forget)):
             for path in filter(self._decided_by_gitignore, null_split(self._git.run(*IGNORED_AND_TAKEN))):
@@ -202,7 +202,7 @@ class Scan:
                 yield path, state
             elif not self._in_nested(path):
                 undecided[path] = state
-        ignored = self._ignored([path for path in undecided if not _is_gitignore(path)])
+        ignored = self._find_ignored([path for path in undecided if not _is_gitignore(path)])
         yield from ((path, state) for path, state in undecided.items() if path not in ignored)
 
     def _plain_files(self, untracked: Iterable[str]) -> Iterator[str]:
@@ -222,9 +222,9 @@ class Scan:
                     nested.append(below + name)
                 else:
                     yield below + name
-            yield from self._opened(below + name for name in null_split(inner.run(*PASSED_OVER)))
+            yield from self._files_in(below + name for name in null_split(inner.run(*PASSED_OVER)))
 
-    def _opened(self, passed_over: Iterable[str]) -> Iterator[str]:
+    def _files_in(self, passed_over: Iterable[str]) -> Iterator[str]:
         """What lies in folders that have no more than the name of what is left out."""
         for path in passed_over:
             try:
@@ -251,7 +251,7 @@ class Scan:
             return False
         return not self._has_class(path, linked=(self._git.root / path).is_symlink())
 
-    def _ignored(self, paths: list[str]) -> frozenset[str]:
+    def _find_ignored(self, paths: list[str]) -> frozenset[str]:
         if not paths:
             return frozenset()
         # `./`, because a leading colon would be magic, and this command refuses literal pathspecs.
@@ -289,7 +289,7 @@ class Scan:
     def _refuse_unreadable(self, compared: str, listed: str) -> None:
         """What cannot be read may hold anything, unless it is ignored: then it is somebody else's."""
         folders = UNREADABLE.findall(listed)
-        ignored = self._ignored(folders)
+        ignored = self._find_ignored(folders)
         seen = [folder for folder in folders if folder not in ignored]
         if seen:
             raise unreadable(seen[0])

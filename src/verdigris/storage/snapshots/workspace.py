@@ -36,7 +36,7 @@ class Workspace:
 
     def snapshot(self) -> str:
         """The tree of the worktree as it stands; scan.py says which files it has."""
-        with self._indexed("index") as git:
+        with self._with_index("index") as git:
             return index.snapshot(git, self._repo.private / "index", self._keep)
 
     def changes(self, old: str, new: str) -> tuple[Change, ...]:
@@ -62,12 +62,12 @@ class Workspace:
 
     def graft(self, base: str, donor: str, paths: Iterable[str]) -> str:
         """The tree that is `base`, except that `paths` are as in `donor`."""
-        with self._indexed("graft-index") as git:
+        with self._with_index("graft-index") as git:
             return trees.graft(git, base, donor, paths)
 
     def compose(self, base: str, contents: Mapping[str, tuple[str, bytes] | None]) -> str:
         """The tree that is `base`, except that each path has this mode and these bytes, or is absent."""
-        with self._indexed("graft-index") as git:
+        with self._with_index("graft-index") as git:
             return trees.compose(git, base, contents)
 
     def lay(self, tree: str, paths: Iterable[str], *, expect: str) -> tuple[Displaced, ...]:
@@ -78,7 +78,7 @@ class Workspace:
         other permissions. After a kill, the same call finishes the job, and returns what the first one
         displaced as well.
         """
-        with self._indexed("lay-index") as git:
+        with self._with_index("lay-index") as git:
             from verdigris.storage.snapshots import restoration
 
             return restoration.lay(git, self._laying, tree, paths, expect=expect)
@@ -109,7 +109,7 @@ class Workspace:
         return open_store(self._repo)
 
     @contextmanager
-    def _indexed(self, name: str) -> Iterator[Git]:
+    def _with_index(self, name: str) -> Iterator[Git]:
         """Git with an index of this worktree's own, while nobody else is at work on it."""
         self._repo.private.mkdir(parents=True, exist_ok=True)
         with hold_lock(self._repo.lock("workspace"), wait=LOCK_WAIT) as held:

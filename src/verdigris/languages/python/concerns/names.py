@@ -70,11 +70,11 @@ class SourceNames:
             case ast.Subscript(value=value, slice=index):
                 return self._member(self.dotted(value), self.text(index))
             case ast.Call(func=func, args=args):
-                return self._called(self.dotted(func), args)
+                return self._meaning_of_call(self.dotted(func), args)
             case _:
                 return ""
 
-    def _called(self, function: str, args: list[ast.expr]) -> str:
+    def _meaning_of_call(self, function: str, args: list[ast.expr]) -> str:
         match function, args:
             case "importlib.import_module" | "builtins.__import__", [name, *_]:
                 return self.text(name) or ""

@@ -59,21 +59,21 @@ class _Folding:
             case ast.NamedExpr(value=value) | ast.FormattedValue(value=value):
                 return self.text(value)
             case ast.BinOp(left=left, op=ast.Add(), right=right):
-                return self._joined("", [left, right])
+                return self._join("", [left, right])
             case ast.BinOp(left=left, op=ast.Mod(), right=right):
-                return self._formatted(left, right)
+                return self._format(left, right)
             case ast.JoinedStr(values=parts):
-                return self._joined("", parts)
+                return self._join("", parts)
             case ast.Subscript(value=base, slice=ast.Slice() as part):
                 whole = self.text(base)
                 bounds = slice(*map(_whole, (part.lower, part.upper, part.step)))
                 return None if whole is None else whole[bounds]
             case ast.Call(func=func, args=args):
-                return self._called(func, args)
+                return self._text_of_call(func, args)
             case _:
                 return None
 
-    def _called(self, func: ast.expr, args: list[ast.expr]) -> str | None:
+    def _text_of_call(self, func: ast.expr, args: list[ast.expr]) -> str | None:
         name = self.dotted(func)
         match func, args:
             case _, [data, *_] if name in _DECODERS:
@@ -88,17 +88,17 @@ class _Folding:
                 return chr(code)
             case ast.Attribute(value=glue, attr="join"), [parts]:
                 between = self.text(glue)
-                return None if between is None else self._gathered(between, parts)
+                return None if between is None else self._text_of_join(between, parts)
             case ast.Attribute(value=base, attr=method), _ if method in _METHODS:
                 return self._method(self.text(base), method, [self.text(arg) for arg in args])
             case _:
                 return None
 
-    def _gathered(self, glue: str, parts: ast.expr) -> str | None:
+    def _text_of_join(self, glue: str, parts: ast.expr) -> str | None:
         """`parts`: of a join."""
         match parts:
             case ast.List(elts=elements) | ast.Tuple(elts=elements):
-                return self._joined(glue, elements)
+                return self._join(glue, elements)
             case ast.Call(func=func, args=[made, numbers]) if self.dotted(func) == "builtins.map":
                 codes = _codes(numbers)
                 makes = self.dotted(made) == "builtins.chr"
@@ -115,11 +115,11 @@ class _Folding:
             case _:
                 return None
 
-    def _joined(self, glue: str, parts: Sequence[ast.expr]) -> str | None:
+    def _join(self, glue: str, parts: Sequence[ast.expr]) -> str | None:
         texts = [self.text(part) for part in parts]
         return None if None in texts else glue.join(text for text in texts if text is not None)
 
-    def _formatted(self, left: ast.expr, right: ast.expr) -> str | None:
+    def _format(self, left: ast.expr, right: ast.expr) -> str | None:
         pattern = self.text(left)
         parts = right.elts if isinstance(right, ast.Tuple) else [right]
         texts = [self.text(part) for part in parts]

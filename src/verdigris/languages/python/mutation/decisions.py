@@ -115,7 +115,7 @@ class _Reader:
         while stack:
             node, (scope, local, named) = stack.pop()
             if isinstance(node, Function):
-                scope, local, named = f"{scope}::{node.name}", local | _locals(node), _named(node)
+                scope, local, named = f"{scope}::{node.name}", local | _locals(node), _named_conditions(node)
                 yield self._parameters(scope, node)
             elif isinstance(node, ast.ClassDef):
                 scope = f"{scope}::{node.name}"
@@ -303,7 +303,7 @@ def _copy_node(node: ast.expr) -> ast.expr:
     return ast.copy_location(found, node)
 
 
-def _named(node: Function) -> dict[str, ast.expr]:
+def _named_conditions(node: Function) -> dict[str, ast.expr]:
     """Names of a function that are given a value once, and a condition."""
     stored = Counter(
         part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)

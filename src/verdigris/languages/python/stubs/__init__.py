@@ -152,9 +152,9 @@ def _fault(node: ast.stmt, scope: _Scope) -> str | None:
         case ast.If(orelse=[]) if is_type_checking(node):
             return None
         case ast.FunctionDef() | ast.AsyncFunctionDef():
-            return _why_unmarked(node, scope) or _named(node, function_fault(node, scope.origins))
+            return _why_unmarked(node, scope) or _with_name(node, function_fault(node, scope.origins))
         case ast.ClassDef():
-            return _why_unmarked(node, scope) or _named(node, class_header_fault(node, scope.origins))
+            return _why_unmarked(node, scope) or _with_name(node, class_header_fault(node, scope.origins))
         case ast.AnnAssign():
             return _why_unmarked(node, scope) or field_fault(node, scope.origins)
         case _ if makes_type(node, scope.origins):
@@ -169,7 +169,7 @@ def _why_unmarked(node: ast.stmt, scope: _Scope) -> str | None:
     return None if scope.marks.on(node) else f"{describe(node)} is not marked {MARK}"
 
 
-def _named(node: ast.stmt, fault: str | None) -> str | None:
+def _with_name(node: ast.stmt, fault: str | None) -> str | None:
     return None if fault is None else f"{describe(node)}: {fault}"
 
 

@@ -99,7 +99,7 @@ class _Places:
 
     def _is_own(self, top: str) -> bool:
         """A package of the project may be installed as well, for its command or to be edited."""
-        return any(self._has_folder(self._joined(root, top)) for root in self._roots)
+        return any(self._has_folder(self._path_of_module(root, top)) for root in self._roots)
 
     def _package(self, module: str) -> str | None:
         """Below the nearest package around it that exists."""
@@ -109,7 +109,7 @@ class _Places:
             if found is not None and found.endswith("/__init__.py"):
                 return posixpath.join(posixpath.dirname(found), f"{inner.replace('.', '/')}.py")
             folder = next(
-                (f for root in self._roots if self._has_folder(f := self._joined(root, outer))), None
+                (f for root in self._roots if self._has_folder(f := self._path_of_module(root, outer))), None
             )
             if folder is not None:
                 return posixpath.join(folder, f"{inner.replace('.', '/')}.py")
@@ -117,7 +117,7 @@ class _Places:
             inner = f"{last}.{inner}"
         return None
 
-    def _joined(self, root: str, module: str) -> str:
+    def _path_of_module(self, root: str, module: str) -> str:
         return posixpath.join(root, module.replace(".", "/"))
 
     def _has_folder(self, folder: str) -> bool:

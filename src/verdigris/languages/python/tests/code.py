@@ -56,11 +56,11 @@ class Code:
                 case ast.Import():
                     self.imports |= {a.asname or a.name: (a.name, "") for a in node.names}
                 case ast.Assign(targets=targets, value=value):
-                    self._given(node, prefix)
+                    self._take_assignment(node, prefix)
                     if not prefix:
                         self._hold([one.id for one in targets if isinstance(one, ast.Name)], value)
                 case ast.Expr():
-                    self._given(node, prefix)
+                    self._take_assignment(node, prefix)
                 case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if not prefix:
                     self._hold([name], value)
                 case ast.stmt():
@@ -71,7 +71,7 @@ class Code:
             self.constants[name] = value
             self.values.setdefault(name, []).append(value)
 
-    def _given(self, node: ast.stmt, prefix: str) -> None:
+    def _take_assignment(self, node: ast.stmt, prefix: str) -> None:
         """A name that is given to what a function makes: by assignment, as an attribute, as a global."""
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=made):
@@ -221,7 +221,7 @@ class Tests:
     def _from_elsewhere(self, code: Code, function: str) -> list[_Place]:
         """The same name in files from which this one imports it."""
         outer, separator, inner = function.partition("::")
-        found = [self._imported(code, star, outer) for star in code.stars]
+        found = [self._find_imported(code, star, outer) for star in code.stars]
         found += [self._meant(code, outer)] if outer in code.imports else []
         return [(place[0], f"{place[1]}{separator}{inner}") for place in found if place is not None]
 
@@ -234,8 +234,8 @@ class Tests:
             return None
         module, name = code.imports[first]
         if not rest:
-            return self._imported(code, module, name)
-        return self._imported(code, f"{module}.{name}".strip("."), rest)
+            return self._find_imported(code, module, name)
+        return self._find_imported(code, f"{module}.{name}".strip("."), rest)
 
     def _super(self, place: _Place, call: ast.Call) -> _Place | None:
         code, function = place
@@ -255,16 +255,16 @@ class Tests:
             case ast.Name(id=name) if name in code.functions:
                 return code, name
             case ast.Name(id=name) if name in code.imports:
-                return self._imported(code, *code.imports[name])
+                return self._find_imported(code, *code.imports[name])
             case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name) if owner:
                 return own, f"{owner}::{name}"
             case ast.Attribute(value=ast.Name(id=module), attr=name) if module in code.imports:
                 parent, child = code.imports[module]
-                return self._imported(code, f"{parent}.{child}".strip("."), name)
+                return self._find_imported(code, f"{parent}.{child}".strip("."), name)
             case _:
                 return None
 
-    def _imported(self, code: Code, module: str, name: str) -> _Place | None:
+    def _find_imported(self, code: Code, module: str, name: str) -> _Place | None:
         """From the only test file that the module's name can mean, one beside the importing file first."""
         tail = module.replace(".", "/") + ".py"
         beside = code.path.rpartition("/")[0]

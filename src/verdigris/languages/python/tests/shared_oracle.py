@@ -92,12 +92,12 @@ class ParsedFiles:
         for base in code.bases.get(owner, ()):
             if found := self.resolve(code, f"{base}.{method}", depth - 1):
                 return found
-        for there, rest in self._imported(code, dotted):
+        for there, rest in self._find_imported(code, dotted):
             if found := self.resolve(there, rest, depth - 1):
                 return found
         return None
 
-    def _imported(self, code: Code, dotted: str) -> Iterator[tuple[Code, str]]:
+    def _find_imported(self, code: Code, dotted: str) -> Iterator[tuple[Code, str]]:
         words = dotted.split(".")
         for count in range(len(words), 0, -1):
             module, name = code.imports.get(".".join(words[:count]), ("", ""))
@@ -129,7 +129,7 @@ class ParsedFiles:
         if node is None or (code.path, name) in seen:
             return
         seen |= {(code.path, name)}
-        calls = [(call, self._called(place, node, call)) for call in _calls(node)]
+        calls = [(call, self._find_called(place, node, call)) for call in _calls(node)]
         own = _own_assertions(node, [call for call, meant in calls if self._in_source(meant)])
         expected_to_fail = _under_raises(node)
         for call, meant in calls:
@@ -149,7 +149,7 @@ class ParsedFiles:
     def _in_source(self, place: Place | None) -> bool:
         return place is not None and place[0].path not in self.tests
 
-    def _called(self, place: Place, node: Function, call: ast.Call) -> Place | None:
+    def _find_called(self, place: Place, node: Function, call: ast.Call) -> Place | None:
         code, name = place
         match call.func:
             case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=method):
@@ -174,7 +174,7 @@ class ParsedFiles:
         seen |= {(code.path, name)}
         found = frozenset({(code.path, name)}) if any(map(fails, ast.walk(node))) else frozenset()
         for call in _calls(node):
-            meant = self._called(place, node, call)
+            meant = self._find_called(place, node, call)
             if meant is not None and self._in_source(meant):
                 found |= self.asserting(meant, seen)
         return found

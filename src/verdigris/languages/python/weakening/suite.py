@@ -146,7 +146,7 @@ def _roots(state: SuiteState, known: Collection[Key] | None) -> dict[Key, File]:
     """Functions that someone out of sight starts. With `known`, those that nobody is seen to use count only
     if they did so before: else a test could be put to rest as a function that no one calls.
     """
-    used = _used(state)
+    used = _used_names(state)
 
     def starts(file: File, name: str, function: Function) -> bool:
         key = (file.path, name)
@@ -164,7 +164,7 @@ def _roots(state: SuiteState, known: Collection[Key] | None) -> dict[Key, File]:
     }
 
 
-def _used(state: SuiteState) -> set[str]:
+def _used_names(state: SuiteState) -> set[str]:
     """Names that are called, handed on, or asked for as a fixture."""
     found: set[str] = set()
     for file in state.suite.files.values():
@@ -204,10 +204,10 @@ def inherited_losses(before: Mapping[str, str], after: Mapping[str, str]) -> Ite
             origins[one.origin] -= 1
             bodies[one.body] -= 1
         else:
-            yield from _lost(one, tests)
+            yield from _find_loss(one, tests)
 
 
-def _lost(one: _Inherited, tests: Tests) -> Iterator[Loss]:
+def _find_loss(one: _Inherited, tests: Tests) -> Iterator[Loss]:
     """It is gone with its class or its base; or another test has taken its name."""
     code = tests.code(one.path)
     own = None if code is None else code.functions.get(one.name)

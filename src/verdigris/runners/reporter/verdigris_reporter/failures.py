@@ -81,7 +81,7 @@ def _place(frame: Frame) -> tuple[str, int] | None:
 def describe(error: BaseException) -> dict[str, Any]:
     message = _text(error)
     kind = type(error).__name__
-    if isinstance(error, Stopped) or (isinstance(error, _failed()) and _TIMEOUT.match(message)):
+    if isinstance(error, Stopped) or (isinstance(error, _failure_types()) and _TIMEOUT.match(message)):
         return {"error": "Timeout", "bases": [], "assertion": False, "message": message}
     bases = [c.__name__ for c in type(error).__mro__ if getattr(builtins, c.__name__, None) is c]
     return {
@@ -92,7 +92,7 @@ def describe(error: BaseException) -> dict[str, Any]:
     }
 
 
-def _failed() -> tuple[type, ...]:
+def _failure_types() -> tuple[type, ...]:
     """What `pytest.fail` raises, where pytest is loaded."""
     failed = getattr(sys.modules.get("_pytest.outcomes"), "Failed", None)
     return () if failed is None else (failed,)
@@ -103,7 +103,7 @@ def _is_assertion(error: BaseException) -> bool:
     if isinstance(inner, tuple) and inner:
         return all(_is_assertion(one) for one in inner)
     doctest_failure = type(error).__name__ in {"DocTestFailure", "MultipleDoctestFailures"}
-    return isinstance(error, (AssertionError, *_failed())) or doctest_failure
+    return isinstance(error, (AssertionError, *_failure_types())) or doctest_failure
 
 
 def _text(error: BaseException) -> str:
@@ -145,7 +145,7 @@ def subject_file(error: BaseException, frames: list[Any], names: Names) -> str |
 
 def _files(error: BaseException, frame: Any) -> Iterator[str]:
     owner = getattr(error, "obj", None)
-    owner = _asked(frame) if owner is None else owner
+    owner = _getattr_owner(frame) if owner is None else owner
     if owner is not None:
         yield from _file(owner)
         return
@@ -161,12 +161,12 @@ def _files(error: BaseException, frame: Any) -> Iterator[str]:
         if callee:
             yield from _owner_of(thing, callee.group(1) or callee.group(2))
         elif lacks:
-            yield from _named(thing, set(_TYPES.findall(message)))
+            yield from _files_by_name(thing, set(_TYPES.findall(message)))
     for name in [callee.group(1) or callee.group(2)] if callee else _TYPES.findall(message) if lacks else []:
         yield from _in_loaded_modules(name)
 
 
-def _asked(frame: Any) -> Any:
+def _getattr_owner(frame: Any) -> Any:
     """Before Python 3.10 the error does not tell whose `__getattr__` (an enum's, say) raised it."""
     code = frame.frame.f_code if frame is not None else None
     if code is None or code.co_name != "__getattr__":
@@ -250,7 +250,7 @@ def _owner_of(thing: Any, callee: str) -> Iterator[str]:
             yield from _file(kind)
 
 
-def _named(thing: Any, names: set[str]) -> Iterator[str]:
+def _files_by_name(thing: Any, names: set[str]) -> Iterator[str]:
     kind = thing if isinstance(thing, type) else type(thing)
     if names & {kind.__name__, kind.__qualname__}:
         yield from _file(kind)

@@ -39,13 +39,13 @@ class Files:
         self._send = send
         self._told: set[tuple[str, ...]] = set()
         self._handlers: dict[str, Callable[[Any], None]] = {
-            "open": self._opened,
-            "exec": self._executed,
-            "import": self._mapped,
-            "ctypes.dlopen": self._linked,
-            "function.__new__": self._made,
-            "pickle.find_class": self._resolved,
-            "os.rename": self._renamed,
+            "open": self._on_open,
+            "exec": self._on_exec,
+            "import": self._on_library,
+            "ctypes.dlopen": self._on_extension,
+            "function.__new__": self._on_code_made,
+            "pickle.find_class": self._on_pickle_lookup,
+            "os.rename": self._on_rename,
         }
 
     def start(self) -> None:
@@ -74,7 +74,7 @@ class Files:
         if paths:
             self._send("below", paths=paths)
 
-    def _opened(self, args: Any) -> None:
+    def _on_open(self, args: Any) -> None:
         name, mode, flags = args
         if isinstance(name, int) or (flags or 0) & _FOLDER:
             return
@@ -86,7 +86,7 @@ class Files:
         elif not path.endswith(".pyc"):
             self._tell("read", path, self._asker()[0])
 
-    def _executed(self, args: Any) -> None:
+    def _on_exec(self, args: Any) -> None:
         name = getattr(args[0], "co_filename", "<")
         path = "" if name.startswith("<") else _absolute(name)
         frame = sys._getframe(2)  # noqa: SLF001 - as `inspect` would, without its loading
@@ -100,16 +100,16 @@ class Files:
         elif path:
             self._tell("executed", _existing(path, self._roots), self._asker()[0])
 
-    def _renamed(self, args: Any) -> None:
+    def _on_rename(self, args: Any) -> None:
         path = _absolute(args[1])
         if self._is_inside(path):
             self._tell("wrote", path, "")
 
-    def _mapped(self, args: Any) -> None:
+    def _on_library(self, args: Any) -> None:
         if args[1]:
-            self._linked((args[1],))
+            self._on_extension((args[1],))
 
-    def _linked(self, args: Any) -> None:
+    def _on_extension(self, args: Any) -> None:
         if not args[0]:
             return
         path = _absolute(args[0])
@@ -118,12 +118,12 @@ class Files:
         else:
             self._tell_below(path)
 
-    def _made(self, _args: Any) -> None:
+    def _on_code_made(self, _args: Any) -> None:
         caller = _file_of(sys._getframe(2))  # noqa: SLF001 - same
         if self._is_inside(caller):
             self._tell("made", caller, self._asker()[1])
 
-    def _resolved(self, args: Any) -> None:
+    def _on_pickle_lookup(self, args: Any) -> None:
         module, name = args
         first = module.partition(".")[0]
         if first in _FRAMEWORK or first in _RUNNERS or (first == "builtins" and name in _RUNS_CODE):

@@ -30,10 +30,10 @@ class Watch:
         self._inner = getattr(self._handle, "inner_test", None)
         if callable(self._inner) and not inspect.iscoroutinefunction(self._inner):
             self.settings = _in_force(item.obj)
-            self._handle.inner_test = self._counted(self._inner)  # type: ignore[union-attr]
+            self._handle.inner_test = self._count_runs(self._inner)  # type: ignore[union-attr]
             setattr(item, _KEY, self)
 
-    def _counted(self, inner: Any) -> Any:
+    def _count_runs(self, inner: Any) -> Any:
         @functools.wraps(inner)
         def counted(*given: Any, **named: Any) -> Any:
             try:

@@ -132,7 +132,7 @@ class Loading:
             sys.path.insert(0, file.top)
         self._loader._top_level_dir = file.top  # noqa: SLF001 - for a `load_tests` that discovers more
         try:
-            module = _imported(file)
+            module = _import_file(file)
             loaded = self._loader.loadTestsFromModule(module, pattern=pattern)
         except unittest.SkipTest:
             return
@@ -143,14 +143,14 @@ class Loading:
             return
         if hasattr(module, "load_tests") and hasattr(module, "__path__"):
             self._taken.append(os.path.dirname(file.path) + "/")  # noqa: PTH120 - as everywhere here
-        kept = self._kept(loaded, file, module)
+        kept = self._keep_asked(loaded, file, module)
         if kept is not None:
             self.suite.addTest(kept)
 
-    def _kept(self, test: Any, file: Found, module: ModuleType) -> Any:
+    def _keep_asked(self, test: Any, file: Found, module: ModuleType) -> Any:
         """What is left of a suite or a test, if anything is."""
         if isinstance(test, unittest.BaseTestSuite):
-            inner = [self._kept(one, file, module) for one in test]
+            inner = [self._keep_asked(one, file, module) for one in test]
             test._tests = [one for one in inner if one is not None]  # noqa: SLF001 - keeps the suite's own class
             return test if test._tests else None  # noqa: SLF001
         broken = getattr(test, "_exception", None)
@@ -170,7 +170,7 @@ class Loading:
         self._send("collect-error", path=self._names.path(path), error=told["error"], message=told["message"])
 
 
-def _imported(file: Found) -> ModuleType:
+def _import_file(file: Found) -> ModuleType:
     module = importlib.import_module(file.module)
     origin = getattr(module, "__file__", None) or ""
     if os.path.realpath(origin) != os.path.realpath(file.path):

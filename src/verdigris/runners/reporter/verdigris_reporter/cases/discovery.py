@@ -76,7 +76,7 @@ class Finder:
         found = {}
         for path in paths or [self._start or self._here]:
             for file in self._files(os.path.abspath(path)):  # noqa: PTH100
-                found[file] = self._named(file)
+                found[file] = self._found_at(file)
         return list(found.values())
 
     def _files(self, path: str) -> Iterator[str]:
@@ -110,7 +110,7 @@ class Finder:
             folder = os.path.dirname(folder)  # noqa: PTH120
         return True
 
-    def _named(self, path: str) -> Found:
+    def _found_at(self, path: str) -> Found:
         top = self._top_of(path)
         stem = path[len(top) : -len(".py")].strip("/")
         if stem.endswith("/__init__"):
