@@ -111,6 +111,8 @@ class ClaudeCode:
     root: Path
     home: Path
     environment: Mapping[str, str]
+    seconds: int = 110
+    """That a run may take."""
 
     def popen(self, model: Model, prompt: str, *flags: str, **env: str) -> subprocess.Popen[str]:
         permissions = flags or ("--permission-mode", "acceptEdits", "--allowedTools", "Bash,Write,Edit")
@@ -136,7 +138,7 @@ class ClaudeCode:
     def run(self, model: Model, prompt: str = "go", *flags: str, **env: str) -> Ran:
         with self.popen(model, prompt, *flags, **env) as process:
             try:
-                out, err = process.communicate(timeout=110)
+                out, err = process.communicate(timeout=self.seconds)
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise

@@ -75,6 +75,8 @@ class Call:
     stopped: tuple[str, ...] = ()
     """Signs, in what a tool printed, that the sandbox stood in its way."""
     prompt: str = ""
+    said: str = ""
+    """The agent's last words, where it stops."""
     nested: bool = False
     """The client itself was started by an agent's shell call."""
     fault: str = ""

@@ -30,6 +30,16 @@ LAWS = """\
    Comments, docstrings and formatting are free. To restructure with behaviour as it is: `tdd refactor begin`.
 5. Git moves that bring other files go through `tdd sync`: `tdd sync -- switch main`, `tdd sync -- pull`.
    `tdd status` shows where you are."""
+LAWS_OF_A_CYCLE = """\
+[tdd] Verdigris holds this repository to a cycle: plan, failing tests, validation, freeze, code, evidence.
+1. A stage is one actor's work, and opens when the kernel has seen that the one before is done:
+   `tdd cycle status`.
+2. Stage plan: only the plan is written. Red: tests that carry `@scenario: ID` and fail on an assertion, and
+   stubs marked STUB:TDD. Validate: held-out tests below .tdd/holdout/, nothing else. Green: source.
+3. Tests run by `tdd test`; a run of your own proves nothing. Whoever wrote a test does not validate it.
+4. A wrong test is reported, never edited: `tdd cycle test-bug FILE:LINE WHY` is always a good move.
+   The spec of the cycle is superseded, never edited.
+5. A refusal names the next allowed move."""
 MAYBE_NOBODY = (
     "[tdd] not done: a shell call of the agent is open, and no sandbox here keeps it from speaking for you. "
     "next: end it, then say this again"
@@ -42,13 +52,17 @@ def start(project: Project, call: Call) -> Reply:
     before_call(project, agent_alive=alive(str(project.repo.private)))
     state = project.state()
     left = _left_open(state)
-    lines = [LAWS, *([] if call.confinable else [UNCONFINED]), *left, standing(project)]
+    lines = [_laws(state), *([] if call.confinable else [UNCONFINED]), *left, standing(project)]
     return Reply(text="\n".join(lines), note="\n".join(left))
 
 
 def subagent_start(project: Project, call: Call) -> Reply:
     """It hears nothing of what its session was told at the start."""
-    return Reply(text=f"{LAWS}\n{standing(project, session=call.session)}")
+    return Reply(text=f"{_laws(project.state())}\n{standing(project, session=call.session)}")
+
+
+def _laws(state: WorktreeState) -> str:
+    return LAWS if state.open_cycle is None else LAWS_OF_A_CYCLE
 
 
 def standing(project: Project, session: str = "") -> str:

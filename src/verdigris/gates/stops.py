@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference, find_unclaimed
 from verdigris.checks.unproven_commits import describe, remedy
 from verdigris.checks.weakening import lost
 from verdigris.core.actions import Deny
+from verdigris.core.cycle import standing
+from verdigris.core.errors import UserError
 from verdigris.core.events import LeftOpen, SentBack
 from verdigris.core.policy.reds import owners
-from verdigris.core.state import Phase
+from verdigris.core.state import Phase, Stage
 from verdigris.core.verdict import Kind
 from verdigris.gates.calls import PASS, Reply
 from verdigris.storage.open_calls import alive, forget_caller
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     from verdigris.turns.refactor import RefactorResult
     from verdigris.turns.settle import Settlement
 
+_TEST_BUG = re.compile(
+    r"^[\s>*-]*TEST_BUG:[ \t]*(?P<place>\S+:\d+)[ \t]*(?:\u2014|--?|:)?[ \t]*(?P<why>\S.*)$", re.MULTILINE
+)
 MANY = 20
 """Unclaimed edits that are told one by one."""
 
@@ -40,6 +46,8 @@ def stop(project: Project, call: Call) -> Reply:
     """
     tripped = before_call(project, agent_alive=alive(str(project.repo.private)))
     state = project.state()
+    if bug := _reported_bug(project, call, state):
+        return bug
     match state.phase:
         case Phase.GREEN if _has_edits(project, state):
             reply = _reply_to_verdict(project, call, settle(project))
@@ -62,10 +70,42 @@ def subagent_stop(project: Project, call: Call) -> Reply:
     before_call(project, agent_alive=alive(private))
     forget_caller(private, call.actor.context)
     state = project.state()
-    theirs = {claim.by for claim in state.claims.values()}
-    if state.phase is not Phase.GREEN or theirs != {call.actor.context} or not _has_edits(project, state):
+    if bug := _reported_bug(project, call, state):
+        return bug
+    if state.phase is not Phase.GREEN or not _is_its_turn(project, call, state):
         return PASS
-    return _reply_to_verdict(project, call, settle(project))
+    return _reply_to_verdict(project, call, settle(project)) if _has_edits(project, state) else PASS
+
+
+def _is_its_turn(project: Project, call: Call, state: WorktreeState) -> bool:
+    """In a cycle freezing claims, for whoever codes: there it is the turn of who wrote."""
+    if state.open_cycle is None:
+        return {claim.by for claim in state.claims.values()} == {call.actor.context}
+    for record in project.log.records(reverse=True):
+        if record.seq <= state.open_cycle.since:
+            break
+        if record.type == "edit" and record.actor.get("context") == call.actor.context:
+            return True
+    return False
+
+
+def _reported_bug(project: Project, call: Call, state: WorktreeState) -> Reply | None:
+    """A line `TEST_BUG: FILE:LINE — WHY` in the coder's last words is as good as the verb."""
+    cycle = state.open_cycle
+    found = _TEST_BUG.search(call.said)
+    if found is None or cycle is None or cycle.stage is not Stage.GREEN or cycle.stopped:
+        return None
+    if call.actor in cycle.workers.get(Stage.VALIDATE, ()):
+        return None  # it tells what it ruled on
+    from verdigris.turns.test_bug import report_bug
+
+    try:
+        reported = report_bug(project, [found["place"]], found["why"], cwd=project.root)
+    except UserError as error:
+        return _sent_back(project, call, f"The TEST_BUG is not reported: {error.message} {error.hint or ''}")
+    if isinstance(reported, Deny):
+        return _sent_back(project, call, "\n".join(reported.lines()))
+    return _left_open(project, call, project.state())
 
 
 def _has_edits(project: Project, state: WorktreeState) -> bool:
@@ -92,7 +132,8 @@ def _left_open(project: Project, call: Call, state: WorktreeState) -> Reply:
     if not what:
         return PASS
     text = "\n".join(("Left at this stop:", *what, f"next: {following(project, state)}"))
-    if what == state.left_open:
+    waits = state.open_cycle is not None and state.open_cycle.stopped
+    if what == state.left_open or waits:
         return Reply(note=text)
     project.record(LeftOpen(what=what))
     if state.phase is Phase.REFACTOR:
@@ -101,6 +142,9 @@ def _left_open(project: Project, call: Call, state: WorktreeState) -> Reply:
 
 
 def _describe_unfinished(project: Project, state: WorktreeState) -> Iterator[str]:
+    cycle = state.open_cycle
+    if cycle is not None and (cycle.stopped or state.phase is not Phase.GREEN):
+        yield f"{standing(cycle)} ({cycle.stopped})" if cycle.stopped else standing(cycle)
     match state.phase:
         case Phase.GREEN if state.turn is not None and state.turn.suspended:
             claimed = ", ".join(state.claims)

@@ -115,7 +115,8 @@ def following(project: Project, state: WorktreeState, tree: str | None = None, *
     `session`: of the agent who asks, where its environment does not say.
     """
     unfinished = in_progress(project.repo)
-    if project.actor.role == AGENT and state.claims and not unfinished:
+    # In a cycle freezing claims, for whoever codes.
+    if project.actor.role == AGENT and state.claims and not unfinished and state.open_cycle is None:
         from verdigris.core.agents import session_in
 
         fellows = at_work(str(project.repo.private), session or session_in(os.environ))

@@ -30,6 +30,15 @@ def authored_classes(cycle: Cycle | None) -> frozenset[PathClass]:
     return frozenset() if cycle is None else _AUTHORED.get(cycle.stage, frozenset())
 
 
+def closes_stage(denial: Deny) -> bool:
+    """Whether the stage lets nobody write such a file, whatever is in it."""
+    return denial.rule in {f"cycle-{stage}" for stage in _WHO}
+
+
+def standing(cycle: Cycle) -> str:
+    return f"the cycle {cycle.id} on {cycle.spec_id} stands in stage {cycle.stage}: it is not finished"
+
+
 def deny_write(cycle: Cycle, name: str) -> Deny:
     """Of a test, source or spec while the stage lets nobody write such."""
     why = "The cycle waits for a person." if cycle.stopped else _WHO.get(cycle.stage, "")

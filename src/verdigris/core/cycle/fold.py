@@ -52,7 +52,7 @@ def _within_stage(cycle: Cycle, event: Event, seq: int) -> Cycle:
             return replace(cycle, bugs=cycle.bugs + 1, bug=event.bug, stopped=why)
         case e.Accepted() if cycle.stage is Stage.GREEN:
             green = (*cycle.green, event.test_id)
-            return replace(cycle, green=green, settled=seq, accepted=event.after)
+            return replace(cycle, green=green, settled=seq, accepted=event.after, tree=event.after)
         case _:
             return cycle
 

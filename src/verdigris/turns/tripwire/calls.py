@@ -11,7 +11,7 @@ from verdigris.checks.observation import difference, is_layout, look
 from verdigris.checks.source_tests import home_of
 from verdigris.checks.unproven_commits import COMMITTED, describe, find_unproven, remedy
 from verdigris.core.actions import Deny, Target
-from verdigris.core.cycle import authored_classes, deny_write
+from verdigris.core.cycle import authored_classes, deny_spec, deny_write
 from verdigris.core.errors import NotConfigured, VerdigrisError
 from verdigris.core.events import Edit, Violation
 from verdigris.core.paths import PathClass
@@ -201,8 +201,11 @@ def _undone(project: Project, state: WorktreeState, mine: tuple[Strays, ...], tr
 
 def _claim_for_edit(project: Project, state: WorktreeState, stray: Strays, tree: str) -> str | Deny | None:
     """Source written in red claims the reds of one file, where they were seen on the tree without it."""
-    if state.phase in {Phase.PLAN, Phase.HELD} and state.cycle is not None:
-        return deny_write(state.cycle, stray.paths[0])
+    cycle = state.open_cycle
+    if cycle is not None and stray.paths == (cycle.spec_path,):
+        return deny_spec(cycle)
+    if cycle is not None and state.phase in {Phase.PLAN, Phase.HELD}:
+        return deny_write(cycle, stray.paths[0])
     if stray.cls is not PathClass.SOURCE or state.phase is not Phase.RED:
         return None
     decision = implied_claim(state, stray.paths[0])

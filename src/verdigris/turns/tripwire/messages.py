@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verdigris.core.cycle import closes_stage
 from verdigris.core.paths import PathClass
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import shell_words
@@ -59,7 +60,8 @@ def put_back_text(paths: Sequence[str], cls: PathClass, denial: Deny | None) -> 
     """`denial`: why source written in red did not claim, or why a stage of a cycle lets nobody write."""
     why, following = _why(paths[0], cls)
     if denial is not None:
-        more = "More changed than comments, layout and stubs. " if cls is PathClass.SOURCE else ""
+        by_content = cls is PathClass.SOURCE and not closes_stage(denial)
+        more = "More changed than comments, layout and stubs. " if by_content else ""
         why, following = f"{more}{denial.reason}", denial.next
     kept = f"What had been written is kept: `tdd displaced {shell_words(paths[0])}`."
     return f"Put back: {_names(paths)}. {why} {kept}\nnext: {following}"
@@ -68,9 +70,9 @@ def put_back_text(paths: Sequence[str], cls: PathClass, denial: Deny | None) -> 
 def kept_text(paths: Sequence[str], cls: PathClass, phase: Phase) -> str:
     if cls is PathClass.SWITCH:
         following = "it is a person's to change: go on"
-    elif phase is Phase.RED:
+    elif phase is Phase.RED and cls is not PathClass.SPEC:
         following = "`tdd aside`, then `tdd test` and claim: the claim brings the edits back"
-    elif phase in {Phase.PLAN, Phase.HELD}:
+    elif phase in {Phase.PLAN, Phase.HELD, Phase.RED}:
         following = "undo it before the cycle goes on: `tdd cycle status` says what its stage may write"
     elif phase is Phase.GREEN:
         following = f'undo it, or `tdd test-bug {paths[0]}:LINE "WHY"` and claim anew; until then `tampered`'

@@ -41,8 +41,8 @@ def strays(
     project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str
 ) -> tuple[Strays, ...]:
     """By class, the most protected first."""
-    links = tuple(_links(project, state, memory, tree))
-    behind = frozenset(path for s in links for path in s.paths)
+    alone = (*_links(project, state, memory, tree), *_spec_of_cycle(project, state, memory, tree))
+    behind = frozenset(path for s in alone for path in s.paths)
     found = [*_switches(project, state, memory, tree), *_of_phase(project, state, memory, tree)]
     classes = {cls: [s for s in found if s.cls is cls] for cls in PathClass}
     apart = (
@@ -50,7 +50,7 @@ def strays(
         for cls, alike in classes.items()
         if alike
     )
-    return (*links, *(s for s in apart if s.paths))
+    return (*alone, *(s for s in apart if s.paths))
 
 
 def _switches(
@@ -83,6 +83,22 @@ def _links(
         classes = {project.classify(p) for p in gone} - {PathClass.OTHER}
         if path in out or classes:
             yield Strays(out.get(path) or min(classes, key=_ORDER.index), (path, *gone), home, link=True)
+
+
+def _spec_of_cycle(
+    project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str
+) -> Iterator[Strays]:
+    """In no stage is it written, although red lets everybody write other specs."""
+    cycle = state.open_cycle
+    if cycle is None:
+        return
+    trees = (cycle.tree, memory.tree if memory else cycle.tree)
+    if all(_is_changed(project, cycle.spec_path, known, tree) for known in trees):
+        yield Strays(PathClass.SPEC, (cycle.spec_path,), cycle.tree)
+
+
+def _is_changed(project: Project, path: str, before: str, after: str) -> bool:
+    return before != after and any(c.path == path for c in project.workspace.changes(before, after))
 
 
 def _of_phase(

@@ -144,11 +144,11 @@ def _looks_otherwise(project: Project, root: bytes, rows: list[stat_cache.Row]) 
 
 def _rows(project: Project, state: WorktreeState) -> Iterator[stat_cache.Row]:
     classes = protected_classes(state.phase) | authored_classes(state.open_cycle)
-    keys = state.phase in KEYS_PROTECTED
+    keys, spec = state.phase in KEYS_PROTECTED, state.open_cycle and state.open_cycle.spec_path
 
     def wanted(path: str) -> bool:
         cls = project.classify(path)
-        return (keys and is_mixed(path, cls)) or cls in classes
+        return (keys and is_mixed(path, cls)) or cls in classes or path == spec
 
     top = os.fspath(project.root)
     yield stat_cache.stamp(os.fsencode(top), b"")

@@ -57,6 +57,7 @@ def parse(raw: bytes, environment: Mapping[str, str], *, confined: bool = False)
         most_refusals=_cap(environment),
         stopped=() if EXPLAINED in raw else tuple(sign for sign in SIGNS if sign.encode() in raw),
         prompt=_text(payload, "prompt"),
+        said=_text(payload, "last_assistant_message"),
         nested=not AN_AGENTS.isdisjoint(environment),
     )
     return _with_tool(call, payload) if "tool_name" in payload or _is_about_a_tool(call) else call
