@@ -135,7 +135,7 @@ TASKS = (
 
 
 def play(task: Task, folder: Path, *, gated: bool) -> Played:
-    place = make_place(folder, gate=gated, **{"ugly.py": "def f( a,b ):\n  return  (a+b)\n"})
+    place = make_place(folder, gate=gated, live=True, **{"ugly.py": "def f( a,b ):\n  return  (a+b)\n"})
     playing, _ = place.plays(*(task.gated if gated else task.plain)(place), prompt=task.name)
     is_open = gated and place.phase() != "red"
     return measure(playing, done=task.is_done(place) and not is_open)

@@ -134,8 +134,6 @@ def test_what_is_printed_after_next_can_be_typed_until_source_is_open(
     cli: Cli, bring_about: Callable[[Cli], None]
 ) -> None:
     """From there on all ways are one: the first of them is followed to its acceptance."""
-    cli.repo.write("tdd.yaml", cli.repo.read("tdd.yaml") + b"liveness: {enabled: false}\n")
-    cli.repo.commit("quick verdicts")
     bring_about(cli)
     text = cli.ok("status").out
     for _ in range(MOST_MOVES):

@@ -29,7 +29,10 @@ def place(tmp_path: Path, program: Path) -> Place:
     return make_place(tmp_path / "repo")
 
 
-def test_a_source_edit_first_is_denied_and_after_a_red_it_is_accepted_at_the_stop(place: Place) -> None:
+def test_a_source_edit_first_is_denied_and_after_a_red_it_is_accepted_at_the_stop(
+    tmp_path: Path, program: Path
+) -> None:
+    place = make_place(tmp_path / "repo", live=True)
     playing, _ = place.plays(*edit(place), *red(place), *edit(place))
     denied = playing.results()[1]
     assert "red-first" in denied

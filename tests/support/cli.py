@@ -29,6 +29,8 @@ DEAF_TO = (
     "PYTEST_CURRENT_TEST",
 )
 
+QUICK = "liveness: {enabled: false}\n"
+"""For all that is not about it: a settlement would run the claimed tests twice more."""
 CONFIG = f"""\
 stacks:
   - root: .
@@ -117,17 +119,20 @@ class Cli:
         return ran
 
 
-def make_cli(root: Path, *, tests: bool = True, ready: bool = False) -> Cli:
+def make_cli(root: Path, *, tests: bool = True, ready: bool = False, live: bool = False) -> Cli:
     """A small calculator, committed, with a `tdd.yaml` that names an interpreter which has pytest.
 
-    `ready`: `tdd init` is done.
+    `ready`: `tdd init` is done. `live`: settlements try whether assertions are live.
     """
-    return Cli(copied(root, lambda place: _make(place, tests=tests, ready=ready), "cli", tests, ready))
+    config = CONFIG if live else QUICK + CONFIG
+    return Cli(
+        copied(root, lambda place: _make(place, config, tests=tests, ready=ready), config, tests, ready)
+    )
 
 
-def _make(root: Path, *, tests: bool, ready: bool) -> None:
+def _make(root: Path, config: str, *, tests: bool, ready: bool) -> None:
     repo = make_repo(root)
-    repo.write("tdd.yaml", CONFIG)
+    repo.write("tdd.yaml", config)
     repo.write("calc.py", SOURCE)
     if tests:
         repo.write("tests/test_add.py", PASSING)

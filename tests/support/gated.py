@@ -54,9 +54,9 @@ class Place:
         return playing, ran
 
 
-def make_place(root: Path, *, gate: bool = True, **files: str) -> Place:
-    """`gate`: without it, the same repository with nothing before the client."""
-    cli = make_cli(root)
+def make_place(root: Path, *, gate: bool = True, live: bool = False, **files: str) -> Place:
+    """`gate`: without it, the same repository with nothing before the client. `live`: see `make_cli`."""
+    cli = make_cli(root, live=live)
     for name, text in files.items():
         cli.repo.write(name, text)
     if gate:

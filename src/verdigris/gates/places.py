@@ -64,7 +64,8 @@ def _folder(path: Path) -> Path:
 def is_switch(project: Project, spelling: str, cwd: Path, guarded: Iterable[Path]) -> bool:
     """The git folder that all worktrees share, and what the gate stands on outside the worktree."""
     path = resolve(spelling, cwd)
-    return any(path == place or place in path.parents for place in (project.repo.common_dir, *guarded))
+    around = {path, *path.parents}
+    return any(place in around for place in (project.repo.common_dir, *guarded))
 
 
 def is_control(project: Project, spelling: str, cwd: Path) -> bool:
