@@ -135,7 +135,7 @@ def _is_frozen(project: Project, native_id: str, path: str) -> bool:
 
 
 def _class_at(project: Project, place: Place) -> PathClass:
-    """Of a line: tests may stand among source."""
+    """The path class of one line: tests may stand among source."""
     from verdigris.languages.runner_keys import holds_tests
 
     cls = project.classify(place.path)
@@ -231,7 +231,7 @@ def _add_subject(project: Project, result: TestResult, known: Mapping[str, str])
 
 
 def _functions(project: Project) -> dict[str, str]:
-    """Of the project's source, without the tests in it."""
+    """The functions of the project's source, without the tests in it."""
     from verdigris.languages.registry import by_language
 
     tree = project.workspace.snapshot()

@@ -122,7 +122,7 @@ def read_by_tests(uses: Sequence[FileUse], classes: Classes, cls: Callable[[str]
 def mentioned_files(
     opened: Iterable[str], texts: Iterable[bytes], classes: Classes, cls: Callable[[str], PathClass]
 ) -> list[str]:
-    """Of what was opened by nobody knows whom: files of no class that these tests call by their names."""
+    """Opened files of no class that these tests name, where it is not known who opened them."""
     candidates = [
         path
         for path in opened
@@ -216,7 +216,7 @@ def objections(
 
 
 def _is_data(use: FileUse, cls: Callable[[str], PathClass]) -> bool:
-    """Of what was read: no code, and source asked for it."""
+    """Whether a file that was read is no code and source asked for it."""
     return cls(use.path) not in _CODE and cls(use.by) is PathClass.SOURCE
 
 

@@ -114,7 +114,7 @@ def _lines(file: Path) -> Iterable[str]:
 
 @value
 class _Files:
-    """Those of the tree that an import could lead to, with their classes."""
+    """The files of the tree that an import could lead to, with their classes."""
 
     classes: Mapping[str, PathClass]
     roots: tuple[str, ...]

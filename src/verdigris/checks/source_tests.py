@@ -65,7 +65,7 @@ def test_texts(project: Project, tree: str, paths: Iterable[str]) -> dict[str, s
 
 
 def parts_differ(project: Project, change: Change, old: str, new: str) -> tuple[bool, bool]:
-    """Of a file that is no oracle as a whole: whether what decides differs, and whether the rest does."""
+    """For a file that is partly oracle: whether that part differs, and whether the rest does."""
     cls = project.classify(change.path)
     if not is_mixed(change.path, cls):
         return False, True

@@ -1,4 +1,4 @@
-"""Finds tests and source in HEAD that no proven tree had: commits made behind the worktree's back.
+"""Finds tests and source in HEAD that no proven tree had: commits made without the worktree's files.
 
 Git commits its index, not the tree: plumbing, flags that hide a change, filters and moved refs put anything
 into HEAD while tree and status look right. A commit of what lies or lay in the tree is plain work, and so is
@@ -199,7 +199,7 @@ def _once_ground(project: Project, state: WorktreeState, tree: str, paths: Itera
 
 
 def _checked_out(project: Project, paths: Iterable[str]) -> set[str]:
-    """Those that lie there as HEAD has them, bytes and all: a filter may be the agent's own."""
+    """The paths that lie there exactly as HEAD has them: a filter may be the agent's own."""
     commit = head(project.repo).commit
     if commit is None:
         return set()
@@ -216,7 +216,7 @@ def _checked_out(project: Project, paths: Iterable[str]) -> set[str]:
 
 
 def made_here(project: Project, since: str | None, paths: set[str]) -> set[str]:
-    """Those that a commit had a hand in which is no remote's, and younger than the laws."""
+    """The paths touched by a commit that no remote has and that is younger than the laws."""
     now = head(project.repo).commit
     if now is None:
         return set()

@@ -91,7 +91,7 @@ def edits_set_aside(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 
 def _written_in(path: str) -> list[str]:
-    """By the text of the file: a shell does not wait for a collection."""
+    """Reads the text of the file: a shell does not wait for a collection."""
     from verdigris.languages.tests import written_tests
 
     try:

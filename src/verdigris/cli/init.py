@@ -103,7 +103,7 @@ def _ask_person(*, yes: bool) -> bool:
 
 
 def _clients(agents: Sequence[str], *, plays: bool) -> tuple[Client, ...]:
-    """Of the agents that are named; a name that nobody knows is told before anything is written."""
+    """The clients of the named agents; an unknown name is refused before anything is written."""
     if not agents:
         if plays:
             raise click.UsageError("--cycle says what an agent is given: name it by --agent NAME")

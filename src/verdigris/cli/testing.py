@@ -84,7 +84,7 @@ def need_data(needs: Sequence[Need]) -> list[dict[str, Any]]:
 
 
 def offer_stubs(stubs: Mapping[str, tuple[Stub, ...]]) -> list[Line]:
-    """Below a run that failed for want of declarations."""
+    """Offers stubs below a run that failed because declarations are missing."""
     found: list[Line] = []
     for test, needed in stubs.items():
         found.append(Line(f"{test} needs declarations: `tdd stub {shell_words(test)}` writes these stubs"))

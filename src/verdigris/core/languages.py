@@ -137,7 +137,7 @@ def register(facts: Facts) -> None:
 
 
 def facts_of(path: str) -> Facts | None:
-    """Of the language that a file's ending tells."""
+    """The facts of the language that a file's ending names."""
     _, dot, end = path.rpartition("/")[2].rpartition(".")
     return _BY_SUFFIX.get(dot + end)
 
@@ -156,7 +156,7 @@ def known_languages() -> tuple[str, ...]:
 
 
 def known_suffixes() -> tuple[str, ...]:
-    """Of code, in any language."""
+    """The endings of code files, in any language."""
     return tuple(_BY_SUFFIX)
 
 
@@ -189,7 +189,7 @@ def family_of(language: str) -> tuple[str, ...]:
 
 
 def suffixes_of(language: str) -> tuple[str, ...]:
-    """Of the files that a stack of this language holds."""
+    """The endings of the files that a stack of this language holds."""
     return tuple(suffix for one in family_of(language) for suffix in FACTS.get(one, _UNKNOWN).suffixes)
 
 
@@ -207,7 +207,7 @@ def manifest_names() -> frozenset[str]:
 
 
 def facts_of_manifest(name: str) -> Facts | None:
-    """Of the language whose tools read a file of this name."""
+    """The facts of the language whose tools read a file of this name."""
     return _BY_MANIFEST.get(name)
 
 

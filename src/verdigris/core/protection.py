@@ -70,7 +70,7 @@ def above(path: str) -> Iterable[str]:
 
 
 class _Folder:
-    """Of any depth: nothing here calls itself per level."""
+    """A folder of any depth: nothing here recurses per level."""
 
     def __init__(self, path: str, *, few: bool) -> None:
         self.path = path

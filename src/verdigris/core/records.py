@@ -54,7 +54,7 @@ class Record:
 
 @value
 class Actor:
-    """Who acts."""
+    """The one who acts: role, context and client."""
 
     role: str = "person"
     context: str = ""

@@ -264,7 +264,7 @@ def _kinds(failure: Failure) -> frozenset[str]:
 
 
 def _last(kind: str) -> str:
-    """Of a qualified name, e.g. `java.lang.AssertionError`, its last part."""
+    """The last part of a qualified name, e.g. of `java.lang.AssertionError`."""
     return re.split(r"[.\\]|::", kind)[-1]
 
 

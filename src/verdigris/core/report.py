@@ -260,7 +260,7 @@ def suite_of(stack: Stack) -> SuiteNames:
 
 
 def unseen_files(report: TestReport, paths: Iterable[str]) -> tuple[str, ...]:
-    """Of test files those of which a run of all tests says nothing."""
+    """The test files of which a run of all tests says nothing."""
     seen = {split_id(native).path for native in (*report.collected, *report.others)}
     seen |= {error.path for error in report.errors}
     return tuple(path for path in paths if path not in seen)

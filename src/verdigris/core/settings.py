@@ -139,7 +139,7 @@ AS_USUAL = ModelSettings()
 
 @value
 class Player:
-    """Who plays a role."""
+    """The one who plays a role: a model, a person or a recording."""
 
     model: str = ""
     """`provider:name`, a name that `llm.base_url` serves, `human`, or `replay:FILE`."""

@@ -142,7 +142,7 @@ def judge_answers(
     held_out: bool,
     weakened: Iterable[str] = (),
 ) -> Verdict:
-    """Of code whose tests pass; the arguments mean what they mean in `TrialFacts`."""
+    """Judges code whose tests pass; the arguments mean what they mean in `TrialFacts`."""
     if less := tuple(weakened):
         return Verdict(Kind.WEAKENED, less, concerns)
     if unproven := tuple(doubted):

@@ -44,7 +44,7 @@ class Exhausted:
 
 @dataclass(frozen=True)
 class Attempts:
-    """Of one role at one step, in one conversation."""
+    """The attempts of one role at one step, in one conversation."""
 
     project: Project
     model: Metered

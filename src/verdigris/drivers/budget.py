@@ -30,7 +30,7 @@ class BudgetUsedUp(Exception):
 
 
 class Meter:
-    """Of one run."""
+    """The token meter of one run."""
 
     def __init__(self, limit: int, watch: Watcher) -> None:
         self.usage = Usage()

@@ -173,7 +173,7 @@ def _places(told: str) -> Places | None:
 
 
 def _identity(path: Path) -> str | None:
-    """Of the program behind the links, and its environment; None when there is none."""
+    """Identifies the program behind the links, and its environment; None when there is none."""
     try:
         status = path.stat()
     except OSError:

@@ -93,7 +93,7 @@ def call_interpreter(call: TestCall) -> TestReport:
 
 
 def _early(job: _Job) -> TestReport | None:
-    """By the process that had a head start, unless it finds that it began with the wrong modules.
+    """Runs in the process that had a head start, unless it began with the wrong modules.
 
     Its room is mounted already, and folders in it were looked at: a layer laid under it now would not show.
     """
@@ -111,7 +111,7 @@ def _early(job: _Job) -> TestReport | None:
 
 
 def _warm(job: _Job) -> TestReport | None:
-    """By a process of the stack's resident, where there is one and it is in no doubt."""
+    """Runs in a process of the stack's resident, where there is one that is in no doubt."""
     if not job.feedback:
         return None
     from verdigris.execution.resident.forkserver import take

@@ -192,7 +192,7 @@ def _own(project: Project, stack: Stack, report: TestReport) -> TestReport:
 
 
 def _rename_by_slugs(project: Project, report: TestReport) -> TestReport:
-    """Under the slugs that annotations give."""
+    """Renames the tests to the slugs that annotations give."""
     paths = {split_id(result.native_id).path for result in report.results}
     texts = {path: text_of(project, path) for path in paths}
     marked = {path: text for path, text in texts.items() if text is not None and MARK in text}

@@ -59,7 +59,7 @@ def _existing(project: Project, path: str, cwd: Path) -> str | None:
 
 
 def _from_bare_name(project: Project, word: str) -> str | None:
-    """Among the tests that were seen last: nobody waits for a collection to have a name looked up."""
+    """Looks among the tests that were seen last: a look-up does not wait for a collection."""
     state = project.state()
     known = {*(red.native_id for red in state.reds.values()), *(baseline_ids(project, state) or ())}
     functions = {i.removesuffix(split_id(i).case) if word not in i else i for i in named_tests(word, known)}

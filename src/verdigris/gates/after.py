@@ -29,7 +29,7 @@ def after(project: Project, call: Call) -> Reply:
 
 
 def _could_write(project: Project, call: Call) -> tuple[str, ...] | None:
-    """Whatever else changed meanwhile is a person's; None where nobody knows what a tool writes."""
+    """What the tool could write; other changes are a person's. None where nobody knows what it writes."""
     match call.manner:
         case Manner.READS | Manner.OWN:
             return ()

@@ -56,7 +56,7 @@ def unpack_call(data: bytes) -> BrokerCall:
 
 
 def connect(path: str) -> socket.socket:
-    """By way of its folder: a socket's own path may have a hundred bytes, a repository's more."""
+    """Connects by way of its folder: a socket's own path may have a hundred bytes, a repository's more."""
     folder, name = os.path.split(path)
     held = os.open(folder, os.O_PATH | os.O_CLOEXEC)
     try:

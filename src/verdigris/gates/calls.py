@@ -85,7 +85,7 @@ class Call:
 
 @value
 class Reply:
-    """Nothing to say is an allowance: it leaves the user's own rules in force."""
+    """The gate's reply; an empty one allows the call and leaves the user's own rules in force."""
 
     kind: Literal["pass", "deny", "ask", "send-back", "answered"] = "pass"
     text: str = ""

@@ -40,7 +40,7 @@ MANY = 20
 
 
 def stop(project: Project, call: Call) -> Reply:
-    """Nothing stays open unseen: edits are settled, a refactor is ended, and what is left is told.
+    """Settles edits, ends a refactor, and tells what is left: nothing stays open unseen.
 
     A stop without new edits is a question to the person: the turn stays open, and it is no strike.
     """

@@ -212,7 +212,7 @@ class TestReading:
     """All of the file could be read."""
 
     def facts_of(self, name: str) -> TestFacts:
-        """Of the test of this name, with what stands within it."""
+        """The facts of the test of this name, with what stands within it."""
         own = [fact for fact in self.facts if holds(name, fact.scope)]
         rows = sum(fact.check.kind == ROW for fact in own)
         return TestFacts(len(own) - rows, rows, skip_of(name, self.marks))

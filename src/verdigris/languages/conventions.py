@@ -79,7 +79,7 @@ def at(document: Any, *keys: str) -> Any:
 
 
 def only(table: Any, keys: Collection[str]) -> dict[str, Any] | None:
-    """Of a table just these keys; None where it has none of them."""
+    """These keys of a table alone; None where it has none of them."""
     found = {key: value for key, value in table.items() if key in keys} if isinstance(table, dict) else {}
     return found or None
 

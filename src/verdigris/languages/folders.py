@@ -95,7 +95,7 @@ def walk(root: Path, depth: int | None = None) -> Iterator[tuple[str, list[str],
 
 
 def outermost(places: Iterable[str]) -> list[str]:
-    """Those that lie in none of the others."""
+    """The folders that lie in none of the others."""
     found: list[str] = []
     for place in sorted(places, key=lambda place: (place != ".", place)):
         if not any(is_below(place, outer) for outer in found):
@@ -119,7 +119,7 @@ def holds_suffix(known: Iterable[Folder], place: str, suffixes: tuple[str, ...])
 
 
 def text_in(root: Path, *names: str) -> str:
-    """Of the named files together; one that is not there, or not text, is empty."""
+    """The text of the named files together; a missing or binary one counts as empty."""
     texts = []
     for name in names:
         try:

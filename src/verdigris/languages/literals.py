@@ -114,7 +114,7 @@ def apply(data: bytes, changes: tuple[Replaced, ...]) -> bytes:
 
 
 def other_value(found: object, lot: Lot) -> object:
-    """Of the same kind, and near."""
+    """Another value of the same kind, near the given one."""
     match found:
         case int() | float():
             return lot.choice([one for one in (found + 1, found - 1, 0) if one != found])

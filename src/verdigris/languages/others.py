@@ -70,7 +70,7 @@ def places(language: str) -> Usual:
 
 
 def runner_keys(name: str, text: str) -> bytes:
-    """Of a build file: what the test tool reads in it; nothing where the name is not known here."""
+    """What the test tool reads in a build file; nothing where the file's name is not known here."""
     match name:
         case "pom.xml":
             return pom(text)

@@ -126,7 +126,7 @@ class Language:
         return places(self.name)
 
     def runner_keys(self, name: str, text: str) -> bytes:
-        """Of a manifest: canonical bytes of what the runner reads; ValueError where it cannot be parsed."""
+        """Canonical bytes of what the runner reads in a manifest; ValueError where it cannot be parsed."""
         from verdigris.languages.others import runner_keys
 
         return runner_keys(name, text)
@@ -189,7 +189,7 @@ class Language:
         return ()
 
     def test_facts(self, path: str, text: str, mark: IdMark) -> TestFacts | None:
-        """Of the test that a comment stands above; None where it is no test, or cannot be read."""
+        """The facts of the test below a comment; None where it is no test, or cannot be read."""
         return None
 
     def case_of(self, mark: IdMark, path: str, result: TestResult) -> str | None:
@@ -200,7 +200,7 @@ class Language:
         return native.case if native.function == mark.test else None
 
     def native_id(self, path: str, mark: IdMark, case: str) -> str:
-        """Of a marked test, or its file where only a run can tell."""
+        """The id of a marked test, or its file where only a run can tell."""
         return f"{path}::{mark.test}{case}"
 
     def written_id(self, path: str, mark: IdMark) -> str | None:
@@ -260,7 +260,7 @@ class Language:
         return False
 
     def read_tests(self, files: Mapping[str, bytes]) -> dict[str, TestReading]:
-        """Of files that `has_grammar`; each may call the others' functions."""
+        """Reads files that `has_grammar`; each may call the others' functions."""
         return {}
 
     def reads_tests(self, path: str) -> bool:
@@ -326,7 +326,7 @@ class Language:
     def reaching(
         self, tests: Iterable[str], changed: Iterable[str], files: Iterable[str], read: ReadMany
     ) -> frozenset[str]:
-        """Of these test files those that may reach what changed; `files`: all of the tree."""
+        """Those of these test files that may reach what changed; `files`: all of the tree."""
         return frozenset(tests)
 
     def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:

@@ -74,7 +74,7 @@ def know(settings: Settings) -> None:
 
 
 def language_for(path: str) -> Language | None:
-    """Of the language that the file's ending tells."""
+    """The language that the file's ending names."""
     facts = facts_of(path)
     return None if facts is None else _language(facts.name)
 
@@ -135,7 +135,7 @@ def with_stub_facts(file: FileWrite, found: StubFinding | None) -> FileWrite:
 
 
 def read_all(files: Mapping[str, bytes]) -> dict[str, TestReading]:
-    """Of files that have a grammar; of what does not parse, as much as can be made out."""
+    """Reads files that have a grammar; of what does not parse, as much as can be made out."""
     found: dict[str, TestReading] = {}
     for language, paths in by_language(files).items():
         found |= language.read_tests({path: files[path] for path in paths})

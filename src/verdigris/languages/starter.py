@@ -64,7 +64,7 @@ def title_of(text: str) -> str:
 
 
 def project_name(*wishes: str, taken: frozenset[str] = frozenset()) -> str:
-    """Of the first wish that makes one: small letters, digits and hyphens, good in every language.
+    """Makes a name from the first usable wish: small letters, digits, hyphens; good in every language.
 
     `taken` are names that a language keeps for itself.
     """

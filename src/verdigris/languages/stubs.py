@@ -174,7 +174,7 @@ class Files(Protocol):
         """Whether a stub that raises makes a valid red: `red: behaviour`."""
 
     def is_source(self, path: str) -> bool:
-        """Also of a file that does not exist yet."""
+        """Whether a path is source, also of a file that does not exist yet."""
 
     def text(self, path: str) -> str: ...
 

@@ -134,7 +134,7 @@ class ScenarioMarks:
 
 
 def read_scenario_marks(path: str, data: bytes) -> ScenarioMarks:
-    """Of a test file, or of source with tests in it; any bytes can be read."""
+    """Reads the marks of a test file, or of source with tests in it; any bytes can be read."""
     text = data.decode("utf-8", "surrogateescape")
     if SCENARIO not in text:
         return ScenarioMarks()

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def read_tests(texts: Mapping[str, str]) -> dict[str, TestReading]:
-    """Of files that have a grammar."""
+    """Reads the tests of files that have a grammar."""
     return read_all({path: text.encode("utf-8", "surrogateescape") for path, text in texts.items()})
 
 
 def still_written(texts: Mapping[str, str], unseen: Iterable[str], seen: Collection[str]) -> list[str]:
-    """Of the tests that no run tells of (native ids), those whose text stands in its file.
+    """Those of the unreported tests (native ids) whose text still stands in its file.
 
     Where one text makes several, the others speak for it: a row of its table may be another now.
     """

@@ -125,7 +125,7 @@ class Endpoint:
 
 
 def key_of(endpoint: Endpoint, environ: Mapping[str, str]) -> str:
-    """Nothing where none is configured, or none is set for a server on this machine."""
+    """The key; empty where none is configured, or none is set for a server on this machine."""
     name = endpoint.api_key_env
     key = environ.get(name, "").strip() if name else ""
     if name and not key and not endpoint.local:

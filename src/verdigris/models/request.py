@@ -177,7 +177,7 @@ class Counter:
 
 @value
 class Share:
-    """Of a prompt, in estimated tokens."""
+    """The parts of a prompt, in estimated tokens."""
 
     prompt: int
     shared: int
@@ -195,7 +195,7 @@ def prefix_share(before: Ask | None, now: Ask) -> Share:
 
 
 def whole_share(shares: Sequence[Share]) -> Share:
-    """Of many calls together. The first has no call before it, and counts nevertheless."""
+    """The share of many calls together; the first has no call before it, and counts nevertheless."""
     return Share(sum(each.prompt for each in shares), sum(each.shared for each in shares))
 
 

@@ -21,7 +21,7 @@ _UNBUILT = ("[build failed]", "[setup failed]")
 
 @dataclass(slots=True)
 class GoTestOutput:
-    """Of one test."""
+    """The output of one test."""
 
     starts: int = 0
     ends: list[str] = field(default_factory=list)
@@ -173,7 +173,7 @@ def frames_of_test(dump: str, name: str, worktree: str, folder: str) -> tuple[Pl
 
 
 def _frames(stack: str, worktree: str, folder: str) -> tuple[Place, ...]:
-    """Those of the project, from the outermost."""
+    """The frames of the project, from the outermost."""
     own = stack.partition("\ncreated by ")[0]
     places = [Place(relative(path, worktree, folder), int(line)) for path, line in _FRAME.findall(own)]
     return tuple(place for place in reversed(places) if not place.path.startswith("/"))

@@ -221,7 +221,7 @@ def panic_kind(said: str, text: str) -> tuple[str, bool]:
 
 
 def _frames(binary: Binary, name: str, stack: str, place: Place, worktree: str) -> tuple[Place, ...]:
-    """Those of the project, from the test's own; without debug information only the ends are known."""
+    """The project's frames, from the test's own; without debug information only the ends are known."""
     if frames := _project_frames(binary, name, stack, worktree):
         return frames
     own = binary.ids[name].partition("::")[0]

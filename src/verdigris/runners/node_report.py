@@ -89,7 +89,7 @@ class _Run:
 
 
 def parse(request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport:
-    """Of all calls of one request. What ran without being asked for counts among the others."""
+    """Reads all calls of one request; what ran without being asked for counts among the others."""
     runs = [_read(request, answer) for answer in answers]
     ends = [_end_of(run, answer) for run, answer in zip(runs, answers, strict=True)]
     asked = by_path(request.names)
@@ -292,7 +292,7 @@ def _open(run: _Run) -> Iterable[_Test]:
 
 
 def _cut_off(run: _Run, ended: Ended) -> Iterable[_Test]:
-    """Of a test that never yields, vitest cannot tell that it began; our watcher can, where it stopped it."""
+    """Finds a test that never yields: vitest cannot tell that it began; our watcher can, if it stopped it."""
     return () if ended is Ended.FINISHED or run.stop else [test for test in run.due if test not in run.told]
 
 

@@ -148,7 +148,7 @@ _BASES: Mapping[str, tuple[str, ...]] = {
 
 
 def failure(errors: list[Any], located: Located, test: Place | None) -> Failure:
-    """Of the first error; `test` stands for its frame where an asynchronous stack has lost it."""
+    """The failure of the first error; `test` is its frame where an asynchronous stack lost it."""
     error = errors[0] if errors else {}
     message = plain(error.get("message") or "")
     kind = error.get("name") or "Error"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Progress(Protocol):
-    """Who watches a run."""
+    """Watches a run."""
 
     def collected(self, total: int) -> None: ...
 
@@ -195,7 +195,7 @@ def read_record(data: bytes) -> Mapping[str, Any]:
 
 
 def ended_by(answer: RunnerAnswer, *, started: bool) -> Ended:
-    """Of a tool that builds first: `started` when a test binary was."""
+    """How a tool ended that builds first; `started`: whether a test binary was."""
     if answer.timed_out:
         return Ended.TIMEOUT
     if answer.exit_code is None:
@@ -209,7 +209,7 @@ def unfinished_failure(ended: Ended) -> Failure:
 
 
 def stopped_failure(seconds: float, frames: tuple[Place, ...]) -> Failure:
-    """Of a test that did not end; the frames are where it was, from the test's own."""
+    """The failure of a test that did not end; the frames are where it was, from the test's own."""
     place = frames[-1] if frames else None
     where = f", while it ran in {place.path}:{place.line}" if place else ""
     message = f"stopped after {seconds:g} s{where}"
@@ -221,7 +221,7 @@ def untrusted_result(test_id: str, failure: Failure, *, output: str = "") -> Tes
 
 
 def worst(results: Iterable[TestResult]) -> TestResult:
-    """Of one test that several binaries hold."""
+    """The worst result of one test that several binaries hold."""
     return max(results, key=lambda result: _RANK[result.status])
 
 

@@ -78,7 +78,7 @@ class Availability:
 
 @cache
 def available() -> Availability:
-    """By the strongest way, in the first place, where all of it works; else by what came furthest."""
+    """Tries the ways from the strongest; where none works whole, returns the one that came furthest."""
     if sys.platform != "linux":
         return Availability(None, "", (Ability("namespaces", ok=False, why="only Linux has them"),))
     found = []
@@ -204,7 +204,7 @@ def _way(confinement: Confinement) -> Way:
 
 
 class Confining:
-    """Of a checked confinement, by a way that is known to work; called in the child."""
+    """Applies a checked confinement by a way that is known to work; called in the child."""
 
     def __init__(self, confinement: Confinement, way: Way) -> None:
         self.confinement = confinement
@@ -225,7 +225,7 @@ _BOOT = "/proc/sys/kernel/random/boot_id"
 
 
 def remembered(note: str) -> Availability:
-    """By what the file `note` says of this very system and user, else by trying; only success is noted."""
+    """Reads the file `note` about this very system and user, else tries; only success is noted."""
     system = _system()
     try:
         with open(note, encoding="utf-8", errors="surrogateescape") as file:

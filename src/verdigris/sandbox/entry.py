@@ -41,7 +41,7 @@ def enter(
     mapped: Callable[[], None] | None = None,
     below: int | None = None,
 ) -> None:
-    """Of a checked confinement; `reached` hears of each of STEPS before it is taken.
+    """Enters a checked confinement; calls `reached` with each of STEPS before it is taken.
 
     `mapped` returns when one outside has set the ids of a `mapped` namespace; without it we fork such a one.
     `below` is a descriptor of another user namespace: ours is made in it, so that one in it can follow.

@@ -78,7 +78,7 @@ def open_path(path: str) -> int:
 
 
 def path_of_descriptor(fd: int) -> str:
-    """By descriptor: a name of any bytes needs no escaping, and no later mount comes between."""
+    """A path by descriptor: no bytes of a name need escaping, and no later mount comes between."""
     return f"/proc/self/fd/{fd}"
 
 
@@ -99,7 +99,7 @@ def mount_tmpfs(target: str, mode: int) -> None:
 
 
 def remove(path: str) -> None:
-    """Whatever is there, without following a link; a path that is not there is as good."""
+    """Removes whatever is there, without following a link; a missing path is no error."""
     try:
         if os.path.isdir(path) and not os.path.islink(path):
             for name in os.listdir(path):

@@ -92,7 +92,7 @@ def prctl(option: int, first: int = 0, second: int = 0) -> None:
 
 
 def set_capabilities(kept: int) -> None:
-    """Of this process, effective and permitted; nothing is inheritable."""
+    """Sets this process's effective and permitted capabilities; nothing is inheritable."""
     low, high = kept & 0xFFFFFFFF, kept >> 32
     _call("capset", _numbers(_CAPABILITY_VERSION_3, 0), _numbers(low, low, 0, high, high, 0))
 
@@ -182,7 +182,7 @@ IDS = {"uid_map": os.geteuid, "gid_map": os.getegid}
 
 
 def ways() -> tuple[Way, ...]:
-    """Those worth trying, the strongest first.
+    """The ways worth trying, the strongest first.
 
     A user namespace also as root: what runs in it may not look into a process outside, or into another
     confined one, by `ptrace` or `/proc/PID`, whatever capabilities either has. Its mounts are locked besides.

@@ -43,7 +43,7 @@ def detect(root: Path, lang: str | None = None) -> FoundStacks:
 
 
 def name_of_language(lang: str) -> str:
-    """Of a language as a person may call it."""
+    """Our name for a language, however a person calls it."""
     load_third_parties()
     word = lang.lower()
     name = next((one.name for one in all_languages() if word in (one.name, *one.facts.aliases)), None)

@@ -68,7 +68,7 @@ def digest(data: bytes) -> str:
 
 
 def visible_files(root: Path) -> tuple[str, ...]:
-    """All that git does not ignore."""
+    """All files that git does not ignore."""
     said = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").out
     return tuple(dict.fromkeys(filter(None, said.split("\0"))))
 

@@ -302,7 +302,7 @@ def has_exec(todo: str) -> bool:
 
 
 def plain_environment(environment: Mapping[str, str], programs: Iterable[str]) -> dict[str, str]:
-    """Who commits and how a server is reached stay; whatever else steers git does not. `programs` is PATH."""
+    """Keeps who commits and how a server is reached, and drops what else steers git. `programs` is PATH."""
     kept = {
         name: value
         for name, value in environment.items()

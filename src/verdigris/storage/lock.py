@@ -88,7 +88,7 @@ def answer_within(seconds: float) -> None:
 
 
 def holder(descriptor: int) -> str:
-    """Who has a lock on the file, as the system tells; what was written into it is older than that."""
+    """The process that holds a lock on the file, as the system tells; the file's text may be older."""
     found = os.fstat(descriptor)
     file = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
     with suppress(OSError), open("/proc/locks", encoding="ascii") as locks:  # noqa: PTH123 - no path of ours

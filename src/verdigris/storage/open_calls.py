@@ -155,7 +155,7 @@ def _read(record: str) -> tuple[str, str]:
 
 
 def kill(namespace: str) -> None:
-    """All processes of a call; those that they start meanwhile are for the next time."""
+    """Kills all processes of a call; those that they start meanwhile are for the next time."""
     for pid, _ in _inside({namespace}):
         try:
             os.kill(pid, _KILL)
@@ -164,7 +164,7 @@ def kill(namespace: str) -> None:
 
 
 def _living(wanted: set[str]) -> set[str]:
-    """Those namespaces that a process is in, or in one made inside of them."""
+    """The namespaces that a process lives in, or in one made inside of them."""
     return {namespace for _, found in _inside(wanted) for namespace in found}
 
 
@@ -218,7 +218,7 @@ def note_caller(private: str, session: str, command: str, agent: str) -> None:
 
 
 def forget_caller(private: str, agent: str) -> None:
-    """All of a subagent's are over."""
+    """Forgets a subagent whose calls are all over."""
     with suppress(FileNotFoundError):
         for record in Path(private, FOLDER).iterdir():
             if record.read_bytes() == os.fsencode(agent):

@@ -170,6 +170,6 @@ def text_of(project: Project, path: str) -> str | None:
 
 
 def texts_at(project: Project, tree: str, paths: Iterable[str]) -> dict[str, str]:
-    """Those of `paths` that the tree has."""
+    """The texts of those `paths` that the tree has."""
     contents = project.workspace.read_many(tree, list(paths))
     return {p: data.decode("utf-8", "surrogateescape") for p, data in contents.items() if data is not None}

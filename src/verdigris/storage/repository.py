@@ -42,7 +42,7 @@ class Repository:
         return self.control / "worktrees" / self.worktree
 
     def lock(self, name: str) -> Path:
-        """Of this worktree."""
+        """The path of a lock of this worktree."""
         return self.control / LOCKS / f"{self.worktree}.{name}"
 
 
@@ -141,7 +141,7 @@ def _is_git_dir(folder: Path) -> bool:
 
 
 def read_plain(path: Path) -> bytes:
-    """Of a file that an agent can write: what waits for a writer, such as a FIFO, must not hold us up."""
+    """Reads a file that an agent can write: one that waits for a writer, such as a FIFO, must not block."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "it is no plain file", str(path))

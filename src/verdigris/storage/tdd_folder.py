@@ -34,7 +34,7 @@ def is_made_here(root: Path) -> bool:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """All of it or nothing, also on a full disk or after a kill."""
+    """Writes all of it or nothing, also on a full disk or after a kill."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         new = path.with_name(f"{path.name}.new")

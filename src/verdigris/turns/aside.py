@@ -182,7 +182,7 @@ class Kept:
 
 
 def list_displaced_files(project: Project, path: str | None = None) -> Iterator[Kept]:
-    """Of this worktree; all, or those of one path."""
+    """Lists the displaced files of this worktree; all, or those of one path."""
     for record in project.log.records(reverse=True):
         told = record.data.get("displaced")
         if record.worktree != project.repo.worktree or not isinstance(told, list | tuple):

@@ -126,7 +126,7 @@ def _before(
 def _find_uncollected(
     project: Project, state: WorktreeState, tree: str, missing: Collection[str], seen: Collection[str]
 ) -> tuple[str, ...]:
-    """Of the tests that nobody reports: those that are still written; what a person configured is no loss."""
+    """Unreported tests that are still written; what a person configured away is no loss."""
     functions = {*map(_function, seen)}
     unseen = [i for i in sorted(missing) if _function(i) not in functions]
     known = "" if state.baseline is None else state.baseline.tree

@@ -140,7 +140,7 @@ def _undone(project: Project, intent: Committing, why: str, said: Said) -> Commi
 
 
 def _not_as_judged(project: Project, intent: Committing) -> list[str]:
-    """Of what was committed, and of all that the laws protect; what else a hook leaves behind is its own."""
+    """Committed or protected paths that differ from what was judged; what else a hook leaves is its own."""
     now = project.workspace.snapshot()
     differing = project.workspace.changes(intent.tree, now) if now != intent.tree else ()
     known = frozenset(intent.paths)
@@ -159,7 +159,7 @@ def _gist(said: Said) -> str:
 
 
 def _lost_trailers(project: Project, message: str) -> list[str]:
-    """By them a run finds where it stands; a hook may add others."""
+    """Trailers that a hook took out: a run finds by them where it stands. A hook may add others."""
     asked = git(project.root, "interpret-trailers", "--parse", "--unfold", stdin=message).out.splitlines()
     there = git(project.root, "show", "--no-patch", "--format=%(trailers:only,unfold)", "HEAD").out
     return [line for line in asked if line not in there.splitlines()]

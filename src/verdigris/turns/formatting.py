@@ -56,7 +56,7 @@ def _in_rooms(project: Project, tree: str, paths: Sequence[str], jobs: Jobs) -> 
 
 
 def _written_files(made: Room, paths: Sequence[str]) -> dict[str, tuple[str, bytes] | None]:
-    """Of these, what is now another regular file; one that a formatter deletes stays."""
+    """Those files that the formatter changed; one that it deletes stays."""
     contents: dict[str, tuple[str, bytes] | None] = {}
     for path in paths:
         file = Path(made.confinement.upper, path)

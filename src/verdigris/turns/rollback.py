@@ -242,7 +242,7 @@ def _look(path: Path) -> tuple[int, ...]:
 
 
 def _write_back(project: Project, path: Path, blob: str) -> None:
-    """By a draft where no agent can write: a link in its place would lead our bytes anywhere."""
+    """Writes through a draft where no agent can write: a link in its place could lead our bytes anywhere."""
     draft = project.repo.private / "moves-draft"
     draft.write_bytes(project.workspace.blob_bytes(blob) or b"")
     draft.replace(path)

@@ -67,7 +67,7 @@ def missing_stubs(project: Project, path: str) -> tuple[Stub, ...]:
 def stubs_of_run(
     project: Project, report: TestReport | None, runs: Iterable[TestRun]
 ) -> dict[str, tuple[Stub, ...]]:
-    """By test file, where a run shows that something is not declared."""
+    """Stubs by test file, where a run shows that something is not declared."""
     found = {split_id(run.native_id).path for run in runs if run.red in UNDECLARED}
     errors = report.errors if report else ()
     found |= {e.path for e in errors if e.kind == "AttributeError" or judge_collect_error(e) in UNDECLARED}
@@ -92,7 +92,7 @@ class ProjectFiles:
         return tuple(sorted(path for path in self.paths if self.is_source(path)))
 
     def is_source(self, path: str) -> bool:
-        """Also of a file that does not exist yet."""
+        """Whether a path is source, also of a file that does not exist yet."""
         return self.project.classify(path) is PathClass.SOURCE
 
     def text(self, path: str) -> str:

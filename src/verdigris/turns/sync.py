@@ -119,7 +119,7 @@ def _moved_back(project: Project, intent: Syncing, to: GitPosition, why: Deny) -
 
 
 def finish(project: Project, intent: Syncing, exit_code: int | None) -> Moved:
-    """Also after a kill: whatever git had done by then is looked at, not undone."""
+    """Looks at what git did, also after a kill, and does not undo it."""
     before = project.state()
     project.record(Synced(argv=intent.argv, exit_code=exit_code), sync=True)
     after = look(project, project.state())

@@ -31,7 +31,7 @@ Rewrite: TypeAlias = Callable[[bytes | None], bytes | None]
 
 
 def write(project: Project, files: Mapping[str, bytes | None], *, cwd: Path) -> Decision:
-    """All of the files, or none; None deletes."""
+    """Writes all of the files, or none; None deletes."""
     with operation(project) as state:
         action = Write(tuple(_observe_write(project, name, after, cwd) for name, after in files.items()))
         decision = _outside(project, action) or _decide_and_record(project, state, action)

@@ -121,7 +121,7 @@ class Shown:
                     self._console.print(_text(part), soft_wrap=True)
 
     def _start_live(self) -> Live:
-        """Anew each time: one that is started again clears as many lines as it had when it was stopped."""
+        """Makes a new one each time: one that is started again clears as many lines as it had before."""
         live = Live(
             console=self._console, get_renderable=self._screen.render, refresh_per_second=4, transient=True
         )
@@ -153,6 +153,6 @@ def _text(line: Line) -> Text:
 
 
 def _style(line: Line) -> str:
-    """Of a difference: what is new and what is gone."""
+    """The style of a line of a diff: new or gone."""
     first = line.text.strip()[:1] if line.code else ""
     return {"+": "green", "-": "red"}.get(first, "")

@@ -220,7 +220,7 @@ def _newer_code(top: str, since: int) -> Iterator[str]:
 
 
 def _rust(env: Mapping[str, str]) -> Iterator[str]:
-    """Of every toolchain: which one runs is decided by folders and variables."""
+    """Lists every toolchain: folders and variables decide which one runs."""
     if home := env.get("CARGO_HOME"):
         yield from (f"{home}/{name}" for name in ("config", "config.toml"))
     if rustup := env.get("RUSTUP_HOME"):
@@ -275,7 +275,7 @@ def _is_test(project: Project, entry: Entry) -> bool:
 
 
 def _imported_names(data: bytes | None) -> Iterator[str]:
-    """By source too: such packages come and go while going green."""
+    """Includes what source imports: such packages come and go while going green."""
     try:
         document = json.loads(data or b"{}")
         yield from document.get("dependencies", {})
@@ -314,7 +314,7 @@ def _find_program(word: str, folder: str, path: str) -> str | None:
 
 
 def _started_modules(program: Path) -> Iterator[str]:
-    """Of an environment's script such as `mypy`: the modules that it imports first."""
+    """The modules that an environment's script, such as `mypy`, imports first."""
     try:
         with program.open("rb") as file:
             text = file.read(_SCRIPT)

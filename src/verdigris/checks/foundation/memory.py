@@ -42,7 +42,7 @@ class DigestMemory:
         return frozenset(self._loaded)
 
     def learn(self, paths: Iterable[str]) -> None:
-        """Of a run: bytecode stands for its source, too."""
+        """Adds what a run loaded; bytecode counts as its source."""
         fresh = {path for path in paths if path not in self._loaded}
         fresh |= {_source_of(path) for path in fresh if path.endswith(".pyc")}
         if fresh and len(self._loaded) + len(fresh) <= MOST:
@@ -100,7 +100,7 @@ def _source_of(cached: str) -> str:
 
 
 def came_after(path: str, since: int) -> bool:
-    """By the time at which the system itself last saw it change: no program sets that."""
+    """Compares with the change time that the system itself sets: no program can set it."""
     try:
         return os.stat(path).st_ctime_ns > since  # noqa: PTH116 - as above
     except OSError:
@@ -132,7 +132,7 @@ for number, cached in enumerate(sys.argv[1:]):
 
 
 def foreign(interpreter: Interpreter, caches: Sequence[str], root: Path) -> tuple[str, ...]:
-    """Those that are not what the interpreter makes of the source beside them."""
+    """Bytecode files that are not what the interpreter makes of the source beside them."""
     if not caches:
         return ()
     words = (str(interpreter.path), "-I", "-S", "-B", "-c", _CHECK, *caches)

@@ -145,7 +145,7 @@ def affected_tests(
 
 
 class _Runs:
-    """Of one set."""
+    """The runs of one set."""
 
     def __init__(
         self,
@@ -198,7 +198,7 @@ class _Runs:
         return replace(judged, unreached=(*judged.unreached, *noted))
 
     def _passed_before(self, asked: TriedTests, done: Sequence[Member], size: Mapping[str, int]) -> list[str]:
-        """Of the unclaimed tests that pass a changed text those that pass it without the change."""
+        """The unclaimed tests that pass a changed text without the turn's change, too."""
         from verdigris.languages.probes import changed_texts
 
         found: dict[str, None] = {}

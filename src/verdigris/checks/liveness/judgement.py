@@ -146,7 +146,7 @@ def judge_runs(made: RunSet, outcomes: Iterable[VariantOutcome], asked: Iterable
 
 
 def reached_assertions(made: RunSet, outcomes: Iterable[VariantOutcome]) -> frozenset[tuple[str, int, str]]:
-    """Of a set with failures behind assertions: path, line and case of a test, where one was heard."""
+    """Path, line and case of each assertion behind which a failure was noticed."""
     known = {outcome.index: outcome for outcome in outcomes}
     return frozenset(
         (probe.path, probe.line, case.name)
@@ -159,7 +159,7 @@ def reached_assertions(made: RunSet, outcomes: Iterable[VariantOutcome]) -> froz
 
 
 def deaf(suspects: Iterable[Probe], heard: frozenset[tuple[str, int, str]]) -> dict[str, tuple[str, ...]]:
-    """By test: what was passed although it is reached, and a failure there is heard."""
+    """By test: assertions that passed although they are reached and a failure there is noticed."""
     found: dict[str, list[str]] = {}
     for probe in suspects:
         for case in probe.functions:
@@ -170,7 +170,7 @@ def deaf(suspects: Iterable[Probe], heard: frozenset[tuple[str, int, str]]) -> d
 
 
 def function_of(case: str) -> str:
-    """Of a native id: the test that it is a case of."""
+    """The test that a native id is a case of."""
     return case.removesuffix(split_id(case).case)
 
 

@@ -134,7 +134,7 @@ class LiveRuns:
     def _find_noticed(
         self, judged: LivenessFindings, functions: tuple[str, ...]
     ) -> frozenset[tuple[str, int, str]]:
-        """Of what passed and may have done so rightly: whether a failure there would have been heard."""
+        """Asks, where a pass may be rightful, whether a failure at that place would be noticed."""
         if not judged.suspects:
             return frozenset()
         made = reaching(self.asked.tests, functions, judged.suspects)

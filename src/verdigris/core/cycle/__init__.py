@@ -40,7 +40,7 @@ def standing(cycle: Cycle) -> str:
 
 
 def deny_write(cycle: Cycle, name: str) -> Deny:
-    """Of a test, source or spec while the stage lets nobody write such."""
+    """Denies writing a test, source or spec that the stage closes."""
     why = "The cycle waits for a person." if cycle.stopped else _WHO.get(cycle.stage, "")
     return Deny(f"cycle-{cycle.stage}", f"{name}: {why}", next_step(cycle))
 

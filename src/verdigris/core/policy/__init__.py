@@ -249,7 +249,7 @@ def _claim_red(state: WorktreeState, action: ClaimTest) -> Deny | None:
 
 
 def give_up_losses(losses: Sequence[str]) -> str:
-    """Of losses that begin with `path:line: `: one line that gives up all of them."""
+    """One `tdd revise` line that gives up all losses, each of which begins with `path:line: `."""
     files = dict.fromkeys(loss.partition(": ")[0].rpartition(":")[0] for loss in losses)
     named = ", ".join([*list(files)[:3], *(["others"] if len(files) > 3 else [])])  # noqa: PLR2004 - some are enough
     return (

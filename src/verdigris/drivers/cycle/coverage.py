@@ -69,7 +69,7 @@ class Coverage:
 
 
 def marks_of(project: Project, tree: str) -> ScenarioMarks:
-    """Of all tests in a tree."""
+    """The marks of all tests in a tree."""
     paths = [
         entry.path
         for entry in project.workspace.files(tree)
@@ -189,7 +189,7 @@ def _same_tests(coverage: Coverage, scenarios: Sequence[str]) -> Iterator[Covera
 def changed_results(
     before: Mapping[str, str], report: TestReport, carried: Collection[str]
 ) -> tuple[CoverageFault, ...]:
-    """Of tests that carry no scenario: results that differ from those at the cycle's start.
+    """Results of tests that carry no scenario and end otherwise than at the cycle's start.
 
     `before`: status by native id; `carried`: native ids.
     """

@@ -211,7 +211,7 @@ def _parent_of(spec: Spec) -> str:
 
 
 def _find_spec(project: Project, wanted: str) -> Spec | None:
-    """By its id; a file whose name begins with it is tried first."""
+    """Finds a spec by its id; a file whose name begins with it is tried first."""
     listed = git(project.root, "ls-files", "-z").out.split("\0")
     paths = [path for path in listed if path.endswith((".md", ".feature"))]
     name = wanted.casefold()

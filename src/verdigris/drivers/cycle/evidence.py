@@ -48,7 +48,7 @@ def path_of(evidence: str) -> str:
 
 
 def read_fields(text: str) -> Mapping[str, str]:
-    """Those of the front matter by which the log is asked."""
+    """The fields of the front matter that name what to look for in the log."""
     head = text.split("\n---", 1)[0]
     return {found[1]: found[2].strip().strip('"') for found in _FIELD.finditer(head)}
 

@@ -37,7 +37,7 @@ class TextLine:
 
     @property
     def level(self) -> int:
-        """Of its heading; 0 where it is none."""
+        """The level of its heading; 0 where it is none."""
         return 0 if self.heading is None else self.heading.level
 
     @property
@@ -80,7 +80,7 @@ def read_page(text: str) -> Page:
 
 
 def split_lines(text: str) -> list[str]:
-    """Of any line end, and without a byte order mark."""
+    """Splits at any line end, and drops a byte order mark."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 

@@ -237,6 +237,6 @@ def _as_refused(denial: Deny) -> Ended:
 
 
 def _verdict_in(done: CycleStep) -> str:
-    """Of a validation; the state has forgotten it where the tests were sent back."""
+    """The verdict of a validation; the state forgets it when the tests are sent back."""
     found = re.match(r"validation: (\w+)", done.said[0])
     return found[1] if found else ""

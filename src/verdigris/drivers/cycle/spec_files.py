@@ -114,7 +114,7 @@ class SpecFiles:
         return spec, lint_spec(spec, _text(data), read_spec(base, before), _text(before))
 
     def scenario_marks(self) -> tuple[tuple[ScenarioMark, ...], tuple[LooseMark, ...]]:
-        """Of all files of code."""
+        """The scenario marks in all files of code."""
         marks: list[ScenarioMark] = []
         loose: list[LooseMark] = []
         for path, data in self._contents(self.paths):
@@ -245,7 +245,7 @@ def _delta_path(spec: Spec) -> str:
 
 
 def _names(text: str, spec: Spec) -> bool:
-    """By its id as a whole word, or by its path."""
+    """Whether the text names it, by its id as a whole word or by its path."""
     word = re.compile(rf"(?<![\w/-])(?:{re.escape(spec.id)}|{re.escape(spec.path)})(?![\w-])")
     page = read_page(text)
     if any(word.search(str(one)) for key, one in page.metadata.items() if key not in {"id", "title"}):

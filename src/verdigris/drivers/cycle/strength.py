@@ -68,7 +68,7 @@ def find_stubs(
 def try_strength(
     tests: Sequence[TriedTest], found: FoundStubs, runs: StubRuns | None, dice: Random | None = None
 ) -> Check:
-    """Of tests that are red on the tree as it is; `runs`: None where no sandbox can be made."""
+    """Tries tests that are red on the tree as it is; `runs`: None where no sandbox can be made."""
     notes = list(found.notes)
     alone = [one.native for one in tests if not any(_is_named(stub, one) for stub in found.stubs)]
     notes += (

@@ -1,4 +1,4 @@
-"""Validates the tests of a cycle by what they say and by what they do; no model has a word in it."""
+"""Validates the tests of a cycle by their text and by how they end; no model is asked."""
 
 from __future__ import annotations
 

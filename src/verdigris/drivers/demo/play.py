@@ -79,7 +79,7 @@ class Agent:
         return verdict.kind
 
     def _line_named(self, reason: str) -> str:
-        """Of a reason that begins with FILE:LINE."""
+        """The line in a reason that begins with FILE:LINE."""
         if not (place := re.match(r"(.+?):(\d+):", reason)):
             return ""
         lines = (self.project.root / place[1]).read_text("utf-8").splitlines()

@@ -106,7 +106,7 @@ def _gather_verified(project: Project, step: OpenStep, proposal: Proposal) -> Ve
 
 
 def _counts(project: Project) -> str:
-    """Of the acceptance's own run."""
+    """Counts the results of the acceptance's own run."""
     baseline = project.state().baseline
     data = project.workspace.blob_bytes(baseline.record) if baseline else None
     statuses = list(json.loads(data or b"{}").values())

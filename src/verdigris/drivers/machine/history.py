@@ -43,7 +43,7 @@ class CommitText:
 
 
 def commits(root: Path) -> tuple[CommitText, ...]:
-    """Of HEAD and its first parents, the newest first."""
+    """The commits of HEAD and its first parents, the newest first."""
     return _read_log(root, "--first-parent")
 
 

@@ -51,7 +51,7 @@ _ASKS = {
 
 
 class Person(Protocol):
-    """Who sits at the terminal."""
+    """The person at the terminal."""
 
     def __call__(self, turn: YourTurn, /) -> str | None:
         """The line that was typed; None where nobody can type one."""

@@ -121,7 +121,7 @@ class Run:
         return self._conclude(now, taken)
 
     def _nothing_red(self, now: Position) -> bool:
-        """Somebody else made the tests pass; what was accepted already still has to be committed."""
+        """Somebody else made the tests pass: what was accepted already still has to be committed."""
         if now.role is not IMPLEMENTOR:
             return False
         state = self._machine.project.state()

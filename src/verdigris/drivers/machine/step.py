@@ -39,7 +39,7 @@ Outcome: TypeAlias = StepCommit | Stop | Exhausted
 
 
 class Step:
-    """Of a role that a model plays."""
+    """A step of a role that a model plays."""
 
     def __init__(
         self, machine: Machine, position: Position, material: Material, notes: tuple[str, ...]

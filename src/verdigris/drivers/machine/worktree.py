@@ -36,7 +36,7 @@ class Private:
 
 
 def private(home: Repository, branch: str) -> Private:
-    """Of the user's branch; made, or found again, and moved along where the user's branch went on."""
+    """The private worktree of the user's branch: made or found, and moved along with that branch."""
     root, ours = place(home, branch), f"{BRANCHES}{branch}"
     made = not (root / ".git").exists()
     if made:
@@ -172,7 +172,7 @@ class Leftover:
 
 
 def leftovers(root: Path) -> tuple[Leftover, ...]:
-    """Nothing is changed: what is there, and what of it holds something that is nowhere else."""
+    """Lists what is there, and what of it exists nowhere else; changes nothing."""
     return (*_branches(root), *_folder(root))
 
 
@@ -195,7 +195,7 @@ def _unsafe(root: Path, branch: str, theirs: str, place: str) -> str:
 
 
 def _dirty(place: Path) -> list[str]:
-    """Besides the links to environments that the machine made itself."""
+    """Changed paths, without the links to environments that the machine made itself."""
     if not place.is_dir():
         return []
     said = git(place, "status", "--porcelain", "--untracked-files=all").out.splitlines()
@@ -213,7 +213,7 @@ def _folder(root: Path) -> Iterator[Leftover]:
 
 
 def remove(root: Path, found: tuple[Leftover, ...]) -> None:
-    """Those that can go."""
+    """Removes those that can go."""
     for one in found:
         if one.kept:
             continue

@@ -205,7 +205,7 @@ def _watched_paths(argv: Sequence[str], cwd: str, root: str, places: Iterable[st
 
 
 def _requirements(folder: str) -> Iterator[str]:
-    """Under whatever name, so that they are looked for anew each time."""
+    """Requirement files, whatever their name, looked for anew each time."""
     for name in _names(folder):
         if name.startswith("requirements"):
             path = os.path.join(folder, name)

@@ -99,7 +99,7 @@ def remember(private: Path, terms: Terms, argv: tuple[str, ...], cwd: str) -> No
 
 
 def _private(folder: str) -> str:
-    """Of the main worktree, found without more than a look upwards."""
+    """The private folder of the main worktree, found by looking upwards only."""
     while not os.path.isdir(os.path.join(folder, ".git")):  # noqa: PTH112, PTH118 - before pathlib
         above = os.path.dirname(folder)  # noqa: PTH120
         if above == folder:

@@ -247,7 +247,7 @@ def _live(shadowed: list[str] | None) -> Callable[[Confinement, Folders], Confin
 
 
 def _listening(path: str) -> _socket.socket:
-    """By way of its folder: a socket's own path may have a hundred bytes, a repository's more."""
+    """Listens by way of its folder: a socket's own path may have a hundred bytes, a repository's more."""
     folder, name = os.path.split(path)
     held = os.open(folder, os.O_PATH | os.O_CLOEXEC)
     made = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)

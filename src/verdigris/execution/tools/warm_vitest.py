@@ -88,7 +88,7 @@ def ran_warm(call: RunnerCall, place: RunPlace, timeout: float, limit: float | N
 
 
 def _connect(folder: str, key: str) -> tuple[Line, int] | None:
-    """Also one that has a little to do yet with the run before: a cold run takes longer."""
+    """Connects, also to one that still works for the run before: a cold run takes longer."""
     deadline = time.monotonic() + _CLEARING
     while True:
         found = resident.connect(folder, key)

@@ -24,7 +24,7 @@ _SHARED_INDEX = "sharedindex."
 
 
 class GitFolder:
-    """Of one worktree, as it is before a call and after it."""
+    """The git folder of one worktree, as it is before a call and after it."""
 
     def __init__(self, root: str, private: str, readonly: Container[str] = ()) -> None:
         self.root = root
@@ -65,7 +65,7 @@ class GitFolder:
         return os.path.lexists(place) and config not in self.readonly
 
     def _submodules(self) -> frozenset[str]:
-        """By the bytes first: most repositories have none, and are not asked further."""
+        """Looks at the bytes first: most repositories have no submodules, and are not asked further."""
         if not any(_SUBMODULE in _bytes(path) for path in self._indexes()):
             return frozenset()
         lines = self._git("ls-files", "--stage", "-z").split(b"\0")
@@ -92,7 +92,7 @@ class GitFolder:
 
 
 class Namespaces:
-    """Of a call's processes, held from outside."""
+    """The namespaces of a call's processes, held from outside."""
 
     def __init__(self, child: int, *, own_ids: bool) -> None:
         kinds = ("user", "mnt") if own_ids else ("mnt",)

@@ -131,7 +131,7 @@ def own() -> tuple[list[str], list[str]]:
 
 
 def _commands() -> list[str]:
-    """Those of the environments that our packages are in, and the one that a shell would find."""
+    """The commands of the environments that hold our packages, and the one that a shell would find."""
     environments = [Path(path).parents[2] for path in import_paths() if Path(path).name in FOREIGN]
     found = [str(environment / "bin" / COMMAND) for environment in environments]
     return [os.path.realpath(path) for path in (*found, shutil.which(COMMAND)) if path]

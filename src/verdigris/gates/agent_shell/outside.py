@@ -25,7 +25,7 @@ _WAITING = 64
 
 
 def listening(path: str) -> _socket.socket:
-    """By way of its folder: a socket's own path may have a hundred bytes only."""
+    """Listens by way of its folder: a socket's own path may have a hundred bytes only."""
     folder, name = os.path.split(path)
     made = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
     held = os.open(folder, os.O_PATH | os.O_CLOEXEC)

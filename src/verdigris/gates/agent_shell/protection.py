@@ -134,7 +134,7 @@ def _with_links(
 
 
 def _node(path: str) -> tuple[int, int] | None:
-    """Of a file that has more names than one."""
+    """Identifies a file that has more than one name."""
     try:
         found = os.lstat(path)
     except OSError:

@@ -32,7 +32,7 @@ _DRAINED_SECONDS = 0.3
 
 
 class StderrWatch:
-    """Of one command's standard error."""
+    """Watches one command's standard error."""
 
     def __init__(self) -> None:
         self.writing = self.kept = self.relayed = -1
@@ -95,7 +95,7 @@ def _pass_on(reading: int, kept: int) -> NoReturn:
 
 
 def _read_back(start: int) -> bytes:
-    """Of a file that standard error was sent to; it may be one that we cannot read."""
+    """Reads the end of a file that standard error went to; we may not be allowed to read it."""
     try:
         file = os.open("/proc/self/fd/2", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

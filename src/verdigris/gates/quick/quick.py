@@ -46,7 +46,7 @@ class AllowedCall:
 
 
 def words_of(name: str) -> ModuleType:
-    """Of an agent that comes with Verdigris; the calls of all others are left to the slow entry."""
+    """The words of an agent that comes with Verdigris; the slow entry decides the calls of all others."""
     if not name.isidentifier():
         raise Doubt
     place = f"verdigris.gates.clients.{name}.quick"
@@ -151,7 +151,7 @@ def _check_nothing_changed(card: QuickCard, place: WorktreePlace) -> None:
 
 
 def _check_surroundings(place: WorktreePlace, card: QuickCard) -> None:
-    """Nothing happened that an operation of the kernel would take in first, and none is under way."""
+    """Checks that nothing happened which the kernel would take in first, and that nothing is under way."""
     if refs(place.git_dir, place.common) != card.refs:
         raise Doubt
     if card.config is not None and _digest(f"{place.root}/tdd.yaml") not in {card.config, None}:

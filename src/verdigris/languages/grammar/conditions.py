@@ -127,7 +127,7 @@ def _compare_shape(left: Node, operator: str, right: Node, names: list[Name]) ->
 
 
 def _measure_shape(node: Node, names: list[Name]) -> str:
-    """Something that is not empty; what it is called stands for the whole."""
+    """The shape of something that is not empty; the name of the measure is left out."""
     text = text_of_node(node).removesuffix(".is_empty()")
     found = _LENGTH.fullmatch(text)
     inner = next((one for one in found.groups() if one is not None), text) if found else text

@@ -40,7 +40,7 @@ class Expectations:
         return False
 
     def items(self, side: Sequence[Node]) -> list[Node]:
-        """Of a list that may be shorter."""
+        """The items of a list that may be shorter."""
         return []
 
     def nearby(self, node: Node) -> Node | None:

@@ -72,7 +72,7 @@ def other_literals(text: str, pool: Pool, dice: Random) -> list[str]:
 
 
 def far_numbers(text: str, dice: Random) -> list[str]:
-    """By a whole unit at least: honest code fails them although it is given some tolerance below one half."""
+    """Numbers at least one unit away: honest code fails them even with a tolerance below one half."""
     found = _NUMBER.match(text)
     if found is None or found["lead"] or "e" in found["rest"].lower():
         return []

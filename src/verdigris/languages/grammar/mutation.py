@@ -88,7 +88,7 @@ def grammar_mutated(
     before: Mapping[str, bytes | None],
     after: Mapping[str, bytes | None],
 ) -> Mutated:
-    """Of files that a grammar reads; `strip`: takes out the tests that stand among the source."""
+    """Mutates files that a grammar reads; `strip` takes out the tests that stand among the source."""
     olds = {path: _root(path, strip(data)) for path, data in before.items() if data is not None}
     texts = {path: data for path, data in after.items() if data is not None}
     roots = {path: _root(path, strip(data)) for path, data in texts.items()}

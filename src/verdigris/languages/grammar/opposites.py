@@ -50,7 +50,7 @@ def find_expected(forms: Expectations, node: Node) -> Iterator[Expected]:
 
 
 def _literals(side: Sequence[Node]) -> list[Node]:
-    """Those that the value is made of: what a call does with its own is not known."""
+    """The literals that the value is made of; what a call does with its own is not known."""
     found: list[Node] = []
     if any(text_of_node(node) in _COMPUTING for node in side[1:]):
         return []
@@ -148,7 +148,7 @@ def _replace_node(node: Node, text: str) -> Edit:
 
 
 def _literal_changes(literals: Sequence[Node], pool: Pool, dice: Random) -> Iterator[tuple[Edit, ...]]:
-    """Of each literal the first few that were drawn for it."""
+    """The first few other literals that were drawn for each literal."""
     for literal in literals:
         for text in other_literals(text_of_node(literal), pool, dice)[:3]:
             yield (_replace_node(literal, text),)

@@ -38,7 +38,7 @@ class ProbeReading:
 
 
 def readings(suite_of: Callable[[str], GrammarSuite], texts: Mapping[str, bytes]) -> tuple[ProbeReading, ...]:
-    """Of the files that a grammar reads whole."""
+    """Reads the files that a grammar parses as a whole."""
     found = []
     for path, data in texts.items():
         root, fault = tree_of(path, data)

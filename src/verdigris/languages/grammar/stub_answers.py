@@ -129,6 +129,6 @@ def body_of(node: Node) -> Node | None:
 
 
 def body_of_value(node: Node) -> Node | None:
-    """Of a function that a variable is given."""
+    """The body of a function that a variable is given."""
     given = part(node, "value")
     return part(given, "body") if given is not None and "function" in given.type else None

@@ -40,7 +40,7 @@ def rows_of(forms: Expectations, named: Node, assertion: Node, compared: Sequenc
 
 
 def literals_within(node: Node) -> list[Node]:
-    """Those that a value is made of."""
+    """The literals that a value is made of."""
     if node.type in _CALLS:
         built = node.type == "new_expression"
         given = parts(part(node, "arguments")) if built else []

@@ -142,7 +142,7 @@ def _is_settled(subject: Words, expected: Words) -> bool:
 
 
 def _silent_handler(node: Node) -> Node | None:
-    """Of the nearest `try` around an assertion: what catches its failure and neither throws nor asserts."""
+    """What catches an assertion's failure in the nearest `try`, and neither throws nor asserts."""
     inner, above = node, node.parent
     while above is not None and above.type not in {"program", "source_file"}:
         handler = part(above, "handler") if above.type == "try_statement" else None

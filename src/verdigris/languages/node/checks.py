@@ -95,7 +95,7 @@ def expect_check(
 
 
 def assert_check(method: str, arguments: Sequence[Node], names: GrammarNames) -> Check:
-    """Of node's `assert`, chai's `assert` and `t.…` of smaller tools."""
+    """Reads node's `assert`, chai's `assert` and `t.…` of smaller tools."""
     kind, rank = _MATCHERS.get(method, ("truth", 1.0) if method == "assert" else _UNKNOWN)
     negated = method.startswith(("not", "doesNot", "isNot")) and kind not in {"calm", "falsy"}
     if negated:

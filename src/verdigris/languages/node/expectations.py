@@ -55,7 +55,7 @@ class NodeExpectations(Expectations):
         yield from ([one] for one in ([given[1], given[0]] if asserts and len(given) > 1 else given[:1]))
 
     def column(self, scope: Node, named: Node) -> list[Node] | None:
-        """Of `for (const [n, want] of table)`, `test.each(table)(…, (n, want) => …)`, `table.forEach(…)`."""
+        """Finds the column in `for (const [n, want] of table)`, `test.each(table)(…)`, `table.forEach(…)`."""
         if scope.type == "for_in_statement":
             patterns, over = [part(scope, "left")], part(scope, "right")
         elif scope.type in FUNCTIONS and (call := _call_of(scope)) is not None:

@@ -215,7 +215,7 @@ def _only_delegates(root: Path, place: str) -> bool:
 
 
 def _inherited_runner(outer: list[_Package]) -> str | None:
-    """Of the nearest above: a workspace's tools are often installed at its root alone."""
+    """The runner of the nearest folder above: a workspace's tools often stand at its root alone."""
     return next((package.runner for package in reversed(outer) if package.runner), None)
 
 
@@ -291,7 +291,7 @@ def version(text: str) -> Version:
 
 
 def fits(found: Version, wanted: str) -> bool:
-    """Of alternatives parted by `||` one must hold; what is not understood holds."""
+    """Whether one alternative between `||` holds; what is not understood holds."""
     choices = [_BOUND.findall(choice) for choice in wanted.split("||")]
     return not all(choices) or any(all(_holds(found, *bound) for bound in choice) for choice in choices)
 

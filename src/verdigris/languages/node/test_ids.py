@@ -71,7 +71,7 @@ def comments(text: str) -> tuple[TestComment, ...]:
 
 
 def case(test: Declaration, names: tuple[str, ...], line: int) -> str | None:
-    """Of a table of cases the name of one, in brackets; None where these are names of another test."""
+    """The name of one case of a table, in brackets; None where these are names of another test."""
     if not _is_of(test, names, line):
         return None
     return f"[{names[-1]}]" if test.is_each else ""

@@ -79,7 +79,7 @@ def manifest(text: str) -> bytes:
 
 
 def _programs(tables: Any) -> list[Any] | None:
-    """Those that say whether and how they are tested."""
+    """The programs that say whether and how they are tested."""
     told = [only(table, _PROGRAM) or {} for table in tables] if isinstance(tables, list) else []
     return [table for table in told if table.keys() - {"name"}] or None
 

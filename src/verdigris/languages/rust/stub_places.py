@@ -121,7 +121,7 @@ class _Crate:
         return self._notes.get(at, [])
 
     def _whole(self, at: str, texts: list[str]) -> str:
-        """Behind what the file holds, and before its tests."""
+        """The file with the stubs after what it holds, and before its tests."""
         before, added = self._files.text(at), "\n".join(texts)
         tests = _TESTS.search(before)
         head, tail = (before[: tests.start()], before[tests.start() :]) if tests else (before, "")
@@ -175,7 +175,7 @@ def _function(name: str, found: Signature, first: str, result: str, indent: str 
 
 
 def _result(one: Wanted) -> str:
-    """Of all calls together: one may tell what `Ok` holds, another what `Err` does."""
+    """The result type from all calls together: one may tell what `Ok` holds, another what `Err` does."""
     kinds = [kind for call in one.calls for kind in call.result if kind != UNTOLD]
     both = [found.groups() for kind in kinds if (found := _EITHER.fullmatch(kind))]
     if not both:

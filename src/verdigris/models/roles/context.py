@@ -49,7 +49,7 @@ _UNTOLD = re.compile(
 
 
 def secret(path: str) -> bool:
-    """By name; such a file is neither told, nor listed, nor searched, nor written."""
+    """Whether the name is a secret's; such a file is not told, listed, searched or written."""
     return _SECRET.fullmatch(path) is not None
 
 

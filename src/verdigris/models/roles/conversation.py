@@ -135,7 +135,7 @@ def _ask_model(model: Model, talk: Talk) -> Talk:
 
 
 def _wanted_files(answer: Answer, talk: Talk) -> tuple[dict[str, str], list[str]]:
-    """Those that exist, may be seen and are not known, as far as there is room; and why not the others."""
+    """The wanted files that exist, may be seen and fit; and why the others are left out."""
     found: dict[str, str] = {}
     missing: list[str] = []
     tree = talk.material.tree

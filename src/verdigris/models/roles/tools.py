@@ -86,7 +86,7 @@ def _read_file(spelling: str, material: Material, room: int) -> ToolResult:
 
 
 def why_not_read(spelling: str, material: Material) -> str:
-    """Of a path that gives no text."""
+    """Says why a path gives no text."""
     path = plain(spelling)
     if fault := path_fault(path):
         return f"{spelling} cannot be read: {fault}."

@@ -175,7 +175,7 @@ class Inspector:
 
 
 def original_row(source_map: str, row: int, column: int) -> int:
-    """Of a place in a script that a tool has made out of a file, counted from 0; without a map the same."""
+    """The row in the file that a tool made a script of, counted from 0; without a map the same."""
     if _INLINE not in source_map:
         return row
     try:

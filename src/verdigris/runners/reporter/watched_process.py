@@ -100,7 +100,7 @@ class Clock:
         return None if self.seconds is None or oldest is None else self.running[oldest] + self.seconds
 
     def oldest(self) -> str | None:
-        """Of the tests that wait for no part of theirs."""
+        """The oldest test that waits for none of its own parts."""
         parts = [
             name for name in self.running if not any(other.startswith(name + "/") for other in self.running)
         ]

@@ -83,7 +83,7 @@ def _warm(repo: Repository) -> Iterator[Finding]:
 
 
 def _disk(repo: Repository) -> Finding:
-    """By trying, where the log and the store live (or will)."""
+    """Tries to write where the log and the store live (or will)."""
     folder = repo.control if repo.control.is_dir() else repo.common_dir
     try:
         with tempfile.TemporaryFile(dir=folder) as probe:

@@ -259,7 +259,7 @@ class Log(Generic[S]):
             return self._view().state if there else self._folding.initial()
 
     def append(self, drafts: Sequence[Draft], *, sync: bool = False) -> Appended[S]:
-        """All of the drafts, in this order, or none."""
+        """Appends all of the drafts, in this order, or none."""
         return self.transact(lambda _: drafts, sync=sync)
 
     def transact(self, decide: Callable[[S], Sequence[Draft]], *, sync: bool = False) -> Appended[S]:

@@ -90,7 +90,7 @@ def actions_since(repo: Repository, commit: str | None) -> frozenset[str]:
 
 
 def held_alike(repo: Repository, commit: str, paths: Iterable[str]) -> frozenset[str]:
-    """Those of `paths` that `commit` holds just as HEAD does; none where it is gone."""
+    """Those `paths` that `commit` holds just as HEAD does; none where it is gone."""
     git, now = users_git(repo), head(repo).commit
     if not _exists(git, commit):
         return frozenset()
@@ -163,7 +163,7 @@ def _empty_tree(width: int) -> str:
 
 
 def clean(repo: Repository, git: Git, came: Iterable[Change]) -> frozenset[str]:
-    """Those that the user's own git, with its conversions, would call unchanged.
+    """The paths that the user's own git, with its conversions, would call unchanged.
 
     Asked of an index of our own, in which no flag of the user's hides a change.
     """
@@ -209,7 +209,7 @@ def listing(repo: Repository, commit: str) -> Listing:
 
 
 def clean_entries(repo: Repository, entries: Iterable[Entry]) -> frozenset[str]:
-    """Those that the user's own git would call clean, whatever their index says."""
+    """The entries that the user's own git would call clean, whatever their index says."""
     return clean(repo, users_git(repo), (Change(e.path, None, None, e.mode, e.blob) for e in entries))
 
 

@@ -188,5 +188,5 @@ def save(file: Path, looks: dict[str, Look]) -> None:
 
 
 def young(looks: dict[str, Look], now: int) -> dict[str, Look]:
-    """Those that a write from `now` on could change within the second of their ctime."""
+    """The entries that a write from `now` on could change within the second of their ctime."""
     return {path: seen for path, seen in looks.items() if seen[0] // SECOND >= now // SECOND}

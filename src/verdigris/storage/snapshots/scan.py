@@ -1,6 +1,6 @@
 """Finds what differs between worktree and private index, and which folders a snapshot leaves out.
 
-A name recognises nothing. Packages stand where their tool puts them (`node_modules` beside a `package.json`,
+A name proves nothing. Packages stand where their tool puts them (`node_modules` beside a `package.json`,
 an environment beside a project's manifest or at the worktree's root, with an interpreter and its
 `site-packages`), and of an environment only the folders that its tool fills are left out. What a run loads
 from there belongs to the foundation. Of a cache all is left out that no language could import from it.
@@ -114,7 +114,7 @@ class Installed:
         )
 
     def _beside_manifest(self, folder: str) -> bool:
-        """Of a project, not of its tests: those take whatever lies in their folder."""
+        """Whether it lies beside a project's manifest; tests may have manifests as data."""
         if not folder:
             return True
         at_manifest = any(os.path.isfile(f"{self._top}/{folder}/{name}") for name in _MANIFESTS)

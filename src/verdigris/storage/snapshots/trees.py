@@ -68,7 +68,7 @@ def files(git: Git, tree: str) -> tuple[Entry, ...]:
 
 
 def entries(git: Git, tree: str, paths: Collection[str]) -> dict[str, Entry]:
-    """Those of `paths` that are files or links in `tree`."""
+    """Those `paths` that are files or links in `tree`."""
     if not paths:
         return {}
     store = Objects(git.git_dir)

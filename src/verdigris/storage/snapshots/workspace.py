@@ -57,7 +57,7 @@ class Workspace:
         return trees.files(self._store(), tree)
 
     def entries(self, tree: str, paths: Collection[str]) -> dict[str, Entry]:
-        """Those of `paths` that are files or links in `tree`."""
+        """Those `paths` that are files or links in `tree`."""
         return trees.entries(self._store(), tree, paths)
 
     def graft(self, base: str, donor: str, paths: Iterable[str]) -> str:

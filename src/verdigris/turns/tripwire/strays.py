@@ -40,7 +40,7 @@ class Strays:
 def strays(
     project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str
 ) -> tuple[Strays, ...]:
-    """By class, the most protected first."""
+    """Changed protected paths by class, the most protected first."""
     alone = (*_links(project, state, memory, tree), *_spec_of_cycle(project, state, memory, tree))
     behind = frozenset(path for s in alone for path in s.paths)
     found = [*_switches(project, state, memory, tree), *_of_phase(project, state, memory, tree)]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def open_reds(project: Project, left: Collection[str]) -> tuple[Red, ...]:
-    """Of those that the tester left, what the kernel sees red on the tree as it stands.
+    """The reds that the tester left and the kernel still sees on the tree as it stands.
 
     Where the log does not know, the suite is run. What failed before is nobody's task here.
     """

@@ -42,7 +42,7 @@ class Extent:
 
 
 def extent(before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Extent:
-    """Of a change, path by path; None where there is no such file."""
+    """Measures a change, path by path; None where there is no such file."""
     gone = {path: text for path, text in before.items() if text is not None and after.get(path) is None}
     come = {path: text for path, text in after.items() if text is not None and before.get(path) is None}
     moved = {path: next((p for p, t in gone.items() if t == text), None) for path, text in come.items()}

@@ -1,4 +1,4 @@
-"""What the judges of all roles ask of a tree: what decides in it, and how its tests stand."""
+"""Gathers what the judges of all roles need of a tree: its oracle, and how its tests end."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def render(settings: dict[str, Any]) -> str:
 
 
 def with_hooks(settings: dict[str, Any], prefix: str | None = None) -> dict[str, Any]:
-    """Beside what is there; `prefix` for the personal file."""
+    """Adds our hooks beside what is there; `prefix` is for the personal file."""
     clean = without_hooks(settings)
     hooks = dict(clean.get("hooks", {}))
     for hook in HOOKS:
@@ -116,7 +116,7 @@ def with_hooks(settings: dict[str, Any], prefix: str | None = None) -> dict[str,
 
 
 def without_hooks(settings: dict[str, Any]) -> dict[str, Any]:
-    """Nothing of ours, nothing else gone; what becomes empty by that goes too."""
+    """Takes out our entries and nothing else; what becomes empty by that goes too."""
     left = dict(settings)
     hooks = {event: _not_ours(entries) for event, entries in _mapping(settings.get("hooks")).items()}
     _set_key(left, "hooks", {event: entries for event, entries in hooks.items() if entries})

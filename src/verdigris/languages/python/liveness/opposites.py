@@ -160,7 +160,7 @@ class Choice:
 
 
 def opposites(at: AssertionPlace, test: ast.expr, draw: Draw) -> Iterator[Choice]:
-    """Of an expression that is asserted to be true."""
+    """The opposites of an expression that is asserted to be true."""
     match test:
         case ast.BoolOp(op=ast.And(), values=parts):
             for part in parts:

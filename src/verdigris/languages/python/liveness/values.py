@@ -57,7 +57,7 @@ class Draw:
                             self._members[owner].append(member)
 
     def values(self, kind: type) -> list[object]:
-        """Of this very type, in random order."""
+        """Other values of this very type, in random order."""
         known = self._values.get(kind, [])
         return self.random.sample(known, len(known))
 

@@ -35,7 +35,7 @@ class _Change:
 
 
 def mutate(before: Mapping[str, str], after: Mapping[str, str]) -> Mutated:
-    """Of Python source; texts by path, of the files that differ."""
+    """Mutates Python source; texts by path, of the files that differ."""
     after = {path: text.removeprefix("\ufeff") for path, text in after.items()}
     old = {path: tree for path, text in before.items() if (tree := _tree(text)) is not None}
     new = {path: tree for path, text in after.items() if (tree := _tree(text)) is not None}

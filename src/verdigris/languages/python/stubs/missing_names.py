@@ -68,7 +68,7 @@ class _Bound:
 
 
 def find_wanted(text: str, is_module: Callable[[str], bool]) -> tuple[Wanted, ...]:
-    """Of every module that it imports by a full name; `is_module`: whether there is one of that name."""
+    """What a test wants of each module that it imports by a full name; `is_module`: is there one?"""
     tree = parse(text)
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     bound = _bind_names(tree, parents, is_module)
@@ -146,7 +146,7 @@ def _all_asked(tree: ast.Module, bound: _Bound, parents: Mapping[ast.AST, ast.AS
 
 
 def _members(node: ast.Attribute, bound: _Bound, parents: Mapping[ast.AST, ast.AST]) -> Iterator[Wanted]:
-    """Of a class: what is asked of it, or of an object of it."""
+    """What is asked of a class, or of an object of it."""
     of_type = bound.origin(node.value)
     owner = of_type or bound.instance(node.value)
     if owner is None or not _is_type_name(owner[1]) or (node.attr.startswith("__")):

@@ -44,7 +44,7 @@ def list_affected(
 
 
 def changed_names(before: str | None, after: str) -> frozenset[str]:
-    """Of functions, classes and constants that are new or other than they were, with the classes around."""
+    """Names of new or changed functions, classes and constants, with the classes around them."""
     old = {} if before is None else dict(_definitions(before))
     return frozenset(
         part

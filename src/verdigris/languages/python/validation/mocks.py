@@ -121,7 +121,7 @@ class _Reading:
         return self.file.imports.get(name, target) if own else target
 
     def _is_project(self, dotted: str) -> bool:
-        """Of a module of the project, or a part of one."""
+        """Whether a name belongs to a module of the project, or a part of one."""
         parts = dotted.split(".")
         heads = {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
         return any(

@@ -334,7 +334,7 @@ def _context(
 
 
 def _broad_kind(call: ast.Call) -> str:
-    """Of `suppress` and `raises`: the kind among those it takes that a failed assertion is of, too."""
+    """The kind that `suppress` or `raises` takes and that a failed assertion is of, too."""
     if last_name(call.func) not in {"suppress", "raises", "assertRaises"}:
         return ""
     kinds = (last_name(part) for arg in call.args for part in ast.walk(arg) if isinstance(part, ast.expr))

@@ -64,7 +64,7 @@ class _At:
 
 
 def facts(suite: SuiteFiles, file: File, name: str) -> Iterator[Fact]:
-    """Of one function that the runner, or a caller out of sight, starts."""
+    """The facts of one function that the runner, or a caller out of sight, starts."""
     function = file.functions[name]
     owner = name.rpartition("::")[0]
     names = TestNames(suite, file)

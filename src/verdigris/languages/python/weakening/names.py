@@ -113,7 +113,7 @@ class SuiteFiles:
 
 @dataclass(slots=True)
 class TestNames:
-    """Of one function, seen from one call of it."""
+    """The names of one function, seen from one call of it."""
 
     suite: SuiteFiles
     file: File

@@ -140,7 +140,7 @@ def _value(files: ParsedFiles, one: Shared) -> ast.expr | None:
 
 
 def _all_values(files: ParsedFiles, one: Shared) -> list[ast.expr]:
-    """Of each branch that gives it one."""
+    """The values from each branch that gives it one."""
     place = _place(files, one)
     return [] if place is None else place[0].values.get(place[1], [])
 

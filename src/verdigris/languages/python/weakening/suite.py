@@ -135,7 +135,7 @@ def _state(texts: Mapping[str, str]) -> SuiteState:
 
 
 def suite_of_texts(texts: Mapping[str, str]) -> SuiteFiles:
-    """Of those that are Python and parse."""
+    """The suite of those texts that are Python and parse."""
     trees = {
         p: tree for p, t in texts.items() if p.endswith(".py") and (tree := parse_or_none(t)) is not None
     }

@@ -74,7 +74,7 @@ def failure(error: BaseException, frames: list[Frame], names: Names) -> dict[str
 
 
 def _place(frame: Frame) -> tuple[str, int] | None:
-    """Of generated code the line that made it; nowhere, if nobody knows that."""
+    """The place in a file; for generated code the line that made it, where that is known."""
     return maker_of(frame.filename) if frame.filename.startswith("<") else (frame.filename, frame.line)
 
 

@@ -190,7 +190,7 @@ def _file_of(frame: Any) -> str:
 
 
 def _existing(path: str, roots: tuple[str, ...]) -> str:
-    """Of code in an archive: the archive."""
+    """The path that exists: for code in an archive, the archive."""
     at = path
     while at.startswith(roots) and not os.path.lexists(at):
         at = os.path.dirname(at)  # noqa: PTH120 - same

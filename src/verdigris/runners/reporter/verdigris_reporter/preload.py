@@ -44,7 +44,7 @@ def _is_installed(name: str, module: Any) -> bool:
 
 
 def load_plugins() -> None:
-    """Those that pytest loads for every run."""
+    """Loads the plugins that pytest loads for every run."""
     with contextlib.suppress(Exception):  # a plugin that cannot be loaded here will say so in the run
         from _pytest.config import default_plugins
 
@@ -69,7 +69,7 @@ def preload(names: list[str]) -> int:
 
 @contextlib.contextmanager
 def from_the_environment() -> Iterator[None]:
-    """Nothing else is on the path, neither by name nor by a finder that an installation left."""
+    """Imports from the environment alone: no project path, and no finder that an installation left."""
     path, finders, kept = list(sys.path), list(sys.meta_path), dict(os.environ)
     sys.path[:] = [entry for entry in path if f"{entry}/".startswith(INSTALLED) or entry.endswith(".zip")]
     sys.meta_path[:] = [BuiltinImporter, FrozenImporter, PathFinder]
@@ -92,7 +92,7 @@ def _threads() -> int:
 
 
 def _marked_late_is_no_matter() -> None:
-    """Of a plugin that was imported before pytest could rewrite it, it warns: these need not be."""
+    """Silences pytest's warning about plugins that were imported before it could rewrite them."""
     rewrite = sys.modules.get("_pytest.assertion.rewrite")
     if rewrite is None:
         return

@@ -65,7 +65,7 @@ class TraceFunction(Tracer):
         sys.settrace(self._call)
 
     def stop(self) -> dict[str, set[int]]:
-        """Nothing where another tracer, a coverage tool's, took our place: what ran was not seen."""
+        """The lines that ran; nothing where another tracer, such as a coverage tool, took our place."""
         if sys.gettrace() != self._call:
             return {}
         sys.settrace(None)

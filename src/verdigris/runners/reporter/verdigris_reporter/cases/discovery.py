@@ -101,7 +101,7 @@ class Finder:
         return self._start is None and (self._chosen or fnmatchcase(name, _UNMISTAKABLE))
 
     def _is_reached(self, path: str) -> bool:
-        """By discovery from the start folder: through packages only."""
+        """Whether discovery from the start folder, through packages only, reaches it."""
         start = self._start or self._here
         folder = os.path.dirname(path)  # noqa: PTH120
         while folder != start:

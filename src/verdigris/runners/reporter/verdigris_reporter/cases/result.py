@@ -197,7 +197,7 @@ class Result(unittest.TextTestResult):
             self._going.outcome = {"outcome": "failed", "failure": _UNEXPECTED}
 
     def stopTestRun(self) -> None:  # noqa: N802
-        """Those whose class or module could not be set up never started."""
+        """Reports tests whose class or module could not be set up: they never started."""
         self._finish()
         for case in self._book.cases.values():
             wrong = self._fixtures.get(case.holder) or self._fixtures.get(case.module)

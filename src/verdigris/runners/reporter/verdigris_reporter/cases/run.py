@@ -73,7 +73,7 @@ def _run_tests(options: Any, loading: Loading, book: Book) -> bool:
 
 
 def _nameless(naming: Naming) -> Any:
-    """Of a test that a suite made only while it ran."""
+    """The case of a test that a suite made only while it ran."""
 
     def named(test: Any) -> Case:
         module = sys.modules[type(test).__module__]

@@ -1,3 +1,3 @@
-"""Processes with a test tool loaded: they fork for each run, and the child walks into a room made for it."""
+"""Processes with a test tool loaded: they fork for each run, and the child enters a room made for it."""
 
 from __future__ import annotations

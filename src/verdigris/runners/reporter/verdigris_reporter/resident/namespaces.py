@@ -36,7 +36,7 @@ class _Function(CFuncPtr):
 
 
 def join(namespaces: dict[str, int], kept: int) -> None:
-    """By descriptors; `kept` has a bit for each capability that a run has."""
+    """Joins namespaces by descriptor; `kept` has a bit for each capability that a run keeps."""
     for name, kind in KINDS.items():
         if name in namespaces:
             _called("setns", namespaces[name], kind)
@@ -59,7 +59,7 @@ def die_with(parent: int) -> None:
 
 
 def adopt_orphans() -> None:
-    """Whoever descends from us and loses its parent becomes our child."""
+    """Makes this process the parent of descendants that lose theirs."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 

@@ -1,7 +1,7 @@
-"""Hosts a resident node process, whose workers each walk into the room of the run that they are for.
+"""Hosts a resident node process, whose workers each enter the room of their run.
 
-Node cannot walk anywhere itself, as it has threads, nor take descriptors from a socket. So this process keeps
-the doors of a run's room, and what node starts as a worker is `node_worker.py`, which goes through them.
+Node cannot enter a namespace itself, as it has threads, nor take descriptors from a socket. So this process
+keeps the descriptors of a run's namespaces, and node starts `node_worker.py` as its worker, which joins them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Host:
         self.answered = False
 
     def serve(self) -> None:
-        """Until either side ends, or a run is given up."""
+        """Serves until either side ends, or a run is given up."""
         rest = b""
         while True:
             wait = None if not self.left else max(0.0, self.left + _GRACE - time.monotonic())

@@ -1,4 +1,4 @@
-"""A process with the test tool loaded: it forks for each run, and the child walks into a room made for it."""
+"""A process with the test tool loaded: it forks for each run, and the child enters a room made for it."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class Server:
             os._exit(1)
 
     def _watch(self) -> None:
-        """Until the child has ended or nobody is there any more; it is reaped when its group is gone, too."""
+        """Watches until the child has ended or the caller is gone; reaps the child when its group is gone."""
         woken, wake = os.pipe()
         os.set_blocking(wake, False)
         before = signal.signal(signal.SIGCHLD, lambda *_: None)

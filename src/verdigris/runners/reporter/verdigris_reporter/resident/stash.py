@@ -1,4 +1,4 @@
-"""Modules of the environment that are loaded before a run asks for them, and come to light when it does.
+"""Modules of the environment that are loaded in advance, and shown to a run when it asks for them.
 
 Until then a run does not see them: neither in `sys.modules` nor by the marks that loading them leaves. What
 is asked for is given only if loading it now would have come to the same; where that is in doubt, the run is

@@ -156,7 +156,7 @@ class Outcomes:
         self.why = ""
 
     def told(self) -> dict[str, Any]:
-        """Of the tests that came to their end."""
+        """The outcomes of the tests that came to their end."""
         return {
             "outcomes": {i: status for i, status in self._status.items() if i in self._ended},
             "places": self._places,

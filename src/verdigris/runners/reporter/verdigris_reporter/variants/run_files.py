@@ -133,7 +133,7 @@ class Leavings:
         return True
 
     def _walk(self, folder: str, found: dict[str, os.stat_result | None]) -> bool:
-        """Of what is installed, only which files there are."""
+        """Walks the tree; of installed packages it lists the files only."""
         folders = [(folder, False)]
         while folders and len(found) < _FILES:
             place, installed = folders.pop()
