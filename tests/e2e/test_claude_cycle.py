@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +15,15 @@ from support.cycles import CODE, PLAN, PLAN_PATH, SPEC, SPEC_PATH, STUB, TEST_PA
 from support.gated import Place, make_place, reading
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from support.anthropic_model import Model, Step
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
+VALIDATE = bash("tdd cycle validate --verdict PASS")
+ASKED, REFUSED = "Validate your own tests.", "self-validation"
 HELD_OUT = """\
 import calc
 
@@ -51,12 +56,13 @@ def agent(kind: str) -> ToolCall:
 
 def given(playing: Model) -> list[str]:
     """Every tool result, of the session and of its sub-agents, in order."""
-    found = []
-    for request in playing.requests:
-        content = request["messages"][-1]["content"]
-        blocks = content if isinstance(content, list) else []
-        found += [_text(block["content"]) for block in blocks if block.get("type") == "tool_result"]
-    return found
+    return [text for request in playing.requests for text in _results(request)]
+
+
+def _results(request: Mapping[str, Any]) -> list[str]:
+    content = request["messages"][-1]["content"]
+    blocks = content if isinstance(content, list) else []
+    return [_text(block["content"]) for block in blocks if block.get("type") == "tool_result"]
 
 
 def _text(content: Any) -> str:
@@ -85,9 +91,8 @@ def write_code(place: Place) -> tuple[Step, ...]:
 
 
 def test_a_cycle_from_spec_to_evidence(place: Place) -> None:
-    judged = bash("tdd cycle validate --verdict PASS")
     held_out = place.write(".tdd/holdout/tests/test_held_out.py", HELD_OUT)
-    validated = (agent("tdd-validator"), held_out, judged, "PASS")
+    validated = (agent("tdd-validator"), held_out, VALIDATE, "PASS")
     playing, ran = place.plays(
         *make_plan(place),
         *write_tests(place),
@@ -106,3 +111,60 @@ def test_a_cycle_from_spec_to_evidence(place: Place) -> None:
     contexts = {stage: who for stage, (who,) in workers.items()}
     assert len(set(contexts.values())) == 4
     assert not any(ran.result["session_id"] in who for who in contexts.values())
+
+
+def by_shell(path: str, text: str) -> str:
+    return f"cat > {path} <<'END'\n{text}END\n"
+
+
+def resume_author(request: Mapping[str, Any]) -> Step:
+    """The same context once more, which is asked to validate its own tests."""
+    *_, name = re.findall(r"agentId: (\w+)", json.dumps(request["messages"]))
+    return use("SendMessage", to=name, summary="goes on", message=ASKED)
+
+
+def after_resuming(request: Mapping[str, Any]) -> Step:
+    """Leader and author go on side by side: the one waits, the other tries."""
+    if "You turn the plan into tests" in json.dumps(request["system"]):
+        return VALIDATE if ASKED in json.dumps(request["messages"][-1]) else "not done"
+    waited = "waited long" in json.dumps(request["messages"])
+    return "I stop" if waited else bash("for i in $(seq 40); do sleep .2; done; echo waited long | cat")
+
+
+def test_no_tool_leaves_its_stage_and_no_author_validates(place: Place) -> None:
+    playing, _ = place.plays(
+        bash(f"tdd cycle start {SPEC_PATH}"),
+        bash(by_shell("tests/test_x.py", TESTS) + by_shell("calc.py", CODE)),
+        place.write(TEST_PATH, TESTS),
+        bash(by_shell(PLAN_PATH, PLAN) + "tdd cycle advance"),
+        agent("tdd-test-author"),
+        bash(by_shell("calc.py", CODE) + f"echo >> {SPEC_PATH}"),
+        reading(place, SPEC_PATH),
+        place.write(SPEC_PATH, "x"),
+        bash(by_shell("calc.py", STUB) + by_shell(TEST_PATH, TESTS) + "tdd cycle advance"),
+        VALIDATE,
+        "handed in",
+        bash(f"rm {TEST_PATH}; echo x >> calc.py; true"),
+        resume_author,
+        *([after_resuming] * 12),
+    )
+    results = given(playing)
+    source, wrong_stage, _, both, _, spec, handed_in, validated, *_ = results[1:]
+    assert "Put back: tests/test_x.py." in source
+    assert "Put back: calc.py. calc.py: The plan is being made" in source
+    assert f"next: write the plan to {PLAN_PATH}, then `tdd cycle advance`" in source
+    assert "denied [cycle-plan]" in wrong_stage
+    assert f"Put back: {SPEC_PATH}. " in both
+    assert "source waits until the tests of SPEC-001 are validated and frozen" in both
+    assert "denied [cycle-spec]" in spec
+    assert "stage validate" in handed_in
+    assert "denied [self-validation]" in validated
+    removed = results[10]
+    assert "The tests are being validated" in removed
+    assert "from claim to verdict" not in removed, "that is another stage's"
+    assert place.read(TEST_PATH) == TESTS
+    assert place.read("calc.py") == STUB
+    refused = [event["actor"]["context"] for event in place.events("denied") if event["rule"] == REFUSED]
+    (author,) = place.cli.ok("cycle", "status", "--json").json["cycle"]["workers"]["red"]
+    assert [f"claude/agent/{context}" for context in refused] == [author, author], "also when it is resumed"
+    assert "the cycle c1 on SPEC-001 stands in stage validate" in playing.told()

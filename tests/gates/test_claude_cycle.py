@@ -152,6 +152,24 @@ def test_edits_that_were_set_aside_leave_nothing_to_put_back(at: Callable[[str],
     assert read(world, TEST_PATH) == TESTS
 
 
+@pytest.mark.parametrize(
+    ("stage", "told"),
+    [
+        ("plan", "stage plan keeps that path as it is. next: write the plan to"),
+        ("validate", "stage validate keeps that path as it is. next: `tdd cycle validate`"),
+        ("green", "a test there is frozen from claim to verdict"),
+    ],
+)
+def test_what_the_sandbox_stopped_is_explained_for_the_stage(
+    at: Callable[[str], CycleWorld], stage: str, told: str
+) -> None:
+    own = client(at(stage))
+    own.before("Bash", command="rm tests/test_sub.py")
+    busy = {"stderr": "rm: cannot remove 'tests/test_sub.py': Device or resource busy"}
+    said = own.say("PostToolUse", tool_name="Bash", tool_input={"command": "x"}, tool_response=busy)
+    assert told in said["hookSpecificOutput"]["additionalContext"]
+
+
 # -- stops ------------------------------------------------------------------------------------
 
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 Step: TypeAlias = "str | ToolCall | tuple[ToolCall, ...]"
+Script: TypeAlias = "Step | Callable[[Mapping[str, Any]], Step]"
+"""A function makes its step of the request."""
 USAGE = {
     "input_tokens": 1,
     "output_tokens": 1,
@@ -39,7 +41,7 @@ def bash(command: str, **more: Any) -> ToolCall:
 class Model:
     """What is asked is kept; what is answered is the script, then the plain word `done`."""
 
-    script: Sequence[Step]
+    script: Sequence[Script]
     url: str = ""
     requests: list[dict[str, Any]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -53,7 +55,7 @@ class Model:
             self.requests.append(body)
             step = self.script[self.served] if self.served < len(self.script) else "done"
             self.served += 1
-        return step
+        return step(body) if callable(step) else step
 
     def results(self) -> list[str]:
         """Every tool result that the model was given, in order, as text."""
@@ -81,7 +83,7 @@ def _text(content: Any) -> str:
 
 
 @contextmanager
-def model(*script: Step) -> Iterator[Model]:
+def model(*script: Script) -> Iterator[Model]:
     playing = Model(script)
     handler = type("Handler", (_Handler,), {"answer": staticmethod(playing.answer)})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)

@@ -13,7 +13,7 @@ from support.claude_code import ClaudeCode, Ran
 from support.cli import Cli, make_cli
 
 if TYPE_CHECKING:
-    from support.anthropic_model import Model
+    from support.anthropic_model import Model, Script
 
 TEST_SUB = "import calc\n\n\ndef test_sub():\n    assert calc.sub(3, 2) == 1\n"
 SUB_ID = "tests/test_sub.py::test_sub"
@@ -47,7 +47,7 @@ class Place:
     def append(self, name: str, old: str, new: str) -> Step:
         return use("Edit", file_path=self.path(name), old_string=old, new_string=new)
 
-    def plays(self, *script: Step, prompt: str = "go", flags: tuple[str, ...] = ()) -> tuple[Model, Ran]:
+    def plays(self, *script: Script, prompt: str = "go", flags: tuple[str, ...] = ()) -> tuple[Model, Ran]:
         with model(*script) as playing:
             ran = self.claude.run(playing, prompt, *flags)
         assert ran.code == 0, ran

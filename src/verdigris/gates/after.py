@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verdigris.core.cycle import next_step
 from verdigris.core.events import ToolAllowed
 from verdigris.core.state import Phase
-from verdigris.gates.calls import SIGNS, Manner, Moment, Reply
+from verdigris.gates.calls import NO_PRIVILEGES, SIGNS, Manner, Moment, Reply
 from verdigris.gates.places import readings
 from verdigris.storage.open_calls import alive
 from verdigris.storage.paths import canonical
@@ -25,7 +26,15 @@ def after(project: Project, call: Call) -> Reply:
         _remember(project, call)
     if tripped.text:
         return Reply(text=tripped.text)
-    return Reply(text="\n".join(f"[tdd] {SIGNS[sign]}" for sign in call.stopped))
+    return Reply(text="\n".join(f"[tdd] {_explain(project, sign)}" for sign in call.stopped))
+
+
+def _explain(project: Project, sign: str) -> str:
+    """What stopped a command, by what is closed now."""
+    state = project.state()
+    if state.open_cycle is None or state.phase not in {Phase.PLAN, Phase.HELD} or sign == NO_PRIVILEGES:
+        return SIGNS[sign]
+    return f"stage {state.open_cycle.stage} keeps that path as it is. next: {next_step(state.open_cycle)}"
 
 
 def _could_write(project: Project, call: Call) -> tuple[str, ...] | None:

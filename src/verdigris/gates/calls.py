@@ -104,12 +104,13 @@ class HookAnswer:
 
 
 PASS = Reply()
+NO_PRIVILEGES = "no new privileges"
 SIGNS = {
     "Read-only file system": "this shell may not write that path now: `tdd status` tells the next move.",
     "Device or resource busy": (
         "a test there is frozen from claim to verdict: make source pass it, or `tdd test-bug FILE:LINE WHY`."
     ),
-    "no new privileges": "`sudo` does not work in the sandbox that commands run in: ask the user to run it.",
+    NO_PRIVILEGES: "`sudo` does not work in the sandbox that commands run in: ask the user to run it.",
 }
 """What tools print when the sandbox stands in their way, and what to make of it."""
 EXPLAINED = b"is read-only in an agent's shell; a person may allow it"

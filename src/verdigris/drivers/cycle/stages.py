@@ -49,6 +49,9 @@ def start(
     suite = _run_suite(project, progress)
     settings = load_cycle(project.root)
     prepare_folder(project.root)
+    (project.root / settings.plans).mkdir(
+        parents=True, exist_ok=True
+    )  # a shell's redirection makes no folder
     with operation(project) as state:
         event = CycleStarted(
             cycle=f"c{state.cycles + 1}",
