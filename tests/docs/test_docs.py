@@ -31,8 +31,6 @@ INNER = [
     and not PAST.search(page.read_text())
 ]
 """Pages about our own code; the others speak of a user's project, where `tests/test_a.py` is an example."""
-COMING = ("docs/cycle.md", "cycle.md", "run")
-"""Being written: take it out with the landing of `tdd cycle run`."""
 
 
 def _name(page: Path) -> str:
@@ -82,7 +80,7 @@ def test_modules_and_functions_that_a_page_names_exist(page: Path) -> None:
             if "<" in word or "*" in word or not re.fullmatch(r"[\w./-]+", word):
                 continue
             if "/" in word and word.split("/")[0] in tops:
-                if word not in COMING and not _holds(word.rstrip("/")):
+                if not _holds(word.rstrip("/")):
                     missing.append(word)
             elif re.fullmatch(r"[a-z_]+\.py", word) and word not in {path.name for path in _our_files()}:
                 missing.append(word)
@@ -101,7 +99,7 @@ def test_relative_links_lead_to_pages_and_headings(page: Path) -> None:
             continue
         path, _, anchor = target.partition("#")
         leads_to = page.parent / path if path else page
-        if target not in COMING and not leads_to.exists():
+        if not leads_to.exists():
             dead.append(target)
         elif anchor:
             headings = re.findall(r"^#+ (.*)$", leads_to.read_text(), re.MULTILINE)
@@ -129,7 +127,7 @@ def _unknown(words: list[str]) -> str | None:
             break
         found = command.get_command(click.Context(tdd), word)
         if found is None:
-            return word if word not in COMING else None
+            return word
         command = found
     options = {spelling for option in command.params for spelling in option.opts} | {"--help", "--version"}
     asked = re.findall(r"(?<![\w-])--[a-z][a-z-]*", " ".join(words))

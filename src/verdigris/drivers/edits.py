@@ -128,6 +128,17 @@ def describe_reds(reds: tuple[Red, ...]) -> tuple[str, ...]:
     return tuple(f"{red.test_id}{f' at {red.place}' if red.place else ''}: {red.failure}" for red in reds)
 
 
+def quote_reds(project: Project, reds: Iterable[Red]) -> tuple[str, ...]:
+    """For those who watch: of each its id, the line that fails, and what it says, a line each."""
+    quote = quoting(project)
+    found = []
+    for red in reds:
+        path, _, line = red.place.rpartition(":")
+        failing = quote(path, int(line) if line.isdecimal() else 0).strip(" `")
+        found.append(f"{red.test_id}\n{failing}\n{red.failure}")
+    return tuple(found)
+
+
 def describe_tools(project: Project) -> Iterator[str]:
     """The commands that format and check what a role writes, as it is told them."""
     for stack in project.settings.stacks:

@@ -27,7 +27,7 @@ _SHORT = 9
 _FINE = frozenset({NOTHING_TO_DO, NOTHING_RED, Say.KATA_DONE, UPHELD, Say.PASS, "handed-in"})
 BLOCKED = "blocked"
 _GOOD_ENDS = frozenset({"steps-made", "kata-done", "cycle-done"})
-_TOLD_AT_THE_END = frozenset({"budget-used-up", "waiting", "refused", "stopped"})
+_TOLD_AT_THE_END = frozenset({"budget-used-up", "waiting", "refused", "stopped", "cycle-done"})
 """Ends whose reason no step has told."""
 _MOST_TESTS, _MOST_LINES = 3, 14
 _CHANGED = re.compile(r"\+\+\+ (?!/dev/null)|\+(?!\+\+ )|-(?!-- )")
@@ -80,11 +80,11 @@ def _end_lines(step: w.StepEnded) -> Iterator[Line]:
         yield Line(
             f"step {step.step}: {step.verdict}: {step.commit[:_SHORT]} {step.subject}", DOTS[step.role]
         )
-        yield from _tests(step.tests)
-        yield from _difference(step.diff)
-        yield from (Line(f"    concern: {concern}", "yellow") for concern in step.concerns)
     else:
         yield Line(f"step {step.step}: {step.role}: {step.outcome}: {_why(step)}", passed_by(step))
+    yield from _tests(step.tests)
+    yield from _difference(step.diff)
+    yield from (Line(f"    concern: {concern}", "yellow") for concern in step.concerns)
     if step.prompt or step.completion:
         yield Line(f"    {_cost(step.prompt, step.cached, step.completion)}")
 

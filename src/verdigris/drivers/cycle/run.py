@@ -18,8 +18,10 @@ from verdigris.drivers.cycle.roles import ROLE_OF, TEAM, VALIDATOR
 from verdigris.drivers.cycle.spec import read_spec
 from verdigris.drivers.cycle.stage_play import StagePlay, set_back
 from verdigris.drivers.cycle.stages import advance, start
+from verdigris.drivers.edits import quote_reds
 from verdigris.drivers.happenings import CycleBegan, Noted, RunEnded, StepBegan, StepEnded, Told
 from verdigris.models.protocol import Usage
+from verdigris.storage import tdd_folder
 from verdigris.storage.git import git
 from verdigris.storage.paths import canonical
 from verdigris.turns.operation import operation
@@ -188,27 +190,35 @@ class Run:
         made = after.commits.get(cycle.stage, "") if after is not None else ""
         made = made if made != cycle.commits.get(cycle.stage, "") else ""
         verdict = _verdict_in(done) or ("stopped" if after is not None and after.stopped else "handed-in")
-        tree = project.workspace.snapshot()
-        paths = [change.path for change in project.workspace.changes(cycle.tree, tree)]
-        shown = cycle.stage in {Stage.RED, Stage.GREEN}
+        why = "; ".join(done.said[1:] if _verdict_in(done) else done.said) or "no finding"
+        authored = cycle.stage is Stage.RED and after is not None and not after.stopped
         self._watch(
             StepEnded(
                 step,
                 ROLE_OF[cycle.stage].name,
                 "committed" if made else verdict,
-                "; ".join(done.said) if not made else "",
+                "" if made else why,
                 made,
                 git(project.root, "log", "-1", "--format=%s", made).out.strip() if made else "",
                 "accepted" if cycle.stage is Stage.GREEN else "planned",
-                (),
-                (),
-                project.workspace.diff(cycle.tree, tree, paths) if shown and paths else "",
-                self._cost.prompt,
-                self._cost.cached,
-                self._cost.completion,
+                tests=quote_reds(project, project.state().valid_reds) if authored else (),
+                diff=self._difference(cycle),
+                prompt=self._cost.prompt,
+                cached=self._cost.cached,
+                completion=self._cost.completion,
             )
         )
         self._cost = Usage()
+
+    def _difference(self, cycle: Cycle) -> str:
+        """What the stage changed in tests and source; a plan and evidence are read as they are."""
+        if cycle.stage not in {Stage.RED, Stage.GREEN}:
+            return ""
+        workspace = self._project.workspace
+        tree = workspace.snapshot()
+        changed = (change.path for change in workspace.changes(cycle.tree, tree))
+        paths = [path for path in changed if not path.startswith(f"{tdd_folder.NAME}/")]
+        return workspace.diff(cycle.tree, tree, paths) if paths else ""
 
     def _tell_end(self, ended: Ended) -> RunEnded:
         meter = self._open.meter

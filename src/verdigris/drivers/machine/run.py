@@ -10,7 +10,7 @@ from verdigris.core.events import MachineEnded, MachineStarted, StepBegun, StepP
 from verdigris.core.value import value
 from verdigris.drivers.attempts import Exhausted
 from verdigris.drivers.budget import BudgetUsedUp
-from verdigris.drivers.edits import quoting
+from verdigris.drivers.edits import quote_reds
 from verdigris.drivers.happenings import Noted, RunBegan, RunEnded, StepBegan, StepEnded
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.commit import StepCommit
@@ -195,13 +195,8 @@ class Run:
 
     def _describe_commit(self, now: Position, taken: StepCommit) -> StepEnded:
         project = self._machine.project
-        reds = project.state().reds if now.role is TESTER else {}
-        quote = quoting(project)
-        tests = tuple(
-            "\n".join((red.test_id, quote(*_path_and_line(red.place)).strip(" `"), red.failure))
-            for red in reds.values()
-            if red.valid and red.tree == taken.after
-        )
+        reds = project.state().valid_reds if now.role is TESTER else ()
+        tests = quote_reds(project, [red for red in reds if red.tree == taken.after])
         paths = [change.path for change in project.workspace.changes(taken.before, taken.after)]
         return StepEnded(
             now.step,
@@ -327,11 +322,6 @@ class Run:
         )
         self._machine.watch(found)
         return found
-
-
-def _path_and_line(place: str) -> tuple[str, int]:
-    path, _, line = place.rpartition(":")
-    return path, int(line) if line.isdecimal() else 0
 
 
 _FOLLOWING = {

@@ -1,0 +1,200 @@
+"""A cycle as a user runs it: the real command, a model behind a real socket, real git, pytest and vitest."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.cli import TDD, Cli
+from support.cycle_runs import cast, honest, judged
+from support.cycles import SPEC_PATH, TEST_PATH, TESTS, make_cycle
+from support.machines import edit
+from support.node_tools import installed, present
+from support.openai_server import Stall, rate_limited, serving
+from support.tool_worlds import NODE_CONFIG, make_tool_world
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from support.gitrepo import GitRepo
+    from support.openai_server import Request, Server, Step
+
+pytestmark = pytest.mark.slow
+
+
+def config(server: Server) -> str:
+    return f"roles:\n{cast('scripted')}llm: {{base_url: '{server.url}', timeout: 20}}\n"
+
+
+def passes(repo: GitRepo, commit: str, place: Path) -> bool:
+    repo.git("worktree", "add", "--quiet", "--detach", str(place), commit)
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    return subprocess.run(words, cwd=place, env=os.environ, capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.timeout(300)
+def test_a_spec_becomes_evidence_though_the_coder_first_reaches_for_the_tests(tmp_path: Path) -> None:
+    cheats: list[Step] = [edit("feat", "an easier test", {TEST_PATH: TESTS.replace("== 1", "== 0")})]
+
+    def script(request: Request) -> Step:
+        return cheats.pop() if cheats and "You are the coder" in request.text else honest(request)
+
+    with serving(script) as server:
+        repo = make_cycle(tmp_path / "project", config=config(server)).repo
+        cli = Cli(repo)
+        ran = cli.tdd("cycle", "run", SPEC_PATH, "--json", "--record", str(tmp_path / "talk.jsonl"))
+    assert (ran.code, ran.err) == (0, "")
+    told = [json.loads(line) for line in ran.out.splitlines()]
+    assert told[0]["event"] == "cycle_began"
+    ends = [(one["role"], one["outcome"]) for one in told if one["event"] == "step_ended"]
+    assert ends == [
+        ("planner", "committed"),
+        ("test_author", "handed-in"),
+        ("validator", "PASS"),
+        ("coder", "committed"),
+    ]
+    assert [one["why"].partition(";")[0] for one in told if one["event"] == "refused"] == [
+        f"{TEST_PATH}: it belongs to the tests, which are frozen"
+    ]
+    assert told[-1] | {"event": "run_ended", "outcome": "cycle-done", "steps": 4} == told[-1]
+    commits = repo.git("rev-list", "--reverse", "main").split()[1:]
+    assert [passes(repo, commit, tmp_path / commit) for commit in commits] == [True, False, True]
+    assert cli.tdd("cycle", "verify", "EVID-001").out == "● EVID-001 holds: log and git say the same\n"
+    again = cli.tdd("cycle", "run", SPEC_PATH)
+    assert (again.code, "SPEC-001 is implemented: EVID-001" in again.out) == (0, True)
+
+
+@pytest.mark.timeout(300)
+def test_killed_while_the_coder_thinks_and_a_server_that_is_gone(tmp_path: Path) -> None:
+    silent = [True]
+
+    def script(request: Request) -> Step:
+        return Stall() if silent and "You are the coder" in request.text else honest(request)
+
+    with serving(script) as server:
+        repo = make_cycle(tmp_path / "project", config=config(server)).repo
+        cli = Cli(repo)
+        process = subprocess.Popen(
+            [*TDD, "cycle", "run", SPEC_PATH],
+            cwd=repo.root,
+            env=cli.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        while process.poll() is None and "You are the coder" not in _asked(server):
+            time.sleep(0.05)
+        process.kill()
+        shown = process.communicate()[0].decode()
+        assert process.returncode == -signal.SIGKILL
+        assert "validation: PASS" in shown
+        silent.clear()
+        ran = cli.tdd("cycle", "run", SPEC_PATH)
+    assert ran.code == 0, ran
+    assert "cycle c1 on SPEC-001, taken up again in stage green, for main" in ran.out
+    assert "ACTIVATE SPEC-001 EVID-001" in ran.out
+    assert repo.git("status", "--porcelain") == ""
+
+    with serving(lambda _: rate_limited("9999")) as server:
+        gone = make_cycle(tmp_path / "gone" / "project", config=config(server))
+        ran = Cli(gone.repo).tdd("cycle", "run", SPEC_PATH)
+    assert ran.code == 69, ran
+    assert gone.cycle.stage == "plan"
+
+
+def _asked(server: Server) -> str:
+    return "\n".join(request.text for request in server.requests)
+
+
+# -- TypeScript -------------------------------------------------------------------------------
+
+CART = "export function total(prices: number[]): number {\n  return prices.reduce((a, b) => a + b, 0);\n}\n"
+CART_TEST = """\
+import { expect, it } from "vitest";
+import { total } from "./cart";
+
+it("adds", () => {
+  expect(total([1, 2])).toBe(3);
+});
+"""
+CART_SPEC = """\
+---
+id: CART
+status: active
+---
+# Cart
+
+### Requirement: Cheapest
+#### Scenario: One is cheaper
+- **WHEN** the prices are 3 and 2
+- **THEN** the cheapest is 2
+
+#### Scenario: The cart is empty
+- **WHEN** there is no price
+- **THEN** the cheapest is 0
+"""
+ONE, EMPTY = "CART#cheapest/one-is-cheaper", "CART#cheapest/the-cart-is-empty"
+_PLANNED = "- assert: the cheapest is as the scenario says\n- edge: equal prices\n"
+CART_PLAN = f"## {ONE}\n{_PLANNED}\n## {EMPTY}\n{_PLANNED}"
+CART_STUB = CART + "\nexport function cheapest(prices: number[]): number {\n  return -1; // STUB:TDD\n}\n"
+CART_CODE = CART + (
+    "\nexport function cheapest(prices: number[]): number {\n"
+    "  return prices.length === 0 ? 0 : Math.min(...prices);\n}\n"
+)
+CART_TESTS = f"""\
+import {{ expect, it }} from "vitest";
+import {{ cheapest }} from "./cart";
+
+// @scenario: {ONE}
+it("is the lower of two", () => {{
+  expect(cheapest([3, 2])).toBe(2);
+}});
+
+// @scenario: {EMPTY}
+it("is nothing in an empty cart", () => {{
+  expect(cheapest([])).toBe(0);
+}});
+"""
+ANSWERS: Mapping[str, str] = {
+    "planner": edit("docs", "the plan", {".tdd/plans/cart.md": CART_PLAN}),
+    "test_author": edit("test", "cheapest", {"src/cheapest.test.ts": CART_TESTS, "src/cart.ts": CART_STUB}),
+    "validator": judged("PASS"),
+    "coder": edit("feat", "cheapest", {"src/cart.ts": CART_CODE}),
+}
+
+
+@pytest.mark.timeout(300)
+def test_a_spec_becomes_typescript_that_vitest_proves(tmp_path: Path) -> None:
+    present()
+    files = {
+        ".gitignore": "node_modules\n",
+        "package.json": '{ "private": true, "type": "module" }\n',
+        "vitest.config.ts": "export default { test: {} };\n",
+        "src/cart.ts": CART,
+        "src/cart.test.ts": CART_TEST,
+        "specs/cart.md": CART_SPEC,
+    }
+
+    def script(request: Request) -> Step:
+        found = re.search(r"You are the (\w+), in step", request.text)
+        assert found
+        return ANSWERS[found[1]]
+
+    with serving(script) as server:
+        packages = installed("vitest@2")
+        repo = make_tool_world(tmp_path / "cart", NODE_CONFIG + config(server), files, packages).repo
+        ran = Cli(repo).tdd("cycle", "run", "specs/cart.md")
+    assert ran.code == 0, ran
+    assert "ACTIVATE CART EVID-001" in ran.out
+    assert Cli(repo).tdd("cycle", "verify", "EVID-001").code == 0
+    subjects = repo.git("log", "--format=%s", "-3").splitlines()
+    assert subjects[:2] == ["feat: CART, shown by 2 tests", "test: the scenarios of CART"]
+    assert repo.read("src/cart.ts").decode() == CART_CODE
