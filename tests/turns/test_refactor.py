@@ -129,6 +129,23 @@ def test_a_deleted_test_is_found(tmp_path: Path) -> None:
     assert ended(world).verdict.kind is Kind.WEAKENED
 
 
+def test_a_case_that_is_missing_is_put_back_or_given_up_by_a_person(tmp_path: Path) -> None:
+    cases = "import calc, pytest\n\n\n@pytest.mark.parametrize('n', calc.cases())\n"
+    cases += "def test_case(n):\n    assert n\n"
+    files = {"tests/test_cases.py": cases, "calc.py": CALC + "\n\ndef cases():\n    return [1, 2]\n"}
+    world = make_world(tmp_path / "repo", **files)
+    begun(world)
+    world.write("calc.py", CALC + "\n\ndef cases():\n    return [1]\n")
+    done = ended(world)
+    case = "tests/test_cases.py::test_case[2]"
+    assert done.verdict.kind is Kind.REGRESSED
+    assert done.next == (
+        f"put what is missing back, or a person gives it up: `tdd revise '{case}' --why \"WHY\"`"
+    )
+    revise(world.project, [case], "two is one too many")
+    assert ended(world).verdict.accepted
+
+
 def test_dead_code_goes_with_its_tests_when_a_person_gives_them_up(tmp_path: Path) -> None:
     files = {"calc.py": CALC + SUB, "tests/test_sub.py": TEST_SUB}
     world = make_world(tmp_path / "repo", **files)

@@ -272,16 +272,23 @@ def judge_refactor(seen: Restructured) -> Verdict:
 
 def _find_lost(seen: Restructured) -> tuple[str, ...]:
     """Each test that passed still does, under its own name or, one to one, under a new one."""
-    not_passing = regressions(Before(seen.before), seen.after, ())
     reported = {r.native_id for r in seen.after.results}
-    gone = [i for i in not_passing if i not in reported]
-    renamed_to = [r for r in seen.after.results if r.status is Status.PASS and r.native_id not in seen.before]
-    failing = [i for i in not_passing if i in reported]
-    unmatched = gone[len(renamed_to) :]
+    failing = [i for i in regressions(Before(seen.before), seen.after, ()) if i in reported]
     return (
         *(reason_for(seen.after, i, i) for i in failing),
-        *(f"{i}: passed before and is missing now; no renamed test takes its place" for i in unmatched),
+        *(
+            f"{i}: passed before and is missing now; no renamed test takes its place"
+            for i in missing_tests(seen)
+        ),
     )
+
+
+def missing_tests(seen: Restructured) -> tuple[str, ...]:
+    """Those that passed before a refactor, and for which no new test stands."""
+    reported = {r.native_id for r in seen.after.results}
+    gone = [i for i in regressions(Before(seen.before), seen.after, ()) if i not in reported]
+    renamed_to = [r for r in seen.after.results if r.status is Status.PASS and r.native_id not in seen.before]
+    return tuple(gone[len(renamed_to) :])
 
 
 def _unrun(seen: Restructured) -> tuple[str, ...]:

@@ -28,9 +28,19 @@ from verdigris.core.events import LayingAside, RefactorBegun, RefactorEnded, Rep
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide, give_up_losses
 from verdigris.core.report import Status, TestReport
+from verdigris.core.test_ids import shell_words
 from verdigris.core.turn_events import next_aside
 from verdigris.core.value import value
-from verdigris.core.verdict import STRIKES, Kind, Restructured, Verdict, footer, judge_answers, judge_refactor
+from verdigris.core.verdict import (
+    STRIKES,
+    Kind,
+    Restructured,
+    Verdict,
+    footer,
+    judge_answers,
+    judge_refactor,
+    missing_tests,
+)
 from verdigris.execution.room.rooms import frozen_layer
 from verdigris.execution.test_run import execute_suite, run_tool, time_limit
 from verdigris.execution.tree_stability import stat_tree, touched_paths
@@ -54,6 +64,7 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 _PUT_BACK = "put it back as it was; or `tdd refactor abort`, begin again, and `tdd restore` the edits"
+_NAMED = 3
 _TEST_FIRST = "`tdd refactor abort` and test it first; or a person: `tdd refactor begin --uncovered`"
 
 
@@ -269,6 +280,9 @@ def _result(
         following = _PUT_BACK
     elif laid is None and verdict.kind is Kind.REGRESSED and judge_refactor(replace(seen, added={})).accepted:
         following = _TEST_FIRST
+    elif laid is None and verdict.kind is Kind.REGRESSED and (gone := missing_tests(seen)):
+        given = f'`tdd revise {shell_words(*gone[:_NAMED])} --why "WHY"`'
+        following = f"put what is missing back, or a person gives it up: {given}"
     elif laid is None and seen.findings and verdict.kind is Kind.WEAKENED:
         following = give_up_losses(verdict.reasons)
     return RefactorResult(
