@@ -47,11 +47,12 @@ format: $(TOOLS) ## put the code into the house format
 bench: $(TOOLS) ## ratios against the floors, interleaved in one run
 	$(BIN)/python benchmarks/run.py
 
-redteam: $(TOOLS) ## cheats, honest work and attacks on the gate (CHEATS=folder BYPASS=folder SCRIPTS=folder)
+redteam: $(TOOLS) ## cheats, honest work, attacks on the gate and on cycles (CHEATS= BYPASS= SCRIPTS= CYCLES=folder)
 	$(BIN)/python -m redteam.cheats $(if $(CHEATS),--cheats $(CHEATS))
 	$(BIN)/python -m redteam.rounds
 	$(BIN)/python -m redteam.scripts $(if $(SCRIPTS),--cases $(SCRIPTS))
 	$(BIN)/python -m redteam.bypass $(if $(BYPASS),--bypass $(BYPASS))
+	$(BIN)/python -m redteam.cycle $(if $(CYCLES),--cases $(CYCLES))
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

@@ -142,6 +142,18 @@ def test_what_cannot_fail_is_found_with_its_place(world: World) -> None:
     assert [(one.check, one.place) for one in found.findings] == [("vacuity", f"{FILE}:7")]
 
 
+def test_one_test_under_two_names_is_found(world: World) -> None:
+    body = "assert price.net(119) == 100"
+    found = validated(world, STUB, f"{text_of_test(body)}\n\n# once more\n{text_of_test(body, 'test_again')}")
+    assert [(one.check, "does the same as" in one.what) for one in found.findings] == [("vacuity", True)]
+
+
+def test_that_the_mark_of_a_stub_is_gone_is_no_answer(world: World) -> None:
+    body = "from pathlib import Path\nassert 'STUB:TDD' not in Path(price.__file__).read_text(), price.net"
+    found = validated(world, STUB, text_of_test(body))
+    assert [one.check for one in found.findings] == ["strength"]
+
+
 def test_an_assertion_that_the_red_run_went_round_is_found(world: World) -> None:
     body = "got = price.net(119)\nif got:\n    assert got == 100\nassert price.net(0) == 0"
     found = validated(world, STUB, text_of_test(body))

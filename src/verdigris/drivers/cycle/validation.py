@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from verdigris.checks.held_out import held_out_reds
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Check", "Finding", "Validation", "validate_tests"]
 
+_SHARED = frozenset({"conftest", "helpers", "__init__"})
+"""Files of tests that others use without naming them, or by a part of their name."""
 VACUITY, MOCKS, HELD_OUT = "vacuity", "mocks", "held-out"
 
 
@@ -47,7 +50,9 @@ def validate_tests(
     tree = project.workspace.snapshot()
     room = frozen_layer(project, tree, {split_id(native).path: None for native in tests})
     read = _read_tests(project, tree, tests)
-    tried = [_tried(one) for one in read]
+    once = tuple({(one.text.path, one.text.name): one for one in read}.values())
+    literals = {(one.text.path, one.text.name): _literals(one) for one in once}
+    tried = [_tried(one, literals[one.text.path, one.text.name]) for one in read]
     stubs = find_stubs(project, tried, start, tree)
     runs = None if room is None else StubRuns(project, tree, room, tests, stubs.stubs)
     strength = try_strength(tried, stubs, runs)
@@ -55,9 +60,9 @@ def validate_tests(
         runs.run([()])
     checks = (
         *before,
-        _check_vacuity(read, runs),
+        _check_vacuity(once, runs),
         strength,
-        _check_mocks(project, read, tree),
+        _check_mocks(project, once, tree),
         _check_held_out(project, tree, room),
     )
     return Validation(verdict_of(checks), checks)
@@ -67,6 +72,8 @@ def validate_tests(
 class _Test:
     native: str
     line: int
+    body: str
+    """What it does, without its name and its comments."""
     language: Language | None
     text: TestText
 
@@ -77,10 +84,12 @@ class _Test:
 
 def _read_tests(project: Project, tree: str, natives: Sequence[str]) -> tuple[_Test, ...]:
     listed = [e.path for e in project.workspace.files(tree) if project.classify(e.path) is PathClass.TEST]
-    own = [split_id(native).path for native in natives]
+    own = texts_at(project, tree, dict.fromkeys(split_id(native).path for native in natives))
+    words = {word for text in own.values() for word in re.findall(r"\w+", text)} | _SHARED
+    used = [path for path in listed if path.rpartition("/")[2].partition(".")[0] in words]
     texts = {
         language: texts_at(project, tree, mine)
-        for language, mine in by_language(dict.fromkeys((*listed, *own))).items()
+        for language, mine in by_language(dict.fromkeys((*used, *own))).items()
     }
     return tuple(_read_test(native, texts) for native in natives)
 
@@ -95,11 +104,18 @@ def _read_test(native: str, texts: Mapping[Language, Mapping[str, str]]) -> _Tes
         if is_made_by(path, one.name, native)
     ]
     name = found[0].name if found else split_id(native).function
-    return _Test(native, found[0].first if found else 1, language, TestText(path, name, mine))
+    first, last = (found[0].first, found[0].last) if found else (1, 0)
+    lines = [line.strip() for line in mine.get(path, "").splitlines()[first - 1 : last]]
+    body = "\n".join(line for line in lines if line and not line.startswith(("#", "//")))
+    plain = body.replace(name.rpartition("::")[2].rpartition(" › ")[2], "")
+    return _Test(native, first, plain, language, TestText(path, name, mine))
 
 
-def _tried(one: _Test) -> TriedTest:
-    literals = () if one.language is None else one.language.expected_literals(one.text)
+def _literals(one: _Test) -> tuple[str, ...]:
+    return () if one.language is None else one.language.expected_literals(one.text)
+
+
+def _tried(one: _Test, literals: tuple[str, ...]) -> TriedTest:
     return TriedTest(one.native, one.place, one.text.texts.get(one.text.path, ""), literals)
 
 
@@ -120,7 +136,18 @@ def _check_vacuity(read: Sequence[_Test], runs: StubRuns | None) -> Check:
     findings = [*_findings(VACUITY, found)]
     known = {finding.place for finding in findings}
     findings += (one for one in _unreached(read, runs) if one.place not in known)
+    findings += _repeated(read)
     return Check(VACUITY, tuple(findings), tuple(notes))
+
+
+def _repeated(read: Sequence[_Test]) -> Iterator[Finding]:
+    """A test under two names shows one scenario, not two."""
+    first: dict[str, _Test] = {}
+    for one in read:
+        known = first.setdefault(one.body, one)
+        if one.body and known.text.name != one.text.name:
+            what = f"{one.native} does the same as {known.native}: assert what its own scenario names"
+            yield Finding(VACUITY, "concern", one.place, what)
 
 
 def _unreached(read: Sequence[_Test], runs: StubRuns | None) -> Iterator[Finding]:
@@ -129,7 +156,9 @@ def _unreached(read: Sequence[_Test], runs: StubRuns | None) -> Iterator[Finding
     if runs is None or red is None:
         return
     for one in read:
-        frames = [at for native, at in red.places.items() if _is_case(native, one.native)]
+        function = split_id(one.native).function
+        name = f"{one.text.path}::{function}"
+        frames = [at for native, at in red.places.items() if _is_case(native, name)]
         failed = min((line for at in frames if (line := _line_in(one, at))), default=0)
         ran = runs.lines.get(one.text.path, frozenset())
         own = one.language.assertion_lines(one.text) if one.language and ran else ()
