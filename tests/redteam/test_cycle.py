@@ -1,4 +1,4 @@
-"""The attacks on cycles: how many there are, and one of them and one honest cycle through the command line."""
+"""The attacks on cycles: how many there are; one of them and one honest cycle through the command line."""
 
 from __future__ import annotations
 

@@ -32,6 +32,8 @@ class TriedTest:
     place: str
     text: str
     """Of its file: a stub that is not named there is not what it calls."""
+    body: str = ""
+    """Of its own."""
     literals: tuple[str, ...] = ()
     """What it expects."""
 
@@ -89,7 +91,11 @@ def try_strength(
 
 
 def _is_named(stub: StubBody, test: TriedTest) -> bool:
-    return re.search(rf"\b{re.escape(stub.name.rpartition('.')[2])}\b", test.text) is not None
+    return _has_word(test.text, stub)
+
+
+def _has_word(text: str, stub: StubBody) -> bool:
+    return re.search(rf"\b{re.escape(stub.name.rpartition('.')[2])}\b", text) is not None
 
 
 def _draw_rounds(stubs: Sequence[StubBody], dice: Random, notes: list[str]) -> list[Assignment]:
@@ -137,7 +143,7 @@ class _Trial:
         yield from weak.values()
         for test in tests:
             for at, stub in enumerate(self.stubs):
-                if (test, at) not in weak and _is_named(stub, test):
+                if (test, at) not in weak and _has_word(test.body, stub):
                     notes += _partly(test, stub, self._outcomes(test, at))
 
     def _indifferent(self, tests: Iterable[TriedTest]) -> Iterator[tuple[TriedTest, int, list[Answer]]]:

@@ -116,7 +116,7 @@ def _literals(one: _Test) -> tuple[str, ...]:
 
 
 def _tried(one: _Test, literals: tuple[str, ...]) -> TriedTest:
-    return TriedTest(one.native, one.place, one.text.texts.get(one.text.path, ""), literals)
+    return TriedTest(one.native, one.place, one.text.texts.get(one.text.path, ""), one.body, literals)
 
 
 # -- what a test says ----------------------------------------------------------------------------------------
