@@ -1,14 +1,16 @@
-"""`Expectations`: how a language writes assertions, so that they can be changed and honest code fails."""
+"""`Expectations`: how a language writes assertions; and the value that one names, as in a row of a table."""
 
 # A default has the arguments of what takes its place:
 # ruff: noqa: ARG002
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, ClassVar
 
+from verdigris.languages.grammar.trees import part, parts, text_of_node, walk
+
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterator, Mapping, Sequence
     from random import Random
 
@@ -54,3 +56,182 @@ class Expectations:
     def spoilt(self, node: Node, dice: Random) -> tuple[Edit, ...] | None:
         """Where types do not matter: any value as another one of its kind, made when the test comes to it."""
         return None
+
+
+_CALLS = frozenset({"call_expression", "new_expression", "arguments", "argument_list", "macro_invocation"})
+_COMPUTED = frozenset({"binary_expression", "subscript_expression", "index_expression", "member_expression"})
+FUNCTIONS = frozenset({"function_item", "function_declaration", "arrow_function", "function_expression"})
+_OWNERS = frozenset({"t", "tb", "b", "f", "tt"})
+
+
+def rows_of(forms: Expectations, named: Node, assertion: Node, compared: Sequence[Node]) -> list[Node]:
+    """The literals behind a name, to be changed together: none where some row has none, or where the name is
+    used for more than this assertion, since honest code may then agree with whatever stands there.
+    """
+    text, owner = (
+        " ".join(map(text_of_node, compared)),
+        text_of_node(part(named, "operand") or part(named, "object")),
+    )
+    if len(re.findall(rf"(?<![\w.]){re.escape(text_of_node(named))}\b", text)) > 1:
+        return []
+    if owner and re.search(rf"(?<![\w.]){re.escape(owner)}\b(?!\.)", text):
+        return []
+    for scope in _around(named):
+        found = _rows(forms, scope, named)
+        if found is not None:
+            return [] if _is_used_elsewhere(scope, named, assertion) else found
+    return []
+
+
+def literals_within(node: Node) -> list[Node]:
+    """The literals that a value is made of."""
+    if node.type in _CALLS:
+        built = node.type == "new_expression"
+        given = parts(part(node, "arguments")) if built else []
+        return [literal for one in given for literal in literals_within(one)]
+    if node.type in {"pair", "keyed_element"}:
+        return literals_within(parts(node)[-1])
+    if node.type in _COMPUTED:
+        return []
+    if node.type == "composite_literal":
+        node = part(node, "body") or node
+    if not node.named_children or "string" in node.type:
+        return [node]
+    return [literal for child in parts(node) for literal in literals_within(child)]
+
+
+def _rows(forms: Expectations, scope: Node, named: Node) -> list[Node] | None:
+    """What the name means if it is this scope that binds it; None if it does not."""
+    if scope.type in FUNCTIONS and (found := _arguments(forms, scope, text_of_node(named))) is not None:
+        return found
+    found = forms.column(scope, named)
+    return found if found is not None else _constant(scope, named)
+
+
+def last_of_each(cells: Sequence[Node | None]) -> list[Node]:
+    literals = [[] if cell is None else literals_within(cell) for cell in cells]
+    return [one[-1] for one in literals] if all(literals) else []
+
+
+def _around(node: Node) -> Iterator[Node]:
+    above = node.parent
+    while above is not None:
+        yield above
+        above = above.parent
+
+
+# -- a name that is used once --------------------------------------------------------------------------------
+
+
+def _is_used_elsewhere(scope: Node, named: Node, assertion: Node) -> bool:
+    """Messages of a failing test and what binds the name do not count."""
+    owner = text_of_node(part(named, "operand") or part(named, "object"))
+    body = part(scope, "body") or scope
+    for node in walk(body):
+        text = text_of_node(node)
+        if text != text_of_node(named) and (text != owner or not owner):
+            continue
+        if node.type not in {"identifier", named.type} or _holds(assertion, node) or _is_bound(node, body):
+            continue
+        above = node.parent
+        if text == owner and above is not None and above.type == named.type:
+            continue
+        if not _is_message(node, assertion):
+            return True
+    return False
+
+
+def _holds(outer: Node, inner: Node) -> bool:
+    return bool(outer.start_byte <= inner.start_byte and inner.end_byte <= outer.end_byte)
+
+
+def _is_bound(node: Node, body: Node) -> bool:
+    for above in _around(node):
+        if above.id == body.id:
+            return False
+        left = part(above, "left") or part(above, "pattern") or part(above, "name")
+        if left is not None and _holds(left, node):
+            return True
+        if above.type == "short_var_declaration" and text_of_node(part(above, "left")) == text_of_node(
+            part(above, "right")
+        ):
+            return True
+    return False
+
+
+def _is_message(node: Node, assertion: Node) -> bool:
+    """Told by a `t.Errorf` of this assertion."""
+    for above in _around(node):
+        function = part(above, "function") if above.type == "call_expression" else None
+        if text_of_node(part(function, "operand")) in _OWNERS:
+            return True
+        if above.id == assertion.id:
+            return True
+    return False
+
+
+# -- constants and helpers -----------------------------------------------------------------------------------
+
+
+def _constant(scope: Node, named: Node) -> list[Node] | None:
+    if named.type != "identifier":
+        return None
+    value = _find_declaration(scope, text_of_node(named))
+    return None if value is None else literals_within(value)[-1:]
+
+
+def _find_declaration(scope: Node, name: str) -> Node | None:
+    """What a statement of this block binds the name to."""
+    for statement in parts(scope):
+        inner = statement
+        if statement.type in {"var_declaration", "const_declaration", "lexical_declaration"}:
+            inner = parts(statement)[0] if len(parts(statement)) == 1 else statement
+        if text_of_node(part(inner, "left") or part(inner, "name") or part(inner, "pattern")) != name:
+            continue
+        value = part(inner, "right") or part(inner, "value")
+        values = parts(value) if value is not None and value.type == "expression_list" else [value]
+        return values[0] if len(values) == 1 else None
+    return None
+
+
+def _arguments(forms: Expectations, function: Node, name: str) -> list[Node] | None:
+    """What all calls of a helper give for one of its parameters."""
+    listed = parts(part(function, "parameters"))
+    names = [text_of_node(name) for parameter in listed for name in _parameter(parameter)]
+    if name not in names:
+        return None
+    holder = function if function.type in {"function_item", "function_declaration"} else function.parent
+    called = text_of_node(part(holder, "name"))
+    if not called or (forms.is_callback(holder)):
+        return None
+    root = [function, *_around(function)][-1]
+    uses = [n for n in walk(root) if n.type == "identifier" and text_of_node(n) == called]
+    calls = [n.parent for n in uses if n.parent is not None and n.parent.type == "call_expression"]
+    if not calls or len(calls) + 1 != len(uses):  # the one is the declaration
+        return []
+    given = [parts(part(call, "arguments")) for call in calls]
+    at = names.index(name)
+    return last_of_each([words[at] if at < len(words) else None for words in given])
+
+
+def _parameter(node: Node) -> list[Node]:
+    """Its names: in Go one type may follow several."""
+    pattern = part(node, "pattern")
+    return [pattern] if pattern is not None else node.children_by_field_name("name") or [node]
+
+
+# -- tables --------------------------------------------------------------------------------------------------
+
+
+def table_of(scope: Node, over: Node | None) -> Node | None:
+    """The literal that is gone through: in place, or declared around it."""
+    while over is not None and over.type in {
+        "reference_expression",
+        "as_expression",
+        "parenthesized_expression",
+    }:
+        over = part(over, "value") or next(iter(parts(over)), None)
+    if over is None or over.type != "identifier":
+        return over
+    found = (_find_declaration(around, text_of_node(over)) for around in _around(scope))
+    return next((one for one in found if one is not None), None)

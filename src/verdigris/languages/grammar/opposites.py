@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
+from verdigris.languages.grammar.expectations import literals_within, rows_of
 from verdigris.languages.grammar.literals import Pool, far_numbers, is_plain, other_literals
-from verdigris.languages.grammar.tables import literals_within, rows_of
 from verdigris.languages.grammar.trees import COMMENTS, text_of_node
 from verdigris.languages.probes import Change, Edit
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, ClassVar
 
-from verdigris.languages.grammar.expectations import Expectations
+from verdigris.languages.grammar.expectations import Expectations, last_of_each, table_of
 from verdigris.languages.grammar.opposites import other_word
-from verdigris.languages.grammar.tables import last_of_each, table_of
 from verdigris.languages.grammar.trees import COMMENTS, first, part, parts, text_of_node
 from verdigris.languages.probes import Edit
 
