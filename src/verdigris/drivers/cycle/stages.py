@@ -182,9 +182,7 @@ def _end_red(project: Project, cycle: Cycle, progress: Progress | None) -> Cycle
             workers=workers_since(project, cycle, changed),
         )
         project.record(event, sync=True)
-    count = len(seen.coverage.test_ids)
-    return told(
-        project,
-        f"{count} test{'s' if count > 1 else ''} red by assertion, for all "
-        f"{len(seen.spec.scenarios)} scenarios; stage validate",
-    )
+    count, asked = len(seen.coverage.test_ids), len(seen.spec.scenarios)
+    scenarios = f"all {asked} scenarios" if asked > 1 else "the one scenario"
+    tests = f"{count} test{'s' if count > 1 else ''}"
+    return told(project, f"{tests} red by assertion, for {scenarios}; stage validate")
