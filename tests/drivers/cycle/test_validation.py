@@ -149,9 +149,13 @@ def test_one_test_under_two_names_is_found(world: World) -> None:
 
 
 def test_that_the_mark_of_a_stub_is_gone_is_no_answer(world: World) -> None:
-    body = "from pathlib import Path\nassert 'STUB:TDD' not in Path(price.__file__).read_text(), price.net"
-    found = validated(world, STUB, text_of_test(body))
-    assert [one.check for one in found.findings] == ["strength"]
+    body = (
+        "from pathlib import Path\n"
+        "assert 'STUB:TDD' not in Path(price.__file__).read_text(), (price.net, price.tax)"
+    )
+    two = f"{STUB}\n\ndef tax(gross):  # STUB:TDD\n    return None\n"
+    found = validated(world, two, text_of_test(body))
+    assert {one.check for one in found.findings} == {"strength"}
 
 
 def test_an_assertion_that_the_red_run_went_round_is_found(world: World) -> None:

@@ -173,6 +173,8 @@ class _Trial:
 
     def _depends(self, test: TriedTest, at: int, answer: Answer) -> bool:
         """Whether it is red again as soon as this stub alone returns its own constant."""
+        if all(self.runs.done[one].passed.get(test.native) for one in self.rounds):
+            return True  # whatever all of them return
         others = self._without(test, at, answer)
         known = None if others is None else self.runs.done.get(others)
         return known is not None and known.passed.get(test.native) is False
