@@ -50,7 +50,7 @@ def test_an_empty_folder_whose_language_is_said(empty: Cli) -> None:
 
 @pytest.mark.parametrize(
     ("kata", "why"),
-    [("none.md", "no kata"), ("..", "folder"), ("../x.bin", "no text"), ("../empty", "empty")],
+    [("none.md", "no kata"), ("..", "folder"), ("../x.bin", "not a text"), ("../empty", "empty")],
 )
 def test_what_is_no_kata_writes_nothing(empty: Cli, kata: str, why: str) -> None:
     (empty.root.parent / "x.bin").write_bytes(b"\x00\xff")

@@ -64,9 +64,9 @@ def test_no_key_is_recorded(tmp_path: Path) -> None:
 def test_a_file_that_is_no_recording_is_neither_read_nor_written(tmp_path: Path, text: str) -> None:
     path = tmp_path / "kata.md"
     path.write_text(text)
-    with pytest.raises(UserError, match="no recording"):
+    with pytest.raises(UserError, match="not a recording"):
         read_recording(path)
-    with pytest.raises(UserError, match="no recording"):
+    with pytest.raises(UserError, match="not a recording"):
         Recorder(path, SCRUB)
     assert path.read_text() == text
 

@@ -57,9 +57,9 @@ def test_a_byte_order_mark_is_no_text(folder: Path, kata: Path) -> None:
         (b"", "is empty"),
         (b"\n<!-- to do -->\n", "is empty"),
         (PLACEHOLDER.encode(), "is empty"),
-        (b"\x89PNG\r\n\x1a\n\x00", "is no text"),
-        (b"caf\xe9", "is no text"),
-        (b"a\x00b", "is no text"),
+        (b"\x89PNG\r\n\x1a\n\x00", "is not a text file"),
+        (b"caf\xe9", "is not a text file"),
+        (b"a\x00b", "is not a text file"),
         (b"x" * 1_000_001, "1000001 characters"),
     ],
 )

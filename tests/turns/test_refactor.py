@@ -189,7 +189,7 @@ def test_what_is_odd_about_the_run_is_a_concern_as_in_a_settlement(tmp_path: Pat
     told = "tools/script.py: code: it is executed by calc.py, although its name does not make it source"
     assert told in done.verdict.concerns
     if done.report is not None and done.report.sandbox == "overlay":
-        assert "calc.py was written by the test run: no effect" in done.verdict.concerns
+        assert "the test run wrote calc.py; that had no effect" in done.verdict.concerns
     (event,) = world.events(RefactorEnded)
     assert isinstance(event, RefactorEnded)
     assert event.concerns == done.verdict.concerns

@@ -165,7 +165,7 @@ def other_writes(project: Project, report: TestReport) -> tuple[str, ...]:
 
 def about_the_run(project: Project, report: TestReport) -> tuple[str, ...]:
     """Concerns of a verdict: what the room could not give, what is odd, and what the run tried to write."""
-    written = (f"{path} was written by the test run: no effect" for path in other_writes(project, report))
+    written = (f"the test run wrote {path}; that had no effect" for path in other_writes(project, report))
     return (*report.notes, *written)
 
 

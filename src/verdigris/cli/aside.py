@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.command("aside")
 @json_option
 def command(*, as_json: bool) -> int:
-    """Set source edits aside that were made before a red; the next claim brings them back."""
+    """Set aside source edits that were made before a red; the next claim brings them back."""
     from verdigris.turns.aside import lay_unclaimed_aside
     from verdigris.turns.claim_check import following
 

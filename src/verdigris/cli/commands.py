@@ -6,7 +6,7 @@ GROUPS = {
     "Daily": {
         "status": "Show the phase, open reds and claims, and the next move.",
         "test": "Run tests, record the results, find reds.",
-        "stub": "Write stubs of what a test asks of source and is not there yet.",
+        "stub": "Write stubs for what a test needs and source lacks.",
         "claim": "Say which red tests your edit advances; freezes the tests.",
         "settle": "End the turn with a verdict.",
         "refactor": "Restructure under the same tests: begin, end, abort.",
@@ -15,8 +15,8 @@ GROUPS = {
     "When stuck": {
         "test-bug": "Report a wrong test instead of editing it.",
         "revise": "Give a reason for deleting or weakening a test.",
-        "aside": "Set source edits aside that were made before a red.",
-        "restore": "Bring edits back that were set aside.",
+        "aside": "Set aside source edits that were made before a red.",
+        "restore": "Bring back edits that were set aside.",
         "displaced": "Recover files that Verdigris overwrote.",
         "off": "Switch the laws off, with a reason.",
         "on": "Switch the laws on again.",

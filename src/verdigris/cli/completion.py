@@ -43,7 +43,7 @@ complete -o bashdefault -o default -F _tdd_completion tdd
 @click.command("completion")
 @click.argument("shell", type=click.Choice(sorted(WHERE)))
 def command(shell: str) -> int:
-    """Print the completion script of SHELL, with where to put it."""
+    """Print the completion script of SHELL, and say where to put it."""
     click.echo(f"# {WHERE[shell]}")
     click.echo(_BASH.strip() if shell == "bash" else _clicks_own(shell))
     return 0

@@ -45,12 +45,12 @@ def command() -> None:
 @command.command("run")
 @click.argument("spec", metavar="SPEC", shell_complete=complete_paths)
 @click.option("--record", type=click.Path(path_type=Path), help="Append each exchange with a model to FILE.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document an event.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document per event.")
 def run_cycle(spec: str, record: Path | None, *, as_json: bool) -> int:
     """Let the models of tdd.yaml play planner, test author, validator and coder, to the evidence.
 
     A run that was interrupted goes on where it was. Exit code: 0 done, 1 it stopped or waits for a person, 3
-    it may not start, 69 a model cannot be had, 130 interrupted.
+    it may not start, 69 no model answers, 130 interrupted.
     """
     from verdigris.cli.machine import reporting_ends, watching
     from verdigris.drivers.cycle.run import DONE, Run
@@ -102,7 +102,7 @@ def advance_cycle(name: str | None, *, as_json: bool) -> int:
 def validate_cycle(verdict: str | None, findings: tuple[str, ...], name: str | None, *, as_json: bool) -> int:
     """Check the tests: coverage, reds, vacuity, strength, mocks. Exit code: 0 PASS, 1 not.
 
-    A judgement makes the verdict worse, never better, and is not its author's to give. Tests below
+    A judgement makes the verdict worse, never better; the tests' author cannot give one. Tests below
     .tdd/holdout/ are held out: only verdicts run them.
     """
     from verdigris.drivers.cycle.judgement import Judgement, validate

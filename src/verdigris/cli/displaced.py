@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.argument("path", required=False)
 @json_option
 def command(path: str | None, *, as_json: bool) -> int:
-    """List what had to make way, newest first; with PATH, print the newest bytes that lay there."""
+    """List files that Verdigris overwrote or removed, newest first; with PATH, print its newest bytes."""
     from verdigris.storage.paths import canonical
     from verdigris.turns.aside import list_displaced_files
 

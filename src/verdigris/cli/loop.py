@@ -22,7 +22,7 @@ NOTHING_DUE = 1
 
 @click.group("loop")
 def command() -> None:
-    """Programs that pin one behaviour an iteration: made, checked and chosen. Running them comes later."""
+    """Programs that pin one behaviour per iteration: made, checked and chosen. Running them comes later."""
 
 
 @command.command("new")

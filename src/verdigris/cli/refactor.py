@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @click.group("refactor")
 def command() -> None:
-    """Change the shape and keep the behaviour, proven by the same tests."""
+    """Change the structure and keep the behaviour, proven by the same tests."""
 
 
 @command.command("begin")
-@click.option("--uncovered", is_flag=True, help="Lines that no test runs may be added (a person's word).")
+@click.option("--uncovered", is_flag=True, help="Lines that no test runs may be added (a person's option).")
 @json_option
 def begin(*, uncovered: bool, as_json: bool) -> int:
     """Run the suite and open the refactor phase on what it shows."""

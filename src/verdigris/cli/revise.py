@@ -13,7 +13,7 @@ from verdigris.views.lines import Line, visible
 @click.argument("names", nargs=-1, required=True, metavar="TEST_ID|PATH...", shell_complete=tests_and_paths)
 @click.option("--why", required=True, metavar="WHY", help="The reason; it stays in the log.")
 def command(names: tuple[str, ...], *, why: str) -> int:
-    """Let tests be deleted, skipped or weakened, with a reason (a person's word)."""
+    """Let tests be deleted, skipped or weakened, with a reason (a person's command)."""
     from verdigris.turns.switches import revise
 
     if denial := persons_only("revise"):

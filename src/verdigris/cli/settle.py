@@ -113,11 +113,7 @@ def _verdict(verdict: Verdict) -> list[Line]:
 def _aside(aside: str | None) -> list[Line]:
     if not aside:
         return []
-    return [
-        Line(
-            f"  your edits are set aside as {aside}; claim again, then `tdd restore {aside}` brings them back"
-        )
-    ]
+    return [Line(f"  your edits are set aside as {aside}: claim again, then `tdd restore {aside}`")]
 
 
 def _end(following: str, footer: str) -> list[Line]:

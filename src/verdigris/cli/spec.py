@@ -59,8 +59,12 @@ def lint(paths: tuple[str, ...], plan: str | None, *, as_json: bool) -> int:
 
 @command.command("new")
 @click.argument("title")
-@click.option("--id", "spec_id", metavar="ID", default="", help="Its id; else made of the title.")
-@click.option("--format", "form", type=click.Choice(_FORMATS), help="Else the one whose folder is there.")
+@click.option(
+    "--id", "spec_id", metavar="ID", default="", help="The spec's id; without it, made from the title."
+)
+@click.option(
+    "--format", "form", type=click.Choice(_FORMATS), help="Without it, the format whose folder is there."
+)
 @click.option("--parent", metavar="PRD", default="", help="The id of the PRD that must be active with it.")
 def new(title: str, spec_id: str, form: str | None, parent: str) -> int:
     """Write a draft with one scenario to fill in, where the format keeps its specs, else in specs/."""
@@ -80,7 +84,7 @@ def new(title: str, spec_id: str, form: str | None, parent: str) -> int:
 @command.command("activate")
 @click.argument("path", metavar="SPEC", shell_complete=complete_paths)
 def activate(path: str) -> int:
-    """Make a spec the one to build (a person's word). Exit code: 0, 1 where lint finds errors, 3 denied."""
+    """Make a spec the one to build (a person's command). Exit code: 0, 1 if lint finds errors, 3 denied."""
     if denial := persons_only("spec activate"):
         return deny(denial)
     files, relative = _files(), _inside(path)
@@ -102,7 +106,7 @@ def activate(path: str) -> int:
 )
 @json_option
 def supersede(path: str, to: str, delta: str, *, as_json: bool) -> int:
-    """Make the delta of a spec, mark the spec superseded, and name what becomes stale (a person's word).
+    """Make the delta of a spec, mark the spec superseded, and name what becomes stale (a person's command).
 
     Without options a delta file is made to fill in; called again, it tells what the delta makes stale.
     """

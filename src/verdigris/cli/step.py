@@ -13,7 +13,7 @@ from verdigris.cli.machine import play_steps
 @click.option("--record", type=click.Path(path_type=Path), help="Append each exchange with a model to FILE.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document per event.")
 def command(record: Path | None, *, as_json: bool) -> int:
-    """Make the next step and no other; where a person plays it, judge the tree as it is.
+    """Run the next step only; where a person plays it, judge the tree as it is.
 
     Exit code: as `tdd run`.
     """

@@ -13,7 +13,7 @@ from verdigris.core.actions import Deny
 @click.argument("test", metavar="TEST_ID|PATH", shell_complete=tests_and_paths)
 @json_option
 def command(test: str, *, as_json: bool) -> int:
-    """Write stubs of what a test asks of source and source does not have.
+    """Write stubs for what a test needs and source lacks.
 
     Names come from the imports of the test's file, signatures from its calls. New files are made where the
     import looks for them; nothing that exists is changed. The stubs are marked STUB:TDD and fail when they

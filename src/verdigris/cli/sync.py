@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command("sync", context_settings={"ignore_unknown_options": True})
 @click.argument("argv", nargs=-1, type=click.UNPROCESSED, metavar="-- GIT...", required=True)
 def command(argv: tuple[str, ...]) -> int:
-    """Run switch, pull, merge, rebase, stash or revert with no turn open; what it brings is new ground.
+    """Run switch, pull, merge, rebase, stash or revert with no turn open; what it brings joins the baseline.
 
     Exit code: 0 git did it, 1 git did not, 3 denied.
     """

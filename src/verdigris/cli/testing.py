@@ -230,7 +230,7 @@ def _unfinished_lines(report: TestReport) -> list[Line]:
 
 
 def _about_the_run(report: TestReport) -> list[Line]:
-    written = [Line(f"  {path} was written by the run: no effect", "yellow") for path in report.wrote]
+    written = [Line(f"  the run wrote {path}; that had no effect", "yellow") for path in report.wrote]
     return [*written, *(Line(f"  {note}", "yellow") for note in report.notes), *unconfined_lines(report)]
 
 

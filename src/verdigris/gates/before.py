@@ -75,7 +75,9 @@ def _decide_writes(project: Project, call: Call, writes: Mapping[str, Rewrite | 
 
 
 def _switch(name: str) -> Deny:
-    return Deny("switch", f"{name} switches Verdigris itself, so no agent may write it.", "leave it as it is")
+    return Deny(
+        "switch", f"{name} turns Verdigris itself on or off, so no agent may write it.", "leave it as it is"
+    )
 
 
 def _describe_claim(test_id: str) -> str:

@@ -113,7 +113,9 @@ def read_recording(path: Path) -> Mapping[str, tuple[Exchange, ...]]:
     except OSError as error:
         raise UserError(f"cannot read the recording {path}: {error.strerror}") from None
     if not _is_header(lines[0]):
-        raise UserError(f"{path} is no recording", hint="`tdd run --record FILE` makes one; FILE must be new")
+        raise UserError(
+            f"{path} is not a recording", hint="`tdd run --record FILE` makes one; FILE must be new"
+        )
     places: dict[str, list[Exchange]] = {}
     for number, line in enumerate(lines[1:-1], start=2):
         try:
@@ -203,7 +205,7 @@ class Replay:
         which = f"answer {self._number} of {self._place} in the recording {self._recording.path}"
         if then.wants != now.wants:
             raise ModelMisused(
-                f"{which} is {then.wants or 'a text'}, and {now.wants or 'a text'} is asked",
+                f"{which} has the form {then.wants or 'text'}, and {now.wants or 'text'} is asked for",
                 hint="the recording is of another run: record again with `tdd run --record FILE`",
             )
         if not self._recording.drift and (difference := first_difference(then, now)):

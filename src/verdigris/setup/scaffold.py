@@ -282,10 +282,12 @@ def _text(given: str, place: Path) -> str:
         text = "\0"
     if "\0" in text:
         raise UserError(
-            f"the kata {given} is no text.", hint="it has to be a text in UTF-8, such as Markdown"
+            f"the kata {given} is not a text file.", hint="it has to be a text in UTF-8, such as Markdown"
         )
     if len(text) > _MOST:
-        raise UserError(f"the kata {given} has {len(text)} characters.", hint="no model would read all of it")
+        raise UserError(
+            f"the kata {given} has {len(text)} characters.", hint="shorten it: no model would read all of it"
+        )
     if says_nothing(text):
         raise UserError(f"the kata {given} is empty.", hint="describe in it what is to be built")
     return text

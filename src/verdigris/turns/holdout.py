@@ -80,7 +80,7 @@ def _resolve_tests(project: Project, spellings: Sequence[str], cwd: Path) -> tup
     for spelling in spellings:
         path = canonical(project.root, spelling, cwd=cwd).path
         if path is None or not (project.root / path).is_file():
-            raise UserError(f"{spelling} is no file of this repository.", hint="name a test file")
+            raise UserError(f"{spelling} is not a file of this repository.", hint="name a test file")
         if project.classify(path) is not PathClass.TEST:
             raise UserError(
                 f"{path} is of class {project.classify(path)}, not test.", hint="name a test file"

@@ -44,7 +44,7 @@ def write_stubs(project: Project, word: str, *, cwd: Path) -> Stubbed | Deny:
     (native,) = resolve(project, [word], cwd=cwd)
     path = split_id(native).path
     if not (project.root / path).is_file():
-        raise UserError(f"{path} is no test file.", hint="name a test, or the file that holds it")
+        raise UserError(f"{path} is not a test file.", hint="name a test, or the file that holds it")
     stubs = missing_stubs(project, path)
     if not stubs:
         return Stubbed(path, ())

@@ -75,7 +75,9 @@ def _write_one(state: WorktreeState, file: FileWrite, settings: Settings) -> Den
     match file.cls, state.phase:
         case PathClass.SWITCH, _:
             return Deny(
-                "switch", f"{name} switches Verdigris itself, so no agent may write it.", "leave it as it is"
+                "switch",
+                f"{name} turns Verdigris itself on or off, so no agent may write it.",
+                "leave it as it is",
             )
         case _, Phase.OFF:
             return "ok"

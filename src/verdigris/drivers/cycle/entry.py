@@ -97,7 +97,7 @@ def _decide_spec(facts: EntryFacts) -> Deny | None:
     if spec.status != ACTIVE:
         return Deny(
             "cycle-spec",
-            f"{spec.id} is of status {spec.status}: only an active spec is a fixed target.",
+            f"{spec.id} has the status {spec.status}: only an active spec is a fixed target.",
             f"a person says that it is: `tdd spec activate {spec.path}`, then commit it",
         )
     return None
@@ -117,7 +117,7 @@ def _decide_parent(facts: EntryFacts) -> Deny | None:
     if parent.status != ACTIVE:
         return Deny(
             "cycle-parent",
-            f"{facts.parent} ({parent.path}) is of status {parent.status}, and has to be active first.",
+            f"{facts.parent} ({parent.path}) has the status {parent.status}, and has to be active first.",
             f"a person says that it is: `tdd spec activate {parent.path}`, then commit it",
         )
     return None
@@ -125,7 +125,7 @@ def _decide_parent(facts: EntryFacts) -> Deny | None:
 
 def _decide_tree(facts: EntryFacts) -> Deny | None:
     if facts.spec is not None and facts.spec.path in facts.dirty:
-        why = f"{facts.spec.path} is not committed as it is: nobody could find the target again."
+        why = f"{facts.spec.path} has changes that are not committed: nobody could find the target again."
         return Deny("cycle-dirty", why, f"git add {facts.spec.path} && git commit")
     if facts.dirty:
         more = f" and {len(facts.dirty) - 1} more" if len(facts.dirty) > 1 else ""

@@ -100,7 +100,7 @@ class Machine:
                 continue
             if text is None:
                 raise UserError(
-                    f"the kata {self.settings.kata} is no text.", hint="it has to be text in UTF-8"
+                    f"the kata {self.settings.kata} is not a text file.", hint="it has to be text in UTF-8"
                 )
             if not says_nothing(text):
                 return text.removeprefix("\ufeff")

@@ -199,7 +199,9 @@ def _make_served(keys: ServedKeys, at: str, places: Places) -> ModelSettings:
             raise wrong(places, where, "this looks like a secret key", _KEY_OUTSIDE)
     name = keys.api_key_env
     if name and (not _VARIABLE.fullmatch(name) or _opaque(name)):
-        raise wrong(places, f"{at}.api_key_env", "this is no name of an environment variable", _KEY_OUTSIDE)
+        raise wrong(
+            places, f"{at}.api_key_env", "this is not the name of an environment variable", _KEY_OUTSIDE
+        )
     _check_address(keys.base_url, f"{at}.base_url", places)
     return ModelSettings(keys.base_url, name, keys.temperature, keys.timeout, keys.max_tokens)
 

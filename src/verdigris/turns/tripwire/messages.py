@@ -124,7 +124,7 @@ def moved_back_text(paths: Sequence[str], phase: Phase) -> str:
 def _why(path: str, cls: PathClass) -> tuple[str, str]:
     match cls:
         case PathClass.SWITCH:
-            return "It switches Verdigris itself, so no agent may write it.", "leave it as it is"
+            return "It turns Verdigris itself on or off, so no agent may write it.", "leave it as it is"
         case PathClass.SOURCE:
             return "No source edit without a claim.", "write one failing test, run `tdd test ID`, then claim"
         case PathClass.TEST | PathClass.SPEC:

@@ -40,7 +40,9 @@ def check(start: Path) -> Finding | None:
     if off := _switched_off(repo):
         return _bad(f"{off} says disableAllHooks: nothing stands before the agent", "take that line out")
     if with_hooks(shared) != shared or with_hooks(local, prefix(repo)) != local:
-        return Finding(NAME, "warn", "its hooks or its shell prefix are missing or of another version", AGAIN)
+        return Finding(
+            NAME, "warn", "Claude Code's hooks or shell prefix are missing or of another version", AGAIN
+        )
     return _try_programs(repo)
 
 
