@@ -445,6 +445,15 @@ def test_evidence_forged_by_hand_does_not_hold(tmp_path: Path) -> None:
     assert verify(world.project(), "EVID-002", by_git=True) == (".tdd/evidence/EVID-002.md is in no commit",)
 
 
+def test_evidence_holds_for_the_code_that_was_accepted_and_no_other(tmp_path: Path) -> None:
+    world = make_cycle(tmp_path / "repo", "proven")
+    done(world.advance(CODER))
+    world.write("calc.py", CODE.replace("a - b", "{(3, 2): 1, (2, 3): -1}[a, b]"))
+    world.repo.git("commit", "-q", "-a", "--amend", "--no-edit")
+    faults = verify(world.project(), "EVID-001")
+    assert any(fault.startswith("calc.py is another in commit") for fault in faults), faults
+
+
 def test_a_person_may_give_a_cycle_up(tmp_path: Path) -> None:
     world = make_cycle(tmp_path / "repo", "green")
     world.write("calc.py", CODE)

@@ -11,6 +11,7 @@ from verdigris.core.cycle import DONE, next_step
 from verdigris.core.cycle.fold import cycle_after
 from verdigris.core.errors import UserError
 from verdigris.core.events import CycleEnded, decode
+from verdigris.core.paths import PathClass
 from verdigris.core.records import from_json, to_json
 from verdigris.core.state import Cycle, Stage
 from verdigris.drivers.cycle.evidence import FOLDER, EvidenceFacts, next_id, path_of, read_fields, render
@@ -20,6 +21,7 @@ from verdigris.drivers.cycle.settings import load_cycle
 from verdigris.drivers.cycle.spec import normalized_digest
 from verdigris.drivers.cycle.stage_commit import commit_stage
 from verdigris.storage.git import git
+from verdigris.storage.snapshots.head_moves import checked_out, listing
 from verdigris.storage.tdd_folder import write_whole
 from verdigris.turns.operation import operation
 
@@ -149,6 +151,29 @@ def _verify_log(project: Project, evidence: str, text: str) -> Iterator[str]:
     for validator in cycle.workers.get(Stage.VALIDATE, ()):
         if validator in cycle.authors:
             yield f"{identity_of(validator)} wrote and validated the tests"
+    yield from _verify_code(project, cycle, path_of(evidence))
+
+
+def _verify_code(project: Project, cycle: Cycle, path: str) -> Iterator[str]:
+    """Whether the commit with the page holds the tests and the source that were accepted."""
+    added = _adding_commit(project, path)
+    if not added:
+        return
+    held = {entry.path: entry for entry in listing(project.repo, added).files}
+    accepted = {entry.path: entry for entry in project.workspace.files(cycle.accepted)}
+    for name in sorted(held.keys() | accepted.keys()):
+        there, proven = held.get(name), accepted.get(name)
+        if project.classify(name) not in {PathClass.SOURCE, PathClass.TEST}:
+            continue
+        if there is not None and proven is not None and there.blob == proven.blob:
+            continue
+        now = None if there is None else checked_out(project.repo, there)
+        if now != project.workspace.read(cycle.accepted, name):
+            yield f"{name} is another in commit {added[:12]} than the one that was accepted"
+
+
+def _adding_commit(project: Project, path: str) -> str:
+    return git(project.root, "log", "-1", "--format=%H", "--diff-filter=A", "--", path).out.strip()
 
 
 def _find_ended(project: Project, evidence: str) -> tuple[Cycle, int] | None:
@@ -168,7 +193,7 @@ def _find_ended(project: Project, evidence: str) -> tuple[Cycle, int] | None:
 
 
 def _verify_git(project: Project, path: str, text: str) -> Iterator[str]:
-    added = git(project.root, "log", "-1", "--format=%H", "--diff-filter=A", "--", path).out.strip()
+    added = _adding_commit(project, path)
     if not added:
         yield f"{path} is in no commit"
         return
