@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 _ARGV = (sys.executable, str(BOOTSTRAP))
 _KEY = "the suite's"
 _SECONDS = 20.0
+_GIVEN_UP = "given-up"
+"""A file beside the folder of a process that did not start: nobody waits for it again."""
 _OFTEN_OTHERWISE = frozenset({"PYTHONPATH", "PYTHONHASHSEED"})
 """A process would be needed for each of their values."""
 _INSTALLED = (f"{sys.prefix}/", f"{sys.base_prefix}/")
@@ -145,7 +147,7 @@ def _ready(terms: Terms, variables: Mapping[str, str]) -> str:
     name = hashlib.sha256(repr((os.geteuid(), sorted(variables.items()))).encode()).hexdigest()[:16]
     place = _base() / name
     folder = str(place / "resident")
-    if resident.read_note(folder).get("ready"):
+    if resident.read_note(folder).get("ready") or (place / _GIVEN_UP).exists():
         return folder
     root = place / "project"
     (root / ".git").mkdir(parents=True, exist_ok=True)
@@ -155,7 +157,10 @@ def _ready(terms: Terms, variables: Mapping[str, str]) -> str:
         patched.setenv(resident.OFF, "1")
         resident.ensure(resident.Resident(folder, _KEY, program, greeting={"load": [], "own": []}))
     deadline = time.monotonic() + _SECONDS
-    while not resident.read_note(folder).get("ready") and time.monotonic() < deadline:
+    while not resident.read_note(folder).get("ready"):
+        if time.monotonic() > deadline:
+            (place / _GIVEN_UP).touch()
+            break
         time.sleep(0.01)
     return folder
 
