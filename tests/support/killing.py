@@ -6,7 +6,9 @@ import os
 import pathlib
 import shutil
 import signal
+import traceback
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +19,7 @@ from verdigris.storage.snapshots import disk
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from verdigris.core.state import WorktreeState
@@ -86,7 +88,7 @@ def rehearse(
     steps = _Steps(stage, _copy(world, stage / "undisturbed"))
     resting = _undisturbed(steps, operate)
     after: list[Standing] = []
-    for step, copy in steps.copies():
+    for step, copy in enumerate(steps.copies(), 1):
         if copy is None:
             after.append(after[-1])
             continue
@@ -118,16 +120,29 @@ class _Steps:
         self.count += 1
         self._keep()
 
-    def copies(self) -> Iterator[tuple[int, World | None]]:
-        """By step, None where it stood as before; the last is after the operation that nobody killed."""
+    def copies(self) -> list[World | None]:
+        """None where it stood as at the step before; the last is after the operation that nobody killed."""
         self._keep()
-        return enumerate(self._seen, 1)
+        return self._seen
 
     def _keep(self) -> None:
         found = listing(self.world.root, frozenset())
         same = found == self._last
         self._seen.append(None if same else _copy(self.world, self.stage / str(len(self._seen) + 1)))
         self._last = found
+
+
+def compare_with_kills(world: World, stage: Path, operate: Operate) -> int:
+    """What `rehearse` relies on: a process that is killed at a step leaves what the copy shows."""
+    steps = _Steps(stage, _copy(world, stage / "undisturbed"))
+    _undisturbed(steps, operate)
+    shown = None
+    for step, copy in enumerate(steps.copies()[:-1], 1):
+        shown = shown if copy is None else standing(copy)
+        real = _copy(world, stage / f"killed-{step}")
+        assert is_killed(partial(operate, real), step)
+        assert standing(real) == shown, f"killed at step {step}"
+    return steps.count
 
 
 def _lost(world: World, before: Standing) -> list[str]:
@@ -168,8 +183,28 @@ def _undisturbed(steps: _Steps, operate: Operate) -> list[Standing]:
     return resting
 
 
-def arm(step: int) -> None:
-    """This process dies at the step; one is also amidst each file that is written for a role or an agent."""
+def is_killed(operate: Callable[[], object], step: int, *, writes: bool = False) -> bool:
+    """Carry it out in a child that kills itself at the step; whether it got that far.
+
+    `writes`: one is also amidst each file that is written for a role or an agent.
+    """
+    pid = os.fork()
+    if not pid:
+        status = 1
+        try:
+            _arm(step, writes=writes)
+            operate()
+            status = 0
+        except BaseException:  # noqa: BLE001 - nothing may leave the child and run on as a second pytest
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    assert status in {0, -signal.SIGKILL}
+    return status != 0
+
+
+def _arm(step: int, *, writes: bool) -> None:
     left = step
 
     def here() -> None:
@@ -180,7 +215,8 @@ def arm(step: int) -> None:
 
     patched = pytest.MonkeyPatch()
     _stop_at(patched, here)
-    patched.setattr(pathlib.Path, "write_bytes", _torn(pathlib.Path.write_bytes, here))
+    if writes:
+        patched.setattr(pathlib.Path, "write_bytes", _torn(pathlib.Path.write_bytes, here))
 
 
 def _stop_at(patched: pytest.MonkeyPatch, here: Callable[[], None]) -> None:

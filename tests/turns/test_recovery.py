@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support import canned
-from support.killing import Rehearsed, rehearse
+from support.killing import Rehearsed, compare_with_kills, rehearse
 from support.turns import CALC, MUL, SUB, SUB_ID, TEST_SUB, World, make_world
 from support.unconfined import without_sandbox
 from verdigris.core.events import (
@@ -64,6 +64,18 @@ def old_or_new(done: Rehearsed, *, kills: int) -> None:
 
 def test_nothing_open_is_nothing_to_recover(world: World) -> None:
     assert recover(world.project) is None
+
+
+def test_a_process_that_is_killed_leaves_what_a_copy_of_the_disk_shows(
+    world: World, tmp_path: Path, canned_runs: None
+) -> None:
+    """At every step of setting edits aside, which are many; all other tests look at copies."""
+    world.green_by_record("*.py")
+    world.write("calc.py", WRONG)
+    settle(world.project)
+    world.write("calc.py", WRONG + "# again\n")
+    world.write("extra.py", "Y = 1\n")
+    assert compare_with_kills(world, tmp_path, run_settle) > 10
 
 
 def test_settle_that_accepts(world: World, tmp_path: Path, canned_runs: None) -> None:

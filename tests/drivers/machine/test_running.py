@@ -1,16 +1,12 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import sys
-import traceback
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 
-from support.killing import arm
+from support.killing import is_killed
 from support.machines import (
     EMPTY,
     ONE,
@@ -202,24 +198,6 @@ def test_no_secret_and_no_held_out_test_reaches_anything_that_is_written(
 # -- killed anywhere ----------------------------------------------------------------------------
 
 
-def _killed(kata: Kata, nth: int) -> bool:
-    """A run in a child that kills itself at that point; whether it got that far."""
-    pid = os.fork()
-    if not pid:
-        status = 1
-        try:
-            arm(nth)
-            kata.run()
-            status = 0
-        except BaseException:  # noqa: BLE001 - nothing may leave the child and run on as a second pytest
-            traceback.print_exc(file=sys.stderr)
-        finally:
-            os._exit(status)
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    assert status in {0, -signal.SIGKILL}
-    return status != 0
-
-
 @pytest.mark.slow
 def test_killed_anywhere_a_run_ends_with_the_same_commits(tmp_path: Path) -> None:
     """In each step one place later than the time before, until the step is made."""
@@ -229,7 +207,7 @@ def test_killed_anywhere_a_run_ends_with_the_same_commits(tmp_path: Path) -> Non
     kata = make_kata(tmp_path / "b" / "project", config)
     kills: Counter[int] = Counter()
     made = 0
-    while _killed(kata, kills[made] + 1):
+    while is_killed(kata.run, kills[made] + 1, writes=True):
         kills[made] += 1
         made = len(kata.subjects(PRIVATE)) if kata.repo.git("branch", "--list", PRIVATE) else 0
     assert min(kills[step] for step in range(3)) > 10, "in each step, so many times"
