@@ -128,8 +128,13 @@ def program(environment: Mapping[str, str]) -> str:
     """The git of the system, though another comes first on PATH: that may lie where an agent can write."""
     folders = environment.get("PATH", os.defpath).split(os.pathsep)
     ordered = sorted(folders, key=lambda folder: not f"{folder}/".startswith(SYSTEM))
-    programs = (os.path.join(folder, "git") for folder in ordered)  # noqa: PTH118 - text
-    return next((path for path in programs if os.access(path, os.X_OK) and os.path.isfile(path)), "git")  # noqa: PTH113 - same
+    return find_program("git", ordered) or "git"
+
+
+def find_program(name: str, folders: Iterable[str]) -> str | None:
+    """The first, as `shutil.which` would find it, whose module loads every kind of archive."""
+    paths = (os.path.join(folder, name) for folder in folders)  # noqa: PTH118 - text
+    return next((path for path in paths if os.access(path, os.X_OK) and os.path.isfile(path)), None)  # noqa: PTH113 - same
 
 
 def not_started(root: Path) -> VerdigrisError:

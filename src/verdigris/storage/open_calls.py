@@ -11,12 +11,13 @@ they are gone.
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import shlex
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
+
+from verdigris.storage.log.light import digest
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
@@ -254,5 +255,5 @@ def _words(line: str) -> list[str]:
 
 
 def _record(private: str, session: str, command: str) -> Path:
-    name = hashlib.sha256(f"{session}\0{command}".encode(errors="surrogatepass")).hexdigest()
+    name = digest(f"{session}\0{command}".encode(errors="surrogatepass"))
     return Path(private, FOLDER, name)

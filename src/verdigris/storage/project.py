@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,6 +17,7 @@ from verdigris.core.settings import Settings
 from verdigris.core.state import Configuration
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.log import Draft, Log
+from verdigris.storage.log.light import digest
 from verdigris.storage.repository import Repository, find_repository, head
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _may_reconfigure(repo: Repository, known: Configuration, here: WorktreeState
     if here.turn is not None or here.refactor is not None or here.open_cycle is not None:
         return False
     try:
-        found = hashlib.sha256((repo.root / CONFIG).read_bytes()).hexdigest()
+        found = digest((repo.root / CONFIG).read_bytes())
     except OSError:
         return False
     return found != known.tdd_yaml

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import verdigris
-from verdigris.storage.log.format import decode, digest, encode
+from verdigris.storage.log.format import decode, encode
+from verdigris.storage.log.light import digest
 
 names = st.binary().map(os.fsdecode)
 values = st.recursive(

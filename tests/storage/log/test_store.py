@@ -10,7 +10,7 @@ from storage.log.tally import ACTOR, Tally, TallyFolding, draft, filled, lines, 
 from verdigris.core.errors import HarnessError, LogDamaged, UserError
 from verdigris.core.records import GENESIS, Record, Schema
 from verdigris.storage.log import Draft, Log
-from verdigris.storage.log.format import digest
+from verdigris.storage.log.light import digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -132,9 +131,11 @@ def own() -> tuple[list[str], list[str]]:
 
 def _commands() -> list[str]:
     """The commands of the environments that hold our packages, and the one that a shell would find."""
+    from verdigris.storage.git import find_program
+
     environments = [Path(path).parents[2] for path in import_paths() if Path(path).name in FOREIGN]
     found = [str(environment / "bin" / COMMAND) for environment in environments]
-    return [os.path.realpath(path) for path in (*found, shutil.which(COMMAND)) if path]
+    return [os.path.realpath(path) for path in (*found, find_program(COMMAND, os.get_exec_path())) if path]
 
 
 def _tools() -> list[str]:

@@ -10,7 +10,6 @@ lies: a home, settings, programs on PATH, or another worktree in a temporary fol
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -103,7 +102,9 @@ def make_folders(environment: Mapping[str, str], allowed: Iterable[str]) -> None
 def _is_used(cache: Cache, environment: Mapping[str, str], home: str) -> bool:
     if not cache.tool or os.path.isdir(base_of(cache, environment, home)):
         return True
-    return shutil.which(cache.tool, path=environment.get("PATH")) is not None
+    from verdigris.storage.git import find_program
+
+    return find_program(cache.tool, os.get_exec_path(environment)) is not None
 
 
 def _caches(caches: Iterable[Cache], environment: Mapping[str, str], home: str) -> list[str]:

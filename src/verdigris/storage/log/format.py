@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from hashlib import sha256
 
 TYPE_CHECKING = False  # `typing` costs as much as all the rest of this module, and hooks import it
 if TYPE_CHECKING:
@@ -29,7 +28,3 @@ def decode(line: bytes) -> dict[str, Any]:
     if not isinstance(fields, dict):
         raise ValueError("it is no JSON object")  # noqa: TRY004 - a fact about the file, as all the others
     return fields
-
-
-def digest(line: bytes) -> str:
-    return sha256(line).hexdigest()

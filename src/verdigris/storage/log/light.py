@@ -85,6 +85,7 @@ def dumps(value: Json) -> str:
 
 
 def digest(data: bytes) -> str:
+    """SHA-256; `hashlib` would load all that OpenSSL has first."""
     return str(sha256(data).hexdigest())
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from verdigris.core.errors import LogDamaged
 from verdigris.core.records import CHECKPOINT, GENESIS, Record, unflatten
-from verdigris.storage.log.format import decode, digest, encode
+from verdigris.storage.log.format import decode, encode
+from verdigris.storage.log.light import digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
