@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError, field, fields, is_dataclass, replace
+from typing import ClassVar
 
 import pytest
 
@@ -80,3 +81,31 @@ def test_a_wrong_call_says_what_is_wrong(
 ) -> None:
     with pytest.raises(TypeError, match=message):
         Point(*args, **kwargs)  # type: ignore[arg-type]
+
+
+@value
+class Above:
+    first: int
+    known: ClassVar[str] = "to all"
+    second: tuple[int, ...] = ()
+
+
+@value
+class Below(Above):
+    first: int = 7
+    third: dict[str, int] = field(default_factory=dict)
+
+
+def test_fields_of_the_class_above_come_first_and_keep_their_place() -> None:
+    assert [one.name for one in fields(Below)] == ["first", "second", "third"]
+    assert Below() == Below(7, (), {})
+    assert not hasattr(Below(), "__dict__")
+    assert (Below.known, Below.__match_args__) == ("to all", ("first", "second", "third"))
+
+
+def test_a_default_that_can_be_changed_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"the default of Shared\.names can be changed"):
+
+        @value
+        class Shared:
+            names: list[str] = []  # noqa: RUF012 - that is the mistake
