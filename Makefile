@@ -24,7 +24,7 @@ $(TOOLS): $(STAMP) pyproject.toml constraints.txt
 
 install: $(STAMP) ## make .venv/ with the command at .venv/bin/tdd
 
-demo: $(STAMP) ## an agent meets the law, one cheats, a machine builds a kata; offline, in under 30 seconds
+demo: $(STAMP) ## an agent meets the law, one cheats, a machine builds a kata, a spec becomes evidence; offline, in under 30 seconds
 	@$(BIN)/tdd demo
 
 quick: $(TOOLS) ## the decisions and one whole turn of each kind: an answer in under a minute

@@ -19,7 +19,8 @@ def test_the_play_is_plain_in_a_pipe_and_ends_in_whole_logs(bare_cli: Cli) -> No
     ran = bare_cli.tdd("demo", env={"TMPDIR": str(where)})
     assert ran.code == 0, ran
     assert "\x1b" not in ran.out
-    agent, machine = ran.out.split("── The machine")
+    agent, rest = ran.out.split("── The machine")
+    machine, cycle = rest.split("── A spec becomes evidence")
     answers = (
         "denied [red-first]",
         "denied [red-passing]",
@@ -30,11 +31,13 @@ def test_the_play_is_plain_in_a_pipe_and_ends_in_whole_logs(bare_cli: Cli) -> No
     places = [agent.index(answer, len(agent.splitlines()[0])) for answer in told]
     assert places == sorted(places)
     assert "│ self.assertEqual(calc.mul(3, 4), 12)" in agent
-    assert [act.count("log intact: ") for act in (agent, machine)] == [1, 1]
+    assert [act.count("log intact: ") for act in (agent, machine, cycle)] == [1, 1, 1]
     assert "│ +     return year % 4 == 0\n  ✔ accepted\n" in machine
     assert "6 steps, 4 commits" in machine
     assert "answers are recorded" in machine
-    assert "tdd help tutorial" in machine.splitlines()[-1]
+    assert "✗ the coder, attempt 1: not accepted" in cycle
+    assert "ACTIVATE SHIPPING EVID-001" in cycle
+    assert "tdd help tutorial" in cycle.splitlines()[-1]
     made = [line for line in ran.out.splitlines() if str(where) not in line]
     assert max(map(len, made)) <= 80
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.katas import leap_year_unittest
+from support.katas import leap_year_unittest, shipping_unittest
 from support.tool_worlds import lend_go
 from support.tools import why_not
 from verdigris.cli.demo import LANGUAGES
 from verdigris.core.errors import ToolMissing
 from verdigris.core.records import Actor
-from verdigris.drivers.demo import kata
+from verdigris.drivers.demo import kata, spec
 from verdigris.drivers.demo import scenes as s
 from verdigris.drivers.demo.play import play, prepare, script_of
-from verdigris.drivers.happenings import Noted
+from verdigris.drivers.happenings import Noted, Refused
 from verdigris.languages.registry import readers
 from verdigris.models.recording import read_recording
 from verdigris.turns.test import run_tests
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from verdigris.drivers.happenings import Happening
 
-ANEW = "record it anew: PYTHONPATH=. python -m support.katas.record leap-year, in the folder tests"
+ANEW = "record it anew: PYTHONPATH=. python -m support.katas.record leap-year shipping, in the folder tests"
 TOOLS = {"node": ("node", "--version"), "rust": ("cargo", "--version"), "go": ("go", "version")}
 
 
@@ -172,6 +172,23 @@ def test_the_machine_builds_the_kata_with_nothing_but_unittest(tmp_path: Path) -
     happenings: list[Happening] = []
     ended = kata.build(tmp_path / "kata", Actor(client="demo"), happenings.append)
     assert (ended.outcome, len(ended.commits), ended.points) == ("steps-made", 4, ())
+    notes = [happening.text for happening in happenings if isinstance(happening, Noted)]
+    assert len(notes) == 1, (notes, ANEW)
+    assert "this is a replay" in notes[0]
+
+
+def test_the_recording_of_the_spec_is_of_all_its_answers() -> None:
+    places = read_recording(spec.TALK)
+    answers = [exchange.reply.text for place in places.values() for exchange in place]
+    assert answers == [text for texts in shipping_unittest.ANSWERS.values() for text in texts], ANEW
+
+
+@pytest.mark.slow
+def test_a_spec_becomes_evidence_with_nothing_but_unittest(tmp_path: Path) -> None:
+    happenings: list[Happening] = []
+    ended = spec.build(tmp_path / "spec", Actor(client="demo"), happenings.append)
+    assert (ended.outcome, len(ended.commits)) == ("cycle-done", 3)
+    assert [one.role for one in happenings if isinstance(one, Refused)] == ["coder"]
     notes = [happening.text for happening in happenings if isinstance(happening, Noted)]
     assert len(notes) == 1, (notes, ANEW)
     assert "this is a replay" in notes[0]

@@ -52,8 +52,8 @@ def run_cycle(spec: str, record: Path | None, *, as_json: bool) -> int:
     A run that was interrupted goes on where it was. Exit code: 0 done, 1 it stopped or waits for a person, 3
     it may not start, 69 no model answers, 130 interrupted.
     """
-    from verdigris.cli.machine import reporting_ends, watching
-    from verdigris.drivers.cycle.run import DONE, Run
+    from verdigris.cli.machine import SUCCEEDED, reporting_ends, watching
+    from verdigris.drivers.cycle.run import Run
     from verdigris.drivers.cycle.stage_play import open_run
 
     if denial := persons_only("cycle run"):
@@ -63,7 +63,7 @@ def run_cycle(spec: str, record: Path | None, *, as_json: bool) -> int:
             ended = Run(opened).make(spec, cwd=here())
         if isinstance(ended, Deny):
             return deny(ended, as_json=as_json)
-        return 0 if ended.outcome == DONE else 1
+        return 0 if ended.outcome in SUCCEEDED else 1
     return failed[0]
 
 

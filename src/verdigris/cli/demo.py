@@ -16,10 +16,12 @@ from verdigris.core.languages import DEFAULT_LANGUAGE, READ_LANGUAGES
 from verdigris.views.lines import Line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
 
+    from verdigris.core.records import Actor
     from verdigris.drivers.demo.scenes import Scene
-    from verdigris.drivers.happenings import Happening
+    from verdigris.drivers.happenings import Happening, RunEnded, Watcher
     from verdigris.views.demo import Row, Tone
 
 LANGUAGES = READ_LANGUAGES
@@ -70,7 +72,9 @@ def command(lang: str) -> int:
     found = project.log.verify()
     show([Line(""), *log.verification_lines(found), Line(f"  its repository: {project.root}")])
     accepted = any(record.type == "accepted" for record in project.log.records(reverse=True))
-    done = found.whole and accepted and (lang != DEFAULT_LANGUAGE or _machine(screen))
+    done = found.whole and accepted
+    if lang == DEFAULT_LANGUAGE:
+        done = _machine(screen) and _cycle(screen) and done
     show([Line(""), Line(_FAREWELL)])
     return 0 if done else 1
 
@@ -110,17 +114,28 @@ class DemoScreen:
 
 def _machine(screen: DemoScreen) -> bool:
     """The other half of the product, on a real kata."""
+    from verdigris.drivers.demo.kata import build
+
+    return _replayed(screen, "The machine builds a kata", build)
+
+
+def _cycle(screen: DemoScreen) -> bool:
+    from verdigris.drivers.demo.spec import build
+
+    return _replayed(screen, "A spec becomes evidence", build)
+
+
+def _replayed(screen: DemoScreen, title: str, build: Callable[[Path, Actor, Watcher], RunEnded]) -> bool:
     import tempfile
     from pathlib import Path
 
     from verdigris.cli.context import PERSON
     from verdigris.cli.machine import SUCCEEDED
-    from verdigris.drivers.demo.kata import build
     from verdigris.drivers.demo.scenes import Act
     from verdigris.storage.project import open_project
 
-    root = Path(tempfile.mkdtemp(prefix="tdd-demo-machine-"))
-    screen.show(Act("The machine builds a kata", _REPLAY))
+    root = Path(tempfile.mkdtemp(prefix="tdd-demo-"))
+    screen.show(Act(title, _REPLAY))
     ended = build(root, PERSON, screen.watch)
     found = open_project(root, PERSON).log.verify()
     show([*log.verification_lines(found), Line(f"  its commits: git -C {root} log")])

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from verdigris.drivers.machine.person import Person
     from verdigris.views.lines import Line
 
-SUCCEEDED = frozenset({"steps-made", "kata-done"})
+SUCCEEDED = frozenset({"steps-made", "kata-done", "cycle-done"})
 
 
 def play_steps(steps: int | None, record: Path | None, *, as_json: bool) -> int:

@@ -101,14 +101,19 @@ def machine_rows(happening: w.Happening, width: int) -> list[Row]:
 def _machine_rows(happening: w.Happening) -> Iterator[Row]:
     match happening:
         case w.StepEnded(commit=""):
-            yield from (Row(""), Row(f"The {happening.role}", "wish"))
+            yield from (Row(""), Row(f"The {_role(happening)}", "wish"))
+            yield from _changes(happening.diff)
+            if happening.tests:
+                yield from _red_rows(happening)
             yield Row(f"{MARGIN}· {happening.outcome}: {happening.why}", "quiet")
+        case w.Told():
+            yield from (Row(f"{MARGIN}{line}", "quiet") for line in happening.lines)
         case w.StepEnded():
-            yield from (Row(""), Row(f"The {happening.role}", "wish"))
+            yield from (Row(""), Row(f"The {_role(happening)}", "wish"))
             yield from _changes(happening.diff)
             yield from _proof(happening)
         case w.Refused():
-            yield _sign_row("denied", f"attempt {happening.attempt} not accepted")
+            yield _sign_row("denied", f"the {happening.role}, attempt {happening.attempt}: not accepted")
             yield Row(f"{_DEEPER}{happening.why}")
         case w.RunEnded():
             made = f"{count_of(happening.steps, 'step')}, {count_of(len(happening.commits), 'commit')}"
@@ -125,11 +130,19 @@ def _changes(diff: str) -> Iterator[Row]:
 
 def _proof(step: w.StepEnded) -> Iterator[Row]:
     if step.tests:
-        yield _sign_row("red", "red for the right reason")
-        yield Row(f"{_DEEPER}{step.tests[0].splitlines()[-1].strip()}")
+        yield from _red_rows(step)
     else:
         yield _sign_row("accepted", f"{step.verdict}")
     yield Row(f"{_DEEPER}commit {step.commit[:_SHORT]} {step.subject}", "quiet")
+
+
+def _role(step: w.StepEnded) -> str:
+    return step.role.replace("_", " ")
+
+
+def _red_rows(step: w.StepEnded) -> Iterator[Row]:
+    yield _sign_row("red", "red for the right reason")
+    yield Row(f"{_DEEPER}{step.tests[0].splitlines()[-1].strip()}")
 
 
 def _sign_row(tone: Tone, text: str) -> Row:

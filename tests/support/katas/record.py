@@ -11,42 +11,53 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from support.cli import DEAF_TO, TDD
-from support.katas import leap_year_unittest, string_calculator_python
+from support.katas import leap_year_unittest, shipping_unittest, string_calculator_python
 from support.katas.script import served
 from support.openai_server import serving
 from verdigris.core.records import Actor
-from verdigris.drivers.demo import kata
+from verdigris.drivers.demo import kata, spec
 from verdigris.drivers.machine import recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from support.katas.script import Script
+    from support.openai_server import Script
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What is played, where the machine plays it, and the file that comes of it."""
+    """What is played, where it is played, by which command, and the file that comes of it."""
 
     script: Callable[[], Script]
     prepare: Callable[..., None]
-    steps: int
+    command: tuple[str, ...]
     target: Path
 
 
 RECORDINGS = {
     "string-calculator": Recording(
-        string_calculator_python.script, recorded.prepare, recorded.STEPS + 1, recorded.TALK
+        lambda: served(string_calculator_python.script()),
+        recorded.prepare,
+        ("run", "--steps", str(recorded.STEPS + 1)),
+        recorded.TALK,
     ),
-    "leap-year": Recording(leap_year_unittest.script, kata.prepare, kata.STEPS, kata.TALK),
+    "leap-year": Recording(
+        lambda: served(leap_year_unittest.script()),
+        kata.prepare,
+        ("run", "--steps", str(kata.STEPS)),
+        kata.TALK,
+    ),
+    "shipping": Recording(
+        lambda: shipping_unittest.answer, spec.prepare, ("cycle", "run", spec.PATH), spec.TALK
+    ),
 }
 
 
 def record(recording: Recording, folder: Path) -> None:
     """The run itself is real; only who answers is not."""
-    with serving(served(recording.script())) as server:
+    with serving(recording.script()) as server:
         recording.prepare(folder / "kata", Actor(), f"llm: {{base_url: {server.url}}}\n", model="scripted")
-        argv = [*TDD, "run", "--steps", str(recording.steps), "--record", str(folder / "talk.jsonl")]
+        argv = [*TDD, *recording.command, "--record", str(folder / "talk.jsonl")]
         subprocess.run(argv, cwd=folder / "kata", env=_apart(folder), check=True)
     recording.target.write_bytes((folder / "talk.jsonl").read_bytes())
 

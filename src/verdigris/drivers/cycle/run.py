@@ -215,10 +215,11 @@ class Run:
         if cycle.stage not in {Stage.RED, Stage.GREEN}:
             return ""
         workspace = self._project.workspace
+        start = cycle.frozen if cycle.stage is Stage.GREEN else cycle.tree
         tree = workspace.snapshot()
-        changed = (change.path for change in workspace.changes(cycle.tree, tree))
+        changed = (change.path for change in workspace.changes(start, tree))
         paths = [path for path in changed if not path.startswith(f"{tdd_folder.NAME}/")]
-        return workspace.diff(cycle.tree, tree, paths) if paths else ""
+        return workspace.diff(start, tree, paths) if paths else ""
 
     def _tell_end(self, ended: Ended) -> RunEnded:
         meter = self._open.meter
