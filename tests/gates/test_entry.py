@@ -18,7 +18,7 @@ from support.turns import World, make_world
 from verdigris.gates.quick import files
 from verdigris.storage import stat_cache
 from verdigris.storage.log import light
-from verdigris.storage.open_calls import caller, folder_of
+from verdigris.storage.open_calls import UNKNOWN, caller, folder_of
 
 QUICK = {
     *("verdigris", "verdigris.gates", "verdigris.gates.quick", "verdigris.gates.quick.quick"),
@@ -152,6 +152,9 @@ def test_the_shell_call_of_a_subagent_is_remembered_as_its_own(world: World, con
     assert caller(private, "s1", "tdd test x") == "a1"
     assert imported(world, shell(world, "tdd test x"), prefix=confined) <= QUICK
     assert caller(private, "s1", "tdd test x") == ""
+    assert imported(world, shell(world, "tdd test y"), prefix=confined) <= QUICK
+    assert caller(private, "s1", "tdd test y") == "", "the session's own"
+    assert caller(private, "s1", "tdd test z") == UNKNOWN
 
 
 def test_before_a_shell_call_a_change_of_what_is_protected_is_looked_at(tmp_path: Path) -> None:

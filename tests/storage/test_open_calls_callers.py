@@ -1,14 +1,12 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+import time
+from pathlib import Path
 
 import pytest
 
-from verdigris.storage.open_calls import caller, forget_caller, note_caller
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from verdigris.storage.open_calls import UNKNOWN, caller, forget_caller, forget_old_callers, note_caller
 
 ODD = "cat <<'X'\nit's \"$HOME\" \\ \udcff é\nX"
 
@@ -28,8 +26,8 @@ def test_a_command_is_found_in_the_clients_line(private: str, command: str) -> N
     assert caller(private, "s", wrapped(command)) == ""
     note_caller(private, "s", command, "a1")
     assert caller(private, "s", wrapped(command)) == caller(private, "s", command) == "a1"
-    assert caller(private, "other", wrapped(command)) == ""
-    assert caller(private, "s", wrapped(f"{command} ")) == ""
+    assert caller(private, "other", wrapped(command)) == UNKNOWN
+    assert caller(private, "s", wrapped(f"{command} ")) == UNKNOWN
 
 
 def test_of_two_the_later_one_is_meant_and_a_stop_ends_all(private: str) -> None:
@@ -39,10 +37,29 @@ def test_of_two_the_later_one_is_meant_and_a_stop_ends_all(private: str) -> None
     assert caller(private, "s", "tdd settle") == ""
     note_caller(private, "s", "tdd settle", "a2")
     forget_caller(private, "a1")
-    assert caller(private, "s", "tdd status") == ""
+    assert caller(private, "s", "tdd status") == UNKNOWN
     assert caller(private, "s", "tdd settle") == "a2"
+    note_caller(private, "s", "tdd status", "")
+    assert caller(private, "s", "tdd status") == "", "the session's own is noted while a subagent is"
+    forget_caller(private, "a2")
+    assert caller(private, "s", "any") == caller(private, "s", "tdd settle") == ""
+    assert not list((Path(private) / "callers").iterdir())
+
+
+def test_what_a_killed_subagent_left_is_forgotten_after_a_day(private: str) -> None:
+    note_caller(private, "s", "x", "a1")
+    now = time.time()
+    forget_old_callers(private, now + 3600)
+    assert caller(private, "s", "x") == "a1"
+    forget_old_callers(private, now + 25 * 3600)
+    assert caller(private, "s", "x") == ""
+
+
+def test_the_session_alone_leaves_no_notes(private: str) -> None:
+    note_caller(private, "s", "tdd settle", "")
+    assert not (Path(private) / "callers").exists()
 
 
 def test_a_line_that_is_no_shell_is_nobodys(private: str) -> None:
     note_caller(private, "s", "x", "a1")
-    assert caller(private, "s", "it's") == ""
+    assert caller(private, "s", "it's") == UNKNOWN

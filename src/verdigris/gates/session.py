@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from verdigris.core.errors import VerdigrisError
 from verdigris.core.records import Actor
 from verdigris.gates.calls import Reply
 from verdigris.gates.prompts import carry_out, words_of
-from verdigris.storage.open_calls import alive, open_call
+from verdigris.storage.open_calls import alive, forget_old_callers, open_call
 from verdigris.turns.claim_check import following
 from verdigris.turns.tripwire.calls import before_call
 
@@ -50,6 +51,7 @@ UNCONFINED = "[tdd] This system allows no sandbox: what a shell command changes 
 def start(project: Project, call: Call) -> Reply:
     """What was changed before the session is a person's: the first call is compared with it."""
     before_call(project, agent_alive=alive(str(project.repo.private)))
+    forget_old_callers(str(project.repo.private), time.time())
     state = project.state()
     left = _left_open(state)
     lines = [_laws(state), *([] if call.confinable else [UNCONFINED]), *left, standing(project)]

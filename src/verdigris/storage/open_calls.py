@@ -206,24 +206,47 @@ def _remove(*names: str) -> None:
 
 
 FOLDER = "callers"
+UNKNOWN = "unknown"
+"""The context of a command while subagents work, where nothing says whose it is: a client may change one
+after the hook has seen it (`2>nul` becomes `2>/dev/null`). It is nobody's name, so it vouches for nothing."""
+_DAY = 24 * 60 * 60
 
 
 def note_caller(private: str, session: str, command: str, agent: str) -> None:
-    """`agent` is empty for the session itself."""
+    """`agent` is empty for the session itself, which is noted while subagents are."""
     record = _record(private, session, command)
     if agent:
         record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        record.write_bytes(os.fsencode(agent))
-    else:
-        record.unlink(missing_ok=True)
+    elif not _noted(private):
+        return
+    record.write_bytes(os.fsencode(agent))
 
 
 def forget_caller(private: str, agent: str) -> None:
-    """Forgets a subagent whose calls are all over."""
-    with suppress(FileNotFoundError):
-        for record in Path(private, FOLDER).iterdir():
-            if record.read_bytes() == os.fsencode(agent):
-                record.unlink(missing_ok=True)
+    """Forgets a subagent whose calls are all over; with the last one, the session's own calls too."""
+    left = {}
+    for name in _noted(private):
+        with suppress(FileNotFoundError):
+            left[name] = Path(private, FOLDER, name).read_bytes()
+    others = set(left.values()) - {os.fsencode(agent), b""}
+    for name, noted in left.items():
+        if noted == os.fsencode(agent) or not others:
+            _remove(f"{private}/{FOLDER}/{name}")
+
+
+def forget_old_callers(private: str, now: float) -> None:
+    """Those of subagents that were killed: they never say that they stop."""
+    for name in _noted(private):
+        with suppress(FileNotFoundError):
+            if os.stat(f"{private}/{FOLDER}/{name}").st_mtime < now - _DAY:
+                _remove(f"{private}/{FOLDER}/{name}")
+
+
+def _noted(private: str) -> list[str]:
+    try:
+        return os.listdir(f"{private}/{FOLDER}")
+    except FileNotFoundError:
+        return []
 
 
 def at_work(private: str, session: str) -> frozenset[str]:
@@ -235,14 +258,13 @@ def at_work(private: str, session: str) -> frozenset[str]:
 
 
 def caller(private: str, session: str, line: str) -> str:
-    """The subagent whose command stands in the line; empty where it is the session's own."""
-    with suppress(OSError):
-        if not os.listdir(f"{private}/{FOLDER}"):
-            return ""
-        for word in _words(line):
-            with suppress(FileNotFoundError):
-                return os.fsdecode(_record(private, session, word).read_bytes())
-    return ""
+    """The subagent whose command stands in the line; empty where it is the session's own, or `UNKNOWN`."""
+    if not _noted(private):
+        return ""
+    for word in _words(line):
+        with suppress(FileNotFoundError):
+            return os.fsdecode(_record(private, session, word).read_bytes())
+    return UNKNOWN
 
 
 def _words(line: str) -> list[str]:

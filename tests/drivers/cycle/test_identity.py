@@ -12,6 +12,7 @@ from verdigris.core.cycle import PASS
 from verdigris.core.records import Actor
 from verdigris.core.state import Stage
 from verdigris.drivers.cycle.judgement import Judgement
+from verdigris.storage.open_calls import UNKNOWN
 from verdigris.turns.settle import settle
 from verdigris.turns.tripwire.calls import after_call, before_call
 from verdigris.turns.write import decide_writes
@@ -95,6 +96,16 @@ def test_where_nobody_is_known_to_have_written_all_agents_of_the_stage_count(red
     red.write(TEST_PATH, TESTS)
     done(red.advance(MAIN))
     assert authors(red) == {MAIN, WRITER}
+
+
+def test_a_command_of_an_unknown_context_validates_nothing_and_clears_nobody(red: CycleWorld) -> None:
+    unknown = Actor("agent", UNKNOWN, "claude")
+    shell(red, WRITER, written_by_shell("calc.py", STUB))
+    shell(red, unknown, written_by_shell(TEST_PATH, TESTS))
+    hand_in(red, MAIN)
+    assert authors(red) >= {WRITER, unknown}
+    no = denied(red.validate(JUDGED, unknown), "unknown-context")
+    assert "plain command of its own" in no.next
 
 
 def test_a_person_who_writes_and_hands_in_is_the_author(red: CycleWorld) -> None:

@@ -9,6 +9,7 @@ from verdigris.core.cycle import next_step
 from verdigris.core.paths import PathClass
 from verdigris.core.records import Actor
 from verdigris.languages.runner_keys import holds_tests
+from verdigris.storage.open_calls import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -49,7 +50,7 @@ def workers_since(
         if record.type == "edit" and paths:
             writers[who] = None
             written.update(paths)
-    if set(changed) - written:
+    if set(changed) - written or any(who.context == UNKNOWN for who in writers):
         writers |= {**agents, project.actor: None}
     return tuple(writers) or (project.actor,)
 
@@ -61,6 +62,9 @@ def is_test(project: Project, path: str) -> bool:
 
 def deny_same(cycle: Cycle, validator: Actor) -> Deny | None:
     """The author of a test does not certify it."""
+    if validator.role == AGENT and validator.context == UNKNOWN:
+        why = "Nothing says which agent runs this command: its client changed it after the gate had seen it."
+        return Deny("unknown-context", why, "run the `tdd cycle …` call as a plain command of its own")
     if validator not in cycle.authors:
         return None
     who = identity_of(validator)

@@ -125,18 +125,20 @@ def _settings_of(place: WorktreePlace) -> Callable[[str], Any]:
 
 
 def _remember_caller(place: WorktreePlace, call: str, agent: str) -> None:
-    """As `storage.open_calls.begun`."""
-    record = f"{place.private}/callers/{light.digest(call.encode('utf-8', 'surrogatepass'))}"
+    """As `storage.open_calls.note_caller`."""
+    folder = f"{place.private}/callers"
     try:
-        if not agent:
-            return posix.unlink(record)
-        posix.mkdir(f"{place.private}/callers", 0o700)
-    except (FileNotFoundError, FileExistsError):
-        if not agent:
-            return None
+        if not agent and not posix.listdir(folder):
+            return
+        posix.mkdir(folder, 0o700)
+    except FileNotFoundError:
+        return
+    except FileExistsError:
+        pass
+    record = f"{folder}/{light.digest(call.encode('utf-8', 'surrogatepass'))}"
     fd = posix.open(record, posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC, 0o666)
     try:
-        posix.write(fd, _text(agent).encode("utf-8", "surrogateescape"))
+        posix.write(fd, _text(agent, least=0).encode("utf-8", "surrogateescape"))
     finally:
         posix.close(fd)
 
