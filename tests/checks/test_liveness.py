@@ -7,7 +7,7 @@ from unittest.mock import ANY
 import pytest
 
 from support.alive import HONEST, PATH, function, tried
-from verdigris.checks.liveness.judgement import LivenessFindings, deaf, function_of, judge_runs
+from verdigris.checks.liveness.judgement import LivenessFindings, find_unnoticed, function_of, judge_runs
 from verdigris.core.report import Place, VariantOutcome
 from verdigris.languages.python.liveness.probes import Probe, RunSet, Variant, plan, shuffle_runs
 
@@ -233,7 +233,7 @@ def test_a_case_is_known_by_its_place_where_a_changed_row_gives_it_another_id() 
     asked = runs(probe(guarded=frozenset({TEST})))
     live = judge_runs(asked, [passed(0, "[a-1]", "[b-2]"), passed(1, "[a-9]", "[b-8]")], [TEST])
     assert [each.functions for each in live.suspects] == [(f"{TEST}[a-1]", f"{TEST}[b-2]")]
-    assert list(deaf(live.suspects, frozenset({("t.py", 7, f"{TEST}[b-2]")}))) == [TEST]
+    assert list(find_unnoticed(live.suspects, frozenset({("t.py", 7, f"{TEST}[b-2]")}))) == [TEST]
 
 
 def test_cases_that_reach_an_assertion_are_told_from_those_that_do_not() -> None:

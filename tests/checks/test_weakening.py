@@ -6,7 +6,7 @@ import pytest
 
 from support.tool_worlds import GO, GO_CONFIG, NODE, NODE_CONFIG, RUST, RUST_CONFIG, make_tool_world
 from support.turns import SUB_ID, TEST_ADD, TEST_SUB, World, make_world
-from verdigris.checks.weakening import lost
+from verdigris.checks.weakening import find_losses
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import Revised
@@ -107,6 +107,6 @@ def test_an_annotations_slug_is_a_name_in_every_language(
     world = make_tool_world(tmp_path / "repo", config, {**files, path: text})
     world.write(path, text[: text.index("// @tdd-id")])
     tree = world.project.workspace.snapshot()
-    assert lost(world.project, world.state, tree).blocking
+    assert find_losses(world.project, world.state, tree).blocking
     revise(world.project, ["sum"], "nobody adds any more")
-    assert not lost(world.project, world.state, tree).blocking
+    assert not find_losses(world.project, world.state, tree).blocking

@@ -90,7 +90,7 @@ def test_also_when_the_one_who_wrote_them_is_gone(
     before = workspace.snapshot()
     store(holder, "#")
     holder.communicate()
-    assert mapped.shared(memory_backed.private) == frozenset()
+    assert mapped.shared_inodes(memory_backed.private) == frozenset()
     assert [c.path for c in workspace.changes(before, workspace.snapshot())] == [TEST]
     assert mapped.read_note(memory_backed.private) == []
 

@@ -297,7 +297,7 @@ def test_a_card_of_an_older_state_is_not_gone_by(standing: World) -> None:
     assert allowed
     standing.red_by_record(SUB_ID)
     before = len(list(standing.project.log.records()))
-    assert not allowed.recorded()
+    assert not allowed.record()
     assert len(list(standing.project.log.records())) == before
     assert judged(write(dealt(standing), "notes.md"))
 
@@ -308,7 +308,7 @@ def test_records_of_quick_calls_leave_the_card_as_good_as_it_was(standing: World
         for raw in (write(standing, "notes.md"), payload(standing, "Read", file_path="calc.py")):
             allowed = judged(raw)
             assert allowed
-            assert allowed.recorded()
+            assert allowed.record()
     *_, edit, call = standing.project.log.records()
     assert (edit.type, edit.data) == ("edit", {"paths": ["notes.md"]})
     assert (call.type, call.data) == ("call", {"tool": "Read", "paths": ["calc.py"]})
@@ -349,7 +349,7 @@ def test_a_linked_worktree_has_a_card_of_its_own(standing: World) -> None:
     for world in (linked, standing, linked, standing):
         allowed = judged(write(world, "notes.md"))
         assert allowed
-        assert allowed.recorded()
+        assert allowed.record()
     assert judged(write(linked, "calc.py")) is None
     assert judged(payload(linked, "Read", file_path=str(standing.root / ".git/tdd/head"))) is None
     head = light.head(os.fspath(standing.project.repo.control))

@@ -19,7 +19,7 @@ import pytest
 
 from verdigris.checks.liveness.judgement import (
     LivenessFindings,
-    deaf,
+    find_unnoticed,
     function_of,
     judge_runs,
     reached_assertions,
@@ -79,7 +79,7 @@ def tried(text: str, *functions: str, seed: int = 1, **names: Any) -> Tried:
     again = shuffle_runs(reaching({PATH: text}, ids, judged.suspects), random)
     heard = reached_assertions(again, outcomes(again, text, ids, names))
     hollow = [text for texts in judged.hollow.values() for text in texts]
-    hollow += [text for texts in deaf(judged.suspects, heard).values() for text in texts]
+    hollow += [text for texts in find_unnoticed(judged.suspects, heard).values() for text in texts]
     unreached = [*made.unreached, *(text for texts in judged.unreached.values() for text in texts)]
     seen = frozenset(map(function_of, judged.seen | {case for *_, case in heard}))
     return Tried(tuple(hollow), tuple(dict.fromkeys(unreached)), seen, judged)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.turns import CALC, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, make_world
-from verdigris.checks.weakening import lost
+from verdigris.checks.weakening import find_losses
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import Accepted
@@ -80,9 +80,9 @@ def test_it_excuses_a_revision_and_no_deletion(world: World) -> None:
     reported(world, "tests/test_add.py:5")
     world.write("tests/test_add.py", TEST_ADD.replace("== 5", "> 4"))
     world.test(SUB_ID)
-    assert lost(world.project, world.state, world.project.workspace.snapshot()).blocking == ()
+    assert find_losses(world.project, world.state, world.project.workspace.snapshot()).blocking == ()
     (world.root / "tests/test_add.py").unlink()
-    (gone,) = lost(world.project, world.state, world.project.workspace.snapshot()).blocking
+    (gone,) = find_losses(world.project, world.state, world.project.workspace.snapshot()).blocking
     assert "removed" in gone
 
 

@@ -36,7 +36,7 @@ class Lost:
     noted: tuple[str, ...]
 
 
-def lost(project: Project, state: WorktreeState, tree: str) -> Lost:
+def find_losses(project: Project, state: WorktreeState, tree: str) -> Lost:
     """What a person gave up is not counted, nor what a reported test, and that test alone, asks otherwise."""
     ground = state.ground or tree
     found = _weakenings(project, ground, tree, state.revised)

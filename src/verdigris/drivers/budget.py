@@ -52,7 +52,7 @@ class Meter:
     def metered(self, model: Model, step: int, role: Role) -> Metered:
         return Metered(self, model, step, role)
 
-    def asked(self, model: Model, ask: Ask, step: int, role: Role) -> tuple[ModelReply, Share]:
+    def ask_model(self, model: Model, ask: Ask, step: int, role: Role) -> tuple[ModelReply, Share]:
         if self._limit and self.tokens >= self._limit:
             raise BudgetUsedUp(f"the budget of {self._limit} tokens is used up ({self.tokens} were used)")
         share = prefix_share(self._before.get(model.name), ask)
@@ -94,6 +94,6 @@ class Metered:
         return sum((call.usage for call in self.calls), Usage())
 
     def ask(self, ask: Ask) -> ModelReply:
-        reply, share = self._meter.asked(self._model, ask, self._step, self._role)
+        reply, share = self._meter.ask_model(self._model, ask, self._step, self._role)
         self.calls.append(MeteredCall(ask, reply.usage, share))
         return reply

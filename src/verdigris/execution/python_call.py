@@ -55,9 +55,9 @@ class _Job:
     def cwd(self) -> str:
         return os.path.normpath(self.project.root / self.call.stack.root)
 
-    def invoked(self, folders: Folders, *, disposable: bool) -> RunnerCall:
+    def runner_call(self, folders: Folders, *, disposable: bool) -> RunnerCall:
         """A tree that is `disposable` is thrown away with the room."""
-        request = self.call.placed(folders.cache)
+        request = self.call.place_request(folders.cache)
         named = self.project.settings.room_plugins if self.runner.tool is PYTEST else ()
         plugins = (word for name in named or () for word in ("-p", name))
         request = replace(
@@ -145,7 +145,7 @@ def _bare(job: _Job) -> TestReport:
 
 def _carried_out(job: _Job, made: Room, started: Started | None = None) -> TestReport | str:
     """The report; or why nothing of the project was run."""
-    call = job.invoked(made.folders, disposable=made.confine is not None)
+    call = job.runner_call(made.folders, disposable=made.confine is not None)
     if call.channel is None:
         raise HarnessError(f"{job.runner.tool.name} was given no channel to report on")
     nonce = call.channel.nonce

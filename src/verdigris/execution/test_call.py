@@ -39,7 +39,7 @@ class TestCall:
         plain = not (self.layer or self.bare or self.request.trace) and self.request.sources is None
         return self.project.settings.warm and plain
 
-    def placed(self, report_folder: str) -> TestRequest:
+    def place_request(self, report_folder: str) -> TestRequest:
         """The request with all that a runner must know of the place."""
         return replace(
             self.request,

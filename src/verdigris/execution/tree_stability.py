@@ -18,7 +18,7 @@ from verdigris.languages.runner_keys import is_mixed
 from verdigris.storage import stat_cache
 from verdigris.storage.intents import finishes
 from verdigris.storage.open_calls import alive
-from verdigris.storage.snapshots.mapped import shared
+from verdigris.storage.snapshots.mapped import shared_inodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ def touched_paths(project: Project, before: list[stat_cache.Row]) -> tuple[str, 
     if not before:
         return ()
     touched = dict.fromkeys(stat_cache.differs(os.fsencode(project.root), before))
-    hidden = shared(project.repo.private)
+    hidden = shared_inodes(project.repo.private)
     touched |= dict.fromkeys(path for path, _, inode, *_ in before if inode in hidden)
     return tuple(os.fsdecode(path) or "." for path in touched)
 

@@ -43,7 +43,7 @@ class BrokerCall:
         self.cwd = cwd
         self.environment = {name: environment[name] for name in HARMLESS if name in environment}
 
-    def packed(self) -> bytes:
+    def pack(self) -> bytes:
         looks = [f"{name}={value}" for name, value in self.environment.items()]
         return os.fsencode("\0".join((self.cwd, str(len(looks)), *looks, *self.argv)))
 
@@ -72,7 +72,7 @@ def connect(path: str) -> socket.socket:
 
 
 def send(connection: socket.socket, call: BrokerCall) -> None:
-    data = call.packed()
+    data = call.pack()
     streams = array.array("i", STREAMS)
     connection.sendmsg(
         [len(data).to_bytes(_HEADER, "big")], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, streams.tobytes())]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference, find_unclaimed
 from verdigris.checks.unproven_commits import describe, remedy
-from verdigris.checks.weakening import lost
+from verdigris.checks.weakening import find_losses
 from verdigris.core.actions import Deny
 from verdigris.core.cycle import standing
 from verdigris.core.errors import UserError
@@ -154,7 +154,9 @@ def _describe_unfinished(project: Project, state: WorktreeState) -> Iterator[str
         case Phase.RED:
             yield from _unproven(project)
             tree = project.workspace.snapshot()
-            yield from (f"the suite lost something: {loss}" for loss in lost(project, state, tree).blocking)
+            yield from (
+                f"the suite lost something: {loss}" for loss in find_losses(project, state, tree).blocking
+            )
             edits = find_unclaimed(project, state.ground or tree, tree, limit=MANY)
             yield from (f"no claim covers {edit.path}:{edit.line}: {edit.why}" for edit in edits)
 

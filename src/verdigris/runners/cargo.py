@@ -53,7 +53,7 @@ class CargoRunner:
             calls.append(self._docs(request, docs))
         return tuple(calls)
 
-    def built(self, request: TestRequest) -> RunnerCall:
+    def build_call(self, request: TestRequest) -> RunnerCall:
         """Compiles what `commands` would run as tests, and starts none of it."""
         options, _ = _split_arguments(request.extra)
         argv = (self.cargo, "test", "--tests", "--no-run", *_ALWAYS, *options)

@@ -32,7 +32,7 @@ class GoTestOutput:
     def output(self) -> str:
         return "".join(self.said)
 
-    def confirmed(self, name: str) -> bool:
+    def is_confirmed(self, name: str) -> bool:
         """Go gives a test that was cut short its package's end; only the binary itself says how it ended."""
         said = [line.lstrip(" ") for line in self.said]
         return any(line.startswith(f"--- {end.upper()}: {name} (") for end in self.ends for line in said)

@@ -76,7 +76,7 @@ class GoRunner:
         env = {SETTINGS: json.dumps(settings), "GOPROXY": "off"}
         return (RunnerCall(argv=argv, cwd=cwd, command=command, env=env),)
 
-    def built(self, request: TestRequest) -> RunnerCall:
+    def build_call(self, request: TestRequest) -> RunnerCall:
         """Compiles and vets what a call for all would run, and starts `true` instead of it."""
         options, _ = _split_arguments(request.extra)
         return RunnerCall(
@@ -141,7 +141,7 @@ class _Part:
         if package.unbuilt or package.end == "skip":
             return True
         if not package.end or not all(
-            told.confirmed(name) or self._stop_of(name) for name, told in package.tests.items()
+            told.is_confirmed(name) or self._stop_of(name) for name, told in package.tests.items()
         ):
             return False
         chosen = self.record["chosen"]
@@ -164,7 +164,7 @@ class _Part:
                 yield self._result_of_stop(test_id, stop, told)
             elif told.starts > 1 + void or len(told.ends) > 1 + void or not told.starts:
                 yield untrusted_result(test_id, TWICE)
-            elif not told.confirmed(name):
+            elif not told.is_confirmed(name):
                 failure = go_failure(name, self.package.tests, self.request.worktree, self.record["folder"])
                 seen = (
                     failure

@@ -55,7 +55,7 @@ class Opens:
             lines.append(f"{_NO_MORE} \0")
         os.write(self._folders, os.fsencode("".join(lines)))
 
-    def heard(self) -> tuple[str, ...]:
+    def opened_paths(self) -> tuple[str, ...]:
         """Relative paths of files, each once."""
         folders = self._read_folders()
         found: dict[str, None] = {}

@@ -142,7 +142,7 @@ def _observe(
             written=(project.root / split_id(test_id).path).exists(),
         )
     from verdigris.checks.file_use import reads_of
-    from verdigris.checks.weakening import lost
+    from verdigris.checks.weakening import find_losses
 
     since_red = difference(project, red.tree, tree)
     read = set(reads_of(project, [red])) if since_red.other else set()
@@ -151,7 +151,7 @@ def _observe(
         drift = difference(project, state.turn.tree, tree).oracle
         return ClaimTest(test_id, targets, moved=(*since_red.oracle, *data), drift=drift)
     edits = find_unclaimed(project, state.ground or tree, tree, limit=1)
-    losses = lost(project, state, tree)
+    losses = find_losses(project, state, tree)
     return ClaimTest(
         test_id,
         targets,

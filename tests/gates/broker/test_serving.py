@@ -111,7 +111,7 @@ def test_calls_at_the_same_time(shell: Shelled) -> None:
 
 def test_a_call_survives_the_wire() -> None:
     call = BrokerCall(["test", "a\nb", "\udcff"], "/tmp/x y", {"CI": "1", "HOME": "/h", "TERM": "a=b"})
-    again = unpack_call(call.packed())
+    again = unpack_call(call.pack())
     assert (again.argv, again.cwd, again.environment) == (call.argv, call.cwd, {"CI": "1", "TERM": "a=b"})
 
 

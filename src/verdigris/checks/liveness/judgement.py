@@ -158,7 +158,9 @@ def reached_assertions(made: RunSet, outcomes: Iterable[VariantOutcome]) -> froz
     )
 
 
-def deaf(suspects: Iterable[Probe], heard: frozenset[tuple[str, int, str]]) -> dict[str, tuple[str, ...]]:
+def find_unnoticed(
+    suspects: Iterable[Probe], heard: frozenset[tuple[str, int, str]]
+) -> dict[str, tuple[str, ...]]:
     """By test: assertions that passed although they are reached and a failure there is noticed."""
     found: dict[str, list[str]] = {}
     for probe in suspects:

@@ -10,7 +10,7 @@ from verdigris.checks.liveness.judgement import (
     SPENT,
     Liveness,
     LivenessFindings,
-    deaf,
+    find_unnoticed,
     function_of,
     judge_runs,
     reached_assertions,
@@ -118,7 +118,7 @@ class LiveRuns:
     ) -> None:
         heard = self._find_noticed(judged, (*claimed, *others))
         hollow = {**judged.hollow}
-        for name, texts in deaf(judged.suspects, heard).items():
+        for name, texts in find_unnoticed(judged.suspects, heard).items():
             hollow[name] = (*hollow.get(name, ()), *texts)
         for name in claimed:
             self._found.hollow += hollow.get(name, ())

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference, find_unclaimed
-from verdigris.checks.weakening import lost
+from verdigris.checks.weakening import find_losses
 from verdigris.core.actions import Deny
 from verdigris.core.cycle import PASS, deny_source, next_step
 from verdigris.core.events import CycleAdvanced, CycleStarted
@@ -161,7 +161,7 @@ def _end_red(project: Project, cycle: Cycle, progress: Progress | None) -> Cycle
         return seen
     with operation(project) as state:
         edits = find_unclaimed(project, state.ground or seen.tree, seen.tree, limit=1)
-        losses = lost(project, state, seen.tree).blocking
+        losses = find_losses(project, state, seen.tree).blocking
     if edits:
         return deny_source(cycle, f"{edits[0].path}:{edits[0].line} ({edits[0].why})")
     if losses:

@@ -168,7 +168,7 @@ def dirty(root: Path) -> list[str]:
 def _private(home: Project, settings: MachineSettings, branch: str) -> Project:
     found = worktree.private(home.repo, branch)
     project = open_project(found.root, Actor(client=CLIENT))
-    worktree.shared(home.root, found.root, project.settings.stacks, settings.share)
+    worktree.link_shared(home.root, found.root, project.settings.stacks, settings.share)
     with operation(project) as state:
         # Held-out tests are a matter of the project, not of the tree that they were taken from.
         missing = {p: f for p, f in home.state().held_out.items() if p not in state.held_out}

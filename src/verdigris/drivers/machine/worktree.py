@@ -129,7 +129,7 @@ def ancestor(root: Path, old: str, new: str) -> bool:
     return git(root, "merge-base", "--is-ancestor", old, new).ok
 
 
-def shared(home: Path, private: Path, stacks: Iterable[Stack], more: Iterable[str]) -> tuple[str, ...]:
+def link_shared(home: Path, private: Path, stacks: Iterable[Stack], more: Iterable[str]) -> tuple[str, ...]:
     """Links to what git does not know and the tests need; the paths that were linked."""
     linked = []
     for path in dict.fromkeys((*_environments(home, stacks), *more)):

@@ -96,7 +96,7 @@ class Resident:
         self.idle = idle
         self.live = live
 
-    def described(self) -> bytes:
+    def describe(self) -> bytes:
         """As the keeper reads it."""
         own = {name: fact for name, fact in vars(self).items() if name != "program"}
         whole = {**own, **vars(self.program), "terms": self.program.terms.words()}
@@ -142,7 +142,7 @@ def ensure(resident: Resident) -> None:
         lock = _lock_folder(resident.folder)
         try:
             tell(resident.folder, resident.key)
-            _start(resident.described(), lock)
+            _start(resident.describe(), lock)
         finally:
             os.close(lock)
     except OSError:

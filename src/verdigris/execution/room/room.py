@@ -158,7 +158,7 @@ class Room:
 
     def opened(self) -> tuple[str, ...]:
         """The files of the worktree that the run opened, by path."""
-        return () if self.opens is None else self.opens.heard()
+        return () if self.opens is None else self.opens.opened_paths()
 
     def notes(self) -> tuple[str, ...]:
         """What it could not do, once `opened` was asked."""

@@ -34,7 +34,7 @@ class Prepared:
 
 
 class Compiler(Protocol):
-    def prepared(self, place: RunPlace, stack: Stack, request: TestRequest, spare: str) -> Prepared:
+    def prepare(self, place: RunPlace, stack: Stack, request: TestRequest, spare: str) -> Prepared:
         """`spare` is an empty folder of this call's own."""
 
 

@@ -62,7 +62,7 @@ def _run(asked: TestCall, tools: Toolset, folders: Folders) -> TestReport:
     """The folders are this call's: where the tool reports to, and where Go looks for its cache."""
     kind, command = kind_of(asked.stack.runner), asked.request.command
     request = replace(
-        asked.placed(folders.cache),
+        asked.place_request(folders.cache),
         # Marks are for tools that know them, and no command of the user's is given any.
         extra=asked.stack.test_command,
         # Some tests exist no sooner than they run: to collect them, they are run.
@@ -104,7 +104,7 @@ def _prepare_build(asked: TestCall, tools: Toolset, request: TestRequest, folder
     compiler = compiler_of(asked.stack.runner, tools.runner)
     if compiler is None or asked.bare or not possible(project).ok:
         return Prepared(place)
-    return compiler.prepared(place, asked.stack, request, folders.home)
+    return compiler.prepare(place, asked.stack, request, folders.home)
 
 
 def _carried_out(

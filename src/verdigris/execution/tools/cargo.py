@@ -39,7 +39,7 @@ _PINNED = ("rust-toolchain", "rust-toolchain.toml")
 class CargoTarget:
     runner: CargoRunner
 
-    def prepared(self, place: RunPlace, stack: Stack, request: TestRequest, spare: str) -> Prepared:  # noqa: ARG002 - Go's
+    def prepare(self, place: RunPlace, stack: Stack, request: TestRequest, spare: str) -> Prepared:  # noqa: ARG002 - Go's
         """What is built of the worktree's own tree stays; of another one it is thrown away."""
         project, layer = place.project, place.layer
         tree = project.workspace.snapshot() if layer is None else layer.wanted
@@ -51,14 +51,14 @@ class CargoTarget:
         target.mkdir(exist_ok=True)
         built = build.date_build(project, tree, known)
         at = os.path.normpath(f"{project.root}/{stack.root}/target")
-        dressed = place.given({"CARGO_TARGET_DIR": at}, layer=_date_layer(project, layer, tree, built))
+        dressed = place.with_env({"CARGO_TARGET_DIR": at}, layer=_date_layer(project, layer, tree, built))
         to_run = dressed.shadowing(str(target), at)
         done_before = known is not None and known.whole and known.tree == tree
         if done_before or (layer is not None and not layer.only_holds):
             return Prepared(to_run)
         build.write(record, built)
         done = run_in_room(
-            self.runner.built(request), dressed.placing(str(target), at), project.settings.timeout
+            self.runner.build_call(request), dressed.placing(str(target), at), project.settings.timeout
         )
         good = done.finished.exit_code == 0
         build.write(record, replace(built, ended=time.time_ns(), whole=good))

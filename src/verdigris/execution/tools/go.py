@@ -37,12 +37,12 @@ _MANY = 20
 class GoCache:
     runner: GoRunner
 
-    def prepared(self, place: RunPlace, stack: Stack, request: TestRequest, spare: str) -> Prepared:
+    def prepare(self, place: RunPlace, stack: Stack, request: TestRequest, spare: str) -> Prepared:
         """It goes by content, so nothing in it is ever out of date, and all worktrees share it.
 
         To compile apart costs the linking of every test binary once more, so a few changed files do not.
         """
-        project, place = place.project, place.given({CACHE: spare})
+        project, place = place.project, place.with_env({CACHE: spare})
         folder = cache_folder(project.repo.control, "go")
         cache = folder / "cache"
         cache.mkdir(exist_ok=True)
@@ -53,7 +53,7 @@ class GoCache:
         if _enough(project, known.get(whose), key, tree):
             return Prepared(to_run)
         done = run_in_room(
-            self.runner.built(request), place.placing(str(cache), spare), project.settings.timeout
+            self.runner.build_call(request), place.placing(str(cache), spare), project.settings.timeout
         )
         if done.finished.timed_out:
             return Prepared(to_run, done)

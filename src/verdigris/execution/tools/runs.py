@@ -44,7 +44,7 @@ class RunPlace:
     equipment: RoomEquipment = field(default_factory=RoomEquipment)
     bare: bool = False
 
-    def given(self, env: Mapping[str, str], *, layer: Layer | None = None) -> RunPlace:
+    def with_env(self, env: Mapping[str, str], *, layer: Layer | None = None) -> RunPlace:
         more = replace(self.equipment, env={**self.equipment.env, **env})
         return replace(self, equipment=more, layer=layer or self.layer)
 

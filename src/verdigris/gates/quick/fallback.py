@@ -115,7 +115,7 @@ def _judged_anew(project: Project, raw: bytes, words: ModuleType) -> bool:
     from verdigris.storage.log import Draft, light
 
     allowed = judge_call(raw, words)
-    if allowed.recorded():
+    if allowed.record():
         return True
     head = light.head(allowed.card.control)
     if not allowed.kind or head is None or light.stamp(head) != allowed.card.stamp:

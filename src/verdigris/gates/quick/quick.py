@@ -37,7 +37,7 @@ class AllowedCall:
         """Empty where nothing is recorded."""
         self.data = data
 
-    def recorded(self) -> bool:
+    def record(self) -> bool:
         card = self.card
         if not self.kind:
             head = light.head(card.control)
@@ -55,7 +55,7 @@ def words_of(name: str) -> ModuleType:
 
 
 def plainly_allowed(raw: bytes, words: ModuleType) -> bool:
-    return judge_call(raw, words).recorded()
+    return judge_call(raw, words).record()
 
 
 def judge_call(raw: bytes, words: ModuleType) -> AllowedCall:

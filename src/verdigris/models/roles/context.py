@@ -104,9 +104,9 @@ class Material:
 
     def open(self, tree: Tree) -> Tree:
         """Without what nobody may see."""
-        return {path: text for path, text in tree.items() if not self.closed(path)}
+        return {path: text for path, text in tree.items() if not self.is_closed(path)}
 
-    def closed(self, path: str) -> bool:
+    def is_closed(self, path: str) -> bool:
         """Secrets, held-out tests, and what the machine noted: the plans of the other roles among it."""
         if path in self.own:
             return False

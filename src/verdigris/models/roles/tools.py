@@ -90,7 +90,7 @@ def why_not_read(spelling: str, material: Material) -> str:
     path = plain(spelling)
     if fault := path_fault(path):
         return f"{spelling} cannot be read: {fault}."
-    if material.closed(path):
+    if material.is_closed(path):
         return f"{path} is not to be read."
     tree = material.tree
     if path not in tree:

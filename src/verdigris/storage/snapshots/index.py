@@ -92,7 +92,7 @@ def _taught(git: Git, keep: Callable[[str], PathClass], note: Path, doubted: Ite
 
 
 def _mapped_paths(git: Git, private: Path) -> set[str]:
-    inodes = mapped.shared(private)
+    inodes = mapped.shared_inodes(private)
     return mapped.among(git.root, null_split(git.run("ls-files", "-z")), inodes) if inodes else set()
 
 

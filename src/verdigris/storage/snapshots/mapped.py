@@ -41,7 +41,7 @@ def note(private: Path, paths: Collection[str]) -> None:
     draft.replace(file)
 
 
-def shared(private: Path) -> frozenset[int]:
+def shared_inodes(private: Path) -> frozenset[int]:
     """Inodes that are mapped, shared, by a process in another mount namespace; none while no call's lives."""
     if not open_calls.alive(str(private)):
         return frozenset()
@@ -51,7 +51,7 @@ def shared(private: Path) -> frozenset[int]:
         try:
             if os.stat(f"/proc/{pid}/ns/mnt").st_ino != mine:
                 with open(f"/proc/{pid}/maps", "rb") as lines:
-                    found.update(_shared_inodes(lines))
+                    found.update(_inodes_in(lines))
         except OSError:
             continue
     return frozenset(found - {0})
@@ -61,7 +61,7 @@ def among(root: Path, paths: Iterable[str], inodes: Collection[int]) -> set[str]
     return {path for path in paths if _inode(f"{root}/{path}") in inodes}
 
 
-def _shared_inodes(lines: Iterable[bytes]) -> Iterable[int]:
+def _inodes_in(lines: Iterable[bytes]) -> Iterable[int]:
     for line in lines:
         fields = line.split(maxsplit=_INODE + 1)
         if fields[_PERMISSIONS].endswith(b"s"):

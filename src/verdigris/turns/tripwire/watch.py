@@ -135,10 +135,10 @@ def is_touched(project: Project) -> bool:
 def _looks_otherwise(project: Project, root: bytes, rows: list[stat_cache.Row]) -> bool:
     if stat_cache.differs(root, rows):
         return True
-    from verdigris.storage.snapshots.mapped import shared
+    from verdigris.storage.snapshots.mapped import shared_inodes
 
     # Stamps say nothing of what a process left over has mapped.
-    hidden = shared(project.repo.private)
+    hidden = shared_inodes(project.repo.private)
     return any(inode in hidden for _, _, inode, *_ in rows)
 
 

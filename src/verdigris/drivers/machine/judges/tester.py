@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import find_unclaimed
-from verdigris.checks.weakening import lost
+from verdigris.checks.weakening import find_losses
 from verdigris.core.languages import known_suffixes, language_of
 from verdigris.core.paths import PathClass
 from verdigris.core.report import Ended, Status
@@ -79,7 +79,7 @@ def _only_stubs(project: Project, start: str, tree: str) -> Bad | None:
 def _check_nothing_lost(project: Project) -> Bad | None:
     """Against the last acceptance: a test-bug frees the tester's last test only, which came after it."""
     state = replace(project.state(), test_bugs={})
-    losses = lost(project, state, project.workspace.snapshot()).blocking
+    losses = find_losses(project, state, project.workspace.snapshot()).blocking
     return forbidden(f"the suite lost something: {losses[0]}") if losses else None
 
 
