@@ -33,6 +33,7 @@ from verdigris.drivers.cycle.freezing import resume, rule_on_bug
 from verdigris.drivers.cycle.identity import identity_of
 from verdigris.drivers.happenings import CycleBegan, Refused, StepEnded, Told
 from verdigris.storage.project import Project
+from verdigris.turns.settle import Settlement, settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -299,6 +300,19 @@ def test_a_budget_that_is_used_up_ends_the_run_and_the_next_one_goes_on(tmp_path
     )
     assert world.at_rest
     assert world.run().why == "the validator is a person"
+
+
+def test_a_persons_part_is_taken_up_and_named_as_theirs(tmp_path: Path) -> None:
+    world = make_played(tmp_path / "project", "validate", roles=cast(coder="human"))
+    ended = world.run()
+    assert ended.following == "make the frozen tests pass, then `tdd settle`; then `tdd cycle run` goes on"
+    world.repo.write("calc.py", CODE)
+    assert world.run().outcome == "waiting"
+    assert (world.root / "calc.py").read_text() == CODE
+    settled = settle(world.project)
+    assert isinstance(settled, Settlement)
+    assert world.run().outcome == "cycle-done"
+    assert [*map(identity_of, world.cycle.workers[Stage.GREEN])] == ["cli/person"]
 
 
 def test_a_role_that_nobody_plays_is_told_before_anything_is_done(tmp_path: Path) -> None:

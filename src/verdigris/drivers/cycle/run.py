@@ -107,7 +107,8 @@ class Run:
         human = self._open.settings.player(role.name).human
         match cycle.stage:
             case Stage.VALIDATE if cycle.verdict == PASS:
-                return self._tell_verb(freeze(project))
+                # By whoever runs this: the validator has no part in the coder's turn that it opens.
+                return self._tell_verb(freeze(self._project))
             case Stage.GREEN if cycle.proven:
                 return self._complete(project, cycle, step)
             case Stage.GREEN if not human:
@@ -200,7 +201,7 @@ class Run:
                 "" if made else why,
                 made,
                 git(project.root, "log", "-1", "--format=%s", made).out.strip() if made else "",
-                "accepted" if cycle.stage is Stage.GREEN else "planned",
+                {Stage.PLAN: "planned", Stage.GREEN: "accepted"}.get(cycle.stage, _verdict_in(done)),
                 tests=quote_reds(project, project.state().valid_reds) if authored else (),
                 diff=self._difference(cycle),
                 prompt=self._cost.prompt,

@@ -68,7 +68,9 @@ class OpenRun:
     watch: Watcher
 
     def acting(self, role: Role, cycle: Cycle, step: int) -> Project:
-        """Each stage in a context of its own. One strike: what is not accepted goes at once."""
+        """Each stage in a context of its own; a person is who they are. One strike: a refused edit goes."""
+        if self.settings.player(role.name).human:
+            return self.project
         actor = Actor("agent", f"{DRIVER}:{role}:{cycle.id}.{step}", DRIVER)
         return replace(self.project, actor=actor, settings=replace(self.project.settings, strikes=1))
 
