@@ -108,7 +108,7 @@ def uncovered_lines(
 
 
 def _idle(text: str, added: frozenset[int], executed: frozenset[int]) -> Iterator[tuple[int, int]]:
-    """Neighbours are told together, with what stands between them."""
+    """The added lines that did not run, neighbours joined with what stands between them."""
     run: tuple[int, int] | None = None
     for one in sorted(_statements(text), key=lambda one: one.first):
         ran = not executed.isdisjoint(range(one.first, one.end + 1))

@@ -131,7 +131,7 @@ def end_lost_reds(project: Project, state: WorktreeState) -> WorktreeState:
 
 
 def lost_reds(project: Project, state: WorktreeState, tree: str) -> tuple[str, ...]:
-    """Ids of the reds whose file, or whose text in it, is there no more; those of open claims stay."""
+    """Ids of the reds whose file or text is gone; those of open claims stay."""
     old = {i: red for i, red in state.reds.items() if i not in state.claims and red.tree != tree}
     files = {entry.path for entry in project.workspace.files(tree)} if old else set()
     return tuple(

@@ -284,7 +284,7 @@ def report_document(tested: Tested) -> dict[str, Any]:
 
 
 def _error_as_data(error: CollectError) -> dict[str, Any]:
-    """A file that did not load stands for the tests in it: nobody knows their names."""
+    """A file that did not load, in place of the tests in it, whose names nobody knows."""
     return {
         "id": error.path,
         "status": Status.ERROR.value,

@@ -201,7 +201,7 @@ _ASYNC = "async def functions are not natively supported"
 
 
 def missing_plugins(kind: str, text: str) -> tuple[str, ...] | None:
-    """None where nothing of a plugin's was missed; empty where it cannot be told whose."""
+    """The missing plugins; empty where it is not known whose part is missing, None where none is."""
     names = [match.group(1) for pattern in _UNKNOWN for match in pattern.finditer(text)]
     for match in _ARGUMENTS.finditer(text):
         names += [word.strip("-").partition("=")[0] for word in match.group(1).split() if word[0] == "-"]

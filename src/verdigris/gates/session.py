@@ -59,7 +59,7 @@ def start(project: Project, call: Call) -> Reply:
 
 
 def subagent_start(project: Project, call: Call) -> Reply:
-    """It hears nothing of what its session was told at the start."""
+    """Tells a subagent the laws: what its session was told at the start does not reach it."""
     return Reply(text=f"{_laws(project.state())}\n{standing(project, session=call.session)}")
 
 

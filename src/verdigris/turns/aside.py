@@ -149,7 +149,7 @@ def finish_restoring(project: Project, intent: Restoring) -> str:
 def lay_back(
     project: Project, tree: str, why: str, *, only: Callable[[str], bool] | None = None
 ) -> tuple[str, ...]:
-    """The paths that were set aside; nobody's verdict, so nobody's strike. `only`: those it is about."""
+    """Sets changes aside without a verdict, and so without a strike; returns the paths (`only`: these)."""
     with operation(project) as state:
         now = project.workspace.snapshot()
         changed = (change.path for change in project.workspace.changes(tree, now)) if tree != now else ()

@@ -126,7 +126,7 @@ def place(project: Project, known: GitPosition | None = None) -> GitPosition:
 
 
 def watched_files(repo: Repository) -> list[bytes]:
-    """The files whose looks tell whether git moved; those that do not exist, too."""
+    """The files whose stat tells whether git moved, also those that do not exist."""
     now = os.fsdecode(read_plain(repo.git_dir / "HEAD")).strip()
     refs = [STASH, *([now.removeprefix("ref: ")] if now.startswith("ref: ") else [])]
     own = ("HEAD", "index", *BEGUN)

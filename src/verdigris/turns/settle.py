@@ -225,7 +225,7 @@ def _lay_aside(
 
 
 def _all_aside(project: Project, other: Settlement, verdict: Verdict, trial: Trial, first: str) -> Settlement:
-    """The passing claims do not stand on their own: the rest of the turn goes too."""
+    """Sets the whole turn aside, because the passing claims do not pass on their own."""
     state = project.state()
     if state.turn is not None:
         tree = project.workspace.snapshot()

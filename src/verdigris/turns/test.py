@@ -110,7 +110,7 @@ def run_tests(
 
 
 def _watch_for_writers(project: Project, tree: str) -> Callable[[], bool]:
-    """Tells after the run whether the tree stood still; while no call of an agent is alive, nobody writes."""
+    """Tells after the run whether the tree stayed as it was; without a living agent's call it did."""
     if not alive(str(project.repo.private)):
         return lambda: True
     from verdigris.execution.tree_stability import stat_tree, touched_paths

@@ -119,7 +119,7 @@ def _genuine(
     now: dict[str, str],
     memory: DigestMemory,
 ) -> set[str]:
-    """Bytecode appears when somebody runs what had none: it counts only where it is not its source's."""
+    """New bytecode that its source explains: it appears when somebody runs what had none."""
     checked: dict[str, str] = memory.part("genuine")
     unknown = [path for path in caches if checked.get(path) != now[path]]
     for interpreter in interpreters:

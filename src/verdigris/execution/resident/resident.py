@@ -246,7 +246,7 @@ def _call_keeper(folder: str) -> Line:
 
 
 def _start(kept: bytes, lock: int) -> None:
-    """As nobody's child: it outlives us, and is waited for by no one of ours. The lock goes over to it."""
+    """Starts it as nobody's child, so that it outlives us; the lock passes to it."""
     written = os.memfd_create("kept")
     os.write(written, kept)
     os.lseek(written, 0, os.SEEK_SET)

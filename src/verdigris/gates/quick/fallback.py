@@ -49,7 +49,7 @@ def _find_packages() -> None:
 
 
 def _keep_time(client: Client, event: str) -> None:
-    """Within what the client allows: a lock that somebody holds is told of in time."""
+    """Limits waiting to what the client allows, so that a held lock is reported in time."""
     from verdigris.storage.lock import answer_within
 
     allowed = {hook.event: hook.seconds for hook in client.hooks}

@@ -265,7 +265,7 @@ def _join_edits(project: Project, done: Tripped) -> Tripped:
 def _with_head(
     project: Project, state: WorktreeState, memory: TripwireMemory | None, now: TripwireMemory
 ) -> tuple[TripwireMemory, dict[str, str]]:
-    """What an agent committed that no tree had is kept in mind; of it, what is to be told now.
+    """Remembers what an agent committed that no tree had, and returns what of it to tell now.
 
     Source that a turn or a refactor is about is judged when that is over.
     """

@@ -138,7 +138,7 @@ def _holds(memory: TripwireMemory, state: WorktreeState) -> bool:
 
 
 def _unlike(project: Project, known: str | None, tree: str, paths: list[str]) -> tuple[str, ...]:
-    """What is as in the tree that the phase goes by is right, whoever made it so."""
+    """The paths that differ from the tree that the phase is compared with, whoever changed them."""
     if known is None or not paths:
         return tuple(paths)
     differing = {change.path for change in project.workspace.changes(known, tree)}
