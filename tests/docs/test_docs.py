@@ -11,6 +11,9 @@ import click
 import pytest
 
 from verdigris.cli.group import tdd
+from verdigris.gates.clients.protocol import Client
+from verdigris.languages.protocol import Language
+from verdigris.models.roles.role import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,3 +160,14 @@ def test_targets_of_make_that_a_page_names_exist(page: Path) -> None:
     }
     examples = {"db"}
     assert named - examples <= targets
+
+
+@pytest.mark.parametrize(
+    ("section", "seam"), [("A language", Language), ("A coding agent", Client), ("A role, a driver", Role)]
+)
+def test_the_tables_of_a_seam_name_what_its_protocol_has(section: str, seam: type) -> None:
+    text = (ROOT / "docs" / "extending.md").read_text().split(f"## {section}\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`([a-z]\w*)(?:\(.*?)?`", row)}
+    assert named, "the section has a table"
+    assert named - set(dir(seam)) - set(seam.__annotations__) == set()
