@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from verdigris.core.settings import DriverSettings, ModelSettings, Player
     from verdigris.models.protocol import Model
     from verdigris.models.providers import Endpoint
+    from verdigris.models.roles.role import Team
 
 
 class Casting(AbstractContextManager["Casting"]):
@@ -80,7 +81,7 @@ class Casting(AbstractContextManager["Casting"]):
 
 
 def cast_roles(
-    needed: Collection[str],
+    team: Team,
     settings: DriverSettings,
     *,
     root: Path,
@@ -89,12 +90,12 @@ def cast_roles(
     optional: Collection[str] = (),
 ) -> Casting:
     """Whom `tdd.yaml` names for each role that no person plays; a role that nobody plays is told here."""
-    missing = next((role for role in needed if not settings.player(role).model), None)
+    players = {role: settings.player(role) for role in team.names}
+    missing = next((role for role in team.names if not players[role].model and role not in optional), None)
     if missing is not None:
         raise UserError(
             f"nobody plays the {missing}: tdd.yaml names no model for it.",
-            hint=f"roles: {{{missing}: {{model: 'ollama:NAME'}}}}; see `tdd help machine`",
+            hint=f"roles: {{{missing}: {{model: 'ollama:NAME'}}}}; see `tdd help {team.driver}`",
         )
-    players = {role: settings.player(role) for role in (*needed, *optional)}
     models = {role: player for role, player in players.items() if player.model and not player.human}
     return Casting(models, settings.llm, root=root, record=record, notice=notice)

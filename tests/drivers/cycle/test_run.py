@@ -317,8 +317,9 @@ def test_a_persons_part_is_taken_up_and_named_as_theirs(tmp_path: Path) -> None:
 
 def test_a_role_that_nobody_plays_is_told_before_anything_is_done(tmp_path: Path) -> None:
     world = make_played(tmp_path / "project", roles=cast(coder=""))
-    with pytest.raises(UserError, match="nobody plays the coder"):
+    with pytest.raises(UserError, match="nobody plays the coder") as told:
         world.run()
+    assert "`tdd help cycle`" in (told.value.hint or "")
     assert world.project.state().cycle is None
 
 

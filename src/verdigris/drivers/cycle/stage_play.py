@@ -79,9 +79,8 @@ class OpenRun:
 def open_run(project: Project, watch: Watcher, *, record: Path | None = None) -> Iterator[OpenRun]:
     """One per worktree; a second one says so."""
     settings = load_cycle(project.root)
-    needed = [role.name for role in TEAM.roles if role is not VALIDATOR]
     casting = cast_roles(
-        needed,
+        TEAM,
         settings,
         root=project.root,
         record=record,

@@ -117,7 +117,7 @@ def open_machine(start: Path, watch: Watcher, *, record: Path | None = None) -> 
     settings = load_machine(home.root)
     branch = _branch(home)
     casting = cast_roles(
-        TEAM.names, settings, root=home.root, record=record, notice=lambda why: watch(Delayed(why))
+        TEAM, settings, root=home.root, record=record, notice=lambda why: watch(Delayed(why))
     )
     with hold_alone(home.repo.lock("machine"), _BUSY, _LET_IT_END), casting:
         keeper = StepRecords(home.root, casting.scrub)
