@@ -11,8 +11,8 @@ from verdigris.core.actions import Deny
 from verdigris.core.records import Actor
 from verdigris.drivers.cycle.frame import CycleStep
 from verdigris.drivers.cycle.freezing import freeze
-from verdigris.drivers.cycle.judgement import Judgement, validate
 from verdigris.drivers.cycle.stages import advance, start
+from verdigris.drivers.cycle.validation.judgement import Judgement, validate
 from verdigris.storage.project import Project, open_project
 from verdigris.turns.settle import settle
 

@@ -105,7 +105,7 @@ def validate_cycle(verdict: str | None, findings: tuple[str, ...], name: str | N
     A judgement makes the verdict worse, never better; the tests' author cannot give one. Tests below
     .tdd/holdout/ are held out: only verdicts run them.
     """
-    from verdigris.drivers.cycle.judgement import Judgement, validate
+    from verdigris.drivers.cycle.validation.judgement import Judgement, validate
 
     if findings and verdict in {None, PASS}:
         raise click.UsageError("a finding needs a verdict: --verdict CONCERNS or --verdict BLOCKER")

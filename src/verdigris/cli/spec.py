@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from verdigris.drivers.cycle.spec import Spec
-    from verdigris.drivers.cycle.spec_files import SpecFiles, Succession
-    from verdigris.drivers.cycle.spec_lint import Fault
+    from verdigris.drivers.specs.spec import Spec
+    from verdigris.drivers.specs.spec_files import SpecFiles, Succession
+    from verdigris.drivers.specs.spec_lint import Fault
 
 _FORMATS = ("openspec", "spec-kit", "kiro", "bmad", "forgeplan", "feature")
 
@@ -68,7 +68,7 @@ def lint(paths: tuple[str, ...], plan: str | None, *, as_json: bool) -> int:
 @click.option("--parent", metavar="PRD", default="", help="The id of the PRD that must be active with it.")
 def new(title: str, spec_id: str, form: str | None, parent: str) -> int:
     """Write a draft with one scenario to fill in, where the format keeps its specs, else in specs/."""
-    from verdigris.drivers.cycle.drafts import DEFAULT, FORMATS, HOMES, make_draft
+    from verdigris.drivers.specs.drafts import DEFAULT, FORMATS, HOMES, make_draft
 
     if any(sign in spec_id + parent for sign in "#, \t\n"):
         raise UserError("an id has no blank, comma or `#`.", hint="e.g. --id SPEC-001")
@@ -128,7 +128,7 @@ def supersede(path: str, to: str, delta: str, *, as_json: bool) -> int:
 
 
 def _files() -> SpecFiles:
-    from verdigris.drivers.cycle.spec_files import SpecFiles
+    from verdigris.drivers.specs.spec_files import SpecFiles
     from verdigris.storage.repository import find_repository
 
     return SpecFiles(find_repository(here()))
@@ -157,7 +157,7 @@ def _record(spec: Spec) -> None:
 
 
 def _read(spelling: str) -> tuple[Spec, str]:
-    from verdigris.drivers.cycle.spec import read_spec
+    from verdigris.drivers.specs.spec import read_spec
 
     file = here() / spelling
     try:
@@ -199,7 +199,7 @@ def _inside(spelling: str) -> str:
 
 
 def _faults(spec: Spec, text: str) -> tuple[Fault, ...]:
-    from verdigris.drivers.cycle.spec_lint import base_path, lint_spec
+    from verdigris.drivers.specs.spec_lint import base_path, lint_spec
 
     base = base_path(spec)
     file = _root() / base if base else None

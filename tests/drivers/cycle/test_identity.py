@@ -11,7 +11,7 @@ from support.cycles import CODE, STUB, TEST_PATH, TESTS, CycleWorld, denied, don
 from verdigris.core.cycle import PASS
 from verdigris.core.records import Actor
 from verdigris.core.state import Stage
-from verdigris.drivers.cycle.judgement import Judgement
+from verdigris.drivers.cycle.validation.judgement import Judgement
 from verdigris.storage.open_calls import UNKNOWN
 from verdigris.turns.settle import settle
 from verdigris.turns.tripwire.calls import after_call, before_call

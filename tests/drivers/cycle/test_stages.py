@@ -33,9 +33,9 @@ from verdigris.core.records import Actor
 from verdigris.core.state import Phase, Stage
 from verdigris.drivers.cycle.completion import verify
 from verdigris.drivers.cycle.freezing import abort, resume, rule_on_bug
-from verdigris.drivers.cycle.judgement import Judgement
-from verdigris.drivers.cycle.spec import read_spec
 from verdigris.drivers.cycle.stages import start
+from verdigris.drivers.cycle.validation.judgement import Judgement
+from verdigris.drivers.specs.spec import read_spec
 from verdigris.storage.project import open_project
 from verdigris.turns.settle import Settlement, settle
 from verdigris.turns.test_bug import report_bug

@@ -18,8 +18,8 @@ from verdigris.drivers.cycle.evidence import FOLDER, EvidenceFacts, next_id, pat
 from verdigris.drivers.cycle.frame import CycleStep, now_ms
 from verdigris.drivers.cycle.identity import deny_same, identity_of, workers_since
 from verdigris.drivers.cycle.settings import load_cycle
-from verdigris.drivers.cycle.spec import normalized_digest
 from verdigris.drivers.cycle.stage_commit import commit_stage
+from verdigris.drivers.specs.spec import normalized_digest
 from verdigris.storage.git import git
 from verdigris.storage.snapshots.head_moves import checked_out, listing
 from verdigris.storage.tdd_folder import write_whole

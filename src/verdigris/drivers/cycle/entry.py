@@ -8,8 +8,8 @@ from verdigris.core.actions import Deny
 from verdigris.core.cycle import next_step
 from verdigris.core.state import Phase
 from verdigris.core.value import value
-from verdigris.drivers.cycle.spec import ACTIVE, SUPERSEDED, Spec, read_spec
-from verdigris.drivers.cycle.spec_lint import EXAMPLE, lint_spec
+from verdigris.drivers.specs.spec import ACTIVE, SUPERSEDED, Spec, read_spec
+from verdigris.drivers.specs.spec_lint import EXAMPLE, lint_spec
 from verdigris.storage import tdd_folder
 from verdigris.storage.git import git
 from verdigris.storage.paths import canonical

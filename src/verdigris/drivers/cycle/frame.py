@@ -16,7 +16,7 @@ from verdigris.storage.repository import head
 
 if TYPE_CHECKING:
     from verdigris.core.state import Cycle
-    from verdigris.drivers.cycle.spec import Spec
+    from verdigris.drivers.specs.spec import Spec
     from verdigris.storage.project import Project
 
 
@@ -33,7 +33,7 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def told(project: Project, *said: str) -> CycleStep:
+def report_step(project: Project, *said: str) -> CycleStep:
     state = project.state()
     cycle = state.cycle
     following = next_step(cycle, turn=state.turn is not None) if cycle is not None else "`tdd status`"

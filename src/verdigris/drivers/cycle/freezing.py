@@ -18,7 +18,15 @@ from verdigris.core.events import (
 )
 from verdigris.core.state import Stage
 from verdigris.core.turn_events import next_aside
-from verdigris.drivers.cycle.frame import CycleStep, deny_misplaced, now_ms, open_cycle, refuse, spec_of, told
+from verdigris.drivers.cycle.frame import (
+    CycleStep,
+    deny_misplaced,
+    now_ms,
+    open_cycle,
+    refuse,
+    report_step,
+    spec_of,
+)
 from verdigris.drivers.cycle.identity import deny_same
 from verdigris.drivers.cycle.settings import load_cycle
 from verdigris.drivers.cycle.stage_commit import commit_stage
@@ -93,7 +101,7 @@ def _open_turn(project: Project, said: str) -> CycleStep | Deny:
         for laid in state.aside.values():
             if laid.back_at_claim:
                 aside.lay_on(project, laid)
-    return told(project, said)
+    return report_step(project, said)
 
 
 def resume(project: Project, why: str, progress: Progress | None = None) -> CycleStep | Deny:
@@ -110,7 +118,7 @@ def resume(project: Project, why: str, progress: Progress | None = None) -> Cycl
         return refuse(project, denial, "cycle resume")
     state = project.state()
     if cycle.stage is not Stage.GREEN or cycle.proven or state.turn is not None:
-        return told(project, f"cycle {cycle.id} on {cycle.spec_id}; stage {cycle.stage}")
+        return report_step(project, f"cycle {cycle.id} on {cycle.spec_id}; stage {cycle.stage}")
     left = [test for test in cycle.tests if test not in cycle.green]
     run_tests(project, left, cwd=project.root, progress=progress)
     opened = _open_turn(project, f"the coder's turn is open again; stage {cycle.stage}")
@@ -170,7 +178,7 @@ def rule_on_bug(project: Project, why: str, *, uphold: bool) -> CycleStep | Deny
     if uphold:
         with operation(project):
             project.record(*_back_to_red(project, cycle, f"{bug} upheld: {why}"), sync=True)
-        return told(project, f"{bug} is upheld: {why}; stage red")
+        return report_step(project, f"{bug} is upheld: {why}; stage red")
     with operation(project):
         resumed = CycleResumed(cycle=cycle.id, at=now_ms(), by=project.actor, why=f"{bug} dismissed: {why}")
         project.record(TestBugClosed(bug=bug, test_id=""), resumed, sync=True)

@@ -6,13 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.drivers.cycle.markdown import list_items, read_page
-from verdigris.drivers.cycle.spec_lint import Fault
+from verdigris.drivers.specs.markdown import list_items, read_page
+from verdigris.drivers.specs.spec_lint import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from verdigris.drivers.cycle.markdown import Page
+    from verdigris.drivers.specs.markdown import Page
 
 EXAMPLE = """\
 ## SCENARIO-ID

@@ -13,13 +13,13 @@ from verdigris.drivers.budget import BudgetUsedUp
 from verdigris.drivers.cycle.context import step_of
 from verdigris.drivers.cycle.frame import deny_misplaced
 from verdigris.drivers.cycle.freezing import freeze, resume
-from verdigris.drivers.cycle.judgement import validate
 from verdigris.drivers.cycle.roles import ROLE_OF, TEAM, VALIDATOR
-from verdigris.drivers.cycle.spec import read_spec
 from verdigris.drivers.cycle.stage_play import StagePlay, set_back
 from verdigris.drivers.cycle.stages import advance, start
+from verdigris.drivers.cycle.validation.judgement import validate
 from verdigris.drivers.edits import quote_reds
 from verdigris.drivers.happenings import CycleBegan, Noted, RunEnded, StepBegan, StepEnded, Told
+from verdigris.drivers.specs.spec import read_spec
 from verdigris.models.protocol import Usage
 from verdigris.storage import tdd_folder
 from verdigris.storage.git import git

@@ -16,12 +16,12 @@ from verdigris.core.state import Stage
 from verdigris.drivers.attempts import Attempts, Exhausted
 from verdigris.drivers.budget import Meter
 from verdigris.drivers.cycle.context import material_of, task_of
-from verdigris.drivers.cycle.frame import CycleStep, told
+from verdigris.drivers.cycle.frame import CycleStep, report_step
 from verdigris.drivers.cycle.freezing import resume
-from verdigris.drivers.cycle.judgement import HOLDOUT, Judgement, validate
 from verdigris.drivers.cycle.roles import DRIVER, ROLE_OF, TEAM, VALIDATOR
 from verdigris.drivers.cycle.settings import load_cycle
 from verdigris.drivers.cycle.stages import advance
+from verdigris.drivers.cycle.validation.judgement import HOLDOUT, Judgement, validate
 from verdigris.drivers.edits import (
     Bad,
     format_changes,
@@ -160,7 +160,7 @@ class StagePlay:
     def _stop(self, why: str) -> CycleStep:
         stopped = CycleStopped(cycle=self._cycle.id, why=self._open.casting.scrub(why))
         self._project.record(stopped, sync=True)
-        return told(self._project, stopped.why)
+        return report_step(self._project, stopped.why)
 
     # -- an answer ----------------------------------------------------------------------------
 
@@ -200,7 +200,7 @@ class StagePlay:
                 reported = report_bug(project, places, self._open.casting.scrub(why), cwd=project.root)
                 if isinstance(reported, Deny):
                     return reported
-                return told(project, f"test-bug {reported.bug}: {', '.join(reported.places)} — {why}")
+                return report_step(project, f"test-bug {reported.bug}: {', '.join(reported.places)} — {why}")
         return self._stop(f"the coder says that a test is wrong: {reason}")
 
     def _judge_edits(self, plan: EditPlan, seen: Seen) -> CycleStep | Bad:
@@ -208,7 +208,7 @@ class StagePlay:
         if (bad := write_changes(project, plan.changes)) is not None:
             return bad
         if self._role.judge == "settlement":
-            return settle_edits(project, seen) or told(project, "the frozen tests are accepted")
+            return settle_edits(project, seen) or report_step(project, "the frozen tests are accepted")
         if self._role.judge == "red" and (bad := format_changes(project, start) or run_linters(project)):
             return bad
         done = advance(project)

@@ -13,15 +13,23 @@ from verdigris.core.events import CycleAdvanced, CycleStarted
 from verdigris.core.policy import give_up_losses
 from verdigris.core.state import Stage
 from verdigris.drivers.cycle.completion import complete
-from verdigris.drivers.cycle.coverage import observe_reds
 from verdigris.drivers.cycle.entry import decide_entry, gather_entry
-from verdigris.drivers.cycle.frame import CycleStep, deny_misplaced, now_ms, open_cycle, refuse, spec_of, told
+from verdigris.drivers.cycle.frame import (
+    CycleStep,
+    deny_misplaced,
+    now_ms,
+    open_cycle,
+    refuse,
+    report_step,
+    spec_of,
+)
 from verdigris.drivers.cycle.freezing import freeze
 from verdigris.drivers.cycle.identity import is_test, workers_since
 from verdigris.drivers.cycle.plan import EXAMPLE, lint_plan
 from verdigris.drivers.cycle.settings import load_cycle
-from verdigris.drivers.cycle.spec import normalized_digest, slug
 from verdigris.drivers.cycle.stage_commit import commit_stage
+from verdigris.drivers.cycle.validation.coverage import observe_reds
+from verdigris.drivers.specs.spec import normalized_digest, slug
 from verdigris.setup.initialisation import has_tests
 from verdigris.storage.tdd_folder import prepare_folder
 from verdigris.turns.operation import operation
@@ -68,7 +76,7 @@ def start(
         )
         project.record(event, sync=True)
     scenarios = f"{len(spec.scenarios)} scenario{'s' if len(spec.scenarios) > 1 else ''}"
-    return told(project, f"cycle {event.cycle} on {spec.id}: {scenarios}; stage plan")
+    return report_step(project, f"cycle {event.cycle} on {spec.id}: {scenarios}; stage plan")
 
 
 def _run_suite(project: Project, progress: Progress | None) -> str:
@@ -136,7 +144,7 @@ def _end_plan(project: Project, cycle: Cycle) -> CycleStep | Deny:
             plan_hash=normalized_digest(data),
         )
         project.record(event, sync=True)
-    return told(project, f"the plan of {spec.id} is complete; stage red")
+    return report_step(project, f"the plan of {spec.id} is complete; stage red")
 
 
 def _planners(project: Project, cycle: Cycle) -> tuple[Actor, ...]:
@@ -185,4 +193,4 @@ def _end_red(project: Project, cycle: Cycle, progress: Progress | None) -> Cycle
     count, asked = len(seen.coverage.test_ids), len(seen.spec.scenarios)
     scenarios = f"all {asked} scenarios" if asked > 1 else "the one scenario"
     tests = f"{count} test{'s' if count > 1 else ''}"
-    return told(project, f"{tests} red by assertion, for {scenarios}; stage validate")
+    return report_step(project, f"{tests} red by assertion, for {scenarios}; stage validate")

@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.value import value
-from verdigris.drivers.cycle.markdown import list_items, read_page
+from verdigris.drivers.specs.markdown import list_items, read_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from verdigris.drivers.cycle.markdown import Page, TextLine
+    from verdigris.drivers.specs.markdown import Page, TextLine
 
 Direction = Literal["higher", "lower"]
 _EVERY = re.compile(r"every\s+(\d+)\s*([hm])\b", re.IGNORECASE)

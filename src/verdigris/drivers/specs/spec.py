@@ -13,13 +13,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.drivers.cycle.feature import is_feature, read_feature
-from verdigris.drivers.cycle.markdown import list_items, read_page, split_lines, strip_emphasis
+from verdigris.drivers.specs.feature import is_feature, read_feature
+from verdigris.drivers.specs.markdown import list_items, read_page, split_lines, strip_emphasis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from verdigris.drivers.cycle.markdown import Heading, Item, Page, TextLine
+    from verdigris.drivers.specs.markdown import Heading, Item, Page, TextLine
 
 DRAFT, ACTIVE, SUPERSEDED, DEPRECATED, STALE = "draft", "active", "superseded", "deprecated", "stale"
 STATUSES = (DRAFT, ACTIVE, SUPERSEDED, DEPRECATED, STALE)

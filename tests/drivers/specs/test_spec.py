@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from verdigris.drivers.cycle.spec import Spec, normalized_digest, read_spec, slug
+from verdigris.drivers.specs.spec import Spec, normalized_digest, read_spec, slug
 
 OPENSPEC = """\
 # Sessions

@@ -6,15 +6,15 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.value import value
-from verdigris.drivers.cycle.delta import is_delta, level_body, read_delta, requirements, unread_headings
-from verdigris.drivers.cycle.feature import is_feature
-from verdigris.drivers.cycle.spec import STATUSES, UNCLEAR
+from verdigris.drivers.specs.delta import is_delta, level_body, read_delta, requirements, unread_headings
+from verdigris.drivers.specs.feature import is_feature
+from verdigris.drivers.specs.spec import STATUSES, UNCLEAR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from verdigris.drivers.cycle.delta import DeltaEntry
-    from verdigris.drivers.cycle.spec import Scenario, Spec
+    from verdigris.drivers.specs.delta import DeltaEntry
+    from verdigris.drivers.specs.spec import Scenario, Spec
 
 Level = Literal["error", "warning"]
 EXAMPLE = """\

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from verdigris.core.events import TestRun
     from verdigris.core.report import TestReport
     from verdigris.core.state import Cycle
-    from verdigris.drivers.cycle.spec import Spec
+    from verdigris.drivers.specs.spec import Spec
     from verdigris.languages.test_marks import ScenarioMark
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from verdigris.core.errors import ToolMissing
-from verdigris.drivers.cycle.spec import Spec, read_spec
+from verdigris.drivers.specs.spec import Spec, read_spec
 
 FEATURE = """\
 @active @id:SPEC-009

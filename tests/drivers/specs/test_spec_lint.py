@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.drivers.cycle.spec import read_spec
-from verdigris.drivers.cycle.spec_lint import Fault, base_path, lint_spec
+from verdigris.drivers.specs.spec import read_spec
+from verdigris.drivers.specs.spec_lint import Fault, base_path, lint_spec
 
 BASE = """\
 # Sessions

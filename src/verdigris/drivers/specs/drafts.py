@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Literal
 import yaml
 
 from verdigris.core.value import value
-from verdigris.drivers.cycle.feature import is_feature
-from verdigris.drivers.cycle.markdown import read_page
-from verdigris.drivers.cycle.spec import STATUSES, read_spec, slug
+from verdigris.drivers.specs.feature import is_feature
+from verdigris.drivers.specs.markdown import read_page
+from verdigris.drivers.specs.spec import STATUSES, read_spec, slug
 
 if TYPE_CHECKING:
     from collections.abc import Collection

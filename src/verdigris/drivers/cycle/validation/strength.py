@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.paths import PathClass
 from verdigris.core.value import value
-from verdigris.drivers.cycle.findings import Check, Finding
-from verdigris.drivers.cycle.stub_runs import SECONDS, StubRuns
+from verdigris.drivers.cycle.validation.findings import Check, Finding
+from verdigris.drivers.cycle.validation.stub_runs import SECONDS, StubRuns
 from verdigris.languages.registry import by_language
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from random import Random
 
-    from verdigris.drivers.cycle.stub_runs import Assignment
+    from verdigris.drivers.cycle.validation.stub_runs import Assignment
     from verdigris.languages.validation import Answer, StubBody
     from verdigris.storage.project import Project
 

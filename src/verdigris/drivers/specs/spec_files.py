@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import UserError
 from verdigris.core.languages import facts_of
 from verdigris.core.value import value
-from verdigris.drivers.cycle.delta import (
+from verdigris.drivers.specs.delta import (
     DeltaEntry,
     apply_delta,
     changed_spec,
@@ -23,11 +23,11 @@ from verdigris.drivers.cycle.delta import (
     requirements,
     stale_scenarios,
 )
-from verdigris.drivers.cycle.drafts import with_status
-from verdigris.drivers.cycle.feature import is_feature
-from verdigris.drivers.cycle.markdown import read_page
-from verdigris.drivers.cycle.spec import ACTIVE, DEPRECATED, DRAFT, SUPERSEDED, read_spec, slug
-from verdigris.drivers.cycle.spec_lint import base_path, lint_spec
+from verdigris.drivers.specs.drafts import with_status
+from verdigris.drivers.specs.feature import is_feature
+from verdigris.drivers.specs.markdown import read_page
+from verdigris.drivers.specs.spec import ACTIVE, DEPRECATED, DRAFT, SUPERSEDED, read_spec, slug
+from verdigris.drivers.specs.spec_lint import base_path, lint_spec
 from verdigris.languages.test_marks import SCENARIO, read_scenario_marks
 from verdigris.storage.git import null_split, users_git
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from verdigris.drivers.cycle.delta import Requirement, StaleScenario
-    from verdigris.drivers.cycle.spec import Spec
-    from verdigris.drivers.cycle.spec_lint import Fault
+    from verdigris.drivers.specs.delta import Requirement, StaleScenario
+    from verdigris.drivers.specs.spec import Spec
+    from verdigris.drivers.specs.spec_lint import Fault
     from verdigris.languages.test_marks import LooseMark, ScenarioMark
     from verdigris.storage.repository import Repository
 

@@ -14,11 +14,19 @@ from verdigris.core.paths import FILE, PathClass
 from verdigris.core.records import to_json
 from verdigris.core.state import Stage
 from verdigris.core.value import value
-from verdigris.drivers.cycle.coverage import observe_reds
-from verdigris.drivers.cycle.frame import CycleStep, deny_misplaced, now_ms, open_cycle, refuse, spec_of, told
+from verdigris.drivers.cycle.frame import (
+    CycleStep,
+    deny_misplaced,
+    now_ms,
+    open_cycle,
+    refuse,
+    report_step,
+    spec_of,
+)
 from verdigris.drivers.cycle.identity import KERNEL, deny_same
 from verdigris.drivers.cycle.settings import load_cycle
-from verdigris.drivers.cycle.validation import Check, Finding, Validation, validate_tests
+from verdigris.drivers.cycle.validation.checks import Check, Finding, Validation, validate_tests
+from verdigris.drivers.cycle.validation.coverage import observe_reds
 from verdigris.storage import tdd_folder
 from verdigris.turns.operation import operation
 
@@ -28,8 +36,8 @@ if TYPE_CHECKING:
     from verdigris.core.events import Event
     from verdigris.core.records import Actor
     from verdigris.core.state import Cycle
-    from verdigris.drivers.cycle.coverage import RedFacts
     from verdigris.drivers.cycle.settings import CycleSettings
+    from verdigris.drivers.cycle.validation.coverage import RedFacts
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 
@@ -174,7 +182,7 @@ def _conclude(project: Project, cycle: Cycle, settings: CycleSettings, found: _O
     notes = [f"not tried: {note}" for check in found.checks.checks for note in check.notes]
     if found.held_out:
         said.append(f"held out: {', '.join(found.held_out)}")
-    return told(project, *said, *notes)
+    return report_step(project, *said, *notes)
 
 
 def _consequences(

@@ -11,8 +11,8 @@ from support.node_tools import present
 from support.turns import World, make_world
 from verdigris.core.cycle import BLOCKER, CONCERNS, PASS
 from verdigris.core.records import Actor
-from verdigris.drivers.cycle import stub_runs
-from verdigris.drivers.cycle.validation import Check, Finding, Validation, validate_tests
+from verdigris.drivers.cycle.validation import stub_runs
+from verdigris.drivers.cycle.validation.checks import Check, Finding, Validation, validate_tests
 from verdigris.sandbox import available
 from verdigris.setup.initialisation import initialise
 from verdigris.turns.holdout import hold_out

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.drivers.cycle.delta import (
+from verdigris.drivers.specs.delta import (
     DeltaEntry,
     StaleScenario,
     apply_delta,
@@ -15,7 +15,7 @@ from verdigris.drivers.cycle.delta import (
     stale_scenarios,
     unread_headings,
 )
-from verdigris.drivers.cycle.spec import Spec, read_spec
+from verdigris.drivers.specs.spec import Spec, read_spec
 
 BASE = """\
 # Sessions

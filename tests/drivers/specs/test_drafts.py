@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.drivers.cycle.drafts import FORMATS, Format, make_draft, with_status
-from verdigris.drivers.cycle.spec import read_spec
-from verdigris.drivers.cycle.spec_lint import lint_spec
+from verdigris.drivers.specs.drafts import FORMATS, Format, make_draft, with_status
+from verdigris.drivers.specs.spec import read_spec
+from verdigris.drivers.specs.spec_lint import lint_spec
 
 
 @pytest.mark.parametrize("form", FORMATS)
