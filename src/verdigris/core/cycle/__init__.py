@@ -111,4 +111,4 @@ def next_step(cycle: Cycle, *, turn: bool = False) -> str:
         case Stage.GREEN:
             return "`tdd cycle resume` opens the coder's turn again"
         case Stage.DONE:
-            return f"{cycle.evidence} has the evidence; review the code, then activate"
+            return f"{cycle.evidence} has the evidence; review the code"

@@ -55,7 +55,9 @@ def complete(project: Project, cycle: Cycle) -> CycleStep | Deny:
     )
     with operation(project):
         project.record(ended, sync=True)
-    return CycleStep(tuple(handoff(facts, made)), project.state().cycle, "review the code, then activate")
+    return CycleStep(
+        tuple(handoff(facts, made)), project.state().cycle, f"review the code, then activate {cycle.spec_id}"
+    )
 
 
 def _deny_completion(project: Project, cycle: Cycle) -> Deny | None:

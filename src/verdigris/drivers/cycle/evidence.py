@@ -157,8 +157,8 @@ def _checks(facts: EvidenceFacts) -> str:
 def _check_rows(validation: Mapping[str, Any]) -> Iterator[str]:
     for check in validation.get("checks", ()):
         notes = "; ".join(check.get("notes", ()))
-        untried = f"; not tried: {_cell(notes)}" if notes else ""
-        yield f"| {check['name']} | no finding{untried} |"
+        noted = f"; noted: {_cell(notes)}" if notes else ""
+        yield f"| {check['name']} | no finding{noted} |"
 
 
 def _kernel(facts: EvidenceFacts) -> str:

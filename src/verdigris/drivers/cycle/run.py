@@ -96,7 +96,7 @@ class Run:
         state = self._project.state()
         cycle = state.cycle
         if cycle is None or not cycle.open:
-            return Ended(DONE, "", "review the code, then activate")
+            return Ended(DONE, "", "review the code, then activate what the line ACTIVATE names")
         if cycle.stopped:
             return Ended(STOPPED, cycle.stopped, f"{next_step(cycle)}; then `tdd cycle run` goes on")
         if denial := deny_misplaced(self._project, cycle):

@@ -179,7 +179,7 @@ def _conclude(project: Project, cycle: Cycle, settings: CycleSettings, found: _O
     with operation(project):
         project.record(event, *_consequences(project, cycle, settings, event), sync=True)
     said = [f"validation: {event.verdict} ({len(found.findings)} findings)", *found.findings]
-    notes = [f"not tried: {note}" for check in found.checks.checks for note in check.notes]
+    notes = [f"note: {note}" for check in found.checks.checks for note in check.notes]
     if found.held_out:
         said.append(f"held out: {', '.join(found.held_out)}")
     return report_step(project, *said, *notes)
