@@ -83,6 +83,7 @@ def try_strength(
     rounds = _draw_rounds(found.stubs, dice or SystemRandom(), notes)
     runs.run([(), *rounds])
     trial = _Trial(found.stubs, runs, tuple(rounds))
+    runs.run([one for test in tests for at in range(len(found.stubs)) for one in trial.rounds_of(test, at)])
     runs.run([*trial.doubts(tests)])
     findings = tuple(trial.judge(tests, notes))
     if runs.spent:
@@ -129,6 +130,21 @@ class _Trial:
     runs: StubRuns
     rounds: tuple[Assignment, ...]
 
+    def rounds_of(self, test: TriedTest, at: int) -> tuple[Assignment, ...]:
+        """Where a test calls several stubs, this one is changed alone, beside answers that it takes."""
+        called = [number for number, stub in enumerate(self.stubs) if _has_word(test.body, stub)]
+        green = next((one for one in self.rounds if self._passed(one, test)), None)
+        if green is None or at not in called or len(called) == 1:
+            return self.rounds
+        answers = dict.fromkeys(dict(one)[at] for one in self.rounds)
+        return tuple(
+            tuple((number, answer if number == at else own) for number, own in green) for answer in answers
+        )
+
+    def _passed(self, one: Assignment, test: TriedTest) -> bool:
+        known = self.runs.done.get(one)
+        return known is not None and known.passed.get(test.native, False)
+
     def doubts(self, tests: Iterable[TriedTest]) -> Iterator[Assignment]:
         """Where a test seems to take any answer of one stub among others: the same with the stub's own."""
         for test, at, answers in self._indifferent(tests):
@@ -157,8 +173,9 @@ class _Trial:
     def _outcomes(self, test: TriedTest, at: int) -> dict[Answer, bool]:
         """By what the stub returned, whether the test passed in every such run."""
         found: dict[Answer, bool] = {}
-        for assignment in self.rounds:
-            passed = self.runs.done[assignment].passed.get(test.native)
+        for assignment in self.rounds_of(test, at):
+            known = self.runs.done.get(assignment)
+            passed = None if known is None else known.passed.get(test.native)
             if passed is not None:
                 answer = dict(assignment)[at]
                 found[answer] = found.get(answer, True) and passed
@@ -166,8 +183,8 @@ class _Trial:
 
     def _without(self, test: TriedTest, at: int, answer: Answer) -> Assignment | None:
         """A round in which the test passed with this answer, but for the answer."""
-        for one in self.rounds:
-            if dict(one)[at] == answer and self.runs.done[one].passed.get(test.native):
+        for one in self.rounds_of(test, at):
+            if dict(one)[at] == answer and self._passed(one, test):
                 return tuple(pair for pair in one if pair[0] != at)
         return None
 
