@@ -122,7 +122,7 @@ def validate_cycle(verdict: str | None, findings: tuple[str, ...], name: str | N
 @json_option
 def freeze_cycle(name: str | None, *, as_json: bool) -> int:
     """Pin spec, tests and commit after a PASS, and open the coder's turn on them."""
-    from verdigris.drivers.cycle.freezing import freeze
+    from verdigris.drivers.cycle.coder_turn import freeze
 
     return _answer(freeze(_project(name)), as_json=as_json)
 
@@ -133,7 +133,7 @@ def freeze_cycle(name: str | None, *, as_json: bool) -> int:
 @json_option
 def resume_cycle(why: str, name: str | None, *, as_json: bool) -> int:
     """Go on after a stop, a kill, or edits that were set aside."""
-    from verdigris.drivers.cycle.freezing import resume
+    from verdigris.drivers.cycle.coder_turn import resume
 
     opened = _project(name)
     cycle = opened.state().open_cycle
@@ -155,7 +155,7 @@ def resume_cycle(why: str, name: str | None, *, as_json: bool) -> int:
 @json_option
 def abort_cycle(why: str, name: str | None, *, as_json: bool) -> int:
     """Give the cycle up; the coder's edits are set aside, the tests stay (a person's command)."""
-    from verdigris.drivers.cycle.freezing import abort
+    from verdigris.drivers.cycle.coder_turn import abort
 
     if denial := persons_only("cycle abort"):
         return deny(denial, as_json=as_json)
@@ -171,7 +171,7 @@ def report_test_bug(words: tuple[str, ...], name: str | None) -> int:
     Upheld: the tests are open again. Dismissed: the coder goes on.
     """
     from verdigris.cli.test_bug import reported_lines
-    from verdigris.drivers.cycle.freezing import rule_on_bug
+    from verdigris.drivers.cycle.coder_turn import rule_on_bug
     from verdigris.turns.test_bug import report_bug
 
     *places, why = words or ("",)

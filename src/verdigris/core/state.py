@@ -227,6 +227,8 @@ class Cycle:
     """The tree that it was about."""
     findings: tuple[str, ...] = ()
     plan_hash: str = ""
+    planned: str = ""
+    """The tree when the plan was complete, before any test was written."""
     frozen: str = ""
     """The tree whose tests the coder has to pass."""
     frozen_hash: str = ""

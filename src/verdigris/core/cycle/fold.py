@@ -86,6 +86,7 @@ def _advance(cycle: Cycle, event: e.CycleAdvanced, seq: int) -> Cycle:
         entered=event.at,
         since=seq,
         plan_hash=event.plan_hash or cycle.plan_hash,
+        planned=event.tree if left is Stage.PLAN else cycle.planned,
         workers=_joined(cycle, left, event.workers),
         commits=commits,
         verdict="" if again else cycle.verdict,

@@ -16,7 +16,7 @@ from verdigris.core.records import from_json, to_json
 from verdigris.core.state import Cycle, Stage
 from verdigris.drivers.cycle.evidence import FOLDER, EvidenceFacts, next_id, path_of, read_fields, render
 from verdigris.drivers.cycle.frame import CycleStep, now_ms
-from verdigris.drivers.cycle.identity import deny_same, identity_of, workers_since
+from verdigris.drivers.cycle.identity import deny_same, identity_of, is_test, workers_since
 from verdigris.drivers.cycle.settings import load_cycle
 from verdigris.drivers.cycle.stage_commit import commit_stage
 from verdigris.drivers.specs.spec import normalized_digest
@@ -79,7 +79,7 @@ def _with_coder(project: Project, cycle: Cycle) -> Cycle:
     from dataclasses import replace
 
     source = [c.path for c in difference(project, cycle.frozen, cycle.accepted).source]
-    coders = workers_since(project, cycle, source, of_tests=False)
+    coders = workers_since(project, cycle, lambda path: not is_test(project, path), source)
     return replace(cycle, workers={**cycle.workers, Stage.GREEN: coders})
 
 

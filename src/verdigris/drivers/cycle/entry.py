@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
@@ -166,13 +167,9 @@ def gather_entry(project: Project, spelling: str, *, cwd: Path) -> EntryFacts:
     text = (project.root / spec.path).read_text("utf-8", "replace")
     errors = tuple(fault.what for fault in lint_spec(spec, text) if fault.level == "error")
     parent = _parent_of(spec)
-    return EntryFacts(
-        spec,
-        spelling,
-        branch=facts.branch,
-        commit=facts.commit,
-        unfinished=facts.unfinished,
-        dirty=facts.dirty,
+    return replace(
+        facts,
+        spec=spec,
         errors=errors,
         parent=parent,
         parent_spec=_find_spec(project, parent) if parent else None,

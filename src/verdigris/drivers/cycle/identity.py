@@ -12,7 +12,7 @@ from verdigris.languages.runner_keys import holds_tests
 from verdigris.storage.open_calls import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from verdigris.core.state import Cycle
     from verdigris.storage.project import Project
@@ -28,9 +28,11 @@ def identity_of(actor: Actor) -> str:
 
 
 def workers_since(
-    project: Project, cycle: Cycle, changed: Collection[str], *, of_tests: bool = True
+    project: Project, cycle: Cycle, is_work: Callable[[str], bool], changed: Collection[str] = ()
 ) -> tuple[Actor, ...]:
-    """Who wrote tests, or source, in the open stage: by the gate's records, else whoever ends the stage.
+    """Who wrote what is the open stage's work: by the gate's records, else whoever ends the stage.
+
+    `changed`: paths of that work that differ from the stage's start.
 
     What a shell wrote is recorded at its call's end. Where something changed that no record explains, such as
     the write of a process that outlived its call, nobody is cleared: every agent of the stage counts.
@@ -46,7 +48,7 @@ def workers_since(
         who = Actor(**{key: record.actor.get(key, "") for key in ("role", "context", "client")})
         if who.role == AGENT:
             agents[who] = None
-        paths = [path for path in record.data.get("paths", ()) if is_test(project, path) is of_tests]
+        paths = [path for path in record.data.get("paths", ()) if is_work(path)]
         if record.type == "edit" and paths:
             writers[who] = None
             written.update(paths)

@@ -12,6 +12,7 @@ from verdigris.core.cycle import PASS, deny_source, next_step
 from verdigris.core.events import CycleAdvanced, CycleStarted
 from verdigris.core.policy import give_up_losses
 from verdigris.core.state import Stage
+from verdigris.drivers.cycle.coder_turn import freeze
 from verdigris.drivers.cycle.completion import complete
 from verdigris.drivers.cycle.entry import decide_entry, gather_entry
 from verdigris.drivers.cycle.frame import (
@@ -23,7 +24,6 @@ from verdigris.drivers.cycle.frame import (
     report_step,
     spec_of,
 )
-from verdigris.drivers.cycle.freezing import freeze
 from verdigris.drivers.cycle.identity import is_test, workers_since
 from verdigris.drivers.cycle.plan import EXAMPLE, lint_plan
 from verdigris.drivers.cycle.settings import load_cycle
@@ -38,7 +38,6 @@ from verdigris.turns.test import run_tests
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.core.records import Actor
     from verdigris.core.state import Cycle
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
@@ -139,25 +138,12 @@ def _end_plan(project: Project, cycle: Cycle) -> CycleStep | Deny:
             tree=project.workspace.snapshot(),
             at=now_ms(),
             by=project.actor,
-            workers=_planners(project, cycle),
+            workers=workers_since(project, cycle, lambda path: path == cycle.plan),
             commit=made,
             plan_hash=normalized_digest(data),
         )
         project.record(event, sync=True)
     return report_step(project, f"the plan of {spec.id} is complete; stage red")
-
-
-def _planners(project: Project, cycle: Cycle) -> tuple[Actor, ...]:
-    """Who wrote the plan file, by the gate's records; else whoever ends the stage."""
-    from verdigris.core.records import Actor
-
-    found: dict[Actor, None] = {}
-    for record in project.log.records(reverse=True):
-        if record.seq <= cycle.since:
-            break
-        if record.type == "edit" and cycle.plan in record.data.get("paths", ()):
-            found[Actor(**{key: record.actor.get(key, "") for key in ("role", "context", "client")})] = None
-    return tuple(found) or (project.actor,)
 
 
 # -- red --------------------------------------------------------------------------------------
@@ -187,7 +173,7 @@ def _end_red(project: Project, cycle: Cycle, progress: Progress | None) -> Cycle
             tree=seen.tree,
             at=now_ms(),
             by=project.actor,
-            workers=workers_since(project, cycle, changed),
+            workers=workers_since(project, cycle, lambda path: is_test(project, path), changed),
         )
         project.record(event, sync=True)
     count, asked = len(seen.coverage.test_ids), len(seen.spec.scenarios)

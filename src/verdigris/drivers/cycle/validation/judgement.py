@@ -69,8 +69,9 @@ def validate(
     if isinstance(seen, Deny):
         return refuse(project, seen, "cycle validate")
     natives = [one.native_id for one in seen.coverage.tests]
-    start = red_start(project, cycle)
-    checks = validate_tests(project, natives, start=start, before=_first_checks(seen), progress=progress)
+    checks = validate_tests(
+        project, natives, start=cycle.planned, before=_first_checks(seen), progress=progress
+    )
     return _conclude(project, cycle, settings, _Outcome(seen, checks, judged, held_out))
 
 
@@ -92,18 +93,6 @@ def _deny_validating(
         why = f"{changed[0]} changed since the tests were handed in."
         return Deny("cycle-validate", why, f"put {changed[0]} back, then `tdd cycle validate`")
     return deny_same(cycle, project.actor) if judged is not None else None
-
-
-def red_start(project: Project, cycle: Cycle) -> str:
-    """The tree before the tests were written: that of the commit with the plan."""
-    for record in project.log.records(reverse=True):
-        if record.seq < cycle.first:
-            break
-        if record.type == "cycle_advanced" and record.data["stage"] == Stage.RED:
-            first = str(record.data["tree"])
-            if not record.data.get("why"):
-                return first
-    return cycle.tree
 
 
 def _first_checks(seen: RedFacts) -> tuple[Check, ...]:
