@@ -59,12 +59,15 @@ def behaviour_changes(
     texts = _tests(project, tree, edits, ran, lot)
     trees = _Trees(project.workspace.graft(tree, start, changed), tree, room)
     ends = time.monotonic() + EQUIVALENCE_SECONDS
+    tried: dict[str, set[int]] = {path: set() for path in texts}
     for _ in range(WAVES):
-        drawn = {path: reader_of(path).other_inputs(path, data, lot) for path, data in texts.items()}
+        drawn = {p: reader_of(p).other_inputs(p, data, lot, tried[p]) for p, data in texts.items()}
         asked = {path: made for path, made in drawn.items() if made}
         left = ends - time.monotonic()
         if not asked or left <= 0:
             break
+        for path, made in asked.items():
+            tried[path].update(one.start for one in made)
         if found := _compare_answers(project, trees, texts, asked, left):
             return tuple(_describe_difference(name, pair, asked) for name, pair in found.items())
     return ()

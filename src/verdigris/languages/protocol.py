@@ -315,8 +315,13 @@ class Language:
 
         return Mutated()
 
-    def other_inputs(self, path: str, data: bytes, lot: Lot) -> tuple[Replaced, ...]:
-        """One literal that each test gives to the code, as another one."""
+    def other_inputs(
+        self, path: str, data: bytes, lot: Lot, tried: Collection[int] = ()
+    ) -> tuple[Replaced, ...]:
+        """One literal that each test gives to the code, as another one.
+
+        `tried`: offsets of literals that had their turn; another one is drawn where a test has one.
+        """
         return ()
 
     def concerns(self, change: SourceChange) -> tuple[Concern, ...]:

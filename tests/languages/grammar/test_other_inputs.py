@@ -34,3 +34,23 @@ def test_one_argument_of_each_test_is_another(path: str, text: str, inputs: set[
         assert changed != text.encode()
         assert not isinstance(parse_tree(path, changed), Unparsed)
     assert seen == inputs
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.test.js", NODE),
+        ("tests/a.rs", RUST),
+        ("a_test.go", GO),
+        ("tests/test_a.py", "def test_adds():\n    self.assertEqual(add(1), 2)\n"),
+    ],
+)
+def test_the_next_draw_is_another_literal(path: str, text: str) -> None:
+    for seed in range(30):
+        (first,) = reader_of(path).other_inputs(path, text.encode(), Random(seed))
+        (second,) = reader_of(path).other_inputs(path, text.encode(), Random(seed), {first.start})
+        assert second.start != first.start
+        both = {first.start, second.start}
+        assert reader_of(path).other_inputs(path, text.encode(), Random(seed), both), (
+            "none is left: all may be drawn"
+        )

@@ -170,10 +170,12 @@ class GrammarLanguage(Language):
 
         return grammar_mutated(self.failing(), self.without_tests, before, after)
 
-    def other_inputs(self, path: str, data: bytes, lot: Lot) -> tuple[Replaced, ...]:
+    def other_inputs(
+        self, path: str, data: bytes, lot: Lot, tried: Collection[int] = ()
+    ) -> tuple[Replaced, ...]:
         from verdigris.languages.grammar.literals import replaced_by_grammar
 
-        return replaced_by_grammar(path, data, self.read_tests({path: data})[path].tests, lot)
+        return replaced_by_grammar(path, data, self.read_tests({path: data})[path].tests, lot, tried)
 
     def concerns(self, change: SourceChange) -> tuple[Concern, ...]:
         from verdigris.languages.grammar.answers import copied_answers

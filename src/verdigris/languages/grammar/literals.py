@@ -16,7 +16,7 @@ from verdigris.languages.grammar.trees import COMMENTS, line_of, part, text_of_n
 from verdigris.languages.literals import Replaced, other_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from random import Random
 
     from tree_sitter import Node
@@ -232,7 +232,9 @@ _TELLING = re.compile(
 _BODIES = frozenset({"statement_block", "block"})
 
 
-def replaced_by_grammar(path: str, data: bytes, tests: Iterable[TestSeen], lot: Lot) -> tuple[Replaced, ...]:
+def replaced_by_grammar(
+    path: str, data: bytes, tests: Iterable[TestSeen], lot: Lot, tried: Collection[int] = ()
+) -> tuple[Replaced, ...]:
     """One literal of every test, drawn by lot."""
     root, fault = tree_of(path, data)
     if fault is not None:
@@ -241,7 +243,8 @@ def replaced_by_grammar(path: str, data: bytes, tests: Iterable[TestSeen], lot: 
     found: dict[int, Replaced] = {}
     for test in tests:
         mine = [node for node in inputs if test.line <= line_of(node) <= test.last]
-        if mine and (one := _other(lot.choice(mine), lot)) is not None:
+        fresh = [node for node in mine if node.start_byte not in tried] or mine
+        if fresh and (one := _other(lot.choice(fresh), lot)) is not None:
             found[one.start] = one
     return tuple(found.values())
 

@@ -199,10 +199,16 @@ there is."""
 
         return mutate(_texts(before), _texts(after))
 
-    def other_inputs(self, path: str, data: bytes, lot: Lot) -> tuple[Replaced, ...]:  # noqa: ARG002
+    def other_inputs(
+        self,
+        path: str,  # noqa: ARG002
+        data: bytes,
+        lot: Lot,
+        tried: Collection[int] = (),
+    ) -> tuple[Replaced, ...]:
         from verdigris.languages.python.mutation.other_inputs import replace_inputs
 
-        return replace_inputs(_text(data), lot)
+        return replace_inputs(_text(data), lot, tried)
 
     def concerns(self, change: SourceChange) -> tuple[Concern, ...]:
         from verdigris.languages.python.concerns import concerns

@@ -12,12 +12,12 @@ from verdigris.languages.python.syntax import parse
 from verdigris.languages.python.tests.file import collected_tests
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from verdigris.languages.literals import Lot
 
 
-def replace_inputs(text: str, lot: Lot) -> tuple[Replaced, ...]:
+def replace_inputs(text: str, lot: Lot, tried: Collection[int] = ()) -> tuple[Replaced, ...]:
     """One literal of every test of a Python file, drawn by lot."""
     try:
         tree = parse(text)
@@ -29,10 +29,14 @@ def replace_inputs(text: str, lot: Lot) -> tuple[Replaced, ...]:
     found = []
     for node in ast.walk(tree):
         if isinstance(node, Function) and node.name in names:
-            inputs = [one for one in _inputs(node) if one.end_lineno is not None]
+            inputs = {
+                starts[one.lineno - 1] + one.col_offset: one
+                for one in _inputs(node)
+                if one.end_lineno is not None
+            }
             if inputs:
-                one = lot.choice(inputs)
-                start = starts[one.lineno - 1] + one.col_offset
+                start = lot.choice([at for at in inputs if at not in tried] or list(inputs))
+                one = inputs[start]
                 end = starts[(one.end_lineno or 1) - 1] + (one.end_col_offset or 0)
                 was = data[start:end].decode("utf-8", "surrogateescape")
                 found.append(Replaced(one.lineno, start, end, was, repr(other_value(one.value, lot))))
