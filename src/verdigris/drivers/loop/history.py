@@ -1,0 +1,206 @@
+"""The state of a program, folded from the log: its iterations, its harness, its best, its pause."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from verdigris.core.events import Event, decode
+from verdigris.core.value import value
+from verdigris.drivers.loop import events as e
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from verdigris.core.records import Record
+
+ACCEPTED, REJECTED, ERROR, BLOCKED, CI_EXHAUSTED = (
+    "accepted",
+    "rejected",
+    "error",
+    "blocked",
+    "ci-fix-exhausted",
+)
+FAILING, PASSING = "failing", "passing"
+_OF_PROGRAMS = frozenset(name for name, cls in Event.kinds.items() if cls.__module__ == e.__name__)
+
+
+@value
+class Behaviour:
+    """One entry of the harness."""
+
+    tests: tuple[str, ...]
+    target: str
+    behaviour: str
+    source: str
+    added: int
+    """The iteration that wrote its test."""
+    status: str = FAILING
+    made: int = 0
+    """The iteration that made it pass."""
+    blocked: str = ""
+    """Why a person has to look."""
+    revisions: tuple[str, ...] = ()
+    """Why its test was revised, one for each time."""
+
+    @property
+    def name(self) -> str:
+        return self.tests[0] if self.tests else self.target
+
+
+@value
+class OpenIteration:
+    number: int
+    commit: str
+    tree: str
+    choice: str
+    pinned: Behaviour | None = None
+    attempts: int = 0
+    """That failed to make it pass."""
+    reasons: tuple[str, ...] = ()
+    """Of the last of them."""
+    rethought: bool = False
+    picks: int = 0
+    """Tests that passed at once."""
+    made: e.BehaviourMade | None = None
+    refactor: e.RefactorChosen | None = None
+    measured: e.Measured | None = None
+    ci: tuple[e.CheckedByCi, ...] = ()
+
+
+@value
+class ProgramState:
+    name: str
+    iterations: tuple[e.IterationEnded, ...] = ()
+    open: OpenIteration | None = None
+    harness: tuple[Behaviour, ...] = ()
+    """The oldest first."""
+    best: e.Measured | None = None
+    """Of the accepted ones."""
+    paused: str = ""
+    """Why; empty: it is not."""
+    completed: str = ""
+    lessons: tuple[str, ...] = ()
+    since: int = 0
+    """How many iterations had ended when it was resumed last."""
+    written: str = ""
+    """The blob with the state file as it was written last."""
+
+    @property
+    def count(self) -> int:
+        """The number of the last iteration."""
+        return self.open.number if self.open else (self.iterations[-1].number if self.iterations else 0)
+
+    @property
+    def last_run(self) -> int:
+        return self.iterations[-1].at if self.iterations else 0
+
+    @property
+    def recent(self) -> tuple[str, ...]:
+        """The statuses since the program was resumed last, the newest last."""
+        return tuple(one.status for one in self.iterations[self.since :])
+
+    @property
+    def errors(self) -> int:
+        """Iterations in a row that ended with an error."""
+        count = 0
+        for status in reversed(self.recent):
+            if status != ERROR:
+                break
+            count += 1
+        return count
+
+    @property
+    def failing(self) -> tuple[Behaviour, ...]:
+        return tuple(one for one in self.harness if one.status == FAILING)
+
+
+def read_history(records: Iterable[Record], program: str) -> ProgramState:
+    state = ProgramState(program)
+    for record in records:
+        if record.type in _OF_PROGRAMS and record.data.get("program") == program:
+            event = decode(record.type, record.data)
+            state = advance(state, event) if event is not None else state
+    return state
+
+
+def advance(s: ProgramState, event: Event) -> ProgramState:
+    match event:
+        case e.IterationBegun():
+            left = s.open.pinned if s.open else None
+            open_ = OpenIteration(event.number, event.commit, event.tree, event.choice)
+            return replace(s, open=replace(open_, pinned=_left(s, left) if event.choice != "new" else None))
+        case e.IterationEnded():
+            lessons = tuple(dict.fromkeys((*s.lessons, *event.lessons)))
+            best = s.open.measured if s.open and event.status == ACCEPTED else None
+            return replace(
+                s, iterations=(*s.iterations, event), open=None, lessons=lessons, best=best or s.best
+            )
+        case e.ProgramPaused():
+            return replace(s, paused=event.reason)
+        case e.ProgramResumed():
+            return replace(s, paused="", completed="", since=len(s.iterations))
+        case e.ProgramCompleted():
+            return replace(s, completed=event.reason)
+        case e.StateFileWritten():
+            return replace(s, written=event.text)
+        case e.Measured() if event.iteration == 0:
+            return replace(s, best=event)  # measured again, on a base that moved
+        case _ if s.open is not None:
+            return _within(s, s.open, event)
+        case _:
+            return s
+
+
+def _left(s: ProgramState, known: Behaviour | None) -> Behaviour | None:
+    """The red that an earlier iteration left, which this one takes up."""
+    return known or (s.failing[0] if s.failing else None)
+
+
+def _within(s: ProgramState, open_: OpenIteration, event: Event) -> ProgramState:
+    match event:
+        case e.BehaviourPinned():
+            pinned = Behaviour(event.tests, event.target, event.behaviour, event.source, event.iteration)
+            return replace(s, open=replace(open_, pinned=pinned, attempts=0), harness=(*s.harness, pinned))
+        case e.AlreadyPassing():
+            return replace(s, open=replace(open_, picks=open_.picks + 1))
+        case e.GreenFailed():
+            return replace(s, open=replace(open_, attempts=event.attempt, reasons=event.reasons))
+        case e.TestRethought():
+            revised = (event.why,) if event.after else ()
+            return _with_entry(
+                replace(s, open=replace(open_, rethought=True)),
+                event.tests,
+                lambda one: replace(one, tests=event.tests, revisions=(*one.revisions, *revised)),
+            )
+        case e.BehaviourMade():
+            after = replace(s, open=replace(open_, made=event))
+            return _with_entry(
+                after, event.tests, lambda one: replace(one, status=PASSING, made=event.iteration)
+            )
+        case e.BehaviourBlocked():
+            return _with_entry(s, event.tests, lambda one: replace(one, status=BLOCKED, blocked=event.why))
+        case e.RefactorChosen():
+            return replace(s, open=replace(open_, refactor=event))
+        case e.Measured():
+            return replace(s, open=replace(open_, measured=event))
+        case e.CheckedByCi():
+            return replace(s, open=replace(open_, ci=(*open_.ci, event)))
+        case _:
+            return s
+
+
+def _with_entry(
+    s: ProgramState, tests: tuple[str, ...], change: Callable[[Behaviour], Behaviour]
+) -> ProgramState:
+    """The entry that holds one of these tests, or the one that is open where a test was renamed."""
+    open_ = s.open
+    known = [one for one in s.harness if not set(one.tests).isdisjoint(tests)]
+    found = known[-1] if known else (open_.pinned if open_ else None)
+    if found is None:
+        return s
+    after = change(found)
+    harness = tuple(after if one is found or one == found else one for one in s.harness)
+    if open_ is not None and open_.pinned == found:
+        open_ = replace(open_, pinned=after)
+    return replace(s, harness=harness, open=open_)
