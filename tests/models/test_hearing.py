@@ -38,7 +38,9 @@ def test_text_comes_in_pieces_and_usage_at_the_end() -> None:
 def test_a_whole_answer_is_heard_too() -> None:
     message = {"role": "assistant", "content": "yes", "tool_calls": None}
     hearing = heard({"model": "m", "choices": [{"message": message, "finish_reason": "stop"}]})
-    assert hearing.reply() == ModelReply("yes", usage=Usage(estimated=True), finish="stop", model="m")
+    assert hearing.reply() == ModelReply(
+        "yes", usage=Usage(estimated=True, cache_known=False), finish="stop", model="m"
+    )
 
 
 def test_calls_are_put_together_by_their_index() -> None:

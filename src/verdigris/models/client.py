@@ -217,12 +217,20 @@ class AnswerStream:
             for index, call in sorted(self._calls.items())
         )
         text = _THOUGHT.sub("", "".join(self._text))
-        return ModelReply(text, calls, self._usage or Usage(estimated=True), self.finish, self._model)
+        return ModelReply(
+            text, calls, self._usage or Usage(estimated=True, cache_known=False), self.finish, self._model
+        )
 
 
 def _usage(said: dict[str, Any] | None) -> Usage | None:
     if not said or not said.get("prompt_tokens"):
         return None
     details = said.get("prompt_tokens_details") or {}
-    cached = details.get("cached_tokens") or said.get("prompt_cache_hit_tokens") or 0
-    return Usage(said["prompt_tokens"], cached, said.get("completion_tokens") or 0)
+    told = (details.get("cached_tokens"), said.get("prompt_cache_hit_tokens"))
+    cached = next((count for count in told if count is not None), None)
+    return Usage(
+        said["prompt_tokens"],
+        cached or 0,
+        said.get("completion_tokens") or 0,
+        cache_known=cached is not None,
+    )

@@ -44,6 +44,8 @@ class Usage:
     completion: int = 0
     estimated: bool = False
     """The server did not say; at least one of the numbers is our estimate."""
+    cache_known: bool = True
+    """Whether the server said how much was cached; where it did not, `cached` is 0 and means nothing."""
 
     def since(self, other: Usage) -> Usage:
         """What came on top of it."""
@@ -52,6 +54,7 @@ class Usage:
             self.cached - other.cached,
             self.completion - other.completion,
             self.estimated,
+            self.cache_known,
         )
 
     def __add__(self, other: Usage) -> Usage:
@@ -60,6 +63,7 @@ class Usage:
             self.cached + other.cached,
             self.completion + other.completion,
             self.estimated or other.estimated,
+            self.cache_known and other.cache_known,
         )
 
 
@@ -70,6 +74,8 @@ class Ask:
     """The answer's JSON schema: sent where the server takes one, so the caller still parses strictly."""
     schema_name: str = "answer"
     tools: tuple[ToolSpec, ...] = ()
+    needs_tools: bool = False
+    """A server that takes no tools is of no use, instead of being asked without them."""
 
 
 @value

@@ -150,6 +150,7 @@ def _reply(reply: ModelReply) -> dict[str, Any]:
             "cached": usage.cached,
             "completion": usage.completion,
             "estimated": usage.estimated,
+            "cache_known": usage.cache_known,
         },
         "finish": reply.finish,
         "model": reply.model,

@@ -80,6 +80,8 @@ class Remote(AbstractContextManager["Remote"]):
         both = bool(ask.tools)
         abilities = self._abilities.setdefault(both, Abilities())
         heard = self._open_client().complete(request_of(self.endpoint, ask, abilities), key)
+        if isinstance(heard, ModelFailure) and heard.feature == "tools" and ask.needs_tools:
+            return ModelFailure(Meaning.MISUSED, heard.words, "name a model that calls tools")
         if isinstance(heard, ModelFailure) and heard.feature is not None:
             self._abilities[both] = abilities.without(heard.feature)
         return heard
@@ -114,7 +116,9 @@ class Remote(AbstractContextManager["Remote"]):
         reply = hearing.reply()
         said = reply.text + "".join(call.arguments for call in reply.calls)
         if reply.usage.estimated:
-            usage = Usage(self.counter.count_ask(ask), 0, self.counter.count(said), estimated=True)
+            usage = Usage(
+                self.counter.count_ask(ask), 0, self.counter.count(said), estimated=True, cache_known=False
+            )
         else:
             usage = reply.usage
             self.counter.learn(estimate_ask(ask), usage.prompt)

@@ -47,7 +47,7 @@ def request_of(endpoint: Endpoint, ask: Ask, abilities: Abilities) -> dict[str, 
         request["response_format"] = _format(ask, abilities.formats[0])
     optional: dict[Feature, Any] = {
         "temperature": endpoint.temperature,
-        "tools": [_tool(each) for each in ask.tools] or None,
+        "tools": [_tool(each) for each in _sorted_tools(ask)] or None,
         "stream": True,
         "stream_options": None if "stream" in abilities.refused else {"include_usage": True},
     }
@@ -96,6 +96,11 @@ def _call(call: ToolCall) -> dict[str, Any]:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
 
+def _sorted_tools(ask: Ask) -> list[ToolSpec]:
+    """They stand before all else in a prompt: another order would be another prompt to a cache."""
+    return sorted(ask.tools, key=lambda tool: tool.name)
+
+
 def _tool(tool: ToolSpec) -> dict[str, Any]:
     function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {"type": "function", "function": function}
@@ -142,7 +147,7 @@ def prompt_text(ask: Ask) -> str:
 
     A schema is left out: servers enforce it by a grammar, and only some also put it before all else.
     """
-    tools = [f"{tool.name}\n{tool.description}\n{json.dumps(tool.parameters)}" for tool in ask.tools]
+    tools = [f"{tool.name}\n{tool.description}\n{json.dumps(tool.parameters)}" for tool in _sorted_tools(ask)]
     return "\n".join([*tools, *map(_message_text, ask.messages)])
 
 

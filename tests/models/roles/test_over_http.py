@@ -41,8 +41,8 @@ def test_a_step_that_reads_blunders_and_succeeds() -> None:
     assert isinstance(refused, RefusedAnswer)
     assert isinstance(made, EditPlan)
     assert [tool["function"]["name"] for tool in server.requests[0].body["tools"]] == [
-        "read_file",
         "list_files",
+        "read_file",
         "search",
     ]
     cached = [each.reply.usage.cached / each.reply.usage.prompt for each in talk.exchanges[1:]]
