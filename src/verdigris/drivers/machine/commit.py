@@ -11,9 +11,9 @@ from verdigris.core.events import Committing, StepProposed
 from verdigris.core.records import from_json, to_json
 from verdigris.core.report import Status
 from verdigris.core.value import value
-from verdigris.drivers.machine.judges.step import oracle_of
-from verdigris.drivers.machine.message import Proposal, Verified, message
+from verdigris.drivers.judges.step import oracle_of
 from verdigris.drivers.machine.roles import REFACTORER, TEAM
+from verdigris.drivers.message import Proposal, Verified, message
 from verdigris.storage import tdd_folder
 from verdigris.turns import commit
 from verdigris.turns.commit import CommitIdentity, CommitRefused

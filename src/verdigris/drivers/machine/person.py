@@ -14,13 +14,13 @@ from verdigris.core.state import Phase
 from verdigris.core.value import value
 from verdigris.drivers.edits import Bad, describe_reds, join_reasons
 from verdigris.drivers.happenings import Refused, YourTurn
+from verdigris.drivers.judges.implementor import judge_implemented, open_reds
+from verdigris.drivers.judges.refactorer import judge_restructured, too_large
+from verdigris.drivers.judges.tester import judge_written_tests, test_texts_at
 from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step, propose
-from verdigris.drivers.machine.judges.implementor import judge_implemented, open_reds
-from verdigris.drivers.machine.judges.refactorer import judge_restructured, too_large
-from verdigris.drivers.machine.judges.tester import judge_written_tests, test_texts_at
-from verdigris.drivers.machine.message import Proposal, Verified, told_red
 from verdigris.drivers.machine.roles import IMPLEMENTOR, REFACTORER, TEAM, TESTER
 from verdigris.drivers.machine.step import refuse_unfinished
+from verdigris.drivers.message import Proposal, Verified, told_red
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import Stop
 from verdigris.turns import aside, refactor
@@ -143,7 +143,7 @@ class HumanStep:
             case "red":
                 return judge_written_tests(project, settings, start, [])
             case "settlement":
-                return judge_implemented(self._machine, project, [])
+                return judge_implemented(project, settings, self._machine.kata(), [])
             case _:
                 tree = project.workspace.snapshot()
                 paths = [change.path for change in project.workspace.changes(start, tree)]

@@ -12,6 +12,8 @@ from verdigris.drivers.attempts import Exhausted
 from verdigris.drivers.budget import BudgetUsedUp
 from verdigris.drivers.edits import quote_reds
 from verdigris.drivers.happenings import Noted, RunBegan, RunEnded, StepBegan, StepEnded
+from verdigris.drivers.judges.implementor import open_reds
+from verdigris.drivers.judges.refactorer import unshown, why_unmeasured
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.commit import StepCommit
 from verdigris.drivers.machine.context import material_of, notes_for, unshown_points
@@ -23,8 +25,6 @@ from verdigris.drivers.machine.history import (
     Position,
     position,
 )
-from verdigris.drivers.machine.judges.implementor import open_reds
-from verdigris.drivers.machine.judges.refactorer import unshown, why_unmeasured
 from verdigris.drivers.machine.opening import dirty
 from verdigris.drivers.machine.person import HumanStep, Waiting
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TEAM, TESTER

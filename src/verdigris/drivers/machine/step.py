@@ -10,13 +10,13 @@ from verdigris.core.errors import VerdigrisError
 from verdigris.core.fold import ACCEPTED
 from verdigris.drivers.attempts import Attempts, Exhausted
 from verdigris.drivers.edits import Bad, describe_reds, join_reasons
+from verdigris.drivers.judges.implementor import judge_implementation, open_reds
+from verdigris.drivers.judges.refactorer import judge_refactoring, mending
+from verdigris.drivers.judges.step import standing
+from verdigris.drivers.judges.tester import judge_tests
 from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step, propose
-from verdigris.drivers.machine.judges.implementor import judge_implementation, open_reds
-from verdigris.drivers.machine.judges.refactorer import judge_refactoring, mending
-from verdigris.drivers.machine.judges.step import standing
-from verdigris.drivers.machine.judges.tester import judge_tests
-from verdigris.drivers.machine.message import Proposal, Verified, told_red
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TESTER
+from verdigris.drivers.message import Proposal, Verified, told_red
 from verdigris.drivers.step_records import StepLog
 from verdigris.models.roles import feedback
 from verdigris.models.roles.answer import Say
@@ -134,7 +134,9 @@ class Step:
             settings = self._machine.settings
             return judge_tests(self._project, settings, replace(plan, changes=changes), start, seen)
         meant = replace(plan, changes=changes)
-        return judge_implementation(self._machine, self._project, meant, self._position.tests, seen)
+        return judge_implementation(
+            self._project, self._machine.settings, self._machine.kata(), meant, self._position.tests, seen
+        )
 
     def _commit(self, found: Verified | None) -> StepCommit | Bad:
         match commit_step(self._machine, self._project, found):

@@ -8,9 +8,9 @@ from verdigris.core.errors import VerdigrisError
 from verdigris.core.value import value
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.history import position
-from verdigris.drivers.machine.message import flat
 from verdigris.drivers.machine.roles import REFACTORER, TESTER
 from verdigris.drivers.machine.worktree import place
+from verdigris.drivers.message import flat
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import find_repository, head
 

@@ -4,24 +4,44 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from verdigris.checks.observation import ORACLE
 from verdigris.core.paths import FILE
 from verdigris.core.report import Status
 from verdigris.core.value import value
 from verdigris.drivers.edits import Bad
-from verdigris.drivers.machine.message import Verified
+from verdigris.drivers.message import Verified
 from verdigris.setup.initialisation import has_tests
 from verdigris.turns.test import run_tests
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from verdigris.core.settings import ConcernRule
     from verdigris.storage.project import Project
 
 
 Judged: TypeAlias = Verified | Bad
+
+
+class StepRules(Protocol):
+    """What a driver asks of its roles' edits beyond the law; its settings have these values."""
+
+    @property
+    def refactor_files(self) -> int: ...
+
+    @property
+    def refactor_lines(self) -> int: ...
+
+    @property
+    def coverage_guard(self) -> bool: ...
+
+    @property
+    def expected_literals(self) -> ConcernRule: ...
+
+    @property
+    def tests_per_step(self) -> int: ...
 
 
 def with_changes(project: Project, tree: str, changes: Mapping[str, bytes | None]) -> str:

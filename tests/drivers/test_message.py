@@ -6,8 +6,8 @@ import pytest
 
 from verdigris.core.report import Status
 from verdigris.core.state import Red
-from verdigris.drivers.machine.message import Proposal, Verified, message, style_subject, told_red
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TESTER
+from verdigris.drivers.message import Proposal, Verified, message, style_subject, told_red
 
 PROPOSAL = Proposal(
     "test",

@@ -8,8 +8,8 @@ from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny
 from verdigris.core.paths import PathClass
 from verdigris.drivers.edits import Bad, forbidden, settle_edits, write_changes
-from verdigris.drivers.machine.judges.tester import test_texts_at as tests_of
-from verdigris.drivers.machine.message import flat
+from verdigris.drivers.judges.tester import test_texts_at as tests_of
+from verdigris.drivers.message import flat
 from verdigris.languages.python.concerns import concerns
 from verdigris.languages.python.stubs.origins import MARK
 from verdigris.models.roles import feedback
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.state import Red
     from verdigris.drivers.edits import Seen
-    from verdigris.drivers.machine.opening import Machine
+    from verdigris.drivers.judges.step import StepRules
     from verdigris.models.roles.check import EditPlan
     from verdigris.storage.project import Project
 
@@ -44,7 +44,7 @@ def _current(project: Project, tree: str) -> tuple[Red, ...]:
 
 
 def judge_implementation(
-    machine: Machine, project: Project, plan: EditPlan, left: Collection[str], seen: Seen
+    project: Project, rules: StepRules, brief: str, plan: EditPlan, left: Collection[str], seen: Seen
 ) -> Bad | None:
     """None: accepted. One strike, so that what is not accepted has been set aside already."""
     reds = open_reds(project, left)
@@ -60,16 +60,16 @@ def judge_implementation(
         claimed = claim(project, [red.test_id], targets, cwd=project.root)
         if isinstance(claimed, Deny):
             return Bad(feedback.describe_denial(claimed), (f"denied [{claimed.rule}]: {claimed.reason}",))
-    return write_changes(project, plan.changes) or judge_implemented(machine, project, seen)
+    return write_changes(project, plan.changes) or judge_implemented(project, rules, brief, seen)
 
 
-def judge_implemented(machine: Machine, project: Project, seen: Seen) -> Bad | None:
+def judge_implemented(project: Project, rules: StepRules, brief: str, seen: Seen) -> Bad | None:
     """The tree as it stands in the green phase."""
     turn = project.state().turn
     start = turn.tree if turn is not None else project.workspace.snapshot()
     return (
         _left_a_stub(project, start)
-        or _looks_answers_up(machine, project, start)
+        or _looks_answers_up(project, rules, brief, start)
         or settle_edits(project, seen)
     )
 
@@ -87,9 +87,9 @@ def _left_a_stub(project: Project, start: str) -> Bad | None:
     return None
 
 
-def _looks_answers_up(machine: Machine, project: Project, start: str) -> Bad | None:
+def _looks_answers_up(project: Project, rules: StepRules, brief: str, start: str) -> Bad | None:
     """A table of the tests' answers; not a constant on its own, nor words that the kata itself names."""
-    if machine.settings.expected_literals != "block":
+    if rules.expected_literals != "block":
         return None
     tree = project.workspace.snapshot()
     paths = [c.path for c in difference(project, start, tree).source if c.path.endswith(".py")]
@@ -97,9 +97,8 @@ def _looks_answers_up(machine: Machine, project: Project, start: str) -> Bad | N
     found = concerns(
         {p: before.get(p) for p in paths}, {p: after.get(p) for p in paths}, tests_of(project, tree)
     )
-    kata = machine.kata()
     for concern in found:
-        spoken = concern.literal and concern.literal in kata and "compared" not in concern.what
+        spoken = concern.literal and concern.literal in brief and "compared" not in concern.what
         if concern.kind == "expected-literals" and not concern.constant and not spoken:
             line = (after.get(concern.path, "").splitlines() or [""])[concern.line - 1 : concern.line]
             return forbidden(

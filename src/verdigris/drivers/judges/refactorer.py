@@ -15,7 +15,7 @@ from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.drivers.edits import Bad, forbidden, format_changes, quoting, write_changes
-from verdigris.drivers.machine.judges.step import with_changes
+from verdigris.drivers.judges.step import with_changes
 from verdigris.execution.room.layers import Layer
 from verdigris.execution.room.rooms import possible
 from verdigris.execution.test_run import collect, execute_suite
@@ -29,8 +29,8 @@ from verdigris.turns import refactor
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from verdigris.core.settings import MachineSettings
     from verdigris.drivers.edits import Seen
+    from verdigris.drivers.judges.step import StepRules
     from verdigris.storage.project import Project
 
 
@@ -58,40 +58,36 @@ def _lines(before: bytes, after: bytes) -> int:
 
 
 def too_large(
-    project: Project, settings: MachineSettings, tree: str, changes: Mapping[str, bytes | None]
+    project: Project, rules: StepRules, tree: str, changes: Mapping[str, bytes | None]
 ) -> Bad | None:
     found = extent(project.workspace.read_many(tree, changes), changes)
-    if found.files > settings.refactor_files:
-        return forbidden(
-            f"it touches {found.files} files, and a refactor may touch {settings.refactor_files}"
-        )
-    if found.lines > settings.refactor_lines:
-        return forbidden(
-            f"it changes {found.lines} lines, and a refactor may change {settings.refactor_lines}"
-        )
+    if found.files > rules.refactor_files:
+        return forbidden(f"it touches {found.files} files, and a refactor may touch {rules.refactor_files}")
+    if found.lines > rules.refactor_lines:
+        return forbidden(f"it changes {found.lines} lines, and a refactor may change {rules.refactor_lines}")
     return None
 
 
 def judge_refactoring(
-    project: Project, settings: MachineSettings, changes: Mapping[str, bytes | None], seen: Seen
+    project: Project, rules: StepRules, changes: Mapping[str, bytes | None], seen: Seen
 ) -> Bad | None:
     """None: accepted."""
     start = project.workspace.snapshot()
-    if large := too_large(project, settings, start, changes):
+    if large := too_large(project, rules, start, changes):
         return large
     begun = refactor.begin(project, uncovered=False, known=True)
     if isinstance(begun, Deny):
         return Bad(feedback.describe_denial(begun), (f"denied [{begun.rule}]: {begun.reason}",))
-    return write_changes(project, changes) or judge_restructured(project, settings, start, seen)
+    return write_changes(project, changes) or judge_restructured(project, rules, start, seen)
 
 
-def judge_restructured(project: Project, settings: MachineSettings, start: str, seen: Seen) -> Bad | None:
+def judge_restructured(project: Project, rules: StepRules, start: str, seen: Seen) -> Bad | None:
     """The tree as it stands in the refactor phase, against the step's start."""
     return (
         format_changes(project, start)
         or _refuse_unchanged(project, start)
         or _other_tests(project, start)
-        or _guard_coverage(project, settings, start)
+        or _guard_coverage(project, rules, start)
         or _end_refactor(project, seen)
     )
 
@@ -126,8 +122,8 @@ def _is_written(project: Project, test: str) -> bool:
     return re.split(r"::| › ", named.function)[-1] in (text_of(project, named.path) or "")
 
 
-def _guard_coverage(project: Project, settings: MachineSettings, start: str) -> Bad | None:
-    why = why_lowered(project, start) if settings.coverage_guard else None
+def _guard_coverage(project: Project, rules: StepRules, start: str) -> Bad | None:
+    why = why_lowered(project, start) if rules.coverage_guard else None
     return None if why is None else forbidden(why)
 
 

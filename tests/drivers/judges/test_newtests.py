@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.core.report import Ended, RunPhase, Status, TestReport, TestResult
-from verdigris.drivers.machine.judges.tester import names_source, new_functions
+from verdigris.drivers.judges.tester import names_source, new_functions
 
 PYTHON = {"src/rover/__init__.py": "class Rover:\n    def execute(self, commands):\n        return ''\n"}
 NODE = {"src/rover.ts": "export function execute(commands: string): string {\n  return '';\n}\n"}

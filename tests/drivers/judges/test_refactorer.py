@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.drivers.machine.judges.refactorer import Extent, extent
+from verdigris.drivers.judges.refactorer import Extent, extent
 
 A, B = b"one\ntwo\nthree\n", b"one\n2\nthree\n"
 

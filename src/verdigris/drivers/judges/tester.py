@@ -17,8 +17,8 @@ from verdigris.core.report import Ended, Status
 from verdigris.core.test_ids import split_id
 from verdigris.core.verdict import first_line
 from verdigris.drivers.edits import Bad, forbidden, format_changes, quoting, run_linters, write_changes
-from verdigris.drivers.machine.judges.step import Judged, with_changes
-from verdigris.drivers.machine.message import Verified, told_red
+from verdigris.drivers.judges.step import Judged, with_changes
+from verdigris.drivers.message import Verified, told_red
 from verdigris.execution.test_run import run_request
 from verdigris.execution.test_selection import baseline_ids, by_stack
 from verdigris.languages.python.syntax import parse
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from verdigris.core.events import TestRun
     from verdigris.core.report import TestReport
-    from verdigris.core.settings import MachineSettings
     from verdigris.drivers.edits import Seen
+    from verdigris.drivers.judges.step import StepRules
     from verdigris.models.roles.check import EditPlan
     from verdigris.storage.project import Project
     from verdigris.turns.test import Tested
@@ -44,25 +44,23 @@ _NAMED = 4
 """Tests that a reason names."""
 
 
-def judge_tests(
-    project: Project, settings: MachineSettings, plan: EditPlan, start: str, seen: Seen
-) -> Judged:
+def judge_tests(project: Project, rules: StepRules, plan: EditPlan, start: str, seen: Seen) -> Judged:
     """Said before it is written: a red that happens to be open must not make it look claimed."""
     return (
         _only_stubs(project, start, with_changes(project, start, plan.changes))
         or write_changes(project, plan.changes)
-        or judge_written_tests(project, settings, start, seen)
+        or judge_written_tests(project, rules, start, seen)
     )
 
 
-def judge_written_tests(project: Project, settings: MachineSettings, start: str, seen: Seen) -> Judged:
+def judge_written_tests(project: Project, rules: StepRules, start: str, seen: Seen) -> Judged:
     """The tree as it stands, against the step's start."""
     return (
         _only_stubs(project, start, project.workspace.snapshot())
         or format_changes(project, start)
         or run_linters(project)
         or _check_nothing_lost(project)
-        or _red(project, settings, start, seen)
+        or _red(project, rules, start, seen)
     )
 
 
@@ -83,7 +81,7 @@ def _check_nothing_lost(project: Project) -> Bad | None:
     return forbidden(f"the suite lost something: {losses[0]}") if losses else None
 
 
-def _red(project: Project, settings: MachineSettings, start: str, seen: Seen) -> Judged:
+def _red(project: Project, rules: StepRules, start: str, seen: Seen) -> Judged:
     passing = baseline_ids(project, project.state()) or frozenset()
     tree = project.workspace.snapshot()
     changed = {change.path for change in project.workspace.changes(start, tree)}
@@ -92,7 +90,7 @@ def _red(project: Project, settings: MachineSettings, start: str, seen: Seen) ->
     if tested.report is not None and tested.report.ended is not Ended.FINISHED and not tested.tests:
         why = f"the test run did not end as it should: {tested.report.ended}"
         return Bad(feedback.wrong_red(tested.tests, tested.report), (why,), tested.report.tail)
-    if tested.report is not None and (many := _too_many(project, settings, start, changed, tested.report)):
+    if tested.report is not None and (many := _too_many(project, rules, start, changed, tested.report)):
         return many
     reds = [run for run in tested.tests if run.red == "valid" and split_id(run.native_id).path in changed]
     if not reds:
@@ -106,7 +104,7 @@ def _red(project: Project, settings: MachineSettings, start: str, seen: Seen) ->
     if idle:
         return forbidden(
             f"{idle[0].test_id} fails, but runs nothing of the source: no implementation could make it pass."
-            " Call the code that the kata asks for"
+            " Call the code that is asked for"
         )
     spoilt = [run for run in tested.tests if _spoilt(run, reds, passing, changed)]
     errors = tested.report.errors if tested.report else ()
@@ -120,13 +118,13 @@ def _red(project: Project, settings: MachineSettings, start: str, seen: Seen) ->
 
 
 def _too_many(
-    project: Project, settings: MachineSettings, start: str, changed: set[str], report: TestReport
+    project: Project, rules: StepRules, start: str, changed: set[str], report: TestReport
 ) -> Bad | None:
     new = new_functions(report, changed, test_texts_at(project, start).values())
-    if len(new) <= settings.tests_per_step:
+    if len(new) <= rules.tests_per_step:
         return None
     names = ", ".join(name.partition("::")[2] for name in new[:_NAMED])
-    most = f"{settings.tests_per_step} of them" if settings.tests_per_step > 1 else "one"
+    most = f"{rules.tests_per_step} of them" if rules.tests_per_step > 1 else "one"
     more = ", …" if len(new) > _NAMED else ""
     return forbidden(
         f"there are {len(new)} new tests ({names}{more}), and a step has {most}:"
