@@ -1,46 +1,291 @@
-"""The branch that holds the programs' state files: read and written without a checkout."""
+"""The branch that holds the programs' state files: read, merged, written and pushed without a checkout.
+
+The log is the truth; the branch is what people and other machines see and edit. Nothing here takes a commit
+of theirs away, and nothing here stops a loop: what cannot be written or pushed now is tried the next time.
+"""
 
 from __future__ import annotations
 
+import re
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UserError
+from verdigris.core.value import value
+from verdigris.drivers.loop.remote import (
+    Pushed,
+    PushRefused,
+    Remote,
+    RemoteMoved,
+    Tip,
+    Unreachable,
+    fetch_tip,
+    push_commit,
+)
+from verdigris.drivers.loop.state_merge import merge_state
 from verdigris.storage.git import git
 from verdigris.turns.commit import CommitIdentity, author_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
 
 BRANCH = "memory/autoloop"
-_AUTHOR = CommitIdentity("TDD Loop", "tdd-loop@localhost")
+AUTHOR = CommitIdentity("TDD Loop", "tdd-loop@localhost")
+_MARK = "Loop-State"
+"""The trailer of a commit in which the loop itself wrote a file: its name, and the file's blob."""
+_LAST = "refs/tdd/memory"
+"""Below it, by program: the blob that the loop wrote last; git keeps it, though people rewrite history."""
+_MOST = 20
+"""Writers at once that one of them gives way to."""
+
+
+@value
+class MemoryPlace:
+    branch: str = BRANCH
+    remote: Remote | None = None
+    """Where it is pushed to, and people's edits come from."""
+
+
+@value
+class StateSeen:
+    base: str
+    """What the loop wrote last; what stands there where it never wrote."""
+    text: str
+    """What stands there now; empty where there is none."""
+    notes: tuple[str, ...] = ()
+
+
+@value
+class StateWritten:
+    text: str
+    """What stands there now: the loop's text and what people wrote."""
+    notes: tuple[str, ...]
+    """What was brought together, and where a person's words stand instead of the loop's."""
+    push: Pushed | PushRefused | Unreachable | None
+    """None: there is no remote."""
+
+
+@value
+class StateDeferred:
+    """Nothing was written; the next time writes all of it."""
+
+    why: str
 
 
 def read_state(root: Path, name: str, branch: str = BRANCH) -> str:
     """The state file of a program; empty where there is none yet."""
-    said = git(root, "show", f"refs/heads/{branch}:{name}.md")
+    return _read_file(root, f"refs/heads/{branch}", name)
+
+
+def see_state(root: Path, name: str, place: MemoryPlace | None = None) -> StateSeen:
+    """With what people pushed meanwhile."""
+    place = place or MemoryPlace()
+    notes = tuple(_take_in(root, place))
+    text = read_state(root, name, place.branch)
+    return StateSeen(_base(root, name, place.branch, text), text, notes)
+
+
+def write_state(
+    root: Path, name: str, text: str, why: str, place: MemoryPlace | None = None
+) -> StateWritten | StateDeferred:
+    """Brings the loop's text together with what stands on the branch, commits it there, and pushes it."""
+    place = place or MemoryPlace()
+    notes = [*_take_in(root, place)]
+    for _ in range(_MOST):
+        old = _tip(root, place.branch)
+        there = _read_file(root, old, name) if old else ""
+        base = _base(root, name, place.branch, there)
+        merged = merge_state(base, there, text) if there else None
+        new = merged.text if merged else text
+        if new == there == base and _was_written(root, name):
+            return StateWritten(new, tuple(notes), _push(root, place, notes))
+        blob = _ask(root, "hash-object", "-w", "--stdin", stdin=new)
+        made = _commit_file(root, old, name, blob, why)
+        moved = _move(root, place.branch, made, old)
+        if isinstance(moved, StateDeferred):
+            return moved
+        if moved:
+            _ask(root, "update-ref", f"{_LAST}/{name}", blob)
+            notes += merged.notes if merged else _was_gone(name, place, base)
+            push = _push(root, place, notes)
+            return StateWritten(read_state(root, name, place.branch), tuple(notes), push)
+    return StateDeferred(f"{place.branch} moved {_MOST} times while {name}.md was written")
+
+
+def push_memory(root: Path, place: MemoryPlace) -> Pushed | PushRefused | Unreachable | None:
+    """What an earlier push left behind; None where there is no remote or nothing to push."""
+    list(_take_in(root, place))
+    return _push(root, place, []) if _tip(root, place.branch) else None
+
+
+# -- what the loop wrote last -----------------------------------------------------------------
+
+
+def _base(root: Path, name: str, branch: str, otherwise: str) -> str:
+    """The commit and its trailer come at once, so a kill cannot part them; people may rewrite both."""
+    pattern = f"^{_MARK}: {re.escape(name)} [0-9a-f]*$"
+    said = git(root, "log", "-1", "--format=%B", f"--grep={pattern}", f"refs/heads/{branch}").out
+    found = re.search(rf"^{_MARK}: {re.escape(name)} ([0-9a-f]+)$", said, re.MULTILINE)
+    for blob in (found[1] if found else "", f"{_LAST}/{name}"):
+        said_blob = git(root, "cat-file", "blob", blob) if blob else None
+        if said_blob is not None and said_blob.ok:
+            return said_blob.out
+    return otherwise
+
+
+def _was_written(root: Path, name: str) -> bool:
+    return git(root, "rev-parse", "--quiet", "--verify", f"{_LAST}/{name}").ok
+
+
+def _was_gone(name: str, place: MemoryPlace, base: str) -> tuple[str, ...]:
+    return (f"{name}.md was gone from {place.branch} and is written anew",) if base else ()
+
+
+# -- people's commits -------------------------------------------------------------------------
+
+
+def _take_in(root: Path, place: MemoryPlace) -> Iterator[str]:
+    """The remote's commits, on top of ours or merged with them; yields what is worth saying."""
+    if place.remote is None:
+        return
+    for _ in range(_MOST):
+        found = fetch_tip(root, place.remote, place.branch)
+        if isinstance(found, Unreachable):
+            yield f"the remote was not asked for edits of {place.branch}: {found.why}"
+        if not isinstance(found, Tip):
+            return
+        local = _tip(root, place.branch)
+        if local and _is_ancestor(root, found.commit, local):
+            return
+        notes: tuple[str, ...] = ()
+        made = found.commit
+        if local and not _is_ancestor(root, local, made):
+            made, notes = _merge_commits(root, place.branch, local, found.commit)
+        moved = _move(root, place.branch, made, local)
+        if isinstance(moved, StateDeferred):
+            yield moved.why
+            return
+        if moved:
+            yield from notes
+            return
+
+
+def _merge_commits(root: Path, branch: str, ours: str, theirs: str) -> tuple[str, tuple[str, ...]]:
+    """File by file: where both changed one, a person's lines win, and they are on the remote."""
+    common = git(root, "merge-base", ours, theirs).out.strip()
+    trees = [_files(root, commit) if commit else {} for commit in (common, theirs, ours)]
+    notes: list[str] = []
+    merged: dict[str, str] = {}
+    for path in sorted(set().union(*trees)):
+        base, remote, local = (tree.get(path, "") for tree in trees)
+        if local in (remote, base):
+            chosen = remote
+        elif remote == base or (not remote and not common):
+            chosen = local
+        elif path.endswith(".md") and remote and local:
+            chosen, said = _merge_blobs(root, branch, path, (base, remote, local))
+            notes += said
+        else:
+            chosen = remote
+        if chosen:
+            merged[path] = chosen
+    tree = _write_tree(root, merged)
+    made = _commit_tree(root, tree, (ours, theirs), f"Merge what was pushed to {branch}")
+    return made, tuple(notes)
+
+
+def _merge_blobs(
+    root: Path, branch: str, path: str, blobs: tuple[str, str, str]
+) -> tuple[str, tuple[str, ...]]:
+    base, remote, local = (_blob_text(root, one) for one in blobs)
+    if not blobs[0]:
+        base = _base(root, path.removesuffix(".md"), branch, local)
+    merged = merge_state(base, remote, local)
+    mode = blobs[1].partition(" ")[0]
+    return f"{mode} {_ask(root, 'hash-object', '-w', '--stdin', stdin=merged.text)}", merged.notes
+
+
+def _files(root: Path, commit: str) -> dict[str, str]:
+    """By path: mode and blob."""
+    found = {}
+    for line in git(root, "ls-tree", "-r", "-z", commit).out.split("\0"):
+        if line:
+            about, _, path = line.partition("\t")
+            mode, _, blob = about.split()
+            found[path] = f"{mode} {blob}"
+    return found
+
+
+def _blob_text(root: Path, entry: str) -> str:
+    return git(root, "cat-file", "blob", entry.partition(" ")[2]).out if entry else ""
+
+
+def _write_tree(root: Path, files: Mapping[str, str]) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        env = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
+        lines = "".join(f"{entry}\t{path}\0" for path, entry in files.items())
+        _ask(root, "update-index", "-z", "--index-info", stdin=lines, env=env)
+        return _ask(root, "write-tree", env=env)
+
+
+# -- commits and pushes -----------------------------------------------------------------------
+
+
+def _commit_file(root: Path, old: str, name: str, blob: str, why: str) -> str:
+    listed = git(root, "ls-tree", "-z", old).out.split("\0") if old else []
+    kept = [line for line in listed if line and line.partition("\t")[2] != f"{name}.md"]
+    tree = _ask(root, "mktree", "-z", stdin="\0".join([*kept, f"100644 blob {blob}\t{name}.md", ""]))
+    return _commit_tree(root, tree, (old,) if old else (), f"{why}\n\n{_MARK}: {name} {blob}")
+
+
+def _commit_tree(root: Path, tree: str, parents: tuple[str, ...], message: str) -> str:
+    above = [word for parent in parents for word in ("-p", parent)]
+    return _ask(root, "commit-tree", tree, *above, "-m", message, env=author_environment(root, AUTHOR))
+
+
+def _move(root: Path, branch: str, new: str, old: str) -> bool | StateDeferred:
+    """Only from where it was read; False: somebody else was quicker."""
+    if place := _checked_out(root, branch):
+        said = git(Path(place), "merge", "--quiet", "--ff-only", new)
+        if said.ok or _tip(root, branch) != old:
+            return said.ok
+        return StateDeferred(f"{branch} is checked out in {place} and cannot move: commit what is open there")
+    return git(root, "update-ref", "-m", "tdd loop", f"refs/heads/{branch}", new, old).ok
+
+
+def _checked_out(root: Path, branch: str) -> str:
+    said = git(root, "for-each-ref", "--format=%(refname)%00%(worktreepath)", f"refs/heads/{branch}").out
+    found = dict(line.split("\0") for line in said.splitlines())
+    place = found.get(f"refs/heads/{branch}", "")
+    return place if place and Path(place).is_dir() else ""
+
+
+def _push(root: Path, place: MemoryPlace, notes: list[str]) -> Pushed | PushRefused | Unreachable | None:
+    if place.remote is None:
+        return None
+    for _ in range(_MOST):
+        found = push_commit(root, place.remote, _tip(root, place.branch), place.branch)
+        if not isinstance(found, RemoteMoved):
+            return found
+        notes += _take_in(root, place)
+    return Unreachable(f"{place.remote.name}: {place.branch} moved {_MOST} times while it was pushed")
+
+
+def _tip(root: Path, branch: str) -> str:
+    return git(root, "rev-parse", "--quiet", "--verify", f"refs/heads/{branch}").out.strip()
+
+
+def _is_ancestor(root: Path, old: str, new: str) -> bool:
+    return git(root, "merge-base", "--is-ancestor", old, new).ok
+
+
+def _read_file(root: Path, commit: str, name: str) -> str:
+    said = git(root, "cat-file", "blob", f"{commit}:{name}.md")
     return said.out if said.ok else ""
 
 
-def write_state(root: Path, name: str, text: str, why: str, branch: str = BRANCH) -> str:
-    """Commits one file on top of the branch, which need not be checked out anywhere; the commit's id.
-
-    The branch moves only if it is still where it was read: a second writer is told to try again.
-    """
-    old = git(root, "rev-parse", "--quiet", "--verify", f"refs/heads/{branch}").out.strip()
-    blob = _asked(root, "hash-object", "-w", "--stdin", stdin=text)
-    listed = git(root, "ls-tree", "-z", old).out.split("\0") if old else []
-    kept = [line for line in listed if line and line.partition("\t")[2] != f"{name}.md"]
-    tree = _asked(root, "mktree", "-z", stdin="\0".join([*kept, f"100644 blob {blob}\t{name}.md", ""]))
-    parents = ("-p", old) if old else ()
-    made = _asked(root, "commit-tree", tree, *parents, "-m", why, env=author_environment(root, _AUTHOR))
-    moved = git(root, "update-ref", "-m", why, f"refs/heads/{branch}", made, old or "0" * 40)
-    if not moved.ok:
-        raise UserError(f"{branch} moved while {name}.md was written: {moved.err.strip()}", hint="try again")
-    return made
-
-
-def _asked(root: Path, *words: str, stdin: str = "", env: Mapping[str, str] | None = None) -> str:
+def _ask(root: Path, *words: str, stdin: str = "", env: Mapping[str, str] | None = None) -> str:
     said = git(root, *words, stdin=stdin, env=env or {})
     if not said.ok:
         raise UserError(f"git {words[0]} failed: {said.err.strip()}", hint="`git fsck` checks the repository")

@@ -53,8 +53,12 @@ def _sections(text: str) -> Iterator[tuple[str, int, int]]:
     heads = list(_HEADING.finditer(text))
     ends = [*(head.start() for head in heads[1:]), len(text)]
     for head, end in zip(heads, ends, strict=False):
-        title = re.sub(r"^[^\w]+", "", head["title"]).strip().casefold()
-        yield title, head.end() + 1, end
+        yield section_title(head["title"]), head.end() + 1, end
+
+
+def section_title(heading: str) -> str:
+    """Without its sign, with or without the sign's variation selector, in small letters."""
+    return re.sub(r"^[^\w]+", "", heading).strip().casefold()
 
 
 def with_section(text: str, title: str, body: str) -> str:

@@ -1,0 +1,148 @@
+"""A remote of the repository: what stands on its branches, and pushing to them, never by force.
+
+That a remote cannot be reached is a value: the loop goes on, and tries again the next time.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.execution.process import Command, run
+from verdigris.storage.git import REDIRECTING, git, program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+LONGEST = 120.0
+"""Seconds that one conversation with a remote may take."""
+BACK_OFF = (1.0, 5.0, 20.0)
+"""Seconds between two attempts; after the last the remote counts as out of reach."""
+_NO_BRANCH = 2
+"""Exit code of `git ls-remote --exit-code`."""
+_MOVED = re.compile(r"^!\t.*\[rejected\]", re.MULTILINE)
+_REFUSED = re.compile(r"^!\t.*\[remote rejected\] ?(.*)$", re.MULTILINE)
+_TOLD = re.compile(r"^(?:fatal|error|remote|ssh): ?(.+)$", re.MULTILINE)
+
+
+@value
+class Remote:
+    """A configured remote, by name."""
+
+    name: str
+    back_off: Sequence[float] = BACK_OFF
+    wait: Callable[[float], None] = time.sleep
+    timeout: float = LONGEST
+
+
+@value
+class Tip:
+    """The commit that a branch of the remote stands at; its objects are here."""
+
+    commit: str
+
+
+@value
+class NoBranch:
+    """The remote answers, and has no such branch."""
+
+
+@value
+class Unreachable:
+    """Infrastructure: never a strike, and tried again the next time."""
+
+    why: str
+
+
+@value
+class Pushed:
+    commit: str
+
+
+@value
+class RemoteMoved:
+    """Somebody pushed meanwhile: fetch, bring both together, push again."""
+
+
+@value
+class PushRefused:
+    """The remote answers, and does not take it: a protected branch, a hook, a missing right."""
+
+    why: str
+
+
+def find_remote(root: Path) -> str:
+    """The remote that git itself would push to; empty where there is none, or no telling which."""
+    names = git(root, "remote").out.split()
+    wanted = git(root, "config", "--get", "remote.pushDefault").out.strip()
+    for name in (wanted, "origin"):
+        if name in names:
+            return name
+    return names[0] if len(names) == 1 else ""
+
+
+def fetch_tip(root: Path, remote: Remote, branch: str) -> Tip | NoBranch | Unreachable:
+    ref = f"refs/heads/{branch}"
+    why = ""
+    for delay in (*remote.back_off, None):
+        code, said = _converse(root, remote, "ls-remote", "--exit-code", "--heads", remote.name, ref)
+        if code == _NO_BRANCH:
+            return NoBranch()
+        if code == 0:
+            tracking = f"refs/remotes/{remote.name}/{branch}"
+            spec = f"+{ref}:{tracking}"
+            code, said = _converse(root, remote, "fetch", "--quiet", "--no-tags", remote.name, spec)
+        if code == 0:
+            return Tip(git(root, "rev-parse", "--verify", "--quiet", tracking).out.strip())
+        why = _gist(said)
+        if delay is not None:
+            remote.wait(delay)
+    return Unreachable(f"{remote.name}: {why}")
+
+
+def push_commit(
+    root: Path, remote: Remote, commit: str, branch: str
+) -> Pushed | RemoteMoved | PushRefused | Unreachable:
+    """Only ever forward: git refuses what would take commits away."""
+    why = ""
+    for delay in (*remote.back_off, None):
+        spec = f"{commit}:refs/heads/{branch}"
+        code, said = _converse(root, remote, "push", "--porcelain", remote.name, spec)
+        if code == 0:
+            return Pushed(commit)
+        if refused := _REFUSED.search(said):
+            return PushRefused(f"{remote.name} refused {branch}: {refused[1].strip('() ') or _gist(said)}")
+        if _MOVED.search(said):
+            return RemoteMoved()
+        why = _gist(said)
+        if delay is not None:
+            remote.wait(delay)
+    return Unreachable(f"{remote.name}: {why}")
+
+
+def _converse(root: Path, remote: Remote, *words: str) -> tuple[int, str]:
+    """With the user's own configuration and keys, asking nobody, ended with all its processes in time."""
+    kept = {name: said for name, said in os.environ.items() if name not in REDIRECTING}
+    env = {
+        **kept,
+        "LC_ALL": "C",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_EDITOR": "true",
+        "GCM_INTERACTIVE": "never",
+    }
+    done = run(Command((program(env), *words), root, env), timeout=remote.timeout)
+    said = os.fsdecode(done.output)
+    if done.timed_out:
+        return 124, f"fatal: it did not answer within {remote.timeout:g} s"
+    return done.exit_code if done.exit_code is not None else 1, said
+
+
+def _gist(said: str) -> str:
+    """The first line in which git or the remote tells what is wrong."""
+    found = _TOLD.search(said)
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return found[1].strip() if found else lines[-1] if lines else "git does not say why"
