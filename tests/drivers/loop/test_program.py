@@ -69,3 +69,67 @@ def test_a_bad_direction_counts_as_higher_and_is_said() -> None:
 def test_a_hyphen_and_an_underline_are_the_same_in_a_key() -> None:
     lower = PROGRAM.replace("metric_direction: higher", "metric-direction: lower")
     assert read_program("port", lower).direction == "lower"
+
+
+RULES = """\
+---
+timeout-minutes: 2.5
+repeats: 5
+margin: 3%
+evaluator: [bench/, "data/*.json"]
+held-out: bench/held
+---
+## Evaluation
+```sh
+python bench/run.py
+```
+The metric is `seconds`. Lower is better.
+
+### Held-out
+```sh
+python bench/run.py --inputs bench/held
+```
+
+## Notes
+```sh
+rm -rf /
+```
+"""
+
+
+def test_a_program_says_how_it_is_measured() -> None:
+    program = read_program("fast", RULES)
+    rules = program.evaluation_rules
+    assert program.evaluation == "python bench/run.py"
+    assert rules.held_out_command == "python bench/run.py --inputs bench/held"
+    assert (rules.metric, rules.minutes, rules.repeats) == ("seconds", 2.5, 5)
+    assert rules.margin.of(200) == 6
+    assert rules.evaluator == ("bench/", "data/*.json")
+    assert rules.held_out == ("bench/held",)
+    assert program.notes == ()
+
+
+def test_a_program_that_says_nothing_of_it_is_measured_once_within_ten_minutes() -> None:
+    rules = read_program("port", PROGRAM).evaluation_rules
+    assert (rules.metric, rules.minutes, rules.repeats) == ("passing", 10, 1)
+    assert (rules.margin.of(7), rules.evaluator, rules.held_out_command) == (0, (), "")
+
+
+def test_a_block_of_another_section_is_no_evaluation() -> None:
+    assert read_program("x", "## Evaluation\nNothing yet.\n\n## Notes\n```\nls\n```\n").evaluation == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "note"),
+    [
+        ("repeats: many", "repeats 'many' is no number above zero: 1 is taken"),
+        ("repeats: 2.5", "repeats 2.5 is no whole number: 2 is taken"),
+        ("timeout-minutes: true", "timeout-minutes True is no number above zero: 10 is taken"),
+        ("timeout-minutes: -1", "timeout-minutes -1 is no number above zero: 10 is taken"),
+        ("margin: .inf", "the margin inf is neither a number nor a percentage: 0 is taken"),
+        ("evaluator: {a: b}", "evaluator {'a': 'b'} is no list of paths: what is no path is left out"),
+    ],
+)
+def test_what_cannot_be_read_is_told_with_what_is_taken_instead(line: str, note: str) -> None:
+    program = read_program("x", f"---\n{line}\n---\n## Goal\nGo.\n")
+    assert [one.what for one in program.notes] == [note]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.value import value
-from verdigris.drivers.specs.markdown import list_items, read_page
+from verdigris.drivers.specs.markdown import list_items, read_page, split_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +23,10 @@ _PROTECTED = re.compile(r"\W*do\s+not\s+modify\b", re.IGNORECASE)
 _QUOTED = re.compile(r"`([^`]+)`")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n(.*?)^ {0,3}\1", re.DOTALL | re.MULTILINE)
 _POINTER = re.compile(r"[\w./-]*strategy/[\w./-]+\.md")
+_HELD_OUT = re.compile(r"held[- ]out\b", re.IGNORECASE)
+_METRIC_NAME = re.compile(r"\bmetric\b[^`\n]{0,40}`([\w.-]+)`", re.IGNORECASE)
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
+_MINUTES_OF_ONE = 10.0
 
 
 @value
@@ -45,6 +50,37 @@ class Limits:
     hours: float = 0
     tokens: int = 0
     money: float = 0
+
+
+@value
+class Margin:
+    """By how much a number must differ before the difference counts."""
+
+    amount: float = 0
+    relative: bool = False
+    """The amount is a share of the number that is compared with."""
+
+    def of(self, number: float) -> float:
+        return abs(number) * self.amount if self.relative else self.amount
+
+
+@value
+class EvaluationRules:
+    """How the evaluation is run and read; a program that says nothing of it is measured once."""
+
+    metric: str = ""
+    """The name of the number, as the sentence below the command gives it."""
+    minutes: float = _MINUTES_OF_ONE
+    """That one run of the command may take (`timeout-minutes`)."""
+    repeats: int = 1
+    """Runs of the command; their median counts."""
+    margin: Margin = Margin()
+    evaluator: tuple[str, ...] = ()
+    """Files and globs of the evaluator and its data, besides those that the command names."""
+    held_out: tuple[str, ...] = ()
+    """Paths of inputs that nobody sees but the held-out evaluation."""
+    held_out_command: str = ""
+    """Measures on inputs that were held back."""
 
 
 @value
@@ -72,27 +108,32 @@ class Program:
     strategy: str = ""
     """The playbook that the program points at."""
     notes: tuple[ProgramNote, ...] = ()
+    evaluation_rules: EvaluationRules = EvaluationRules()
 
 
 def read_program(name: str, text: str) -> Program:
     """Any text can be read; `lint_program` says what is missing."""
-    page = read_page(_COMMENTS.sub("", text))
+    text = _COMMENTS.sub("", text)
+    page = read_page(text)
     keys = {str(key).replace("-", "_"): one for key, one in page.metadata.items()}
     targets, protected = _read_target(_section(page, "target"))
     direction, notes = _read_direction(keys)
     metric, more = _read_metric(keys)
+    evaluation = _read_evaluation(page, text)
+    rules, unread = _read_rules(keys, evaluation)
     return Program(
         name,
         _plain(_section(page, "goal")),
         targets,
         protected,
-        _read_command(text),
+        evaluation.command,
         Schedule(str(keys.get("schedule") or "")),
         metric,
         direction,
         _read_limits(keys),
         strategy=_read_pointer(_section(page, "evolution strategy") or _section(page, "strategy")),
-        notes=(*notes, *more),
+        notes=(*notes, *more, *unread),
+        evaluation_rules=rules,
     )
 
 
@@ -123,11 +164,100 @@ def _paths(lines: Sequence[TextLine]) -> Iterator[str]:
         yield from quoted or [item.text.partition(" ")[0]]
 
 
-def _read_command(text: str) -> str:
-    """The one fenced block below Evaluation; what a page masks is what is wanted here."""
-    heading = re.search(r"^#+\s*evaluation\b.*$", text, re.IGNORECASE | re.MULTILINE)
-    block = _FENCE.search(text, heading.end()) if heading else None
+@value
+class _EvaluationText:
+    command: str = ""
+    held_out: str = ""
+    metric: str = ""
+
+
+def _read_evaluation(page: Page, text: str) -> _EvaluationText:
+    """The fenced blocks below Evaluation: the first, and the one below `### Held-out`."""
+    lines = _section(page, "evaluation")
+    if not lines:
+        return _EvaluationText()
+    at = next((n for n, line in enumerate(lines) if line.heading and _is_held_out(line)), len(lines))
+    raw = split_lines(text)
+    named = _METRIC_NAME.search(_plain(lines[:at]))
+    return _EvaluationText(
+        _first_block(raw, lines[:at]), _first_block(raw, lines[at:]), named[1] if named else ""
+    )
+
+
+def _is_held_out(line: TextLine) -> bool:
+    return line.heading is not None and _HELD_OUT.match(line.heading.text) is not None
+
+
+def _first_block(raw: Sequence[str], lines: Sequence[TextLine]) -> str:
+    """What a page masks is what is wanted here."""
+    if not lines:
+        return ""
+    block = _FENCE.search("\n".join(raw[lines[0].number - 1 : lines[-1].number]) + "\n")
     return block[2].strip() if block else ""
+
+
+def _read_rules(
+    keys: Mapping[str, object], evaluation: _EvaluationText
+) -> tuple[EvaluationRules, tuple[ProgramNote, ...]]:
+    notes: list[ProgramNote] = []
+    minutes = _read_number(keys, "timeout_minutes", _MINUTES_OF_ONE, notes)
+    repeats = _read_number(keys, "repeats", 1, notes)
+    if repeats != int(repeats):
+        notes.append(ProgramNote(1, f"repeats {repeats} is no whole number: {int(repeats) or 1} is taken"))
+    return EvaluationRules(
+        evaluation.metric,
+        minutes,
+        int(repeats) or 1,
+        _read_margin(keys, notes),
+        _read_list(keys, "evaluator", notes),
+        _read_list(keys, "held_out", notes),
+        evaluation.held_out,
+    ), tuple(notes)
+
+
+def _read_number(keys: Mapping[str, object], key: str, usual: float, notes: list[ProgramNote]) -> float:
+    """A number above zero."""
+    said = keys.get(key)
+    if said is None:
+        return usual
+    number = _as_number(said)
+    if number is None or number <= 0:
+        named = key.replace("_", "-")
+        notes.append(ProgramNote(1, f"{named} {said!r} is no number above zero: {usual:g} is taken"))
+        return usual
+    return number
+
+
+def _as_number(said: object) -> float | None:
+    try:
+        number = float(str(said)) if not isinstance(said, bool) else math.nan
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _read_margin(keys: Mapping[str, object], notes: list[ProgramNote]) -> Margin:
+    said = keys.get("margin")
+    if said is None:
+        return Margin()
+    if share := _PERCENT.fullmatch(str(said).strip()):
+        return Margin(float(share[1]) / 100, relative=True)
+    number = _as_number(said)
+    if number is None or number < 0:
+        notes.append(ProgramNote(1, f"the margin {said!r} is neither a number nor a percentage: 0 is taken"))
+        return Margin()
+    return Margin(number)
+
+
+def _read_list(keys: Mapping[str, object], key: str, notes: list[ProgramNote]) -> tuple[str, ...]:
+    said = keys.get(key)
+    if said is None:
+        return ()
+    found = said if isinstance(said, list) else [said]
+    if not all(isinstance(one, str) and one.strip() for one in found):
+        named = key.replace("_", "-")
+        notes.append(ProgramNote(1, f"{named} {said!r} is no list of paths: what is no path is left out"))
+    return tuple(one.strip() for one in found if isinstance(one, str) and one.strip())
 
 
 def _read_direction(keys: Mapping[str, object]) -> tuple[Direction, tuple[ProgramNote, ...]]:
