@@ -196,7 +196,7 @@ def _tail(output: str) -> str:
 
 
 def combine_samples(found: Sequence[Measurement]) -> Measurement:
-    """Of several runs: the median; of tests that fail, the most that did in one."""
+    """The median of several runs; the most tests that failed in one of them."""
     samples = tuple(one.metric for one in found)
     passing = [one.passing for one in found if one.passing is not None]
     failing = [one.failing for one in found if one.failing is not None]
