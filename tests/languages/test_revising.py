@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.languages.python.tests.written import stands
+from verdigris.languages.python.test_places import stands
 from verdigris.languages.tests import given_up, without
 
 TEXT = """\

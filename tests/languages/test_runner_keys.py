@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from verdigris.core.languages import manifest_names
 from verdigris.core.paths import PathClass
-from verdigris.languages.runner_keys import is_mixed, runner_keys
+from verdigris.languages.registry import is_mixed, runner_keys
 
 PYPROJECT = b"""
 [project]

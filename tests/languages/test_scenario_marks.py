@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from verdigris.core.report import RunPhase, Status, TestResult
 from verdigris.languages.rust.test_regions import oracle_part
-from verdigris.languages.test_marks import ScenarioMarks, read_scenario_marks
+from verdigris.languages.tests import ScenarioMarks, read_scenario_marks
 
 
 def read(path: str, text: str) -> ScenarioMarks:

@@ -34,7 +34,7 @@ PYTHON_ONLY = {
     "drivers/judges/implementor.py",
     "drivers/judges/refactorer.py",
     "drivers/judges/tester.py",
-    "languages/grammar/answers.py",
+    "languages/grammar/concerns.py",
     "languages/grammar/mutation.py",
     "languages/grammar/weakening.py",
     "setup/doctor/tools.py",

@@ -8,7 +8,7 @@ from verdigris.core.errors import UserError
 from verdigris.core.report import Ended, Place, RunPhase, Status, TestReport, TestResult
 from verdigris.languages.go import text as go_text
 from verdigris.languages.rust import text as rust_text
-from verdigris.languages.test_marks import Duplicate, apply, duplicates, marks, native_of, refuse_duplicates
+from verdigris.languages.tests import Duplicate, apply, duplicates, marks, native_of, refuse_duplicates
 
 
 def result(native_id: str, line: int = 0) -> TestResult:

@@ -15,9 +15,8 @@ from verdigris.core.settings import Settings, Stack
 from verdigris.drivers.machine.roles import TEAM
 from verdigris.languages import registry
 from verdigris.languages.conventions import compile_classes
-from verdigris.languages.runner_keys import is_mixed, runner_keys
-from verdigris.languages.test_marks import marks, native_of
-from verdigris.languages.tests import TestReader, find_test_at
+from verdigris.languages.registry import is_mixed, runner_keys
+from verdigris.languages.tests import TestReader, find_test_at, marks, native_of
 from verdigris.models.roles.prompt import guide
 from verdigris.setup.detection import detect
 from verdigris.storage.config import load, render

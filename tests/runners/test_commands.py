@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.core.settings import Stack
-from verdigris.runners.commands import fill_command, fitting_command, reports, split_by_command
+from verdigris.runners.registry import fill_command, fitting_command, reports, split_by_command
 
 pytestmark = pytest.mark.quick
 

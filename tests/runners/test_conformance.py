@@ -15,13 +15,11 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.verdict import Before, Kind, TrialFacts, judge
 from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.gotest import GoRunner
-from verdigris.runners.jest import Jest
 from verdigris.runners.junit import SUREFIRE, JUnitRunner
-from verdigris.runners.node_test import NodeTest
+from verdigris.runners.node_tools import Jest, NodeTest, Vitest
 from verdigris.runners.protocol import Channel, Runner, RunnerAnswer, RunnerCall, TestRequest
 from verdigris.runners.python import PYTEST, UNITTEST, PythonRunner
 from verdigris.runners.registry import KINDS
-from verdigris.runners.vitest import Vitest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

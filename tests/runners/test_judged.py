@@ -20,10 +20,8 @@ from verdigris.languages.registry import usual
 from verdigris.languages.rust.test_regions import is_test_line
 from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.gotest import GoRunner
-from verdigris.runners.jest import Jest
 from verdigris.runners.junit import PHPUNIT, RSPEC, SUREFIRE
-from verdigris.runners.node_test import NodeTest
-from verdigris.runners.vitest import Vitest
+from verdigris.runners.node_tools import Jest, NodeTest, Vitest
 
 if TYPE_CHECKING:
     from verdigris.core.report import Place, TestReport

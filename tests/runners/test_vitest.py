@@ -11,8 +11,8 @@ from verdigris.core.paths import PathClass
 from verdigris.core.redness import judge_red
 from verdigris.core.report import Ended, Status
 from verdigris.languages.node.test_ids import node_id
+from verdigris.runners.node_tools import Vitest
 from verdigris.runners.protocol import TestRequest
-from verdigris.runners.vitest import Vitest
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from support.node_tools import RECORDED, node_22, present, project
-from verdigris.runners.jest import Jest
 from verdigris.runners.node_report import REPORT
-from verdigris.runners.node_test import NodeTest
+from verdigris.runners.node_tools import Jest, NodeTest, Vitest
 from verdigris.runners.protocol import RunnerAnswer, RunnerCall, TestRequest
-from verdigris.runners.vitest import Vitest
 
 if TYPE_CHECKING:
     from verdigris.runners.protocol import Runner

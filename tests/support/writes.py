@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.paths import PathClass
-from verdigris.languages.registry import beyond_stubs, with_stub_facts
-from verdigris.languages.runner_keys import is_mixed, same_oracle_part
+from verdigris.languages.registry import beyond_stubs, is_mixed, same_oracle_part, with_stub_facts
 
 if TYPE_CHECKING:
     from verdigris.core.actions import FileWrite

@@ -120,7 +120,7 @@ def red_of(project: Project, result: TestResult, held: frozenset[str]) -> str | 
 
 def _is_frozen(project: Project, native_id: str, path: str) -> bool:
     """Whether its text stays as it is while going green; a doc test stands among the words about source."""
-    from verdigris.languages.runner_keys import holds_tests
+    from verdigris.languages.registry import holds_tests
 
     cls = project.classify(path)
     if not holds_tests(path, cls):
@@ -136,7 +136,7 @@ def _is_frozen(project: Project, native_id: str, path: str) -> bool:
 
 def _class_at(project: Project, place: Place) -> PathClass:
     """The path class of one line: tests may stand among source."""
-    from verdigris.languages.runner_keys import holds_tests
+    from verdigris.languages.registry import holds_tests
 
     cls = project.classify(place.path)
     if not holds_tests(place.path, cls):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from verdigris.languages.registry import reader_of
-from verdigris.languages.runner_keys import holds_tests, is_mixed, same_oracle_part
+from verdigris.languages.registry import holds_tests, is_mixed, reader_of, same_oracle_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -20,7 +20,7 @@ from verdigris.execution.room.rooms import beside, possible
 from verdigris.execution.test_selection import by_stack
 from verdigris.execution.tree_stability import on_start_tree
 from verdigris.languages.findings import SourceChange
-from verdigris.languages.python.tests.affected import list_affected
+from verdigris.languages.python.imports import list_affected
 from verdigris.languages.registry import by_language, has_grammar, language_for, language_named, reader_of
 from verdigris.storage.project import texts_at
 

@@ -10,8 +10,7 @@ from verdigris.core.value import value
 from verdigris.languages.grammar.weakening import plain_weakenings
 from verdigris.languages.python.weakening import weakenings
 from verdigris.languages.python.weakening.suite import imported_modules
-from verdigris.languages.registry import has_grammar
-from verdigris.languages.runner_keys import holds_tests
+from verdigris.languages.registry import has_grammar, holds_tests
 from verdigris.languages.tests import read_tests
 from verdigris.storage.project import texts_at
 

@@ -80,7 +80,7 @@ def call_interpreter(call: TestCall) -> TestReport:
     runner = PythonRunner(PYTHON_TOOLS[stack.runner], str(interpreter.path))
     words = (str(BOOTSTRAP), *runner.tool.argv)
     if request.command:
-        from verdigris.runners.commands import fill_command
+        from verdigris.runners.registry import fill_command
 
         job = _Job(call, runner, fill_command(request.command, words))
         return _bare(job) if call.bare else _in_a_room(job)

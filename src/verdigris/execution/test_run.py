@@ -63,14 +63,14 @@ def _run(call: TestCall) -> TestReport:
 
 
 def _reports_by_itself(command: tuple[str, ...]) -> bool:
-    from verdigris.runners.commands import reports
+    from verdigris.runners.registry import reports
 
     return reports(command)
 
 
 def _run_by_command(call: TestCall) -> TestReport:
     """One call for each command, and one of the runner's own for the rest."""
-    from verdigris.runners.commands import split_by_command
+    from verdigris.runners.registry import split_by_command
 
     plain = replace(call, stack=replace(call.stack, test_command_for=()))
     parts = split_by_command(call.stack, call.request.names, _test_files(call.project, call.stack))
@@ -83,7 +83,7 @@ def _run_by_command(call: TestCall) -> TestReport:
 
 def _without_commands(stack: Stack, report: TestReport) -> TestReport:
     """What the runner itself finds of tests that have a command does not count."""
-    from verdigris.runners.commands import fitting_command
+    from verdigris.runners.registry import fitting_command
 
     return replace(
         report,
@@ -198,7 +198,7 @@ def _rename_by_slugs(project: Project, report: TestReport) -> TestReport:
     marked = {path: text for path, text in texts.items() if text is not None and MARK in text}
     if not marked:
         return report
-    from verdigris.languages.test_marks import apply, refuse_duplicates
+    from verdigris.languages.tests import apply, refuse_duplicates
 
     refuse_duplicates(marked)
     return apply(report, marked)

@@ -72,7 +72,7 @@ def _from_bare_name(project: Project, word: str) -> str | None:
 
 def _from_slug(project: Project, word: str) -> str | None:
     """A slug, alone or with one of its cases behind it; None for what can only be a path."""
-    from verdigris.languages.test_marks import marks, native_of, refuse_duplicates
+    from verdigris.languages.tests import marks, native_of, refuse_duplicates
 
     slug = _SLUG.match(word)
     name, case = (slug[0], word[slug.end() :]) if slug else ("", word)

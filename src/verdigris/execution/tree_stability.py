@@ -14,7 +14,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.protection import above
 from verdigris.execution.room.layers import Layer
 from verdigris.execution.room.rooms import possible
-from verdigris.languages.runner_keys import is_mixed
+from verdigris.languages.registry import is_mixed
 from verdigris.storage import stat_cache
 from verdigris.storage.intents import finishes
 from verdigris.storage.open_calls import alive

@@ -31,9 +31,12 @@ if TYPE_CHECKING:
         Mutated,
         Parcel,
         SourceChange,
+        StubBody,
         StubFinding,
         TestComment,
         TestFacts,
+        TestFault,
+        TestText,
         WrittenTest,
     )
     from verdigris.languages.folders import Folder, FoundStacks
@@ -41,7 +44,6 @@ if TYPE_CHECKING:
     from verdigris.languages.probes import Probe
     from verdigris.languages.starter import Starter
     from verdigris.languages.stubs import Files, Stub
-    from verdigris.languages.validation import StubBody, TestFault, TestText
 
     ReadMany = Callable[[Sequence[str]], Mapping[str, bytes | None]]
 

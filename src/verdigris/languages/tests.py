@@ -1,20 +1,27 @@
-"""Reads the tests of a file in any language."""
+"""Reads the tests of a file in any language, and the marks above them: `@tdd-id: slug`, `@scenario: ID`."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from verdigris.core.test_ids import split_id
+from verdigris.core.errors import UserError
+from verdigris.core.report import Place
+from verdigris.core.test_ids import MARK, REACH, split_id
 from verdigris.core.value import value
 from verdigris.languages.assertions import TestFile
+from verdigris.languages.findings import IdMark, TestFacts
 from verdigris.languages.grammar.weakening import is_given_up
 from verdigris.languages.registry import UNREAD, has_grammar, language_for, read_all, reader_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from verdigris.core.report import TestReport, TestResult
     from verdigris.languages.assertions import TestReading
-    from verdigris.languages.findings import WrittenTest
+    from verdigris.languages.findings import TestComment, WrittenTest
+    from verdigris.languages.protocol import Language
 
 
 def read_tests(texts: Mapping[str, str]) -> dict[str, TestReading]:
@@ -125,3 +132,170 @@ def without(texts: Mapping[str, str], revised: Collection[str]) -> dict[str, str
         if where.function and where.path in left:
             left[where.path] = reader_of(where.path).without_test(left[where.path], where.function)
     return left
+
+
+@value
+class Duplicate:
+    slug: str
+    first: Place
+    second: Place
+
+
+def marks(path: str, text: str) -> tuple[IdMark, ...]:
+    """In the order of the text; a language that is not read has none."""
+    language = language_for(path)
+    return () if MARK not in text or language is None else language.marks(text)
+
+
+def apply(report: TestReport, texts: Mapping[str, str]) -> TestReport:
+    """The report under the ids that annotations in `texts` (by path) give; a case keeps its own name."""
+    known = {path: marks(path, text) for path, text in texts.items()}
+    return replace(report, results=tuple(_rename_result(result, known) for result in report.results))
+
+
+def _rename_result(result: TestResult, known: Mapping[str, tuple[IdMark, ...]]) -> TestResult:
+    path = split_id(result.native_id).path
+    for mark in known.get(path, ()):
+        case = _case(mark, path, result)
+        if case is not None:
+            return replace(result, id=mark.slug + case, id_source="annotation")
+    return result
+
+
+def _case(mark: IdMark, path: str, result: TestResult) -> str | None:
+    """What an id has after its slug; None where the mark belongs to another test."""
+    return reader_of(path).case_of(mark, path, result)
+
+
+def native_of(path: str, mark: IdMark, case: str) -> str:
+    """The native id of a marked test, or its file where only a run can tell."""
+    return reader_of(path).native_id(path, mark, case)
+
+
+def written_as(path: str, mark: IdMark) -> str | None:
+    """The id of a marked test as its text tells it: of a table without cases; None where it is computed."""
+    return reader_of(path).written_id(path, mark)
+
+
+def duplicates(texts: Mapping[str, str]) -> tuple[Duplicate, ...]:
+    seen: dict[str, Place] = {}
+    found = []
+    for path in sorted(texts):
+        for mark in sorted(marks(path, texts[path]), key=lambda each: each.line):
+            here = Place(path, mark.line)
+            first = seen.setdefault(mark.slug, here)
+            if first != here:
+                found.append(Duplicate(mark.slug, first, here))
+    return tuple(found)
+
+
+def refuse_duplicates(texts: Mapping[str, str]) -> None:
+    for twice in duplicates(texts):
+        first, second = (f"{place.path}:{place.line}" for place in (twice.first, twice.second))
+        raise UserError(
+            f"the test id {twice.slug} is used twice: {first} and {second}",
+            hint=f"give one of them another `{MARK}:`, e.g. {twice.slug}-2",
+        )
+
+
+SCENARIO = "@scenario"
+_SIGN = r"(?:#+\s*|//+!?\s*|/\*[\s*!]*|--+\s*|\*[\s*]*)"
+_MARK = re.compile(rf"\s*{_SIGN}{SCENARIO}s?\b(?P<colon>\s*:)?(?P<rest>.*)", re.DOTALL)
+_BELOW = f"put it on a line of its own, at most {REACH} lines above a test"
+
+
+@value
+class ScenarioMark:
+    """One comment, and the test that it stands above."""
+
+    path: str
+    line: int
+    """Of the comment."""
+    scenarios: tuple[str, ...]
+    test_id: str
+    """As a run reports it: the slug of its `@tdd-id`, else its native id; without cases.
+    The file where only a run can tell the name."""
+    facts: TestFacts | None
+    """None where the test's body cannot be read."""
+    test: IdMark
+
+    def is_carried_by(self, result: TestResult) -> bool:
+        """Whether a run's result is one of this test, or of one of its cases."""
+        language = language_for(self.path)
+        return (
+            language is not None
+            and result.native_id.startswith(f"{self.path}::")
+            and language.case_of(self.test, self.path, result) is not None
+        )
+
+
+@value
+class LooseMark:
+    """A comment `@scenario` that gives no test a scenario."""
+
+    path: str
+    line: int
+    why: str
+    """With what to do."""
+
+
+@value
+class ScenarioMarks:
+    marks: tuple[ScenarioMark, ...] = ()
+    """In the order of the text; a test may have several."""
+    loose: tuple[LooseMark, ...] = ()
+
+
+def read_scenario_marks(path: str, data: bytes) -> ScenarioMarks:
+    """Reads the marks of a test file, or of source with tests in it; any bytes can be read."""
+    text = data.decode("utf-8", "surrogateescape")
+    if SCENARIO not in text:
+        return ScenarioMarks()
+    language = language_for(path) or UNREAD
+    comments = language.test_comments(text)
+    if not comments:
+        return ScenarioMarks((), tuple(_find_unread(path, text)))
+    found = [_read_mark(language, path, text, one) for one in comments]
+    return ScenarioMarks(
+        tuple(one for one in found if isinstance(one, ScenarioMark)),
+        tuple(one for one in found if isinstance(one, LooseMark)),
+    )
+
+
+def _find_unread(path: str, text: str) -> Iterator[LooseMark]:
+    why = "the tests of this file cannot be read: it does not parse, or nothing here reads its language"
+    for number, line in enumerate(text.split("\n"), 1):
+        if _MARK.match(line):
+            yield LooseMark(path, number, why)
+
+
+def _read_mark(
+    language: Language, path: str, text: str, comment: TestComment
+) -> ScenarioMark | LooseMark | None:
+    found = _MARK.match(comment.text)
+    if found is None:
+        return None
+    rest = found["rest"].strip()
+    ids = rest.removesuffix("*/").rstrip("*") if rest.endswith("*/") else rest
+    scenarios = tuple(one.strip(" \t`") for one in ids.split(",") if one.strip(" \t`"))
+    if not found["colon"] or not scenarios or any(" " in one for one in scenarios):
+        return LooseMark(path, comment.line, f"write `{SCENARIO}: ID` or `{SCENARIO}: ID, ID`")
+    if comment.test is None:
+        return LooseMark(path, comment.line, f"it stands above no test; {_BELOW}")
+    mark = IdMark("", comment.line, comment.test)
+    facts = language.test_facts(path, text, mark)
+    if facts is None and language.parses(path, text):
+        return LooseMark(path, comment.line, f"what stands below is no test; {_BELOW}")
+    regions = language.test_regions()
+    if regions is not None and not regions.is_test_line(
+        text.encode("utf-8", "surrogateescape"), comment.line
+    ):
+        return LooseMark(
+            path, comment.line, f"it is no part of the test below; {_BELOW}, without an empty line between"
+        )
+    return ScenarioMark(path, comment.line, scenarios, _test_id(language, path, text, mark), facts, mark)
+
+
+def _test_id(language: Language, path: str, text: str, mark: IdMark) -> str:
+    slug = next((one.slug for one in marks(path, text) if one.test == mark.test), None)
+    return slug or language.written_id(path, mark) or path

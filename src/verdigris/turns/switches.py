@@ -11,8 +11,8 @@ from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.test_ids import split_id
 from verdigris.execution.resident.resident import stop
-from verdigris.languages.runner_keys import holds_tests
-from verdigris.languages.test_marks import marks, written_as
+from verdigris.languages.registry import holds_tests
+from verdigris.languages.tests import marks, written_as
 from verdigris.storage.project import texts_at
 from verdigris.turns.operation import operation
 

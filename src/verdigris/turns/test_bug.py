@@ -16,8 +16,7 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.turn_events import next_aside
 from verdigris.core.value import value
 from verdigris.execution.test_selection import baseline_ids
-from verdigris.languages.registry import reader_of
-from verdigris.languages.runner_keys import holds_tests
+from verdigris.languages.registry import holds_tests, reader_of
 from verdigris.languages.tests import find_test_at, is_made_by, text_of_test, written_tests
 from verdigris.storage.paths import canonical
 from verdigris.storage.project import text_of, texts_at

@@ -10,10 +10,8 @@ from verdigris.core.errors import ToolMissing
 from verdigris.core.settings import JUnit, Stack
 from verdigris.execution.tools.registry import find_tool
 from verdigris.runners.cargo import CargoRunner
-from verdigris.runners.jest import Jest
 from verdigris.runners.junit import JUnitRunner
-from verdigris.runners.node_test import NodeTest
-from verdigris.runners.vitest import Vitest
+from verdigris.runners.node_tools import Jest, NodeTest, Vitest
 
 if TYPE_CHECKING:
     from pathlib import Path

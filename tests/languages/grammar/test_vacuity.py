@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
+from verdigris.languages.findings import TestText
 from verdigris.languages.registry import language_named
-from verdigris.languages.validation import TestText
 
 GO = 'package cart\n\nimport "testing"\n\nfunc TestIt(t *testing.T) {\n%s\n}\n'
 RUST = "use cart::*;\n\n#[test]\nfn it() {\n%s\n}\n"

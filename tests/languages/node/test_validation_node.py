@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
+from verdigris.languages.findings import TestText
 from verdigris.languages.registry import language_named
-from verdigris.languages.validation import TestText
 
 NODE = language_named("node")
 HEAD = """\

@@ -8,7 +8,7 @@ from verdigris.core.actions import Deny
 from verdigris.core.cycle import next_step
 from verdigris.core.paths import PathClass
 from verdigris.core.records import Actor
-from verdigris.languages.runner_keys import holds_tests
+from verdigris.languages.registry import holds_tests
 from verdigris.storage.open_calls import UNKNOWN
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from verdigris.drivers.specs.feature import is_feature
 from verdigris.drivers.specs.markdown import read_page
 from verdigris.drivers.specs.spec import ACTIVE, DEPRECATED, DRAFT, SUPERSEDED, read_spec, slug
 from verdigris.drivers.specs.spec_lint import base_path, lint_spec
-from verdigris.languages.test_marks import SCENARIO, read_scenario_marks
+from verdigris.languages.tests import SCENARIO, read_scenario_marks
 from verdigris.storage.git import null_split, users_git
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from verdigris.drivers.specs.delta import Requirement, StaleScenario
     from verdigris.drivers.specs.spec import Spec
     from verdigris.drivers.specs.spec_lint import Fault
-    from verdigris.languages.test_marks import LooseMark, ScenarioMark
+    from verdigris.languages.tests import LooseMark, ScenarioMark
     from verdigris.storage.repository import Repository
 
 _RELATED = re.compile(r"related|links?|references|dependencies|parents?|supersedes", re.IGNORECASE)

@@ -17,9 +17,8 @@ from verdigris.execution.tools.build import Prepared
 from verdigris.execution.tools.node import watch
 from verdigris.execution.tools.registry import compiler_of, find_tool, hidden_paths, warm_run_of
 from verdigris.execution.tools.runs import RunPlace, run_in_room, take_reports
-from verdigris.runners.commands import Words, fill_command, reports
 from verdigris.runners.protocol import RunnerAnswer, RunnerCall, Toolset
-from verdigris.runners.registry import kind_of
+from verdigris.runners.registry import Words, fill_command, kind_of, reports
 from verdigris.sandbox.folders import Folders
 
 if TYPE_CHECKING:

@@ -23,25 +23,25 @@ NODE = "install Node.js, and have `node` on PATH"
 
 
 def find_node_test(environ: Mapping[str, str]) -> Toolset:
-    from verdigris.runners.node_test import NodeTest
+    from verdigris.runners.node_tools import NodeTest
 
     found = program("node", environ, NODE)
     return Toolset(NodeTest(found), (found, *OURS))
 
 
 def find_vitest(stack: Stack, root: Path, environ: Mapping[str, str]) -> Toolset:
-    from verdigris.runners.vitest import BIN, Vitest
+    from verdigris.runners.node_tools import VITEST, Vitest
 
     found = program("node", environ, NODE)
-    script = package_file("vitest", BIN, _home(stack, root), root)
+    script = package_file("vitest", VITEST, _home(stack, root), root)
     return _find_package(Vitest(found, str(script)), found, script, 1)
 
 
 def find_jest(stack: Stack, root: Path, environ: Mapping[str, str]) -> Toolset:
-    from verdigris.runners.jest import BIN, Jest
+    from verdigris.runners.node_tools import JEST, Jest
 
     found = program("node", environ, NODE)
-    script = package_file("jest", BIN, _home(stack, root), root)
+    script = package_file("jest", JEST, _home(stack, root), root)
     return _find_package(Jest(found, str(script)), found, script, 2)
 
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from verdigris.languages.conventions import Usual
     from verdigris.languages.findings import IdMark, Imported, Parcel, TestComment
     from verdigris.languages.folders import Folder, FoundStacks
-    from verdigris.languages.go.expectations import GoExpectations
+    from verdigris.languages.go.forms import GoExpectations
     from verdigris.languages.go.stubs import GoForms
     from verdigris.languages.go.tests import GoSuite
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.mutation import Failing
-    from verdigris.languages.grammar.stub_answers import AnswerForms
+    from verdigris.languages.grammar.validation import AnswerForms
     from verdigris.languages.protocol import Importable, ReadMany
     from verdigris.languages.starter import Starter
     from verdigris.languages.stubs import Files, Stub
@@ -55,10 +55,10 @@ Add no dependency."""
         return find_stacks(known)
 
     def starter(self) -> Starter:
-        from verdigris.languages.go import starter
+        from verdigris.languages.go import project
         from verdigris.languages.starter import Starter
 
-        return Starter(starter.script)
+        return Starter(project.script)
 
     def marks(self, text: str) -> tuple[IdMark, ...]:
         from verdigris.languages.go.text import READER
@@ -77,7 +77,7 @@ Add no dependency."""
         return written.startswith(f"{reported}/")
 
     def missing_stubs(self, path: str, files: Files) -> tuple[Stub, ...]:
-        from verdigris.languages.go.stub_places import stubs_of
+        from verdigris.languages.go.stubs import stubs_of
 
         return stubs_of(path, files)
 
@@ -117,17 +117,17 @@ Add no dependency."""
         return GoForms()
 
     def answer_forms(self) -> AnswerForms:
-        from verdigris.languages.go.stub_answers import FORMS
+        from verdigris.languages.go.forms import FORMS
 
         return FORMS
 
     def expectations(self) -> GoExpectations:
-        from verdigris.languages.go.expectations import GoExpectations
+        from verdigris.languages.go.forms import GoExpectations
 
         return GoExpectations()
 
     def concern_rules(self) -> Sequence[Rule]:
-        from verdigris.languages.go.concerns import RULES
+        from verdigris.languages.go.forms import RULES
 
         return RULES
 

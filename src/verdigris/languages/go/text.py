@@ -6,8 +6,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.languages.grammar.imports import MOST_FILES, closure
-from verdigris.languages.grammar.text import Function, TextReader
+from verdigris.languages.grammar.text import MOST_FILES, Function, TextReader, closure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

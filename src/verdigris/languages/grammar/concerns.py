@@ -1,28 +1,212 @@
-"""Finds what a change of source adds that honest code rarely or never has."""
+"""Finds what a change adds that honest code rarely or never has, the values of its tests among it."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.findings import Concern
-from verdigris.languages.grammar.answers import NODES, pieced_words
 from verdigris.languages.grammar.trees import (
+    COMMENTS,
     Unparsed,
+    first,
     grammar_of,
     line_of,
     on_one_line,
     parse_tree,
+    part,
+    parts,
     short,
+    text_of_node,
     walk,
 )
+from verdigris.languages.python.concerns.literals import telling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tree_sitter import Node
+
+
+if TYPE_CHECKING:
+    Value = int | float | str
+
+_NUMBERS = frozenset({"number", "int_literal", "float_literal", "integer_literal"})
+_TEXTS = frozenset({"string", "interpreted_string_literal", "raw_string_literal", "string_literal"})
+_ROWS = frozenset({"array", "array_expression", "literal_value"})
+_ANSWERING = _ROWS | {
+    *("return_statement", "return_expression", "arrow_function", "block", "pair", "keyed_element"),
+    *("switch_case", "expression_case", "match_arm", "match_pattern", "tuple_expression"),
+}
+_THROUGH = frozenset(
+    {
+        *("parenthesized_expression", "ternary_expression", "expression_list", "unary_expression"),
+        *("literal_element", "expression_statement", "as_expression", "reference_expression"),
+        *("call_expression", "field_expression", "arguments", "or_pattern"),
+    }
+)
+"""Between a literal and what is done with it; of calls only those that convert it."""
+_CONVERTING = (".to_string", ".to_owned", ".into", "String::from", "string", "int", "int64", "float64")
+_EQUAL = frozenset({"==", "===", "!=", "!=="})
+_SILENT = frozenset(
+    {"import_statement", "import_declaration", "use_declaration", "throw_statement", "attribute_item"}
+)
+_SHOWN = 3
+_PRINTABLE = range(32, 127)
+
+
+def copied_answers(
+    strip: Callable[[bytes], bytes],
+    before: Mapping[str, bytes | None],
+    after: Mapping[str, bytes | None],
+    tests: Iterable[tuple[str, bytes]],
+) -> Iterator[Concern]:
+    """Source by path, and the files of tests; `strip`: takes out the tests that stand among the source."""
+    texts = {path: data for path, data in after.items() if data is not None}
+    asked = {literal for path, data in tests for _, literal in _values(path, data)}
+    asked |= {
+        literal for path, data in texts.items() for _, literal in _values_in_tests(path, data, strip(data))
+    }
+    for path, data in texts.items():
+        old = {literal for _, literal in _values(path, strip(before.get(path) or b""))}
+        found: dict[Value, int] = {}
+        for node, literal in _standing(path, strip(data)):
+            if literal in asked and literal not in old:
+                found.setdefault(literal, line_of(node))
+        if found:
+            told = ", ".join(f"`{short(repr(literal), 20)}`" for literal in [*found][:_SHOWN])
+            more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+            what = f"{told}{more}: copied from the tests, and returned, looked up or compared"
+            yield Concern("expected-literals", path, min(found.values()), what, blocks=False)
+
+
+def _standing(path: str, data: bytes) -> Iterator[tuple[Node, Value]]:
+    root = parse_tree(path, data)
+    if isinstance(root, Unparsed):
+        return
+    for node in _nodes(root):
+        if node.type in _ROWS and (text := _spell_row(node)):
+            yield node, text
+        if (literal := _value(node)) is not None and _answers(node):
+            yield node, literal
+
+
+def _values_in_tests(path: str, data: bytes, bare: bytes) -> Iterator[tuple[Node, Value]]:
+    """`bare`: the same text with blanks where its tests are."""
+    for node, literal in _values(path, data) if bare != data else ():
+        if bare[node.start_byte : node.end_byte] != data[node.start_byte : node.end_byte]:
+            yield node, literal
+
+
+def _values(path: str, data: bytes) -> Iterator[tuple[Node, Value]]:
+    root = parse_tree(path, data)
+    if isinstance(root, Unparsed):
+        return
+    for node in _nodes(root):
+        if (literal := _value(node)) is not None:
+            yield node, literal
+
+
+def _nodes(root: Node) -> Iterator[Node]:
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.type in COMMENTS or node.type in _SILENT:
+            continue
+        yield node
+        if node.type not in _TEXTS:
+            stack += reversed(node.children)
+
+
+def _value(node: Node) -> Value | None:
+    text = text_of_node(node)
+    found: Value | None = None
+    if node.type in _TEXTS:
+        found = text.strip("\"'`")
+    elif node.type in _NUMBERS:
+        try:
+            found = int(text.replace("_", "")) if "." not in text else float(text.replace("_", ""))
+        except ValueError:
+            return None
+    return found if telling(found) and not isinstance(found, bytes) else None
+
+
+def _answers(node: Node) -> bool:
+    above = node.parent
+    while above is not None and above.type in _THROUGH:
+        if above.type == "call_expression" and not text_of_node(part(above, "function")).endswith(
+            _CONVERTING
+        ):
+            return False
+        if above.type == "ternary_expression" and part(above, "condition") == node:
+            return False
+        node, above = above, above.parent
+    if above is None:
+        return False
+    if above.type == "binary_expression":
+        return text_of_node(part(above, "operator")) in _EQUAL
+    return above.type in _ANSWERING
+
+
+def _spell_row(row: Node) -> str:
+    """A text that is written as the numbers of its letters."""
+    cells = [text_of_node(node) for node in row.named_children if node.type not in COMMENTS]
+    if not all(cell.isdigit() and int(cell) in _PRINTABLE for cell in cells):
+        return ""
+    text = "".join(chr(int(cell)) for cell in cells)
+    return text if telling(text) else ""
+
+
+NODES = frozenset({"binary_expression", "call_expression", "macro_invocation"})
+_TELLING = re.compile(
+    r"vitest|jest|mocha|chai|expect|assert|asymmetricMatch|nextest|prototype|rust_test|node_test|(?<![a-z])test",
+    re.IGNORECASE,
+)
+_STRINGS = frozenset({"string", "interpreted_string_literal", "raw_string_literal", "string_literal"})
+
+
+def pieced_words(node: Node) -> bool:
+    """Whether a telling word goes across the seams of what is put together here."""
+    pieces = _pieces(node)
+    if len(pieces) < 2:  # noqa: PLR2004 - one piece has no seam
+        return False
+    seams = set(accumulate(map(len, pieces[:-1])))
+    found = _TELLING.finditer("".join(pieces))
+    return any(one.start() < seam < one.end() for one in found for seam in seams)
+
+
+def _pieces(node: Node) -> list[str]:
+    match node.type:
+        case kind if kind in _STRINGS:
+            return [text_of_node(node)[1:-1]]
+        case "binary_expression" if text_of_node(part(node, "operator")) == "+":
+            sides = [_pieces(side) for name in ("left", "right") if (side := part(node, name)) is not None]
+            return [piece for side in sides for piece in side] if all(sides) else []
+        case "call_expression":
+            return _joined_parts(node)
+        case "macro_invocation" if text_of_node(part(node, "macro")) == "concat":
+            return _all_of(parts(first(parts(node), "token_tree")))
+    return []
+
+
+def _joined_parts(node: Node) -> list[str]:
+    """`["a", "b"].join("")`, and `strings.Join([]string{"a", "b"}, "")`."""
+    function, given = part(node, "function"), parts(part(node, "arguments"))
+    if not given or text_of_node(given[-1])[1:-1]:
+        return []
+    if text_of_node(part(function, "property")) == "join":
+        return _all_of(parts(part(function, "object")))
+    if text_of_node(function) == "strings.Join":
+        return _all_of([parts(one)[-1] if parts(one) else one for one in parts(part(given[0], "body"))])
+    return []
+
+
+def _all_of(nodes: list[Node]) -> list[str]:
+    found = [_pieces(node) for node in nodes]
+    return [piece for one in found for piece in one] if all(found) else []
 
 
 @value

@@ -20,20 +20,22 @@ if TYPE_CHECKING:
         Imported,
         Mutated,
         SourceChange,
+        StubBody,
         StubFinding,
         TestFacts,
+        TestFault,
+        TestText,
         WrittenTest,
     )
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.expectations import Expectations
     from verdigris.languages.grammar.mutation import Failing
-    from verdigris.languages.grammar.stub_answers import AnswerForms
     from verdigris.languages.grammar.stubs import Forms
     from verdigris.languages.grammar.suite import GrammarSuite
     from verdigris.languages.grammar.trees import Unparsed
+    from verdigris.languages.grammar.validation import AnswerForms
     from verdigris.languages.literals import Lot, Replaced
     from verdigris.languages.probes import Probe
-    from verdigris.languages.validation import StubBody, TestFault, TestText
 
 
 class GrammarLanguage(Language):
@@ -87,7 +89,7 @@ class GrammarLanguage(Language):
         return self.has_grammar(path) and same_tree(path, before, after, self.has_code_in_comments)
 
     def imports(self, path: str, data: bytes) -> tuple[Imported, ...]:
-        from verdigris.languages.grammar.imports import read_imports
+        from verdigris.languages.grammar.text import read_imports
 
         return read_imports(path, data) if self.has_grammar(path) else ()
 
@@ -140,12 +142,12 @@ class GrammarLanguage(Language):
         return probes(readings(self.suite, texts), names, Draw(self, self.expectations(), dice, count))
 
     def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
-        from verdigris.languages.grammar.vacuity import find_empty_assertions
+        from verdigris.languages.grammar.validation import find_empty_assertions
 
         return find_empty_assertions(self.suite, test) if self.has_grammar(test.path) else None
 
     def expected_literals(self, test: TestText) -> tuple[str, ...]:
-        from verdigris.languages.grammar.stub_answers import expected_literals
+        from verdigris.languages.grammar.validation import expected_literals
 
         text = test.texts.get(test.path, "")
         return (
@@ -157,7 +159,7 @@ class GrammarLanguage(Language):
     def stub_bodies(
         self, path: str, before: bytes | None, after: bytes, literals: Sequence[str], dice: Random
     ) -> tuple[StubBody, ...] | None:
-        from verdigris.languages.grammar.stub_answers import stub_bodies
+        from verdigris.languages.grammar.validation import stub_bodies
 
         forms = self.answer_forms()
         if forms is None or not self.has_grammar(path):
@@ -178,8 +180,7 @@ class GrammarLanguage(Language):
         return replaced_by_grammar(path, data, self.read_tests({path: data})[path].tests, lot, tried)
 
     def concerns(self, change: SourceChange) -> tuple[Concern, ...]:
-        from verdigris.languages.grammar.answers import copied_answers
-        from verdigris.languages.grammar.concerns import grammar_concerns
+        from verdigris.languages.grammar.concerns import copied_answers, grammar_concerns
 
         strip = self.without_tests
         before, after = (

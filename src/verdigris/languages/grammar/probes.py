@@ -1,17 +1,26 @@
-"""Plans the changed texts of test files: which assertion is changed in which text."""
+"""Changes what assertions expect so that honest code fails them, and plans which text changes which."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.grammar.literals import Pool
-from verdigris.languages.grammar.opposites import draw_changes, opposite_of, pool_of
-from verdigris.languages.grammar.trees import line_of, on_one_line, part, short, text_of_node, tree_of
-from verdigris.languages.probes import Probe
+from verdigris.languages.grammar.expectations import literals_within, rows_of
+from verdigris.languages.grammar.literals import Pool, far_numbers, is_plain, other_literals
+from verdigris.languages.grammar.trees import (
+    COMMENTS,
+    line_of,
+    on_one_line,
+    part,
+    short,
+    text_of_node,
+    tree_of,
+)
+from verdigris.languages.probes import Change, Edit, Probe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from random import Random
 
     from tree_sitter import Node
@@ -19,6 +28,196 @@ if TYPE_CHECKING:
     from verdigris.languages.grammar.expectations import Expectations
     from verdigris.languages.grammar.suite import GrammarSuite
     from verdigris.languages.protocol import Language
+
+
+_BUILT = re.compile(r"(?:\w+::)*[A-Z]\w*\Z|String::from\Z")
+"""What only holds its arguments: constructors, as far as a name tells."""
+_CONVERTED = frozenset({"to_string", "to_owned", "into", "to_vec"})
+_COMPUTING = frozenset({"*", "/", "%", "^", "|", "<<", ">>", "as"})
+"""After these, another operand may well make the same value."""
+
+
+@value
+class Expected:
+    """One side of an assertion, where it says what it expects."""
+
+    side: Sequence[Node]
+    literals: Sequence[Node] = ()
+    """Each may be another one by itself."""
+    rows: Sequence[Node] = ()
+    """One of each row or call that the assertion speaks of: they are other ones together."""
+
+
+def find_expected(forms: Expectations, node: Node) -> Iterator[Expected]:
+    """The likeliest side first."""
+    found = [*forms.sides(node)]
+    for side in found:
+        yield Expected(side, _literals(side))
+    compared = [word for side in found for word in side] if not forms.has_inner_calls else [node]
+    for side in found:
+        if len(side) == 1 and (rows := rows_of(forms, side[0], node, compared)):
+            yield Expected(side, rows=rows)
+
+
+def _literals(side: Sequence[Node]) -> list[Node]:
+    """The literals that the value is made of; what a call does with its own is not known."""
+    found: list[Node] = []
+    if any(text_of_node(node) in _COMPUTING for node in side[1:]):
+        return []
+    for index, node in enumerate(side):
+        if node.type == "token_tree" and not _holds(side[:index]):
+            return []
+        if node.type == "identifier" and text_of_node(node) not in _CONVERTED and _is_called(side, index):
+            return []
+        if node.type == "token_tree":
+            found += _literals(node.children[1:-1])
+        elif index and side[index - 1].type == ".":
+            continue
+        else:
+            found += literals_within(node)
+    return found
+
+
+def _is_called(side: Sequence[Node], index: int) -> bool:
+    """A name in small letters before parentheses."""
+    after = side[index + 1] if index + 1 < len(side) else None
+    lower = text_of_node(side[index])[:1].islower()
+    return lower and after is not None and after.type == "token_tree" and text_of_node(after).startswith("(")
+
+
+def _holds(before: Sequence[Node]) -> bool:
+    if not before:
+        return True
+    last = text_of_node(before[-1])
+    if last in _CONVERTED or not re.match(r"[\w!]", last):
+        return True
+    return bool(_BUILT.search("".join(map(text_of_node, before)))) or [
+        text_of_node(n) for n in before[-2:]
+    ] == ["vec", "!"]
+
+
+_OUTPUT = re.compile(r"//\s*(?:unordered )?output:", re.IGNORECASE)
+
+
+def pool_of(forms: Expectations, assertions: Iterable[Node]) -> Pool:
+    """What the assertions of a suite expect."""
+    literals: set[str] = set()
+    members: set[str] = set()
+    for node in assertions:
+        for one in find_expected(forms, node):
+            literals |= {
+                text_of_node(literal)
+                for literal in (*one.literals, *one.rows)
+                if is_plain(text_of_node(literal))
+            }
+            if text := _member(forms, one.side):
+                members.add(text)
+    return Pool(frozenset(literals), frozenset(members))
+
+
+def draw_changes(forms: Expectations, node: Node, pool: Pool, dice: Random, count: int) -> tuple[Change, ...]:
+    """Up to `count` different ones; `node`: as the reading of a suite names an assertion.
+
+    None where nothing can be written that honest code fails.
+    """
+    if node.type in COMMENTS:
+        return tuple(Change((edit,)) for edit in _outputs(node, pool, dice)[:count])
+    if near := forms.nearby(node):
+        edits = [_replace_node(near, text) for text in far_numbers(text_of_node(near), dice)]
+        return tuple(Change((edit,)) for edit in edits[:count])
+    for one in find_expected(forms, node):
+        if one.rows:
+            found = [*_rows_changed(one.rows, pool, dice, count)]
+        else:
+            found = [
+                *_literal_changes(one.literals, pool, dice),
+                *_side_changes(forms, one.side, pool, dice),
+            ]
+            dice.shuffle(found)
+        if found:
+            return tuple(Change(edits) for edits in found[:count])
+    for side in forms.sides(node):
+        if (spoilt := forms.spoilt(side[0], dice)) is not None:
+            return (Change(spoilt),)
+    negated = opposite_of(forms, node)
+    return () if negated is None else (negated,)
+
+
+def opposite_of(forms: Expectations, node: Node) -> Change | None:
+    """What compares no values has no other value: there the opposite is all that can be asked."""
+    negated = None if node.type in COMMENTS else forms.negated(node)
+    compares = any(True for _ in forms.sides(node))
+    return Change(negated, plausible=not compares) if negated else None
+
+
+def _replace_node(node: Node, text: str) -> Edit:
+    return Edit(node.start_byte, node.end_byte, text)
+
+
+# -- another value -------------------------------------------------------------------------------------------
+
+
+def _literal_changes(literals: Sequence[Node], pool: Pool, dice: Random) -> Iterator[tuple[Edit, ...]]:
+    """The first few other literals that were drawn for each literal."""
+    for literal in literals:
+        for text in other_literals(text_of_node(literal), pool, dice)[:3]:
+            yield (_replace_node(literal, text),)
+
+
+def _rows_changed(rows: Sequence[Node], pool: Pool, dice: Random, count: int) -> Iterator[tuple[Edit, ...]]:
+    drawn = [other_literals(text_of_node(row), pool, dice) for row in rows]
+    if all(drawn):
+        for turn in range(min(count, max(map(len, drawn)))):
+            yield tuple(
+                _replace_node(row, texts[turn % len(texts)]) for row, texts in zip(rows, drawn, strict=True)
+            )
+
+
+def _side_changes(
+    forms: Expectations, side: Sequence[Node], pool: Pool, dice: Random
+) -> Iterator[tuple[Edit, ...]]:
+    """Another member of an enumeration, or one item less."""
+    if (member := _member(forms, side)) and (kin := pool.kin(member)):
+        yield (Edit(side[0].start_byte, side[-1].end_byte, dice.choice(kin)),)
+    items = forms.items(side)
+    if len(items) > 1 and all(is_plain(text_of_node(item).lstrip("-")) for item in items):
+        at = dice.randrange(1, len(items))
+        start, end = items[at - 1].end_byte, items[at].end_byte
+        lines = items[at].end_point[0] - items[at - 1].end_point[0]
+        yield (Edit(start, end, "\n" * lines),)
+
+
+def _member(forms: Expectations, side: Sequence[Node]) -> str:
+    text = "".join(map(text_of_node, side))
+    return text if forms.member is not None and forms.member.match(text) else ""
+
+
+def _outputs(node: Node, pool: Pool, dice: Random) -> list[Edit]:
+    """What an example is to print: the rest of the line, or the next one."""
+    found = _OUTPUT.match(text_of_node(node))
+    text = text_of_node(node)[found.end() :] if found else ""
+    start = node.end_byte - len(text.encode("utf-8", "surrogateescape"))
+    following = node.next_sibling
+    if not text.strip() and following is not None and following.type in COMMENTS:
+        text, start = text_of_node(following).removeprefix("//"), following.start_byte + 2
+    size = len(text.encode("utf-8", "surrogateescape"))
+    if set(text) & set("\"'`\\"):
+        return []
+    drawn = other_literals(f"`{text}`", pool, dice)
+    return [Edit(start, start + size, other[1:-1]) for other in drawn if other[1:-1].split() != text.split()]
+
+
+def negate(node: Node) -> tuple[Edit, ...]:
+    return (Edit(node.start_byte, node.start_byte, "!("), Edit(node.end_byte, node.end_byte, ")"))
+
+
+def other_word(words: Mapping[str, str], word: Node | None) -> tuple[Edit, ...] | None:
+    """The word that says the opposite, in whichever direction it is listed."""
+    opposite = {**words, **{two: one for one, two in words.items()}}.get(text_of_node(word))
+    if word is None or opposite is None:
+        return None
+    return (Edit(word.start_byte, word.end_byte, opposite),)
+
 
 _FUNCTIONS = frozenset(
     {

@@ -15,18 +15,17 @@ if TYPE_CHECKING:
     from verdigris.core.paths import Detected
     from verdigris.core.report import TestResult
     from verdigris.languages.conventions import Usual
-    from verdigris.languages.findings import IdMark, Imported, Parcel, TestComment
+    from verdigris.languages.findings import IdMark, Imported, Parcel, TestComment, TestFault, TestText
     from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.mutation import Failing
-    from verdigris.languages.grammar.stub_answers import AnswerForms
-    from verdigris.languages.node.expectations import NodeExpectations
+    from verdigris.languages.grammar.validation import AnswerForms
+    from verdigris.languages.node.forms import NodeExpectations
     from verdigris.languages.node.stubs import NodeForms
     from verdigris.languages.node.tests import NodeSuite
     from verdigris.languages.protocol import Importable, ReadMany
     from verdigris.languages.starter import Starter
     from verdigris.languages.stubs import Files, Stub
-    from verdigris.languages.validation import TestFault, TestText
 
 
 class NodeLanguage(GrammarLanguage):
@@ -139,7 +138,7 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
     # -- what a validator of tests asks ----------------------------------------------------------------------
 
     def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
-        from verdigris.languages.node.vacuity import find_unheard
+        from verdigris.languages.node.validation import find_unheard
 
         found = super().empty_assertions(test)
         lines = self._lines(test)
@@ -149,7 +148,7 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
         return (*found, *(fault for fault in find_unheard(test, *lines) if fault.line not in known))
 
     def mocked_subjects(self, test: TestText, sources: Collection[str]) -> tuple[TestFault, ...] | None:  # noqa: ARG002 - by relative paths
-        from verdigris.languages.node.mocks import find_mocked_subjects
+        from verdigris.languages.node.validation import find_mocked_subjects
 
         lines = self._lines(test)
         return None if lines is None else find_mocked_subjects(test, lines)
@@ -161,12 +160,12 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
     # -- held-out tests --------------------------------------------------------------------------------------
 
     def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:
-        from verdigris.languages.node.held_out import parcels
+        from verdigris.languages.node.imports import parcels
 
         return parcels(code, data, held)
 
     def dress(self, texts: Mapping[str, bytes], *, loads_modules: bool) -> dict[str, bytes]:
-        from verdigris.languages.node.held_out import dress
+        from verdigris.languages.node.imports import dress
 
         return dress(texts, self.facts.suffixes, loads_modules=loads_modules)
 
@@ -183,17 +182,17 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
         return NodeForms()
 
     def answer_forms(self) -> AnswerForms:
-        from verdigris.languages.node.stub_answers import FORMS
+        from verdigris.languages.node.forms import FORMS
 
         return FORMS
 
     def expectations(self) -> NodeExpectations:
-        from verdigris.languages.node.expectations import NodeExpectations
+        from verdigris.languages.node.forms import NodeExpectations
 
         return NodeExpectations()
 
     def concern_rules(self) -> Sequence[Rule]:
-        from verdigris.languages.node.concerns import RULES
+        from verdigris.languages.node.forms import RULES
 
         return RULES
 

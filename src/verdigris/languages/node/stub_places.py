@@ -1,4 +1,4 @@
-"""Places the stubs of a test into the modules that it imports."""
+"""Finds the names that a test imports and its modules do not export, and places their stubs."""
 
 from __future__ import annotations
 
@@ -7,14 +7,219 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK as MARK
-from verdigris.languages.grammar.trees import grammar_of
-from verdigris.languages.node.missing_names import DEFAULT, find_wanted, read_exports
-from verdigris.languages.stubs import Stub, Wanted
+from verdigris.core.value import value
+from verdigris.languages.grammar.trees import first, grammar_of, part, parts, text_of_node, tree_of, walk
+from verdigris.languages.stubs import Argument, Kind, Stub, Wanted, WantedCall, merge_wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from tree_sitter import Node
 
     from verdigris.languages.stubs import Files, Parameter, Signature
+
+
+DEFAULT = "default"
+_TYPES = {"number": "number", "string": "string", "template_string": "string", "true": "boolean"}
+_TYPES |= {"false": "boolean", "array": "unknown[]", "object": "object"}
+_NAMES = {"number": "number", "string": "text", "boolean": "flag", "unknown[]": "items", "object": "options"}
+_RESERVED = frozenset(
+    {
+        *("break", "case", "catch", "class", "const", "continue", "debugger", "default", "delete", "do"),
+        *("else", "enum", "export", "extends", "false", "finally", "for", "function", "if", "import", "in"),
+        *("instanceof", "new", "null", "return", "super", "switch", "this", "throw", "true", "try", "typeof"),
+        *("var", "void", "while", "with", "yield", "let", "static", "await", "async", "arguments", "eval"),
+    }
+)
+_BINDING = frozenset({"import_specifier", "import_clause", "variable_declarator"})
+_USES = frozenset({"identifier", "type_identifier"})
+
+
+@value
+class _Bound:
+    taken: Mapping[str, tuple[str, str]]
+    """Local name → module and exported name."""
+    modules: Mapping[str, str]
+    made: Mapping[str, tuple[str, str]]
+    """Variables, by the class that they were made of."""
+
+    def origin(self, node: Node | None) -> tuple[str, str] | None:
+        if node is None:
+            return None
+        if node.type in _USES:
+            return self.taken.get(text_of_node(node))
+        if node.type == "member_expression":
+            module = self.modules.get(text_of_node(part(node, "object")))
+            return None if module is None else (module, text_of_node(part(node, "property")))
+        return None
+
+    def instance(self, node: Node | None) -> tuple[str, str] | None:
+        while node is not None and node.type in {"parenthesized_expression", "await_expression"}:
+            node = next(iter(parts(node)), None)
+        if node is None:
+            return None
+        if node.type == "new_expression":
+            return self.origin(part(node, "constructor"))
+        return self.made.get(text_of_node(node)) if node.type == "identifier" else None
+
+
+def find_wanted(path: str, data: bytes) -> tuple[Wanted, ...]:
+    root, _ = tree_of(path, data)
+    nodes = list(walk(root))
+    taken: dict[str, tuple[str, str]] = {}
+    modules: dict[str, str] = {}
+    for node in nodes:
+        _take(node, taken, modules)
+    bound = _Bound(taken, modules, {})
+    made = {
+        text_of_node(part(node, "name")): found
+        for node in nodes
+        if node.type == "variable_declarator" and (found := bound.instance(part(node, "value")))
+    }
+    return merge_wanted(_uses(nodes, _Bound(taken, modules, made)))
+
+
+def read_exports(path: str, data: bytes) -> frozenset[str] | None:
+    """The names that a module exports; None where another module or a value decides."""
+    root, _ = tree_of(path, data)
+    names: set[str] = set()
+    for node in walk(root):
+        if node.type == "export_statement":
+            if any(child.type == "*" for child in node.children):
+                return None
+            names |= set(_exported_names(node))
+        elif node.type == "assignment_expression":
+            target, right = text_of_node(part(node, "left")), part(node, "right")
+            if target == "module.exports" and right is not None:
+                if right.type != "object":
+                    return None
+                names |= {text_of_node(part(one, "key")) or text_of_node(one) for one in parts(right)}
+            elif target.startswith(("exports.", "module.exports.")):
+                names.add(target.rpartition(".")[2])
+    return frozenset(names)
+
+
+def _exported_names(node: Node) -> Iterator[str]:
+    if any(child.type == "default" for child in node.children):
+        yield DEFAULT
+        return
+    clause = first(parts(node), "export_clause")
+    for one in parts(clause):
+        yield text_of_node(part(one, "alias")) or text_of_node(part(one, "name"))
+    declaration = part(node, "declaration")
+    if declaration is None:
+        return
+    if name := text_of_node(part(declaration, "name")):
+        yield name
+    for declared in parts(declaration):
+        if declared.type == "variable_declarator":
+            yield text_of_node(part(declared, "name"))
+
+
+def _take(node: Node, taken: dict[str, tuple[str, str]], modules: dict[str, str]) -> None:
+    if node.type == "import_statement":
+        module = text_of_node(part(node, "source")).strip("\"'`")
+        for one in parts(first(parts(node), "import_clause")):
+            match one.type:
+                case "identifier":
+                    taken[text_of_node(one)] = (module, DEFAULT)
+                case "namespace_import":
+                    modules[text_of_node(next(iter(parts(one)), None))] = module
+                case "named_imports":
+                    for each in parts(one):
+                        name = text_of_node(part(each, "name"))
+                        taken[text_of_node(part(each, "alias")) or name] = (module, name)
+    elif node.type == "variable_declarator" and (module := _required_module(part(node, "value"))):
+        pattern = part(node, "name")
+        if pattern is not None and pattern.type == "object_pattern":
+            taken |= {text_of_node(one): (module, text_of_node(one)) for one in parts(pattern)}
+        else:
+            modules[text_of_node(pattern)] = module
+
+
+def _required_module(node: Node | None) -> str:
+    """The module of `require("…")` or `await import("…")`."""
+    if node is not None and node.type == "await_expression":
+        node = next(iter(parts(node)), None)
+    if node is None or text_of_node(part(node, "function")) not in {"require", "import"}:
+        return ""
+    return text_of_node(next(iter(parts(part(node, "arguments"))), None)).strip("\"'`")
+
+
+def _uses(nodes: list[Node], bound: _Bound) -> Iterator[Wanted]:
+    for module, name in bound.taken.values():
+        yield Wanted(module, name, "class" if name[:1].isupper() and not name.isupper() else "value")
+    yield from (Wanted(module, "", "value") for module in bound.modules.values())
+    for node in nodes:
+        parent = node.parent
+        if parent is None or (parent.type in _BINDING and part(parent, "value") != node):
+            continue
+        if (found := bound.origin(node)) is not None:
+            yield Wanted(*found, _kind(node, found[1]), _calls(node))
+        if node.type == "member_expression":
+            yield from _wanted_members(node, bound)
+
+
+def _wanted_members(node: Node, bound: _Bound) -> Iterator[Wanted]:
+    inner = part(node, "object")
+    static = bound.origin(inner)
+    owner = static or bound.instance(inner)
+    if owner is None or (static and not _is_class(static[1])):
+        return
+    calls = _calls(node)
+    kind: Kind = "function" if calls else "value"
+    member = Wanted(owner[0], text_of_node(part(node, "property")), kind, calls, of_type=static is not None)
+    yield Wanted(*owner, "class", members=(member,))
+
+
+def _is_class(name: str) -> bool:
+    return name[:1].isupper() and not (len(name) > 1 and name.isupper())
+
+
+def _kind(node: Node, name: str) -> Kind:
+    parent = node.parent
+    if name.endswith(("Error", "Exception")):
+        return "error"
+    if node.type == "type_identifier" or (parent is not None and parent.type == "new_expression"):
+        return "class"
+    if parent is not None and parent.type == "call_expression" and part(parent, "function") == node:
+        return "function"
+    if parent is not None and parent.type == "arguments":
+        asserted = text_of_node(part(parent.parent, "function")) in {"expect", "equal", "assert.equal"}
+        return "value" if asserted or name.isupper() else "function"
+    return "class" if _is_class(name) else "value"
+
+
+def _calls(node: Node) -> tuple[WantedCall, ...]:
+    call = node.parent
+    if call is None or node not in {part(call, "function"), part(call, "constructor")}:
+        return ()
+    given = parts(part(call, "arguments"))
+    spread = any(one.type == "spread_element" for one in given)
+    arguments = tuple(_argument(one) for one in given if one.type != "spread_element")
+    awaited = call.parent is not None and call.parent.type == "await_expression"
+    return (WantedCall(arguments, spread, awaited=awaited),)
+
+
+def _argument(node: Node) -> Argument:
+    found = node
+    while found.type == "unary_expression" and (inner := part(found, "argument")) is not None:
+        found = inner
+    kind = _TYPES.get(found.type, "")
+    if found.type == "new_expression":
+        name = text_of_node(part(found, "constructor")).rpartition(".")[2]
+    elif found.type == "call_expression":
+        name = text_of_node(part(found, "function")).rpartition(".")[2]
+    else:
+        name = (
+            text_of_node(found).rpartition(".")[2]
+            if found.type in {"identifier", "member_expression"}
+            else ""
+        )
+    name = name.lower() if name.isupper() else name[:1].lower() + name[1:]
+    usable = name.isidentifier() and name not in _RESERVED
+    return Argument(_NAMES.get(kind, name if usable else "value"), kind)
+
 
 _ENDINGS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
 _THROW = f'throw new Error("{MARK}");'

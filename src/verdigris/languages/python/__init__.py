@@ -23,9 +23,12 @@ if TYPE_CHECKING:
         Mutated,
         Parcel,
         SourceChange,
+        StubBody,
         StubFinding,
         TestComment,
         TestFacts,
+        TestFault,
+        TestText,
         WrittenTest,
     )
     from verdigris.languages.folders import Folder, FoundStacks
@@ -33,7 +36,6 @@ if TYPE_CHECKING:
     from verdigris.languages.protocol import Importable
     from verdigris.languages.starter import Starter
     from verdigris.languages.stubs import Files, Stub
-    from verdigris.languages.validation import StubBody, TestFault, TestText
 
 _MODULES = (".py", ".pyi")
 
@@ -99,7 +101,7 @@ there is."""
         return tuple(TestComment(one.line, one.text, one.function or None) for one in read_comments(text))
 
     def test_facts(self, path: str, text: str, mark: IdMark) -> TestFacts | None:
-        from verdigris.languages.python.test_facts import read_test_facts
+        from verdigris.languages.python.test_places import read_test_facts
 
         return read_test_facts(path, text, str(mark.test))
 
@@ -163,17 +165,17 @@ there is."""
         return read(text)
 
     def stands(self, text: str, function: str) -> bool:
-        from verdigris.languages.python.tests.written import stands
+        from verdigris.languages.python.test_places import stands
 
         return stands(text, function)
 
     def without_test(self, text: str, function: str) -> str:
-        from verdigris.languages.python.tests.written import cut_test
+        from verdigris.languages.python.test_places import cut_test
 
         return cut_test(text, function)
 
     def written_tests(self, path: str, text: str, known: Collection[str]) -> Iterator[WrittenTest]:  # noqa: ARG002
-        from verdigris.languages.python.tests.written import written_tests
+        from verdigris.languages.python.test_places import written_tests
 
         return written_tests(text, known)
 
@@ -188,7 +190,7 @@ there is."""
 
     def new_words(self, text: str, lines: Collection[int]) -> list[str]:
         """Expressions alone, so that neither comments nor imports count."""
-        from verdigris.languages.python.tests.written import expressions
+        from verdigris.languages.python.test_places import expressions
 
         return expressions(text, lines)
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.mutation import Failing
-    from verdigris.languages.grammar.stub_answers import AnswerForms
+    from verdigris.languages.grammar.validation import AnswerForms
     from verdigris.languages.protocol import TestRegions
-    from verdigris.languages.rust.expectations import RustExpectations
+    from verdigris.languages.rust.forms import RustExpectations
     from verdigris.languages.rust.stubs import RustForms
     from verdigris.languages.rust.tests import RustSuite
     from verdigris.languages.starter import Starter
@@ -64,10 +64,10 @@ dependency."""
         return find_stacks(known)
 
     def starter(self) -> Starter:
-        from verdigris.languages.rust import starter
+        from verdigris.languages.rust import project
         from verdigris.languages.starter import Starter
 
-        return Starter(starter.script, starter)
+        return Starter(project.script, project)
 
     # -- tests among the source ------------------------------------------------------------------------------
 
@@ -163,17 +163,17 @@ dependency."""
         return RustForms()
 
     def answer_forms(self) -> AnswerForms:
-        from verdigris.languages.rust.stub_answers import FORMS
+        from verdigris.languages.rust.forms import FORMS
 
         return FORMS
 
     def expectations(self) -> RustExpectations:
-        from verdigris.languages.rust.expectations import RustExpectations
+        from verdigris.languages.rust.forms import RustExpectations
 
         return RustExpectations()
 
     def concern_rules(self) -> Sequence[Rule]:
-        from verdigris.languages.rust.concerns import RULES
+        from verdigris.languages.rust.forms import RULES
 
         return RULES
 

@@ -13,7 +13,7 @@ from verdigris.core.paths import Change, Entry
 from verdigris.core.protection import protected_classes
 from verdigris.core.state import Phase
 from verdigris.core.value import value
-from verdigris.languages.runner_keys import is_mixed
+from verdigris.languages.registry import is_mixed
 from verdigris.storage.git import users_git
 from verdigris.storage.repository import Head, head
 from verdigris.storage.snapshots import head_moves, trees

@@ -10,7 +10,7 @@ from verdigris.core.paths import LINK, PathClass
 from verdigris.core.protection import protected_classes
 from verdigris.core.state import Phase
 from verdigris.core.value import value
-from verdigris.languages.runner_keys import holds_tests
+from verdigris.languages.registry import holds_tests
 from verdigris.storage.links import among
 from verdigris.turns.tripwire.messages import base
 

@@ -14,7 +14,7 @@ from verdigris.core.protection import protected_classes
 from verdigris.core.records import from_json, to_json
 from verdigris.core.state import Phase  # noqa: TC001 - the codec reads annotations when it runs
 from verdigris.core.value import value
-from verdigris.languages.runner_keys import is_mixed
+from verdigris.languages.registry import is_mixed
 from verdigris.storage import stat_cache
 from verdigris.storage.log import light
 from verdigris.turns.rollback import GitPosition, place, watched_files

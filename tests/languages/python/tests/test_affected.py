@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from random import Random
 
-from verdigris.languages.python.tests.affected import changed_names, list_affected
+from verdigris.languages.python.imports import changed_names, list_affected
 
 BEFORE = "A = 1\n\n\ndef one():\n    return 1\n\n\nclass Box:\n    def open(self):\n        return 1\n"
 

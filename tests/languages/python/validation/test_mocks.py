@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
+from verdigris.languages.findings import TestText
 from verdigris.languages.python.validation.mocks import find_mocked_subjects
-from verdigris.languages.validation import TestText
 
 HEAD = """\
 import sys

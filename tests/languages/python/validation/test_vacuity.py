@@ -8,8 +8,8 @@ import textwrap
 
 import pytest
 
+from verdigris.languages.findings import TestText
 from verdigris.languages.python.validation.vacuity import assertion_lines, find_empty_assertions
-from verdigris.languages.validation import TestText
 
 HEAD = "import pytest\nfrom unittest import mock\nfrom shop import add, Cart, Money\n\n\n"
 

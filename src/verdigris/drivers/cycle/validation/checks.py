@@ -13,9 +13,9 @@ from verdigris.drivers.cycle.validation.findings import Check, Finding, Validati
 from verdigris.drivers.cycle.validation.strength import TriedTest, find_stubs, try_strength
 from verdigris.drivers.cycle.validation.stub_runs import StubRuns
 from verdigris.execution.room.rooms import frozen_layer
+from verdigris.languages.findings import TestText
 from verdigris.languages.registry import by_language, language_for
 from verdigris.languages.tests import is_made_by, written_tests
-from verdigris.languages.validation import TestText
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from verdigris.core.report import Place
     from verdigris.execution.room.layers import Layer
+    from verdigris.languages.findings import TestFault
     from verdigris.languages.protocol import Language
-    from verdigris.languages.validation import TestFault
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 

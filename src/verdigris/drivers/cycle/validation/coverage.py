@@ -10,8 +10,8 @@ from verdigris.core.paths import PathClass
 from verdigris.core.redness import WHY_NOT
 from verdigris.core.report import Status
 from verdigris.core.value import value
-from verdigris.languages.runner_keys import holds_tests
-from verdigris.languages.test_marks import ScenarioMarks, read_scenario_marks
+from verdigris.languages.registry import holds_tests
+from verdigris.languages.tests import ScenarioMarks, read_scenario_marks
 from verdigris.turns.test import run_tests
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestReport
     from verdigris.core.state import Cycle
     from verdigris.drivers.specs.spec import Spec
-    from verdigris.languages.test_marks import ScenarioMark
+    from verdigris.languages.tests import ScenarioMark
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 

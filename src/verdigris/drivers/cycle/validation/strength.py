@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from verdigris.drivers.cycle.validation.stub_runs import Assignment
-    from verdigris.languages.validation import Answer, StubBody
+    from verdigris.languages.findings import Answer, StubBody
     from verdigris.storage.project import Project
 
 NAME = "strength"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import Place, TestReport
     from verdigris.core.settings import Stack
     from verdigris.execution.room.layers import Layer
-    from verdigris.languages.validation import Answer, StubBody
+    from verdigris.languages.findings import Answer, StubBody
     from verdigris.storage.project import Project
 
 SECONDS = 60.0

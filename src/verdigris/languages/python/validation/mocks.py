@@ -6,15 +6,15 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from verdigris.languages.findings import TestFault
 from verdigris.languages.python.stubs.forms import Function, last_name
 from verdigris.languages.python.weakening.suite import suite_of_texts
-from verdigris.languages.validation import TestFault
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from verdigris.languages.findings import TestText
     from verdigris.languages.python.weakening.names import File, SuiteFiles
-    from verdigris.languages.validation import TestText
 
 _SPYING = frozenset({"wraps", "autospec_call_through"})
 _SET_UP = frozenset({"setUp", "setup_method", "setUpClass", "setup_class", "setup", "setup_module"})

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from verdigris.languages.findings import Answer, StubBody, draw_word
 from verdigris.languages.python.stubs.forms import Function, is_empty_statement, last_name
 from verdigris.languages.python.syntax import Source
-from verdigris.languages.validation import Answer, StubBody, draw_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -7,6 +7,7 @@ import builtins
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
+from verdigris.languages.findings import TestFault
 from verdigris.languages.python.stubs.forms import Function, last_name
 from verdigris.languages.python.tests.code import BROAD, Tests
 from verdigris.languages.python.tests.file import LEAVES, is_assert_call
@@ -14,13 +15,12 @@ from verdigris.languages.python.weakening.facts import facts
 from verdigris.languages.python.weakening.names import own_nodes
 from verdigris.languages.python.weakening.strength import conjuncts
 from verdigris.languages.python.weakening.suite import suite_of_texts
-from verdigris.languages.validation import TestFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from verdigris.languages.findings import TestText
     from verdigris.languages.python.tests.code import AssertionPlace
-    from verdigris.languages.validation import TestText
 
 _REFLEXIVE = ast.Eq | ast.Is | ast.LtE | ast.GtE
 _DISPLAYS = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp

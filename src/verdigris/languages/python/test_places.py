@@ -1,13 +1,16 @@
-"""Where the tests of a Python file stand in its text, and the text without some of them."""
+"""Where the tests of a Python file stand in its text, and what each tells: assertions, cases, skips."""
 
 from __future__ import annotations
 
 import ast
 from typing import TYPE_CHECKING
 
-from verdigris.languages.findings import WrittenTest
+from verdigris.languages.assertions import holds, skip_of
+from verdigris.languages.findings import TestFacts, WrittenTest
 from verdigris.languages.python.syntax import parse
-from verdigris.languages.python.tests.file import collected_tests
+from verdigris.languages.python.tests.code import Tests
+from verdigris.languages.python.tests.file import collected_tests, is_fixture, read
+from verdigris.languages.python.weakening.losses import marks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -85,3 +88,16 @@ def expressions(text: str, lines: Collection[int]) -> list[str]:
     return [
         ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.expr) and node.lineno in lines
     ]
+
+
+def read_test_facts(path: str, text: str, name: str) -> TestFacts | None:
+    """None for a fixture, and for what is not written there. A project may call its tests as it likes."""
+    tests = Tests({path: text})
+    code = tests.code(path)
+    function = None if code is None else code.functions.get(name)
+    if code is None or function is None or is_fixture(function):
+        return None
+    rows = sum(one.what.startswith("parametrize ") for one in read(text).assertions if holds(name, one.scope))
+    return TestFacts(
+        sum(1 for _ in tests.assertions(code, name)), rows, skip_of(name, marks(code.source.tree))
+    )

@@ -1,13 +1,15 @@
-"""What assertions of Go expect: conditions under which a test fails, and testify's calls."""
+"""How Go is written: what assertions expect, what a stub can return, what honest source lacks."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, ClassVar
 
+from verdigris.languages.grammar.concerns import ASKS, ENDS, LOOKS, RAW, TRIES, rule
 from verdigris.languages.grammar.expectations import Expectations, last_of_each, table_of
-from verdigris.languages.grammar.opposites import negate, other_word
+from verdigris.languages.grammar.probes import negate, other_word
 from verdigris.languages.grammar.trees import first, part, parts, text_of_node, walk
+from verdigris.languages.grammar.validation import LIST, NUMBER, TEXT, TRUTH, AnswerForms, Returned, body_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from verdigris.languages.probes import Edit
+
 
 _TESTIFY = frozenset({"assert", "require"})
 _SAME = frozenset({"Equal", "DeepEqual", "EqualValues", "Exactly"})
@@ -90,3 +93,85 @@ def _go_cell(row: Node, field: str, table: Node) -> Node | None:
     kind = next((n for n in walk(part(table, "type") or table) if n.type == "field_declaration_list"), None)
     names = [text_of_node(n) for one in parts(kind) for n in one.children_by_field_name("name")]
     return cells[names.index(field)] if field in names and len(cells) == len(names) else None
+
+
+_NUMBERS = re.compile(r"u?int(8|16|32|64)?|float(32|64)")
+_WITH_ERROR = re.compile(r"\(\s*(?:\w+\s+)?([\w\[\]]+)\s*,\s*(?:\w+\s+)?error\s*\)")
+
+
+def _returned(function: Node, body: Node) -> Returned | None:  # noqa: ARG001 - the type tells
+    told = text_of_node(part(function, "result")).strip()
+    pair = _WITH_ERROR.fullmatch(told)
+    told, form = (pair[1], "{ return %s, nil }") if pair else (told, "{ return %s }")
+    if _NUMBERS.fullmatch(told):
+        return Returned(NUMBER, form)
+    kinds = {"string": TEXT, "bool": TRUTH, "[]string": LIST}
+    return Returned(kinds[told], form) if told in kinds else None
+
+
+FORMS = AnswerForms(
+    functions={"function_declaration": body_of, "method_declaration": body_of},
+    returned=_returned,
+    constants={
+        NUMBER: ("0", "N", "1"),
+        TEXT: ('""', '"W"', '"W N"'),
+        TRUTH: ("", "true", "false"),
+        LIST: ("nil", '[]string{"W"}', '[]string{"W", "W"}'),
+    },
+)
+
+
+RULES = (
+    rule("exits", "call_expression", r"(?:os|syscall)\.Exit\(|runtime\.Goexit\(", ENDS),
+    rule("detects-runner", "call_expression", r"testing\.Testing\(", ASKS, blocks=True),
+    rule(
+        "detects-runner",
+        "interpreted_string_literal raw_string_literal",
+        r"""["`]-{0,2}test\.(?:v|run|bench|count|timeout|short|list|paniconexit0|testlogfile)?["`]\Z""",
+        ASKS,
+        blocks=True,
+    ),
+    rule("detects-runner", "call_expression", r"testing\.(?:Short|Verbose|CoverMode)\(", ASKS),
+    rule("detects-runner", "call_expression", r'flag\.Visit(?:All)?\(.*"-?test', ASKS, blocks=True),
+    rule(
+        "detects-runner",
+        "function_declaration method_declaration",
+        r'(?=.*\bos\.(?:Args|Executable)\b).*"[^"]*(?:\btest\.\w*|-test\b|\.test)"',
+        ASKS,
+        blocks=True,
+    ),
+    rule(
+        "detects-runner",
+        "function_declaration method_declaration",
+        r'(?=.*\bruntime\.(?:Caller|Callers|FuncForPC|Stack)\b).*"[^"]*(?:Test|_test)',
+        ASKS,
+        blocks=True,
+    ),
+    rule("reads-tests", "comment", r"//go:embed .*_test\.go", "embeds the tests as text", blocks=True),
+    rule("detects-runner", "call_expression", r'flag\.Lookup\(\s*"test\.', ASKS, blocks=True),
+    rule(
+        "detects-runner",
+        "call_expression",
+        r'strings\.\w+\(\s*os\.Args\[0\],\s*"[^"]*test',
+        ASKS,
+        blocks=True,
+    ),
+    rule(
+        "properties",
+        "import_spec",
+        r'(?:\w+ )?"(?:testing/quick|pgregory\.net/rapid|github\.com/leanovate/gopter(?:/\w+)?)"',
+        TRIES,
+        blocks=True,
+    ),
+    rule(
+        "framework-in-source", "import_spec", r'(?:\w+ )?"testing"', "imports the test framework into source"
+    ),
+    rule(
+        "frames",
+        "call_expression",
+        r"runtime\.(?:Caller|Callers|CallersFrames|Stack)\(|debug\.Stack\(",
+        LOOKS,
+    ),
+    rule("raw-output", "call_expression", r"os\.NewFile\(|syscall\.(?:Write|Dup2|Dup3)\(", RAW),
+    rule("patches", "comment", r"//go:linkname ", "reaches into another package", blocks=True),
+)

@@ -1,13 +1,26 @@
-"""What assertions of JavaScript and TypeScript expect: matchers, and functions of `assert`."""
+"""How JavaScript and TypeScript are written: assertions, what a stub returns, what honest source lacks."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, ClassVar
 
+from verdigris.languages.grammar.concerns import ASKS, ENDS, FOR_ALL, LOOKS, RAW, TRIES, rule
 from verdigris.languages.grammar.expectations import FUNCTIONS, Expectations, last_of_each, table_of
-from verdigris.languages.grammar.opposites import negate, other_word
+from verdigris.languages.grammar.probes import negate, other_word
 from verdigris.languages.grammar.trees import first, part, parts, text_of_node, walk
+from verdigris.languages.grammar.validation import (
+    LIST,
+    NUMBER,
+    TABLE,
+    TEXT,
+    TRUTH,
+    UNTOLD,
+    AnswerForms,
+    Returned,
+    body_of,
+    body_of_value,
+)
 from verdigris.languages.probes import Edit
 
 if TYPE_CHECKING:
@@ -15,6 +28,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from tree_sitter import Node
+
 
 _ANOTHER = (
     "(v=>typeof v==='number'?(v+1>v?v+1:v-1>-Infinity&&v/2!==v?v/2:7):"
@@ -164,3 +178,154 @@ def _cell(row: Node, step: int | str, *, spread: bool) -> Node | None:
     if row.type != "object" or spread:
         return None
     return next((part(one, "value") for one in parts(row) if text_of_node(part(one, "key")) == step), None)
+
+
+_TYPES = {"number": NUMBER, "bigint": NUMBER, "string": TEXT, "boolean": TRUTH}
+_CONSTANTS = {
+    **dict.fromkeys(("number", "unary_expression"), NUMBER),
+    **dict.fromkeys(("string", "template_string"), TEXT),
+    **dict.fromkeys(("true", "false"), TRUTH),
+    "array": LIST,
+    "object": TABLE,
+}
+_NOTHING = frozenset({"void", "never", "asserts"})
+
+
+def _returned(function: Node, body: Node) -> Returned | None:
+    form = "{ return %s; }" if body.type == "statement_block" else "(%s)"
+    holder = part(function, "value") or function
+    if text_of_node(part(function, "name")) == "constructor" or any(
+        n.type in {"set", "*"} for n in holder.children
+    ):
+        return None
+    told = text_of_node(part(holder, "return_type")).lstrip(": ").strip()
+    while (inner := re.fullmatch(r"Promise<(.*)>", told)) is not None:
+        told = inner[1].strip()
+    if told in _NOTHING:
+        return None
+    return Returned(_kind(told) if told else _kind_of_constant(body), form)
+
+
+def _kind(told: str) -> str:
+    plain = [one.strip() for one in told.split("|") if one.strip() not in {"null", "undefined"}]
+    name = plain[0] if len(plain) == 1 else ""
+    if name.endswith("[]") or name.startswith(("Array<", "ReadonlyArray<", "[")):
+        return LIST
+    return TABLE if name.startswith(("Record<", "{")) else _TYPES.get(name, UNTOLD)
+
+
+def _kind_of_constant(body: Node) -> str:
+    given = [parts(node)[0] for node in walk(body) if node.type == "return_statement" and parts(node)]
+    found = given[0] if given else body
+    if found.type == "parenthesized_expression" and parts(found):
+        found = parts(found)[0]
+    return _CONSTANTS.get(found.type, UNTOLD)
+
+
+FORMS = AnswerForms(
+    functions={
+        "function_declaration": body_of,
+        "method_definition": body_of,
+        "variable_declarator": body_of_value,
+    },
+    returned=_returned,
+    constants={
+        NUMBER: ("0", "N", "-N"),
+        TEXT: ('""', '"W"', '"W N"'),
+        TRUTH: ("", "true", "false"),
+        LIST: ("[]", '["W"]', "[N, -N]"),
+        TABLE: ("{}", '{ "W": N }', '{ "W": "W" }'),
+    },
+    untold=(NUMBER, TEXT, TRUTH, LIST, TABLE),
+)
+
+
+RULES = (
+    rule("exits", "call_expression", r"process\.(?:exit|abort|reallyExit|kill)\(", ENDS),
+    rule(
+        "detects-runner",
+        "member_expression subscript_expression",
+        r"""process\.env(?:\.|\[['"])(?:VITEST|JEST_|NODE_TEST_CONTEXT|MOCHA_)""",
+        ASKS,
+        blocks=True,
+    ),
+    rule("detects-runner", "binary_expression", r"""process\.env\.NODE_ENV\s*[!=]==?\s*['"]test['"]""", ASKS),
+    rule("detects-runner", "binary_expression", r"""['"]test['"]\s*[!=]==?\s*process\.env\.NODE_ENV""", ASKS),
+    rule("detects-runner", "member_expression", r"import\.meta\.vitest\Z", ASKS),
+    rule("detects-runner", "member_expression", r"process\.execArgv\Z", ASKS, blocks=True),
+    rule(
+        "detects-runner",
+        "call_expression binary_expression",
+        r"(?=.*process\.argv(?:0|\[1\])).*\b(?:test|spec|vitest|jest|mocha)\b(?!\()",
+        ASKS,
+        blocks=True,
+    ),
+    rule(
+        "detects-runner",
+        "call_expression",
+        r"""(?:\(?new )?Error\([^)]*\)\)?\.stack\b.*['"`/](?:[^'"`]*[^'"`a-z])?(?:tests?|spec)\b""",
+        ASKS,
+        blocks=True,
+    ),
+    rule(
+        "detects-runner",
+        "unary_expression",
+        r"typeof (?:jest|vi|vitest|describe|expect|beforeEach)\b",
+        ASKS,
+        blocks=True,
+    ),
+    rule(
+        "patches",
+        "assignment_expression",
+        r"(?:globalThis|global|window|self)\.(?:expect|describe|it|test|vi|jest|assert)\b",
+        FOR_ALL,
+        blocks=True,
+    ),
+    rule("patches", "call_expression", r"expect\.(?:extend|addEqualityTesters)\(", FOR_ALL, blocks=True),
+    rule(
+        "patches",
+        "assignment_expression",
+        r"(?:Object|Array|String|Number|Boolean|Promise|Map|Set|Error|Function|RegExp|Symbol)\.prototype\b",
+        FOR_ALL,
+    ),
+    rule(
+        "patches",
+        "assignment_expression",
+        r"(?:Object\.is|JSON\.stringify|require\.cache|Module\._load)\b",
+        FOR_ALL,
+    ),
+    rule(
+        "answers-everything",
+        "method_definition pair",
+        r"""(?:async )?\[?['"]?asymmetricMatch\b""",
+        "makes an object equal to whatever it is compared with",
+        blocks=True,
+    ),
+    rule(
+        "frames",
+        "member_expression",
+        r"(?:\(?new )?Error\([^)]*\)\)?\.stack\Z|Error\.prepareStackTrace\Z",
+        LOOKS,
+    ),
+    rule("raw-output", "call_expression", r"(?:fs\.)?writeSync\(\s*\d", RAW),
+    rule("raw-output", "call_expression", r"process\.(?:binding|_linkedBinding|send)\(", RAW),
+    rule(
+        "obscured",
+        "call_expression new_expression",
+        r"(?:eval|new Function|Function)\(",
+        "runs what cannot be read here",
+    ),
+    rule(
+        "framework-in-source",
+        "import_statement call_expression",
+        r"""(?:import\b.*|require\()['"](?:vitest|jest|@jest/globals|node:test|mocha|chai)['"]""",
+        "imports the test framework into source",
+    ),
+    rule(
+        "properties",
+        "import_statement call_expression",
+        r"""(?:import\b.*|(?:require|import)\()['"](?:fast-check|@fast-check/\w+|jsverify|testcheck)['"]""",
+        TRIES,
+        blocks=True,
+    ),
+)

@@ -1,0 +1,179 @@
+"""How Rust is written: what assertions expect, what a stub can return, what honest source lacks."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar
+
+from verdigris.languages.grammar.concerns import ASKS, ENDS, FOR_ALL, LOOKS, RAW, TRIES, rule
+from verdigris.languages.grammar.expectations import Expectations, last_of_each, table_of
+from verdigris.languages.grammar.probes import other_word
+from verdigris.languages.grammar.trees import COMMENTS, first, part, parts, text_of_node
+from verdigris.languages.grammar.validation import LIST, NUMBER, TEXT, TRUTH, AnswerForms, Returned, body_of
+from verdigris.languages.probes import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tree_sitter import Node
+
+
+_EQUAL = frozenset({"assert_eq", "debug_assert_eq", "prop_assert_eq", "assert_str_eq"})
+_SIDES = 2
+
+
+class RustExpectations(Expectations):
+    opposite_words: ClassVar = {"assert_eq": "assert_ne"}
+    member = re.compile(r"(?:\w+::)+[A-Z]\w*\Z")
+
+    def sides(self, node: Node) -> Iterator[Sequence[Node]]:
+        """Within a macro there are but tokens."""
+        tree = first(parts(node), "token_tree")
+        if tree is None or text_of_node(part(node, "macro")) not in _EQUAL:
+            return
+        sides: list[list[Node]] = [[]]
+        for child in tree.children[1:-1]:
+            if child.type == ",":
+                sides.append([])
+            elif child.type not in COMMENTS:
+                sides[-1].append(child)
+        yield from (side for side in reversed(sides[:_SIDES]) if side)
+
+    def column(self, scope: Node, named: Node) -> list[Node] | None:
+        """`for (a, b) in [(1, 2), …]`."""
+        pattern = part(scope, "pattern") if scope.type == "for_expression" else None
+        names = [text_of_node(one) for one in parts(pattern)]
+        name = text_of_node(named)
+        if name not in names:
+            return None
+        table = table_of(scope, part(scope, "value"))
+        if table is None or table.type != "array_expression":
+            return []
+        rows = [parts(row) for row in parts(table)]
+        at = names.index(name)
+        return last_of_each([row[at] if len(row) == len(names) else None for row in rows])
+
+    def items(self, side: Sequence[Node]) -> list[Node]:
+        if [text_of_node(n) for n in side[:-1]] != ["vec", "!"]:
+            return []
+        inner = side[-1].children[1:-1]
+        return [n for n in inner if n.type != ","] if not any(n.type == ";" for n in inner) else []
+
+    def negated(self, node: Node) -> tuple[Edit, ...] | None:
+        macro, tree = part(node, "macro"), first(parts(node), "token_tree")
+        if text_of_node(macro) != "assert" or tree is None:
+            return other_word(self.opposite_words, macro)
+        inner = [child for child in tree.children[1:-1] if child.type not in COMMENTS]
+        comma = next((at for at, child in enumerate(inner) if child.type == ","), len(inner))
+        if not comma:
+            return None
+        start, end = inner[0].start_byte, inner[comma - 1].end_byte
+        return (Edit(start, start, "!("), Edit(end, end, ")"))
+
+
+_NUMBERS = re.compile(r"[iu](8|16|32|64|128|size)")
+_WRAPPED = re.compile(r"(Option|Result)<\s*(\w+)\s*(?:,.*)?>")
+_KINDS = {"String": TEXT, "bool": TRUTH, "Vec<String>": LIST}
+
+
+def _returned(function: Node, body: Node) -> Returned | None:  # noqa: ARG001 - the type tells
+    told = text_of_node(part(function, "return_type")).strip()
+    wrapped = _WRAPPED.fullmatch(told)
+    form = "{ %s }"
+    if wrapped is not None:
+        told, form = wrapped[2], "{ Some(%s) }" if wrapped[1] == "Option" else "{ Ok(%s) }"
+    if _NUMBERS.fullmatch(told):
+        return Returned(NUMBER, form)
+    return Returned(_KINDS[told], form) if told in _KINDS else None
+
+
+FORMS = AnswerForms(
+    functions={"function_item": body_of},
+    returned=_returned,
+    constants={
+        NUMBER: ("0", "N", "1"),
+        TEXT: ("String::new()", '"W".to_string()', '"W N".to_string()'),
+        TRUTH: ("", "true", "false"),
+        LIST: ("vec![]", 'vec!["W".to_string()]', 'vec!["W".to_string(), "W".to_string()]'),
+    },
+)
+
+
+RULES = (
+    rule("exits", "call_expression", r"(?:std::)?process::(?:exit|abort)\(|libc::_?exit\(", ENDS),
+    rule(
+        "detects-runner",
+        "macro_invocation",
+        r"cfg!\(\s*(?:not\(\s*|all\(\s*|any\(\s*)*test\b",
+        ASKS,
+        blocks=True,
+    ),
+    rule("detects-runner", "attribute_item", r"#\[cfg\(.*\bnot\([^)]*\btest\b", ASKS, blocks=True),
+    rule("detects-runner", "attribute_item", r"#\[cfg\((?:[^\]]*\b)?test\b", ASKS),
+    rule(
+        "detects-runner",
+        "match_expression binary_expression let_condition",
+        r"(?:match |let .* = )?(?:std::)?thread::current\(\)\.name\(\)",
+        ASKS,
+        blocks=True,
+    ),
+    rule(
+        "detects-runner",
+        "string_literal",
+        r'"(?:/?(?:target/debug/)?deps/?|-Z\W?unstable-options|--test-threads|--nocapture)"',
+        ASKS,
+        blocks=True,
+    ),
+    rule(
+        "reads-tests",
+        "macro_invocation",
+        r'include_(?:str|bytes)!\(\s*"[^"]*\.rs"',
+        "includes code as text",
+        blocks=True,
+    ),
+    rule(
+        "patches",
+        "attribute_item",
+        r'#\[(?:(?:unsafe\()?link_section = "\.(?:(?:pre)?init_array|fini_array|[cd]tors)|[cd]tor\b)',
+        "runs before or after `main`",
+        blocks=True,
+    ),
+    rule(
+        "detects-runner",
+        "call_expression macro_invocation",
+        r'(?:std::)?(?:env::)?(?:var|var_os|option_env!|env!)\(\s*"(?:RUST_TEST|NEXTEST)',
+        ASKS,
+        blocks=True,
+    ),
+    rule("detects-runner", "call_expression", r"(?:std::)?thread::current\(\)\.name\(\)\Z", ASKS),
+    rule(
+        "patches",
+        "macro_definition",
+        r"macro_rules! (?:debug_)?(?:assert|assert_eq|assert_ne|panic|matches|unreachable)\b",
+        "shadows the language's own macro",
+        blocks=True,
+    ),
+    rule("patches", "call_expression", r"(?:std::)?panic::(?:set_hook|take_hook)\(", FOR_ALL),
+    rule(
+        "swallow",
+        "call_expression",
+        r"(?:std::)?(?:panic::)?catch_unwind\(",
+        "catches a failed assertion too",
+    ),
+    rule(
+        "properties",
+        "call_expression macro_invocation struct_expression",
+        r"(?:\w+::)*(?:ProptestConfig|Config::with_cases|QuickCheck::new|Gen::new|prop_assume!)"
+        r'|(?:std::)?env::set_var\(\s*"(?:PROPTEST|QUICKCHECK)_',
+        TRIES,
+        blocks=True,
+    ),
+    rule("frames", "call_expression", r"(?:std::)?(?:backtrace::)?Backtrace::\w+\(", LOOKS),
+    rule("raw-output", "call_expression", r"(?:\w+::)*from_raw_fd\(|libc::write\(", RAW),
+    rule(
+        "answers-everything",
+        "function_item",
+        r"fn eq\(&self, (\w+): [^)]*\) -> bool \{(?:(?:(?!\bself\b).)*|(?:(?!\b\1\b).)*)\Z",
+        "does not compare the two",
+    ),
+)
