@@ -7,8 +7,9 @@ import pytest
 
 from support.kata_run import SOURCE, TEST, classify, start
 from verdigris.core.paths import PathClass
+from verdigris.drivers.loop.roles import IMPROVER, TEST_WRITER
 from verdigris.drivers.machine.roles import IMPLEMENTOR, REFACTORER, TESTER
-from verdigris.models.roles.answer import Answer, Edit, RefusedAnswer, Say
+from verdigris.models.roles.answer import Answer, Edit, Pin, RefusedAnswer, Say
 from verdigris.models.roles.check import MOST_CHARACTERS, EditPlan, Stop, check
 
 if TYPE_CHECKING:
@@ -220,3 +221,37 @@ def test_a_file_that_was_not_seen_whole_is_not_replaced() -> None:
     assert f"{SOURCE}: you have not seen all of it" in refused.reasons[0]
     assert isinstance(checked(answer(upsert("src/new.py")), known=frozenset()), EditPlan)
     assert isinstance(checked(answer(Edit(SOURCE, "delete")), known=frozenset()), EditPlan)
+
+
+PIN = Pin("take", "takes the first n", "the docs of take", ("take(2, 'abc') is ['a', 'b']",))
+NEW_TEST = upsert(TEST, "def test_more(): assert 0\n")
+
+
+@pytest.mark.parametrize(
+    ("pin", "why"),
+    [
+        (None, "`pin` does not say target, behaviour, source, assertions"),
+        (Pin("take", " ", "docs", ("a",)), "`pin` does not say behaviour"),
+        (Pin("take", "takes", "docs", ("",)), "`pin` does not say assertions"),
+    ],
+)
+def test_a_role_that_pins_states_what_and_by_which_source(pin: Pin | None, why: str) -> None:
+    assert why in reason(answer(NEW_TEST, pin=pin), TEST_WRITER)
+
+
+def test_what_a_role_states_goes_with_its_edits() -> None:
+    plan = checked(answer(NEW_TEST, pin=PIN), TEST_WRITER)
+    assert isinstance(plan, EditPlan)
+    assert plan.pin == PIN
+    better = checked(answer(upsert(), improvement="one  loop\n", lesson=" n may be 0 "), IMPROVER)
+    assert isinstance(better, EditPlan)
+    assert (better.improvement, better.lesson) == ("one loop", "n may be 0")
+
+
+def test_a_test_that_came_back_was_stated_before() -> None:
+    found = check(answer(NEW_TEST), TEST_WRITER, MATERIAL, KNOWN, returned=True)
+    assert isinstance(found, EditPlan)
+
+
+def test_an_improvement_has_a_name() -> None:
+    assert "`improvement` is empty" in reason(answer(upsert()), IMPROVER)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from verdigris.drivers.machine.roles import TEAM
-from verdigris.models.roles.answer import Answer, Edit, RefusedAnswer, Say, read_answer, schema
+from verdigris.models.roles.answer import PARTS, Answer, Edit, Pin, RefusedAnswer, Say, read_answer, schema
 
 EDIT = {"path": "a.py", "action": "upsert", "intent": "it", "content": "x\n", "to": None}
 GOOD: dict[str, Any] = {
@@ -90,16 +90,20 @@ def test_an_answer_that_the_server_cut_is_called_cut() -> None:
 
 
 def objects(schema: Any) -> list[dict[str, Any]]:
-    found = [schema] if schema.get("type") == "object" else []
+    found = [schema] if "object" in schema.get("type", "") else []
     inner = [*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])]
     return found + [each for part in inner for each in objects(part)]
 
 
 def test_the_schema_is_as_strict_servers_want_it_and_agrees_with_the_reading() -> None:
-    whole, edit = objects(schema(TEAM.commit_types, tuple(Say)))
-    for each in (whole, edit):
+    whole, edit, pin = objects(schema(TEAM.commit_types, tuple(Say), tuple(PARTS)))[:3]
+    whole, pin, edit = sorted(
+        (whole, edit, pin), key=lambda each: ("path" in each["properties"], -len(each["properties"]))
+    )
+    for each in (whole, edit, pin):
         assert each["required"] == list(each["properties"])
         assert each["additionalProperties"] is False
     assert set(whole["properties"]) == set(Answer.__struct_fields__)
     assert set(edit["properties"]) == set(Edit.__struct_fields__)
+    assert set(pin["properties"]) == set(Pin.__struct_fields__)
     assert whole["properties"]["verdict"]["enum"] == [say.value for say in Say]

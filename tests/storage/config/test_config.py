@@ -244,17 +244,6 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str | bytes,
 
 
 @pytest.mark.parametrize(
-    "key",
-    [
-        "loop",
-    ],
-)
-def test_keys_of_later_versions_say_so(tmp_path: Path, key: str) -> None:
-    with pytest.raises(ConfigError, match="not supported by this version yet"):
-        load(write(tmp_path, f"{key}: {{}}\n"))
-
-
-@pytest.mark.parametrize(
     ("language", "runner"),
     [("python", "pytest"), ("node", "vitest"), ("rust", "cargo"), ("go", "go")],
 )

@@ -142,6 +142,7 @@ VALIDATOR = Role(
         (PathClass.SOURCE, _deny_code),
         (PathClass.OTHER, _deny_code),
     ),
+    parts=("findings",),
 )
 CODER = Role(
     "coder",

@@ -113,6 +113,7 @@ TESTER = Role(
     judge="red",
     stops=_ALWAYS | {Say.KATA_DONE, Say.TEST_IS_RIGHT},
     objections=((PathClass.SOURCE, _tester_in_source),),
+    parts=("points",),
 )
 IMPLEMENTOR = Role(
     "implementor",

@@ -13,7 +13,7 @@ import msgspec
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 class Say(StrEnum):
@@ -27,6 +27,7 @@ class Say(StrEnum):
     KATA_IS_WRONG = "kata-is-wrong"
     KATA_DONE = "kata-done"
     SPEC_IS_WRONG = "spec-is-wrong"
+    PROGRAM_IS_WRONG = "program-is-wrong"
     PASS = "PASS"  # noqa: S105 - a verdict
     """A validator's, as the two after it: they judge what others wrote."""
     CONCERNS = "CONCERNS"
@@ -47,6 +48,21 @@ class Edit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The new path, for `move`."""
 
 
+class Pin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a test is to pin down, stated with it."""
+
+    target: str = ""
+    """What is specified: a function, a method, a bug."""
+    behaviour: str = ""
+    source: str = ""
+    """The source of truth: a path, an address, a bullet of a spec."""
+    assertions: tuple[str, ...] = ()
+    included: tuple[str, ...] = ()
+    """Edge cases that the test has."""
+    excluded: tuple[str, ...] = ()
+    """Edge cases that are left to other tests, with the reason."""
+
+
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     verdict: Say
     rationale: str
@@ -62,6 +78,11 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of the tester: the points of the kata that the test shows, by number."""
     findings: tuple[str, ...] = ()
     """Of a validator: each as `file:line — what is wrong`."""
+    pin: Pin | None = None
+    improvement: str = ""
+    """Of a refactor: what gets better, in a line."""
+    lesson: str = ""
+    """What holds beyond this step, for whoever works here next."""
     edits: tuple[Edit, ...] = ()
 
 
@@ -88,10 +109,10 @@ def _closed_object(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def schema(commit_types: Sequence[str], says: Sequence[Say]) -> dict[str, Any]:
+def schema(commit_types: Sequence[str], says: Sequence[Say], parts: Sequence[str] = ()) -> dict[str, Any]:
     """One for every question to every role of a driver: a provider caches it with the prompt's beginning.
 
-    `says`: the verdicts that its roles may give.
+    `says`: the verdicts that its roles may give. `parts`: what some of them state besides, of `PARTS`.
     """
     return _closed_object(
         {
@@ -101,8 +122,7 @@ def schema(commit_types: Sequence[str], says: Sequence[Say]) -> dict[str, Any]:
             "read": {"type": "array", "items": {"type": "string"}, "description": "files to be shown first"},
             "type": {"type": "string", "enum": ["", *commit_types]},
             "subject": _text("the commit's subject without its type"),
-            **({"points": _POINTS} if Say.KATA_DONE in says else {}),
-            **({"findings": _FINDINGS} if Say.CONCERNS in says else {}),
+            **{part: PARTS[part].schema for part in parts},
             "edits": {
                 "type": "array",
                 "items": _closed_object(
@@ -120,15 +140,39 @@ def schema(commit_types: Sequence[str], says: Sequence[Say]) -> dict[str, Any]:
 
 
 SCHEMA_NAME = "edit_plan"
-_POINTS = {
-    "type": "array",
-    "items": {"type": "integer"},
-    "description": "of the tester: the numbers of the kata's points that the test shows",
-}
-_FINDINGS = {
-    "type": "array",
-    "items": {"type": "string"},
-    "description": "of the validator: each as `file:line — what is wrong`",
+
+
+@value
+class Part:
+    """A part of the answer that only some roles have."""
+
+    schema: Mapping[str, Any]
+    example: str
+    """As JSON, in the answer that the prompt shows."""
+
+
+def _several(description: str, kind: str = "string") -> dict[str, Any]:
+    return {"type": "array", "items": {"type": kind}, "description": description}
+
+
+_PIN = _closed_object(
+    {
+        "target": _text("what is specified: a function, a method, a bug"),
+        "behaviour": _text("the behaviour that the test pins, in one sentence"),
+        "source": _text("the source of truth that says so: a path, an address, a bullet"),
+        "assertions": _several("the fewest that capture it"),
+        "included": _several("edge cases that the test has"),
+        "excluded": _several("edge cases that it leaves out, each with the reason"),
+    }
+)
+PARTS = {
+    "points": Part(
+        _several("of the tester: the numbers of the kata's points that the test shows", "integer"), "[2]"
+    ),
+    "findings": Part(_several("of the validator: each as `file:line — what is wrong`"), "[]"),
+    "pin": Part({**_PIN, "type": ["object", "null"]}, "null"),
+    "improvement": Part(_text("of a refactor: what gets better, in a line"), '""'),
+    "lesson": Part(_text("a rule that holds beyond this step, or empty"), '""'),
 }
 _TEST_BUG = re.compile(r"^[\s>*-]*TEST_BUG:[ \t]*(\S.*)$", re.MULTILINE)
 

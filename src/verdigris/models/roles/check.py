@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.languages import has_tests_in_source
 from verdigris.core.paths import PathClass
 from verdigris.core.value import value
-from verdigris.models.roles.answer import Answer, Edit, RefusedAnswer, Say
+from verdigris.models.roles.answer import Answer, Edit, Pin, RefusedAnswer, Say
 from verdigris.models.roles.context import secret
 from verdigris.models.roles.role import find_team
 
@@ -103,6 +103,9 @@ class EditPlan:
     """Path → what the change is for."""
     points: tuple[int, ...] = ()
     """Of the tester: the points of the kata that the test shows."""
+    pin: Pin | None = None
+    improvement: str = ""
+    lesson: str = ""
 
 
 @value
@@ -115,6 +118,7 @@ class Stop:
     """Of a validator."""
     changes: Mapping[str, bytes] = field(default_factory=dict)
     """Of a validator: tests that it wants held out, by their paths."""
+    lesson: str = ""
 
 
 def check(
@@ -128,7 +132,12 @@ def check(
     if answer.verdict is not Say.EDIT:
         return _check_stop(answer, role)
     tree = material.tree
-    reasons = [*_wording(answer, role), *_amounts(answer), *_edits(answer, role, material, tree)]
+    reasons = [
+        *_wording(answer, role),
+        *_amounts(answer),
+        *_edits(answer, role, material, tree),
+        *_stating(answer, role, returned=returned),
+    ]
     unseen = (
         tuple(dict.fromkeys(p for p in _replaced_files(answer, tree) if p not in known))
         if not reasons
@@ -145,7 +154,18 @@ def check(
     intents = ((plain(edit.to or edit.path), _flat(edit.intent)) for edit in answer.edits)
     shown = tuple((path, intent) for path, intent in intents if path in changes and intent)
     points = tuple(sorted(frozenset(answer.points))) if role.judge == "red" else ()
-    return EditPlan(role, kind, _subject(answer, role), answer.rationale.strip(), changes, shown, points)
+    return EditPlan(
+        role,
+        kind,
+        _subject(answer, role),
+        answer.rationale.strip(),
+        changes,
+        shown,
+        points,
+        answer.pin,
+        _flat(answer.improvement),
+        _flat(answer.lesson),
+    )
 
 
 def _check_stop(answer: Answer, role: Role) -> Stop | RefusedAnswer:
@@ -158,7 +178,7 @@ def _check_stop(answer: Answer, role: Role) -> Stop | RefusedAnswer:
     reason = answer.reason.strip() or answer.rationale.strip()
     if not reason:
         return RefusedAnswer((f"The verdict {answer.verdict} needs a `reason`.",))
-    return Stop(answer.verdict, reason)
+    return Stop(answer.verdict, reason, lesson=_flat(answer.lesson))
 
 
 _FINDING = re.compile(r"(?P<path>[^\s:][^:]*):(?P<line>\d+)\s*(?:—|–|-+|:)\s*(?P<what>\S.*)", re.DOTALL)
@@ -201,6 +221,18 @@ def _wording(answer: Answer, role: Role) -> Iterator[str]:
     texts = (answer.subject, answer.rationale, *(edit.intent for edit in answer.edits))
     if any(_TRAILER.search(text) for text in texts):
         yield "A line of the wording begins with `TDD-…:`: the machine alone writes those."
+
+
+def _stating(answer: Answer, role: Role, *, returned: bool) -> Iterator[str]:
+    """What a role has to state with its edits; a test that came back was stated before."""
+    if "pin" in role.parts and not (returned and answer.pin is None):
+        pin = answer.pin or Pin()
+        empty = [name for name in ("target", "behaviour", "source") if not getattr(pin, name).strip()]
+        empty += [] if any(map(str.strip, pin.assertions)) else ["assertions"]
+        if empty:
+            yield f"`pin` does not say {', '.join(empty)}: state what the test pins and by what source."
+    if "improvement" in role.parts and not answer.improvement.strip():
+        yield f"`improvement` is empty: name in a line what gets better, or {role.instead}."
 
 
 def _amounts(answer: Answer) -> Iterator[str]:

@@ -14,7 +14,7 @@ from verdigris.core.value import value
 from verdigris.languages.registry import language_named
 from verdigris.models.protocol import Ask, Message
 from verdigris.models.request import estimate
-from verdigris.models.roles.answer import SCHEMA_NAME, Say, schema
+from verdigris.models.roles.answer import PARTS, SCHEMA_NAME, schema
 from verdigris.models.roles.context import by_weight
 from verdigris.models.roles.role import Role, find_team
 from verdigris.models.roles.tools import TOOLS
@@ -53,8 +53,7 @@ def guide(team: Team, language: str, runner: str = "", tools: tuple[str, ...] = 
 def _answer(team: Team) -> str:
     types = ", ".join(f"{' or '.join(role.commit_types)} ({role})" for role in team.roles)
     *says, last = team.says
-    more = '"points": [2], ' if Say.KATA_DONE in team.says else ""
-    more += '"findings": [], ' if Say.CONCERNS in team.says else ""
+    more = "".join(f'"{part}": {PARTS[part].example}, ' for part in team.parts)
     words = {"types": types, "verdicts": f"{', '.join(says)} or {last}", "more": more, "brief": team.brief}
     return re.sub(r"\{(types|verdicts|more|brief)\}", lambda found: words[found[1]], _ANSWER)
 
@@ -179,7 +178,7 @@ def first_ask(material: Material, task: Task, *, tools: bool = True) -> tuple[As
     shared = f"{kata}\n\n{told.text}"
     ask = Ask(
         (Message("system", system), Message("user", f"{shared}\n\n{_task(task)}\n\n{ASK}\n")),
-        schema(team.commit_types, team.says),
+        schema(team.commit_types, team.says, team.parts),
         SCHEMA_NAME,
         TOOLS if tools else (),
     )

@@ -24,7 +24,11 @@ enough, a validation of the tests."""
 
 GROUP = "verdigris.roles"
 """Entry points of other packages: a driver's name, and the object that is its `Team`."""
-BUILT_IN = {"machine": "verdigris.drivers.machine.roles", "cycle": "verdigris.drivers.cycle.roles"}
+BUILT_IN = {
+    "machine": "verdigris.drivers.machine.roles",
+    "cycle": "verdigris.drivers.cycle.roles",
+    "loop": "verdigris.drivers.loop.roles",
+}
 """Modules whose `TEAM` it is; loaded when it is asked for."""
 
 
@@ -49,6 +53,8 @@ class Role:
     """By the class of a path; a class that is not named is its to write. Specification is nobody's."""
     only_own: bool = False
     """It writes the files that the driver names for it (`Material.own`), and no other."""
+    parts: tuple[str, ...] = ()
+    """What its answers state besides the edits, of `answer.PARTS`."""
 
     def __str__(self) -> str:
         return self.name
@@ -72,6 +78,10 @@ class Team:
         """The verdicts that its roles may give."""
         stops = frozenset[Say]().union(*(role.stops for role in self.roles))
         return tuple(say for say in Say if say is Say.EDIT or say in stops)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(part for role in self.roles for part in role.parts))
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 
 GROUP = "verdigris.drivers"
 """Entry points of other packages: a driver's name, and the object that is its `DriverSection`."""
-BUILT_IN = {"machine": "verdigris.storage.config.machine", "cycle": "verdigris.drivers.cycle.settings"}
+BUILT_IN = {
+    "machine": "verdigris.storage.config.machine",
+    "cycle": "verdigris.drivers.cycle.settings",
+    "loop": "verdigris.drivers.loop.settings",
+}
 """Modules whose `SECTION` it is. The machine's stands in storage, since `tdd init` reads its kata's path."""
-PLANNED = ("loop",)
-"""Drivers of later versions: their sections are refused with these words while they are not built in."""
 
 _DEFAULT = DriverSettings()
 _KEY_OUTSIDE = (

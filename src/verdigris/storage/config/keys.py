@@ -19,7 +19,6 @@ from verdigris.core.settings import (
     UncoveredRule,
 )
 from verdigris.storage.config.drivers import (
-    PLANNED,
     BudgetKeys,
     CommitKeys,
     RoleKeys,
@@ -199,9 +198,6 @@ def _check_keys(value: Any, known: Sequence[str], at: str, places: Places) -> No
             continue
         line = {"": places.get(f"{at}.{key}" if at else str(key), places.get(at, 1))}
         where = f"{at}: " if at else ""
-        if not at and key in PLANNED:
-            what = f"the key `{key}` is not supported by this version yet"
-            raise wrong(line, "", what, f"remove it; {_DOCS}")
         if there := _ELSEWHERE.get(str(key)):
             raise wrong(line, "", f"{where}unknown key `{key}`; {there}", _DOCS)
         near = difflib.get_close_matches(str(key), known, n=1)

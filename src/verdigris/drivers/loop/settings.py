@@ -1,0 +1,92 @@
+"""The loop's section of `tdd.yaml`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+
+from verdigris.core.settings import ConcernRule, DriverSettings
+from verdigris.core.value import value
+from verdigris.storage.config import load_driver
+from verdigris.storage.config.drivers import DriverSection, KeyExample, Positive, shared_values
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verdigris.storage.config.file import Places
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+@value
+class LoopSettings(DriverSettings):
+    memory: str = "memory/autoloop"
+    """The branch of the state files."""
+    remote: str = "origin"
+    """Where branches are pushed to, if it is there; empty: nowhere."""
+    base: str = ""
+    """The branch that programs build on; empty: the one that the remote calls its own, or HEAD's."""
+    ci: str = ""
+    """The command that accepts a pushed commit; `gh`: the remote's own checks; empty: nobody is asked."""
+    ci_minutes: int = 60
+    attempts: int = 5
+    """To make a pinned test pass, the rethought ones included."""
+    picks: int = 4
+    """Tests of one iteration that may pass at once before it ends."""
+    prompt_tokens: int = 24_000
+    share: tuple[str, ...] = ()
+    """Ignored paths that the private worktree needs too, besides the usual environments."""
+    refactor_files: int = 8
+    refactor_lines: int = 400
+    coverage_guard: bool = True
+    expected_literals: ConcernRule = "block"
+    tests_per_step: int = 1
+
+
+_DEFAULT = LoopSettings()
+
+
+class LoopKeys(msgspec.Struct, forbid_unknown_fields=True):
+    memory: Annotated[str, msgspec.Meta(min_length=1)] = _DEFAULT.memory
+    remote: str = _DEFAULT.remote
+    base: str = _DEFAULT.base
+    ci: str = _DEFAULT.ci
+    ci_minutes: Positive = _DEFAULT.ci_minutes
+    attempts: Annotated[int, msgspec.Meta(ge=5)] = _DEFAULT.attempts
+    picks: Positive = _DEFAULT.picks
+    prompt_tokens: Annotated[int, msgspec.Meta(ge=3000)] = _DEFAULT.prompt_tokens
+    share: tuple[str, ...] = _DEFAULT.share
+
+
+def loop_settings(said: LoopKeys, shared: DriverSettings, _: Places) -> LoopSettings:
+    return LoopSettings(**shared_values(shared), **msgspec.structs.asdict(said))
+
+
+SECTION = DriverSection(
+    "loop",
+    "Programs (`tdd loop`): one behaviour pinned per iteration. `tdd help loop`",
+    LoopKeys,
+    loop_settings,
+    examples=(
+        KeyExample("memory", _DEFAULT.memory, "the branch of the programs' state files"),
+        KeyExample("remote", _DEFAULT.remote, "where branches are pushed to, if it is there"),
+        KeyExample("base", "main", "the branch that programs build on; default: the remote's own"),
+        KeyExample("ci", '"make test"', "accepts each commit; gh: the remote's checks"),
+        KeyExample("ci_minutes", str(_DEFAULT.ci_minutes), "to wait for it"),
+        KeyExample("attempts", str(_DEFAULT.attempts), "to make a pinned test pass; at least 5"),
+        KeyExample("picks", str(_DEFAULT.picks), "tests of one iteration that may pass at once"),
+        KeyExample("prompt_tokens", str(_DEFAULT.prompt_tokens), "that a prompt may hold"),
+        KeyExample("share", "[data/]", "ignored paths that its private worktree needs too"),
+    ),
+    roles={
+        "test_writer": '{model: "ollama:qwen3-coder"}',
+        "code_writer": '{model: "ollama:qwen3-coder"}',
+        "improver": '{model: "ollama:qwen3-coder"}',
+        "optimizer": '{model: "ollama:qwen3-coder"}',
+    },
+)
+
+
+def load_loop(root: Path) -> LoopSettings:
+    return load_driver(root, SECTION)
