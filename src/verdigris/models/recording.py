@@ -7,14 +7,13 @@ again, as by a resumed run, counts as it went the last time.
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 from typing import TYPE_CHECKING, Any
 
-from verdigris.core.errors import ModelMisused, ModelUnavailable, StorageError, UserError
+from verdigris.core.errors import ModelMisused, ModelUnavailable, UserError
 from verdigris.core.value import value
 from verdigris.models.protocol import Ask, ModelReply, ToolCall, Usage
 from verdigris.models.request import prompt_text
+from verdigris.storage.json_lines import append_line, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,28 +63,7 @@ class Recorder:
 
     def append(self, place: str, number: int, ask: Ask, reply: ModelReply) -> None:
         document = {"place": place, "number": number, "asked": _digest_ask(ask), "reply": _reply(reply)}
-        line = json.dumps(self._scrub.document(document)).encode() + b"\n"
-        try:
-            with self.path.open("ab") as file:
-                whole = _whole_lines(self.path, file.tell())
-                file.truncate(whole)
-                file.write(line if whole else json.dumps(HEADER).encode() + b"\n" + line)
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise StorageError(
-                f"cannot record to {self.path}: {error.strerror}", hint="name another file"
-            ) from None
-
-
-def _whole_lines(path: Path, end: int) -> int:
-    """The size of a file without a last line that was torn by a kill."""
-    with path.open("rb") as file:
-        file.seek(max(0, end - 1))
-        if file.read(1) in {b"", b"\n"}:
-            return end
-        file.seek(0)
-        return file.read().rfind(b"\n") + 1
+        append_line(self.path, self._scrub.document(document), header=HEADER)
 
 
 class Recorded:
@@ -108,31 +86,16 @@ class Recorded:
 
 def read_recording(path: Path) -> Mapping[str, tuple[Exchange, ...]]:
     """The exchanges of each place, in order; a last line that was torn by a kill is left out."""
-    try:
-        lines = path.read_bytes().split(b"\n")
-    except OSError as error:
-        raise UserError(f"cannot read the recording {path}: {error.strerror}") from None
-    if not _is_header(lines[0]):
-        raise UserError(
-            f"{path} is not a recording", hint="`tdd run --record FILE` makes one; FILE must be new"
-        )
     places: dict[str, list[Exchange]] = {}
-    for number, line in enumerate(lines[1:-1], start=2):
+    hint = "`tdd run --record FILE` makes one; FILE must be new"
+    for number, document in read_lines(path, header=HEADER, what="a recording", hint=hint):
         try:
-            document = json.loads(line)
             taken = places.setdefault(document["place"], [])
             del taken[document["number"] - 1 :]
             taken.append(Exchange(_read_asked(document["asked"]), _read_reply(document["reply"])))
-        except (ValueError, KeyError, TypeError) as error:
+        except (KeyError, TypeError) as error:
             raise UserError(f"line {number} of the recording {path} cannot be read: {error!r}") from None
     return {place: tuple(taken) for place, taken in places.items()}
-
-
-def _is_header(line: bytes) -> bool:
-    try:
-        return bool(json.loads(line) == HEADER)
-    except ValueError:
-        return False
 
 
 def _digest_ask(ask: Ask) -> dict[str, Any]:

@@ -1,0 +1,3 @@
+"""`tdd code`: a coding agent whose every write goes through the kernel."""
+
+from __future__ import annotations

@@ -1,0 +1,163 @@
+"""The patch format that GPT models are used to (`*** Begin Patch`): reads it, and applies it to texts.
+
+It has no line numbers: each part of an update quotes lines as they stand in the file, exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+BEGIN, END = "*** Begin Patch", "*** End Patch"
+_ADD, _DELETE, _UPDATE, _MOVE = "*** Add File: ", "*** Delete File: ", "*** Update File: ", "*** Move to: "
+_END_OF_FILE = "*** End of File"
+_FORM = (
+    f"A patch begins with `{BEGIN}`, ends with `{END}`, and has parts that begin with `{_ADD}PATH`, "
+    f"`{_UPDATE}PATH` or `{_DELETE}PATH`."
+)
+
+
+@value
+class Hunk:
+    context: str = ""
+    """A line after which the old lines are looked for; empty: anywhere."""
+    old: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
+    at_end: bool = False
+
+
+@value
+class FilePatch:
+    path: str
+    kind: str
+    """`add`, `delete` or `update`."""
+    text: str = ""
+    hunks: tuple[Hunk, ...] = ()
+    move_to: str = ""
+
+
+@value
+class BadPatch:
+    words: str
+
+
+def read_patch(text: str) -> tuple[FilePatch, ...] | BadPatch:
+    lines = text.strip().splitlines()
+    if not lines or lines[0].strip() != BEGIN or lines[-1].strip() != END:
+        return BadPatch(f"This is no patch. {_FORM}")
+    found: list[FilePatch] = []
+    for number, line in enumerate(lines[1:-1], 2):
+        if line.startswith((_ADD, _DELETE, _UPDATE)):
+            kind = "add" if line.startswith(_ADD) else "delete" if line.startswith(_DELETE) else "update"
+            found.append(FilePatch(line.partition(": ")[2].strip(), kind))
+        elif not found:
+            return BadPatch(f"Line {number} of the patch belongs to no file: {line!r}. {_FORM}")
+        else:
+            taken = _take_line(found[-1], line)
+            if taken is None:
+                return BadPatch(
+                    f"Line {number} of the patch cannot be read: {line!r}. {_LINES[found[-1].kind]}"
+                )
+            found[-1] = taken
+    if not found:
+        return BadPatch(f"The patch is empty. {_FORM}")
+    return tuple(found)
+
+
+_LINES = {
+    "add": "Each line of a new file begins with `+`.",
+    "delete": "A deleted file has no lines.",
+    "update": "Lines begin with a blank (stays), `-` (goes) or `+` (comes); `@@ LINE` says after which line.",
+}
+
+
+def _take_line(patch: FilePatch, line: str) -> FilePatch | None:
+    if patch.kind == "add":
+        return replace(patch, text=f"{patch.text}{line[1:]}\n") if line.startswith("+") else None
+    if patch.kind == "delete":
+        return None if line.strip() else patch
+    if line.startswith(_MOVE) and not patch.hunks:
+        return replace(patch, move_to=line.removeprefix(_MOVE).strip())
+    if line.startswith("@@"):
+        return replace(patch, hunks=(*patch.hunks, Hunk(context=line.removeprefix("@@").strip())))
+    *before, last = patch.hunks or (Hunk(),)
+    if line == _END_OF_FILE:
+        return replace(patch, hunks=(*before, replace(last, at_end=True)))
+    sign, rest = (line[0], line[1:]) if line else (" ", "")
+    if sign not in " +-":
+        return None
+    old = (*last.old, rest) if sign in " -" else last.old
+    new = (*last.new, rest) if sign in " +" else last.new
+    return replace(patch, hunks=(*before, replace(last, old=old, new=new)))
+
+
+def apply_patch(
+    patches: Sequence[FilePatch], texts: Mapping[str, str | None]
+) -> dict[str, str | None] | BadPatch:
+    """New texts by path, None for what goes; `texts`: what each named path holds now, None for nothing."""
+    changed: dict[str, str | None] = {}
+    for patch in patches:
+        before = changed.get(patch.path, texts.get(patch.path))
+        if patch.kind == "add":
+            if before is not None:
+                return BadPatch(f"{patch.path} exists already: update it instead.")
+            changed[patch.path] = patch.text
+            continue
+        if before is None:
+            return BadPatch(f"There is no file {patch.path} to {patch.kind}.")
+        if patch.kind == "delete":
+            changed[patch.path] = None
+            continue
+        after = _update(patch, before)
+        if isinstance(after, BadPatch):
+            return after
+        target = patch.move_to or patch.path
+        changed |= {patch.path: None, target: after} if target != patch.path else {target: after}
+    return changed
+
+
+def _update(patch: FilePatch, before: str) -> str | BadPatch:
+    if not patch.hunks and not patch.move_to:
+        return BadPatch(f"The update of {patch.path} changes nothing.")
+    end = "\r\n" if "\r\n" in before else "\n"
+    lines = before.split(end)
+    at = 0
+    for number, hunk in enumerate(patch.hunks, 1):
+        where = f"part {number} of the update of {patch.path}"
+        start = at
+        if hunk.context:
+            found = next((i for i in range(at, len(lines)) if lines[i].strip() == hunk.context), None)
+            if found is None:
+                return BadPatch(
+                    f"0 matches in {where}: no line {hunk.context!r} after line {at}. Read the file."
+                )
+            start = found + 1
+        place = _find(lines, hunk, start, where, ambiguous=not hunk.context)
+        if isinstance(place, BadPatch):
+            return place
+        lines[place : place + len(hunk.old)] = hunk.new
+        at = place + len(hunk.new)
+    return end.join(lines)
+
+
+def _find(lines: Sequence[str], hunk: Hunk, start: int, where: str, *, ambiguous: bool) -> int | BadPatch:
+    if not hunk.old:
+        # They are added after their context, or at the end: before the empty piece behind the last line.
+        return start if hunk.context else len(lines) - (lines[-1:] == [""])
+    size = len(hunk.old)
+    places = [at for at in range(start, len(lines) - size + 1) if tuple(lines[at : at + size]) == hunk.old]
+    if hunk.at_end:
+        places = [at for at in places if not "".join(lines[at + size :]).strip()]
+    if not places:
+        return BadPatch(f"0 matches in {where}: these lines do not stand there:\n" + "\n".join(hunk.old[:6]))
+    if ambiguous and len(places) > 1:
+        named = ", ".join(str(at + 1) for at in places[:6])
+        return BadPatch(
+            f"{len(places)} matches in {where}, at lines {named}: quote more, or `@@ LINE` before it."
+        )
+    return places[0]

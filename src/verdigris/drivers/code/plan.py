@@ -1,0 +1,132 @@
+"""The plan of a session: its steps, and what colour each has by the verdicts of the kernel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+Colour = Literal["none", "red", "green"]
+_SIGNS = {"none": "○", "red": "● red", "green": "● green"}
+_MOST = 40
+
+
+@value
+class PlanStep:
+    title: str
+    test_id: str = ""
+    """The test whose verdict makes it green; empty: it runs inside a refactor."""
+    test_file_path: str = ""
+    marked: bool = False
+    """The model says that it is done; what counts is the verdict."""
+
+
+@value
+class Plan:
+    steps: tuple[PlanStep, ...] = ()
+
+    @property
+    def restructurings(self) -> int:
+        return sum(1 for step in self.steps if step.marked and not step.test_id)
+
+
+@value
+class Verdicts:
+    """What the log says since the session began."""
+
+    reds: frozenset[str] = frozenset()
+    """Tests that are red now, or claimed."""
+    accepted: frozenset[str] = frozenset()
+    refactors: int = 0
+    """Those that were accepted."""
+
+
+@value
+class BadPlan:
+    words: str
+
+
+def read_plan(steps: Sequence[Mapping[str, Any]]) -> Plan | BadPlan:
+    if not steps:
+        return BadPlan("A plan has at least one step.")
+    if len(steps) > _MOST:
+        return BadPlan(f"A plan has at most {_MOST} steps: make them larger, or plan the beginning only.")
+    made = tuple(_read_step(step) for step in steps)
+    if any(not step.title for step in made):
+        return BadPlan("Each step needs a title.")
+    return Plan(made)
+
+
+def _read_step(step: Mapping[str, Any]) -> PlanStep:
+    title, test_id, path = (
+        str(step.get(key) or "").strip() for key in ("title", "test_id", "test_file_path")
+    )
+    return PlanStep(title, test_id, path)
+
+
+def lint_plan(plan: Plan, *, greenfield: bool = False) -> tuple[str, ...]:
+    """What is odd about it, told to the model and by `tdd doctor`."""
+    found = [
+        f"step {number} has a test_id and no test_file_path: say in which file the test is to stand"
+        for number, step in enumerate(plan.steps, 1)
+        if step.test_id and not step.test_file_path
+    ]
+    if greenfield and plan.steps and not plan.steps[0].test_id:
+        found.append("there is no test here yet: step 1 has to write a failing test, so it needs a test_id")
+    return tuple(found)
+
+
+def colour_of(step: PlanStep, verdicts: Verdicts) -> Colour:
+    """A step without a test is green when it was marked after a refactor was accepted (`mark_step`)."""
+    if not step.test_id:
+        return "green" if step.marked else "none"
+    if any(_covers(step.test_id, one) for one in verdicts.reds):
+        return "red"
+    return "green" if any(_covers(step.test_id, one) for one in verdicts.accepted) else "none"
+
+
+def _covers(planned: str, test_id: str) -> bool:
+    """A function stands for its cases, and a name for the test of that name."""
+    return test_id == planned or test_id.startswith(f"{planned}[") or test_id.endswith(f"::{planned}")
+
+
+def mark_step(plan: Plan, number: int, verdicts: Verdicts) -> Plan | BadPlan:
+    """Only a verdict makes a step green: a mark on one that is not is refused, with what is missing."""
+    if not 1 <= number <= len(plan.steps):
+        return BadPlan(f"There is no step {number}; the plan has {len(plan.steps)}.")
+    step = plan.steps[number - 1]
+    if step.marked:
+        return plan
+    if not step.test_id:
+        if plan.restructurings >= verdicts.refactors:
+            return BadPlan(
+                f"Step {number} has no test, so it is done by a refactor that is accepted: refactor_begin, "
+                "edit, refactor_end, then mark it."
+            )
+    elif (colour := colour_of(step, verdicts)) != "green":
+        why = "is still red" if colour == "red" else "was not made green by a verdict in this session"
+        return BadPlan(f"Step {number} is not done: {step.test_id} {why}.")
+    steps = tuple(replace(each, marked=each is step or each.marked) for each in plan.steps)
+    return Plan(steps)
+
+
+def revise_plan(plan: Plan, remaining: Plan, verdicts: Verdicts) -> Plan:
+    """Steps that are green stay as they are; the others give way."""
+    return Plan((*(step for step in plan.steps if colour_of(step, verdicts) == "green"), *remaining.steps))
+
+
+def describe_plan(plan: Plan, verdicts: Verdicts) -> str:
+    lines = []
+    for number, step in enumerate(plan.steps, 1):
+        about = f"  [{step.test_id}]" if step.test_id else "  [in a refactor]"
+        lines.append(f"{number}. {_SIGNS[colour_of(step, verdicts)]} {step.title}{about}")
+    return "\n".join(lines)
+
+
+def open_steps(plan: Plan, verdicts: Verdicts) -> tuple[int, ...]:
+    steps: Iterable[tuple[int, PlanStep]] = enumerate(plan.steps, 1)
+    return tuple(number for number, step in steps if colour_of(step, verdicts) != "green")

@@ -1,0 +1,201 @@
+"""The file of a session: what was said, line by line, and what it folds to after a stop or a kill.
+
+It lies with the kernel's own files, where no shell of an agent can write. What the law decided is not in
+here: that is in the log.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from verdigris.core.errors import UserError
+from verdigris.core.records import from_json, to_json
+from verdigris.core.value import value
+from verdigris.drivers.code.conversation import Conversation
+from verdigris.drivers.code.plan import Plan
+from verdigris.models.protocol import Message, Usage
+from verdigris.storage.json_lines import append_line, read_lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verdigris.models.secrets import Scrubber
+    from verdigris.storage.repository import Repository
+
+HEADER = {"session": "verdigris", "schema": 1}
+FOLDER, CURRENT = "sessions", "current"
+_NAME = re.compile(r"[0-9a-f]{8}")
+
+
+@value
+class Opened:
+    model: str
+    prefix: tuple[Message, ...] = ()
+    """Of the first opening; a session that goes on keeps it, whatever the files say by then."""
+    start: int = 0
+    """The last event of the log before the session began."""
+
+
+@value
+class Tasked:
+    """What a person asked for."""
+
+    task: str
+
+
+@value
+class Said:
+    messages: tuple[Message, ...]
+
+
+@value
+class TurnBegan:
+    number: int
+    tree: str
+    """The worktree before it, for undo."""
+
+
+@value
+class Counted:
+    usage: Usage
+
+
+@value
+class Planned:
+    plan: Plan
+
+
+@value
+class Judged:
+    """A verdict on a turn, as the model was told it."""
+
+    footer: str
+
+
+@value
+class Compacted:
+    said: tuple[Message, ...]
+
+
+@value
+class Ended:
+    outcome: str
+    why: str = ""
+
+
+Entry: TypeAlias = Opened | Tasked | Said | TurnBegan | Counted | Planned | Judged | Compacted | Ended
+_KINDS: dict[str, type[Entry]] = {
+    "opened": Opened,
+    "tasked": Tasked,
+    "said": Said,
+    "turn": TurnBegan,
+    "counted": Counted,
+    "planned": Planned,
+    "judged": Judged,
+    "compacted": Compacted,
+    "ended": Ended,
+}
+_WORDS = {kind: word for word, kind in _KINDS.items()}
+
+
+@value
+class SessionRecord:
+    """What the entries fold to."""
+
+    model: str = ""
+    conversation: Conversation = Conversation(())
+    tasks: tuple[str, ...] = ()
+    turns: tuple[TurnBegan, ...] = ()
+    usage: Usage = Usage()
+    plan: Plan = Plan()
+    verdicts: tuple[str, ...] = ()
+    start: int = 0
+    openings: int = 0
+    outcome: str = ""
+    """Empty while it is open, and after a kill."""
+
+    def after(self, entry: Entry) -> SessionRecord:
+        match entry:
+            case Opened() if self.openings:
+                return replace(self, model=entry.model, openings=self.openings + 1, outcome="")
+            case Opened():
+                begun = Conversation(entry.prefix)
+                return replace(self, model=entry.model, conversation=begun, start=entry.start, openings=1)
+            case Tasked():
+                return replace(self, tasks=(*self.tasks, entry.task), outcome="")
+            case Said():
+                return replace(self, conversation=self.conversation.add(*entry.messages))
+            case TurnBegan():
+                return replace(self, turns=(*self.turns, entry))
+            case Counted():
+                return replace(self, usage=self.usage + entry.usage)
+            case Planned():
+                return replace(self, plan=entry.plan)
+            case Judged():
+                return replace(self, verdicts=(*self.verdicts, entry.footer))
+            case Compacted():
+                return replace(self, conversation=replace(self.conversation, said=entry.said))
+            case Ended():
+                return replace(self, outcome=entry.outcome)
+
+
+class SessionFile:
+    """Each entry is on the disk before the session goes on, without the values of key variables."""
+
+    def __init__(self, repo: Repository, name: str, scrub: Scrubber) -> None:
+        self.name = name
+        self.path = repo.private / FOLDER / f"{name}.jsonl"
+        self._scrub = scrub
+        self.record = fold_session(self.path) if self.path.exists() else SessionRecord()
+
+    def add(self, entry: Entry) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        document = self._scrub.document({"kind": _WORDS[type(entry)], **to_json(entry)})
+        append_line(self.path, document, header=HEADER)
+        self.record = self.record.after(entry)
+
+
+def fold_session(path: Path) -> SessionRecord:
+    record = SessionRecord()
+    hint = "`tdd code` begins a new session"
+    for number, document in read_lines(path, header=HEADER, what="the file of a session", hint=hint):
+        try:
+            kind = _KINDS[document["kind"]]
+            record = record.after(from_json(kind, {k: v for k, v in document.items() if k != "kind"}))
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(
+                f"line {number} of the session {path} cannot be read: {error!r}", hint=hint
+            ) from None
+    return record
+
+
+def find_session(repo: Repository, name: str) -> str:
+    """The whole name of a session, of its beginning; empty: the one that was written to last."""
+    folder = repo.private / FOLDER
+    found = sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+    names = [path.stem for path in found if _NAME.fullmatch(path.stem)]
+    if not name and names:
+        return names[-1]
+    matching = [one for one in names if name and one.startswith(name)]
+    if len(matching) == 1:
+        return matching[0]
+    if not names:
+        raise UserError("there is no session in this worktree yet.", hint='`tdd code -p "TASK"` begins one')
+    problem = "is not known here" if not matching else "is the beginning of several"
+    raise UserError(f"the session {name!r} {problem}.", hint=f"known: {', '.join(names[-5:])}")
+
+
+def note_current(repo: Repository, name: str) -> None:
+    """So that a second session is told whose worktree it is."""
+    folder = repo.private / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / CURRENT).write_text(name, "utf-8")
+
+
+def read_current(repo: Repository) -> str:
+    try:
+        return (repo.private / FOLDER / CURRENT).read_text("utf-8").strip()
+    except OSError:
+        return ""

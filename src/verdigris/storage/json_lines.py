@@ -1,0 +1,59 @@
+"""Files of JSON lines that are only added to: a line is wholly on the disk before anybody goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.errors import StorageError, UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+
+def append_line(path: Path, document: Mapping[str, Any], *, header: Mapping[str, Any]) -> None:
+    """The header first, where the file is new; a last line that was torn by a kill goes."""
+    line = json.dumps(document).encode() + b"\n"
+    try:
+        with path.open("ab") as file:
+            whole = _whole_size(path, file.tell())
+            file.truncate(whole)
+            file.write(line if whole else json.dumps(header).encode() + b"\n" + line)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror}", hint="make room there") from None
+
+
+def _whole_size(path: Path, end: int) -> int:
+    """The size of a file without a last line that was torn."""
+    with path.open("rb") as file:
+        file.seek(max(0, end - 1))
+        if file.read(1) in {b"", b"\n"}:
+            return end
+        file.seek(0)
+        return file.read().rfind(b"\n") + 1
+
+
+def read_lines(path: Path, *, header: Mapping[str, Any], what: str, hint: str) -> Iterator[tuple[int, Any]]:
+    """Number and document of each line after the header, without a torn last one; `what` the file is."""
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise UserError(f"cannot read {what} {path}: {error.strerror}") from None
+    if not _is(lines[0], header):
+        raise UserError(f"{path} is not {what}", hint=hint)
+    for number, line in enumerate(lines[1:-1], start=2):
+        try:
+            yield number, json.loads(line)
+        except ValueError as error:
+            raise UserError(f"line {number} of {what} {path} cannot be read: {error!r}") from None
+
+
+def _is(line: bytes, header: Mapping[str, Any]) -> bool:
+    try:
+        return bool(json.loads(line) == header)
+    except ValueError:
+        return False
