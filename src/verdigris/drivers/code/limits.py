@@ -27,7 +27,7 @@ EXIT_CODES = {End.DONE: 0, End.REFUSED: 1, End.LIMIT: 3, End.PROVIDER: 69, End.I
 
 @value
 class Prices:
-    """Of a million tokens, in whatever currency; None where nobody configured them."""
+    """What a million tokens cost, in whatever currency."""
 
     input: float
     output: float
