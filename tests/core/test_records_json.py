@@ -2,21 +2,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping  # noqa: TC003 - the codec reads it at run time
-from dataclasses import dataclass, field
 from typing import Literal
 
 import pytest
 
 from verdigris.core.records import from_json, to_json
 from verdigris.core.report import Status
+from verdigris.core.value import field, value
 
 
-@dataclass(frozen=True)
+@value
 class Inner:
     n: int = 0
 
 
-@dataclass(frozen=True)
+@value
 class Outer:
     name: str
     status: Status

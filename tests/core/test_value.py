@@ -1,11 +1,14 @@
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, field, fields, is_dataclass, replace
+import dataclasses
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError, fields, is_dataclass
 from typing import ClassVar
 
 import pytest
 
-from verdigris.core.value import value
+from verdigris.core.value import field, mutable, replace, value
 
 
 @value
@@ -57,6 +60,51 @@ def test_the_library_takes_it_for_a_dataclass() -> None:
     assert is_dataclass(Point)
 
 
+def test_the_library_describes_and_replaces_it() -> None:
+    described = fields(Point)
+    assert [(one.name, one.default) for one in described[:2]] == [("x", dataclasses.MISSING), ("y", 0)]
+    assert described[2].default_factory is dict
+    assert dataclasses.replace(Point(1, 2), x=5) == Point(5, 2)
+
+
+def test_a_field_of_the_library_is_read_alike() -> None:
+    @value
+    class Listed:
+        names: list[str] = dataclasses.field(default_factory=list)
+
+    assert (Listed().names, Listed().names is Listed().names) == ([], False)
+
+
+def test_replace_takes_other_dataclasses_too() -> None:
+    @dataclasses.dataclass
+    class Plain:
+        x: int
+
+    assert replace(Plain(1), x=2) == Plain(2)
+    with pytest.raises(TypeError, match="has no z"):
+        replace(Point(1), z=2)  # type: ignore[call-arg]
+
+
+def test_what_is_mutable_changes_and_equals_only_itself() -> None:
+    @mutable
+    class Count:
+        seen: int = 0
+        names: list[str] = field(default_factory=list)
+
+    count = Count(names=["a"])
+    count.seen += 1
+    assert (count.seen, count.names) == (1, ["a"])
+    assert count != Count(1, ["a"])
+
+
+def test_defining_one_loads_no_dataclasses() -> None:
+    code = (
+        "from verdigris.core.value import value, field, replace\nimport sys\n@value\nclass A:\n    x: int\n"
+    )
+    code += "assert replace(A(1), x=2) == A(2)\nassert not {'dataclasses', 'inspect'} & sys.modules.keys()\n"
+    subprocess.run([sys.executable, "-I", "-c", code], check=True)
+
+
 def test_fields_replace_and_match_work() -> None:
     assert [f.name for f in fields(Point)] == ["x", "y", "tags"]
     assert replace(Point(1, 2), x=5) == Point(5, 2)
@@ -99,7 +147,6 @@ class Below(Above):
 def test_fields_of_the_class_above_come_first_and_keep_their_place() -> None:
     assert [one.name for one in fields(Below)] == ["first", "second", "third"]
     assert Below() == Below(7, (), {})
-    assert not hasattr(Below(), "__dict__")
     assert (Below.known, Below.__match_args__) == ("to all", ("first", "second", "third"))
 
 

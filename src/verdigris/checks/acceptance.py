@@ -5,13 +5,12 @@ Property tests must have been tried as their settings say, and not fewer times.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.checks.held_out import held_out_kept, held_out_pass
 from verdigris.checks.shared_oracle import question_shared
 from verdigris.checks.verdict_checks import VerdictChecks, scrutinise
-from verdigris.core.value import value
+from verdigris.core.value import field, replace, value
 from verdigris.execution.room.rooms import beside
 from verdigris.execution.test_run import execute
 from verdigris.execution.tree_stability import on_start_tree

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os.path
 from collections import Counter
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from verdigris.core.policy.reds import ended_reds
 from verdigris.core.redness import judge_red
 from verdigris.core.report import Ended, Place, Status, TestReport, TestResult, suite_of
 from verdigris.core.test_ids import split_id
+from verdigris.core.value import replace
 from verdigris.core.verdict import first_line
 from verdigris.storage.project import text_of
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import random
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.checks.verdict_checks import NO_SANDBOX
@@ -17,7 +16,7 @@ from verdigris.core.languages import is_loaded_singly
 from verdigris.core.paths import PathClass
 from verdigris.core.report import Ended, Status
 from verdigris.core.test_ids import split_id
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.execution.test_run import execute, execute_suite
 from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.literals import Replaced, answers, apply, differences

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 from verdigris.core.paths import PathClass
-from verdigris.core.value import value
+from verdigris.core.value import field, value
 from verdigris.execution.test_run import run_request
 from verdigris.execution.test_selection import by_stack
 from verdigris.languages.python.syntax import parse

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from verdigris.core.languages import DEFAULT_LANGUAGE
 from verdigris.core.paths import PathClass
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.execution.room.rooms import beside, possible
 from verdigris.execution.test_selection import by_stack
 from verdigris.execution.tree_stability import on_start_tree

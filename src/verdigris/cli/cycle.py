@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from verdigris.cli.output import deny, json_option, show, show_json
 from verdigris.core.actions import Deny
 from verdigris.core.cycle import BLOCKER, CONCERNS, PASS, next_step
 from verdigris.core.records import Actor
+from verdigris.core.value import replace
 from verdigris.views.lines import Dot, Line
 
 if TYPE_CHECKING:

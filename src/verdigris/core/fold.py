@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from verdigris.core import events as e
@@ -28,6 +27,7 @@ from verdigris.core.state import (
     Turn,
     WorktreeState,
 )
+from verdigris.core.value import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -7,10 +7,9 @@ its facts with it, and the registry adds them here by `register`.
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
+from verdigris.core.value import field, value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
 from typing import (
@@ -21,7 +21,7 @@ from typing import (
 )
 
 from verdigris.core.errors import HarnessError, UserError
-from verdigris.core.value import value
+from verdigris.core.value import REQUIRED, Factory, defaults, is_value, replace, value
 
 S = TypeVar("S")
 
@@ -34,7 +34,7 @@ ENVELOPE = frozenset({"seq", "ts", "worktree", "branch", "actor", "v", "prev", "
 _HIGHEST_SEQ = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Record:
     seq: int
     ts: int
@@ -139,9 +139,9 @@ T = TypeVar("T")
 
 def to_json(value: object) -> Any:
     """Fields that hold their default are left out, so that checkpoints stay small."""
-    if is_dataclass(value) and not isinstance(value, type):
-        pairs = ((f, getattr(value, f.name)) for f in fields(value))
-        return {f.name: to_json(v) for f, v in pairs if not _is_default(f, v)}
+    if is_value(type(value)):
+        triples = ((name, getattr(value, name), default) for name, default in defaults(type(value)).items())
+        return {name: to_json(one) for name, one, default in triples if not _is_default(one, default)}
     match value:
         case Enum():
             return value.value
@@ -160,22 +160,34 @@ def from_json(kind: type[T], data: Any) -> T:
     return cast("T", _decode(kind, data))
 
 
-def _is_default(f: Any, value: object) -> bool:
-    if f.default is not MISSING:
-        return bool(value == f.default)
-    return f.default_factory is not MISSING and bool(value == f.default_factory())
+def _is_default(value: object, default: Any) -> bool:
+    if type(default) is Factory:
+        return bool(value == default.default_factory())
+    return default is not REQUIRED and bool(value == default)
+
+
+_AS_IT_IS = frozenset(
+    {"str", "int", "bool", "float", "str | None", "int | None", "bool | None", "float | None"}
+)
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
+def _type_of(kind: type, name: str) -> Any:
+    """What a field is decoded to. Reading an annotation takes long, so plain ones are told by their text."""
+    base = next(base for base in kind.__mro__ if name in getattr(base, "__annotations__", ()))
+    text = base.__annotations__[name]
+    if text in _AS_IT_IS:
+        return Any
+    only = types.SimpleNamespace(__annotations__={name: text})
+    return get_type_hints(only, vars(sys.modules[base.__module__]))[name]
 
 
 def _decode(kind: Any, data: Any) -> Any:
-    if isinstance(kind, type) and is_dataclass(kind):
-        hints = _hints(kind)
-        known = {f.name for f in fields(kind)}
-        return kind(**{k: _decode(hints[k], v) for k, v in data.items() if k in known})
+    if kind is Any:
+        return data
+    if isinstance(kind, type) and is_value(kind):
+        known = defaults(kind)
+        return kind(**{k: _decode(_type_of(kind, k), v) for k, v in data.items() if k in known})
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(data)
     origin, arguments = get_origin(kind), get_args(kind)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.test_ids import split_id
-from verdigris.core.value import value
+from verdigris.core.value import field, replace, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.languages import DEFAULT_LANGUAGE
-from verdigris.core.value import value
+from verdigris.core.value import field, value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

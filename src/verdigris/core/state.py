@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
 from verdigris.core.records import Actor
 from verdigris.core.report import IdSource, Status
-from verdigris.core.value import value
+from verdigris.core.value import field, value
 
 
 class Phase(StrEnum):

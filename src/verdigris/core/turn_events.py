@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.events import Accepted, Denied, EditClaim, Event, OracleFrozen, Settled, TurnOpened
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.core.verdict import STRIKES
 
 if TYPE_CHECKING:

@@ -1,110 +1,139 @@
-"""`value`: a frozen, slotted dataclass that is cheap to define.
+"""`value`: a frozen dataclass that is cheap to define.
 
-`dataclasses` compiles six functions for every frozen class, and searches each annotation for words of its
-own: together a third of what a hook takes that says no, and a fifth of a short test, on every command.
+`dataclasses` loads `inspect`, which takes as long as Python itself takes to start, and compiles six functions
+for every frozen class. Here classes share their methods, and the library is loaded only when somebody asks it
+about a value.
 """
 
 from __future__ import annotations
 
-import inspect  # `dataclasses` has loaded it
-from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field
-from types import MemberDescriptorType
-from typing import Any, NoReturn, TypeVar, dataclass_transform
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from dataclasses import Field
+    from dataclasses import field as field  # noqa: PLC0414 - mypy checks the arguments of these two
+    from dataclasses import replace as replace  # noqa: PLC0414
+else:
+
+    def field(*, default_factory: Callable[[], Any]) -> Factory:
+        return Factory(default_factory)
+
+    def replace(one: Any, /, **changes: Any) -> Any:
+        """The same value but for `changes`; works with every dataclass, as the library's own."""
+        kind = type(one)
+        if not is_value(kind):
+            import dataclasses
+
+            return dataclasses.replace(one, **changes)
+        for name in kind.__value_fields__:
+            if name not in changes:
+                changes[name] = getattr(one, name)
+        return kind(**changes)
+
 
 T = TypeVar("T")
 
-_set = object.__setattr__
+REQUIRED: Any = object()
+"""In place of a default: there is none."""
 
 
-@dataclass(init=False, repr=False, eq=False)
-class _Pattern:
-    """What `dataclasses` itself puts on a class, to have it without its private names."""
+class Factory:
+    """In place of a default: what makes one for each value. `Field` of `dataclasses` is read alike."""
 
-    one: int
+    __slots__ = ("default_factory",)
+
+    def __init__(self, default_factory: Callable[[], Any]) -> None:
+        self.default_factory = default_factory
 
 
-_PARAMETERS = _Pattern.__dataclass_params__  # type: ignore[attr-defined]  # typeshed has it not
-_PLAIN = _Pattern.__dataclass_fields__["one"]._field_type  # type: ignore[attr-defined]  # noqa: SLF001 - no name of it is public
+class _LibraryFields:
+    """The fields as `dataclasses` describes them, made when it asks."""
+
+    def __get__(self, one: object, kind: type) -> dict[str, Field[Any]]:
+        return _describe_for_library(kind)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def value(cls: type[T]) -> type[T]:
-    """Fields, defaults, `replace`, `match` and equality work as with `dataclass(frozen=True, slots=True)`."""
-    # Else `dataclasses` asks for a signature, to have something to say: two thirds of the time it takes.
-    cls.__doc__ = cls.__doc__ or cls.__name__
-    described = _describe(cls)
-    made: Any = _with_slots(cls, described)
-    made.__init__ = _init
-    made.__eq__ = _eq
-    made.__hash__ = _hash
-    made.__repr__ = _repr
-    made.__setattr__ = made.__delattr__ = _refuse_change
-    made._names = tuple(described)  # noqa: SLF001 - our own class
-    made.__match_args__ = made._names  # type: ignore[misc]  # noqa: SLF001 - same
-    made._described = made.__dataclass_fields__ = described  # noqa: SLF001
-    made.__dataclass_params__ = _PARAMETERS
-    return made  # type: ignore[no-any-return]
+    """Fields, defaults, `replace`, `match` and equality work as with `dataclass(frozen=True)`."""
+    made: Any = mutable(cls)
+    if made.__setattr__ is not _refuse_change:
+        made.__eq__ = _eq
+        made.__hash__ = _hash
+        made.__repr__ = _repr
+        made.__setattr__ = made.__delattr__ = _refuse_change
+    return cls
 
 
-def _describe(cls: type) -> dict[str, Field[Any]]:
-    """The fields by name: those of the classes above first, as `dataclasses` orders them."""
-    found: dict[str, Field[Any]] = {}
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
+def mutable(cls: type[T]) -> type[T]:
+    """Its fields can be set anew, and it equals only itself."""
+    made: Any = cls
+    fields = _collect_fields(cls)
+    made.__value_fields__ = fields
+    made.__match_args__ = tuple(fields)  # type: ignore[misc]  # mypy knows no other way to have them
+    if not is_value(cls.__mro__[1]):
+        made.__dataclass_fields__ = _LibraryFields()
+        if "__init__" not in cls.__dict__:
+            made.__init__ = _init
+    return cls
+
+
+def is_value(kind: type) -> bool:
+    return hasattr(kind, "__value_fields__")
+
+
+def defaults(kind: type) -> Mapping[str, Any]:
+    """The default of each field, or REQUIRED, or a Factory."""
+    fields: Mapping[str, Any] = kind.__value_fields__  # type: ignore[attr-defined]
+    return fields
+
+
+def _collect_fields(cls: type) -> dict[str, Any]:
+    """Default by name: the fields of the classes above first, as `dataclasses` orders them."""
+    found: dict[str, Any] = {}
     for base in cls.__mro__[-1:0:-1]:
-        found |= getattr(base, "__dataclass_fields__", {})
-    for name, kind in inspect.get_annotations(cls).items():
+        if is_value(base):
+            found |= defaults(base)
+    body = cls.__dict__
+    for name, kind in cls.__annotations__.items():
         if str(kind).startswith("ClassVar"):
             continue
-        default = getattr(cls, name, MISSING)
-        one: Any = default if isinstance(default, Field) else field(default=_plain(default))
-        if one.default.__class__.__hash__ is None:
+        default = found[name] = body.get(name, REQUIRED)
+        if hasattr(default, "default_factory"):
+            found[name] = Factory(default.default_factory)
+            delattr(cls, name)
+        elif default.__class__.__hash__ is None:
             raise ValueError(f"the default of {cls.__name__}.{name} can be changed: use a factory")
-        one.name, one.type, one.kw_only, one._field_type = name, kind, False, _PLAIN  # noqa: SLF001 - as above
-        found[name] = one
     return found
 
 
-def _plain(default: Any) -> Any:
-    """A slot of a class above is no default."""
-    return MISSING if isinstance(default, MemberDescriptorType) else default
-
-
-def _with_slots(cls: type, described: dict[str, Field[Any]]) -> type:
-    """The same class once more: slots are given when a class is made."""
-    above = {name for base in cls.__mro__[1:] for name in getattr(base, "__slots__", ())}
-    body = dict(cls.__dict__)
-    for name in ("__dict__", "__weakref__", *described):
-        body.pop(name, None)
-    body["__slots__"] = tuple(name for name in described if name not in above)
-    made = type(cls)(cls.__name__, cls.__bases__, body)
-    made.__qualname__ = cls.__qualname__
-    return made
-
-
 def _init(self: Any, *args: Any, **kwargs: Any) -> None:
-    names = self._names
-    if len(args) > len(names):
-        raise TypeError(f"{type(self).__name__} takes {len(names)} values, not {len(args)}")
-    given = dict(zip(names, args, strict=False))
-    if twice := given.keys() & kwargs.keys():
-        raise TypeError(f"{type(self).__name__} got {', '.join(sorted(twice))} twice")
-    given |= kwargs
-    for name in names:
-        _set(self, name, given.pop(name) if name in given else _default(self, name))
-    if given:
-        raise TypeError(f"{type(self).__name__} has no {', '.join(sorted(given))}")
+    fields, values = self.__value_fields__, self.__dict__
+    values.update(zip(fields, args, strict=False))
+    if len(args) < len(fields):
+        for name in islice(fields, len(args), None):
+            values[name] = kwargs.pop(name) if name in kwargs else _default(self, name)
+    elif len(args) > len(fields):
+        raise TypeError(f"{type(self).__name__} takes {len(fields)} values, not {len(args)}")
+    if kwargs:
+        twice, unknown = kwargs.keys() & fields.keys(), kwargs.keys() - fields.keys()
+        what = f"got {', '.join(sorted(twice))} twice" if twice else f"has no {', '.join(sorted(unknown))}"
+        raise TypeError(f"{type(self).__name__} {what}")
 
 
 def _default(self: Any, name: str) -> Any:
-    described = self._described[name]
-    if described.default is not MISSING:
-        return described.default
-    if described.default_factory is MISSING:
+    default = self.__value_fields__[name]
+    if default is REQUIRED:
         raise TypeError(f"{type(self).__name__} needs {name}")
-    return described.default_factory()
+    return default.default_factory() if type(default) is Factory else default
 
 
 def _values(self: Any) -> tuple[Any, ...]:
-    return tuple(getattr(self, name) for name in self._names)
+    return tuple(getattr(self, name) for name in self.__value_fields__)
 
 
 def _eq(self: Any, other: object) -> bool:
@@ -118,9 +147,27 @@ def _hash(self: Any) -> int:
 
 
 def _repr(self: Any) -> str:
-    shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._names)
+    shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__value_fields__)
     return f"{type(self).__qualname__}({shown})"
 
 
 def _refuse_change(self: Any, name: str, *_: object) -> NoReturn:
+    from dataclasses import FrozenInstanceError
+
     raise FrozenInstanceError(f"cannot change {name} of a {type(self).__name__}")
+
+
+@cache
+def _describe_for_library(kind: type) -> dict[str, Field[Any]]:
+    import dataclasses
+
+    defaults_of = defaults(kind)
+    plain = {name: one for name, one in defaults_of.items() if one is not REQUIRED}
+    body = {
+        name: dataclasses.field(default_factory=one.default_factory) if type(one) is Factory else one
+        for name, one in plain.items()
+    }
+    body |= {"__annotations__": dict.fromkeys(defaults_of, object), "__doc__": kind.__doc__ or kind.__name__}
+    twin: Any = dataclasses.dataclass(init=False, repr=False, eq=False)(type(kind.__name__, (), body))
+    described: dict[str, Field[Any]] = twin.__dataclass_fields__
+    return described

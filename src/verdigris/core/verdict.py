@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from enum import StrEnum
 from functools import partial
 from itertools import takewhile
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.paths import from_elsewhere
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.test_ids import some
-from verdigris.core.value import value
+from verdigris.core.value import field, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

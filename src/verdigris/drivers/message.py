@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping  # noqa: TC003 - the codec reads annotations when it runs
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
+from verdigris.core.value import field, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

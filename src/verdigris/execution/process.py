@@ -8,11 +8,10 @@ import signal
 import time
 from _socket import SHUT_WR  # `socket` makes enums of all its numbers first
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.errors import ToolMissing
-from verdigris.core.value import value
+from verdigris.core.value import field, mutable, value
 from verdigris.execution.children import Started, start
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ class _Sink(Protocol):
     def feed(self, data: bytes) -> None: ...
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class _Ends:
     """The first and the last bytes of a stream."""
 
@@ -82,7 +81,7 @@ class _Ends:
         return bytes(self.head) + gap + bytes(self.tail)
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class _Whole:
     """All of a stream, up to a limit."""
 
@@ -92,7 +91,7 @@ class _Whole:
         self.data += data[: MOST_CHANNEL - len(self.data)]
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class _Lines:
     """A stream line by line, as they come."""
 
@@ -163,7 +162,7 @@ def _missing(command: Command, error: OSError) -> ToolMissing:
     return ToolMissing(f"{tool} cannot be executed: {error.strerror}", hint="give a program that runs here")
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class _Conversation:
     """With a process that runs: its greeting, its output, its channel."""
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris import sandbox
 from verdigris.core.errors import HarnessError
 from verdigris.core.report import Status
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.process import Command, run
 from verdigris.execution.resident import headstart

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.runners.protocol import RunnerAnswer
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ Each is run by a configured command, by the user's interpreter, or by another te
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from verdigris.core.languages import has_tests_in_source, suffixes_of
 from verdigris.core.paths import PathClass
 from verdigris.core.report import merge_reports, suite_of
 from verdigris.core.test_ids import MARK, split_id
+from verdigris.core.value import replace
 from verdigris.core.verdict import Tool
 from verdigris.execution.process import Command, run
 from verdigris.execution.room.rooms import forget, room

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
+from verdigris.core.value import replace
 from verdigris.gates.calls import PASS, Call, HookAnswer, Moment, Reply
 
 if TYPE_CHECKING:

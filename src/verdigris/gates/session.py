@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.records import Actor
+from verdigris.core.value import replace
 from verdigris.gates.calls import Reply
 from verdigris.gates.prompts import carry_out, words_of
 from verdigris.storage.open_calls import alive, forget_old_callers, open_call

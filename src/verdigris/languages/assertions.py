@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
+from verdigris.core.value import field, value
 from verdigris.languages.findings import TestFacts
 
 if TYPE_CHECKING:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
+from verdigris.core.value import field, value
 from verdigris.languages.probes import Edit
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from verdigris.core.languages import (
     register,
 )
 from verdigris.core.paths import PathClass
+from verdigris.core.value import replace
 from verdigris.languages.protocol import Language
 
 if TYPE_CHECKING:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

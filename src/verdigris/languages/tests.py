@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UserError
 from verdigris.core.report import Place
 from verdigris.core.test_ids import MARK, REACH, split_id
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.languages.assertions import TestFile
 from verdigris.languages.findings import IdMark, TestFacts
 from verdigris.languages.grammar.weakening import is_given_up

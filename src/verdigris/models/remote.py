@@ -6,11 +6,10 @@ import os
 import random
 import time
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn, Self, assert_never
 
 from verdigris.core.errors import ContextOverflow, ModelMisused, ModelUnavailable, VerdigrisError
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.models.failure import Meaning, ModelFailure, Patience
 from verdigris.models.protocol import Ask, Message, Usage
 from verdigris.models.providers import key_of, key_variables

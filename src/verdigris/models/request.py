@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,10 +7,9 @@ has to know the bytes that it decides about.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.models.protocol import Message
 from verdigris.models.roles.answer import repair_json
 

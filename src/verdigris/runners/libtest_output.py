@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import Ended, Failure, Place, RunPhase, Status, TestResult
-from verdigris.core.value import value
+from verdigris.core.value import field, replace, value
 from verdigris.runners.protocol import (
     CONTRADICTION,
     OUTPUT,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import posixpath
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from verdigris.core.report import Ended, Failure, Place, RunPhase, Status, TestResult
-from verdigris.core.value import value
+from verdigris.core.value import field, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import (
@@ -20,6 +19,7 @@ from verdigris.core.report import (
     TestResult,
     VariantOutcome,
 )
+from verdigris.core.value import field, mutable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +31,7 @@ _INTERRUPTED = 2
 _USAGE_ERROR = 4
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class _Test:
     """What is known of one test so far: its latest attempt."""
 
@@ -44,7 +44,7 @@ class _Test:
     complete: bool = False
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class _Run:
     """What is known of the run so far."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import HarnessError, NotARepository, ToolMissing, UserError
 from verdigris.core.languages import DEFAULT_LANGUAGE
 from verdigris.core.settings import Settings, Stack
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.languages.folders import folders
 from verdigris.languages.registry import language_named, readers

@@ -10,11 +10,10 @@ from __future__ import annotations
 import os
 import re
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError, ToolMissing, UserError, VerdigrisError
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdigris.core.errors import UserError
@@ -60,7 +59,7 @@ DISK = Disk()
 class CanonicalPath:
     path: str | None
     """Relative to the root, with `/`; `.` is the root, None is outside."""
-    names: tuple[str, ...] = field(default=())
+    names: tuple[str, ...] = ()
     """Every name below the root that a write through the spelling may change; `path` first."""
     fold_case: bool = False
     """The file system takes other spellings for the same name."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from verdigris.core.paths import Classes, classify, with_frozen
 from verdigris.core.records import from_json, to_json
 from verdigris.core.settings import Settings
 from verdigris.core.state import Configuration
+from verdigris.core.value import replace, value
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.log import Draft, Log
 from verdigris.storage.log.light import digest
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 CONFIG = "tdd.yaml"
 
 
-@dataclass(frozen=True)
+@value
 class Project:
     repo: Repository
     log: Log[State]

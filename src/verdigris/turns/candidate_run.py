@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.checks.acceptance import Answers, question_turn
@@ -10,7 +9,7 @@ from verdigris.checks.evidence import rewritten_oracle, run_events, suite_event,
 from verdigris.checks.observation import Candidate, difference, source_roots
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.test_ids import split_id
-from verdigris.core.value import value
+from verdigris.core.value import field, replace, value
 from verdigris.core.verdict import Before, Tool, regressions
 from verdigris.execution.room.rooms import beside, frozen_layer
 from verdigris.execution.test_run import collect, execute, execute_suite, run_tool, time_limit

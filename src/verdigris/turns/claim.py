@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.actions import Deny, Target
@@ -11,6 +10,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.policy.reds import covers, implied_claim, named_reds
 from verdigris.core.test_ids import split_id
 from verdigris.core.turn_events import denial_event
+from verdigris.core.value import replace
 from verdigris.storage.paths import canonical
 from verdigris.turns.aside import lay_on
 from verdigris.turns.claim_check import ALL_SOURCE, Claimed, claim_within

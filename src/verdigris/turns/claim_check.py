@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference, find_unclaimed
@@ -15,7 +14,7 @@ from verdigris.core.policy.next_move import next_after, next_move, next_red
 from verdigris.core.report import Status
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import nearest, split_id
-from verdigris.core.value import value
+from verdigris.core.value import field, value
 from verdigris.storage.open_calls import at_work
 from verdigris.storage.repository import in_progress
 

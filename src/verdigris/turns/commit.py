@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import look
 from verdigris.core.events import Committed, Committing, NotCommitted
 from verdigris.core.paths import PathClass
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.storage.git import Said, git
 from verdigris.storage.intents import finishes
 from verdigris.storage.lock import hold_lock

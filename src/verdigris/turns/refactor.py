@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.checks.acceptance import question_refactor
@@ -30,7 +29,7 @@ from verdigris.core.policy import decide, give_up_losses
 from verdigris.core.report import Status, TestReport
 from verdigris.core.test_ids import shell_words
 from verdigris.core.turn_events import next_aside
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.core.verdict import (
     STRIKES,
     Kind,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping  # noqa: TC003 - the codec reads annotations when it runs
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 from verdigris.core.events import MovedBack, MovingBack, PutBack, PuttingBack, Violation
 from verdigris.core.records import from_json, to_json
-from verdigris.core.value import value
+from verdigris.core.value import field, value
 from verdigris.storage.intents import finishes
 from verdigris.storage.repository import head, read_plain, resolve
 

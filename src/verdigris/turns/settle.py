@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.checks.evidence import about_the_run
@@ -18,7 +17,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.policy.reds import apart, owners
 from verdigris.core.turn_events import accepted_events, joining_events, next_aside, settled_event, struck_out
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.core.verdict import Kind, TrialFacts, Verdict, footer, judge
 from verdigris.storage.links import explain, links_out, remedy
 from verdigris.storage.repository import in_progress

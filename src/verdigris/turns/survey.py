@@ -5,7 +5,6 @@ Nothing is written, except that an operation which a kill interrupted is finishe
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.checks import foundation
@@ -14,7 +13,7 @@ from verdigris.checks.unproven_commits import describe
 from verdigris.core.errors import NotARepository, StorageError, ToolMissing, UserError
 from verdigris.core.policy.next_move import next_move
 from verdigris.core.state import Phase
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.storage.intents import recover
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import Head, head, in_progress

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris.checks.observation import look
@@ -14,7 +13,7 @@ from verdigris.core.events import Synced, Syncing
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.state import Phase
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.storage.git import REDIRECTING, run_openly, users_git
 from verdigris.storage.intents import finishes
 from verdigris.storage.repository import in_progress

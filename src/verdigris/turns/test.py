@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.checks.evidence import run_events, suite_event, suite_names, test_events, violations
@@ -17,7 +16,7 @@ from verdigris.core.policy.reds import covers_test, ended_reds
 from verdigris.core.report import Ended, Status, TestReport, holds_tests, unseen_files
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import nearest, shell_words, split_id
-from verdigris.core.value import value
+from verdigris.core.value import field, replace, value
 from verdigris.execution.test_run import execute, execute_suite
 from verdigris.execution.test_selection import baseline_ids, resolve
 from verdigris.runners.protocol import TestRequest

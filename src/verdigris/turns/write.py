@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.checks.source_tests import on_disk, only_for_tests
@@ -14,6 +13,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.state import Phase
 from verdigris.core.turn_events import denial_event, joining_events
+from verdigris.core.value import replace
 from verdigris.languages.registry import holds_tests, is_mixed, same_oracle_part
 from verdigris.storage.links import LinkOut, refuse
 from verdigris.storage.paths import class_of

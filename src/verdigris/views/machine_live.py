@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.drivers import happenings as w
 from verdigris.views import machine as view
 from verdigris.views.lines import visible, wrap

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import secrets
 import time
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,7 @@ from verdigris.core.languages import language_of
 from verdigris.core.paths import FILE
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.execution.test_run import run_request, time_limit
 from verdigris.execution.test_selection import stack_of
 from verdigris.languages.registry import has_grammar, language_named

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.report import VariantOutcome
 from verdigris.core.test_ids import split_id
-from verdigris.core.value import value
+from verdigris.core.value import field, replace, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core import events as e
 from verdigris.core.cycle import BLOCKER, PASS
 from verdigris.core.state import Cycle, Stage
+from verdigris.core.value import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -76,7 +76,7 @@ def _deny_completion(project: Project, cycle: Cycle) -> Deny | None:
 
 
 def _with_coder(project: Project, cycle: Cycle) -> Cycle:
-    from dataclasses import replace
+    from verdigris.core.value import replace
 
     source = [c.path for c in difference(project, cycle.frozen, cycle.accepted).source]
     coders = workers_since(project, cycle, lambda path: not is_test(project, path), source)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.cycle import next_step
 from verdigris.core.state import Phase
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.drivers.specs.spec import ACTIVE, SUPERSEDED, Spec, read_spec
 from verdigris.drivers.specs.spec_lint import EXAMPLE, lint_spec
 from verdigris.storage import tdd_folder

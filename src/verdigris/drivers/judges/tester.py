@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import keyword
 import re
-from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from verdigris.core.languages import known_suffixes, language_of
 from verdigris.core.paths import PathClass
 from verdigris.core.report import Ended, Status
 from verdigris.core.test_ids import split_id
+from verdigris.core.value import replace
 from verdigris.core.verdict import first_line
 from verdigris.drivers.edits import Bad, forbidden, format_changes, quoting, run_linters, write_changes
 from verdigris.drivers.judges.step import Judged, with_changes

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import HarnessError, UserError
 from verdigris.core.events import Committing, StepProposed
 from verdigris.core.records import from_json, to_json
 from verdigris.core.report import Status
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.drivers.judges.step import oracle_of
 from verdigris.drivers.machine.roles import REFACTORER, TEAM
 from verdigris.drivers.message import Proposal, Verified, message

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.actions import Deny
@@ -11,7 +10,7 @@ from verdigris.core.errors import UserError
 from verdigris.core.events import StepRefused
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.state import Phase
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.drivers.edits import Bad, describe_reds, join_reasons
 from verdigris.drivers.happenings import Refused, YourTurn
 from verdigris.drivers.judges.implementor import judge_implemented, open_reds

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.fold import ACCEPTED
+from verdigris.core.value import replace
 from verdigris.drivers.attempts import Attempts, Exhausted
 from verdigris.drivers.edits import Bad, describe_reds, join_reasons
 from verdigris.drivers.judges.implementor import judge_implementation, open_reds

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.drivers.specs.feature import is_feature, read_feature
 from verdigris.drivers.specs.markdown import list_items, read_page, split_lines, strip_emphasis
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,7 +11,7 @@ from verdigris import sandbox
 from verdigris.core.errors import HarnessError
 from verdigris.core.languages import facts_of_manifest, language_of, manifest_names
 from verdigris.core.paths import PathClass
-from verdigris.core.value import value
+from verdigris.core.value import field, replace, value
 from verdigris.execution.room.room import LEAN, Room, Terms
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.needs import fetching
 from verdigris.core.report import Ended
 from verdigris.core.settings import JUnit
+from verdigris.core.value import replace
 from verdigris.execution.room.rooms import RoomEquipment, possible, terms_of
 from verdigris.execution.test_call import answer_of
 from verdigris.execution.tools.build import Prepared

@@ -7,11 +7,10 @@ import re
 import shutil
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.execution.room.layers import Layer
 from verdigris.execution.tools import build
 from verdigris.execution.tools.build import Prepared, cache_folder, empty_folder

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verdigris.core.value import replace
 from verdigris.execution.tools.lookup import OURS, package_file, program
 from verdigris.runners.protocol import Toolset
 from verdigris.runners.reporter import node_watch

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import closing
-from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from verdigris import sandbox
-from verdigris.core.value import value
+from verdigris.core.value import field, replace, value
 from verdigris.execution.process import MOST_CHANNEL, Command, run
 from verdigris.execution.room.room import Room
 from verdigris.execution.room.rooms import RoomEquipment, insist, notes_of, room, terms_of

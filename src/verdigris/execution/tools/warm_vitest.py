@@ -10,14 +10,13 @@ import os
 import sys
 import time
 import zlib
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.environment import surroundings
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.execution.process import Finished
 from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.room.rooms import notes_of, room, terms_of

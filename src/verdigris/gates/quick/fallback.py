@@ -144,8 +144,8 @@ def _prepare_next_call(
 ) -> None:
     """A denial is an event, too: the next call finds card and stamps that are good for the log as it is."""
     from contextlib import suppress
-    from dataclasses import replace
 
+    from verdigris.core.value import replace
     from verdigris.storage import stat_cache
 
     with suppress(Exception):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from verdigris.core.value import replace
 from verdigris.languages.protocol import Language
 
 if TYPE_CHECKING:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.languages import STUB_MARK as MARK
-from verdigris.core.value import value
+from verdigris.core.value import field, replace, value
 from verdigris.languages.findings import StubFinding
 from verdigris.languages.grammar.trees import (
     COMMENTS,

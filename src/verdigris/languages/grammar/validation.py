@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.languages.assertions import ROW, holds
 from verdigris.languages.findings import Answer, StubBody, TestFault, draw_word
 from verdigris.languages.grammar.literals import Pool, is_plain, other_literals

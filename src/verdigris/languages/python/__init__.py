@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import FACTS
+from verdigris.core.value import replace
 from verdigris.languages.protocol import Examples, Language
 
 if TYPE_CHECKING:

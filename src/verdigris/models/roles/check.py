@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import has_tests_in_source
 from verdigris.core.paths import PathClass
-from verdigris.core.value import value
+from verdigris.core.value import field, value
 from verdigris.models.roles.answer import Answer, Edit, Pin, RefusedAnswer, Say
 from verdigris.models.roles.context import secret
 from verdigris.models.roles.role import find_team

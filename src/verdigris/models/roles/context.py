@@ -5,13 +5,12 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.core.errors import UserError
 from verdigris.core.languages import DEFAULT_LANGUAGE
 from verdigris.core.paths import PathClass
-from verdigris.core.value import value
+from verdigris.core.value import field, replace, value
 from verdigris.languages.registry import language_for
 
 if TYPE_CHECKING:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris import sandbox
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.needs import needs, write_keys
 from verdigris.core.report import Ended, differences, merge_reports, only, suite_of
+from verdigris.core.value import replace
 from verdigris.core.verdict import first_line
 from verdigris.execution.test_run import execute, run_request
 from verdigris.runners.protocol import TestRequest

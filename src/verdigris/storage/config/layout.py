@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import NotARepository
 from verdigris.core.languages import suffixes_of
 from verdigris.core.paths import Detected, Where, compile_glob, where
+from verdigris.core.value import replace
 from verdigris.languages.folders import text_in
 from verdigris.languages.registry import language_named
 from verdigris.storage.git import null_split, users_git

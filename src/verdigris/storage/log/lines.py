@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdigris.core.errors import LogDamaged
 from verdigris.core.records import CHECKPOINT, GENESIS, Record, unflatten
+from verdigris.core.value import value
 from verdigris.storage.log.format import decode, encode
 from verdigris.storage.log.light import digest
 
@@ -56,7 +56,7 @@ def backward(fd: int, end: int) -> Iterator[bytes]:
     yield rest
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class LogHead:
     seq: int
     hash: str
@@ -75,7 +75,7 @@ EMPTY = LogHead(0, GENESIS, 0, 0)
 
 
 def render(head: LogHead, **more: int) -> bytes:
-    return encode({**asdict(head), **more}) + b"\n"
+    return encode({**vars(head), **more}) + b"\n"
 
 
 def parse(data: bytes) -> LogHead:

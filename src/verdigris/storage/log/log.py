@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic
 
 from verdigris.core.errors import HarnessError
 from verdigris.core.records import CHECKPOINT, REPAIRED, SCHEMA, Draft, Record, S, Stamp, flatten
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.storage.log.files import HEAD, LOG, REPAIRED_HEAD, LogFiles, storing, write_all
 from verdigris.storage.log.format import encode
 from verdigris.storage.log.lines import (
@@ -123,7 +122,7 @@ REPAIRED_LOG = "events.repaired.jsonl"
 DAMAGED_LOG = "events.damaged-{}.jsonl"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Repaired:
     kept: int
     """Events of the old log that stand in the new one, checkpoints included."""

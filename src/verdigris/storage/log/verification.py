@@ -6,11 +6,11 @@ import os
 from array import array
 from bisect import bisect_left
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Literal
 
 from verdigris.core.errors import UserError
 from verdigris.core.records import CHECKPOINT, GENESIS, S
+from verdigris.core.value import value
 from verdigris.storage.log.files import storing
 from verdigris.storage.log.format import decode, encode
 from verdigris.storage.log.lines import EMPTY, Link, LogHead, forward, read
@@ -37,7 +37,7 @@ Kind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class LogFault:
     seq: int
     """The event, or the first of several."""
@@ -45,7 +45,7 @@ class LogFault:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Verification:
     findings: tuple[LogFault, ...]
     """In the order of the events."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.paths import LINK, Change, Entry
-from verdigris.core.value import value
+from verdigris.core.value import field, value
 from verdigris.storage.git import converting, null_split, users_git
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import head, read_plain

@@ -6,12 +6,11 @@ import hashlib
 import json
 import os
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import StorageError, UserError
 from verdigris.core.paths import LINK, Entry
-from verdigris.core.value import value
+from verdigris.core.value import field, mutable, value
 from verdigris.storage.snapshots import disk, trees
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def lay(git: Git, notes: Path, tree: str, paths: Iterable[str], *, expect: str) 
     return tuple(sorted(job.displaced, key=lambda displaced: displaced.path))
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class _Job:
     """One call of `lay`."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import shell_words, some
 from verdigris.core.turn_events import joining_events
+from verdigris.core.value import replace
 from verdigris.storage import stat_cache
 from verdigris.storage.intents import recover
 from verdigris.storage.open_calls import alive as is_alive

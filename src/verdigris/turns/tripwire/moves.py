@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import take_ground
@@ -12,7 +11,7 @@ from verdigris.core.events import Violation
 from verdigris.core.paths import Change, Entry
 from verdigris.core.protection import protected_classes
 from verdigris.core.state import Phase
-from verdigris.core.value import value
+from verdigris.core.value import field, replace, value
 from verdigris.languages.registry import is_mixed
 from verdigris.storage.git import users_git
 from verdigris.storage.repository import Head, head

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping  # noqa: TC003 - the codec reads annotations when it runs
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.cycle import authored_classes
@@ -13,7 +12,7 @@ from verdigris.core.paths import CACHES
 from verdigris.core.protection import protected_classes
 from verdigris.core.records import from_json, to_json
 from verdigris.core.state import Phase  # noqa: TC001 - the codec reads annotations when it runs
-from verdigris.core.value import value
+from verdigris.core.value import field, replace, value
 from verdigris.languages.registry import is_mixed
 from verdigris.storage import stat_cache
 from verdigris.storage.log import light

@@ -68,7 +68,7 @@ def _is_about_a_tool(call: Call) -> bool:
 
 
 def _with_tool(call: Call, payload: Mapping[str, Any]) -> Call:
-    from dataclasses import replace
+    from verdigris.core.value import replace
 
     tool, arguments = payload.get("tool_name"), payload.get("tool_input")
     if not isinstance(tool, str) or not tool:

@@ -6,11 +6,10 @@ All of them are run alike and in random order, so that no run can tell whether i
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.test_ids import split_id
-from verdigris.core.value import value
+from verdigris.core.value import field, replace, value
 from verdigris.languages.python.liveness.opposite_calls import changes, failing_after
 from verdigris.languages.python.liveness.opposites import expectations
 from verdigris.languages.python.liveness.values import Draw

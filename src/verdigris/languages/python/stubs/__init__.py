@@ -6,10 +6,9 @@ import ast
 import builtins
 import tokenize
 import warnings
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
+from verdigris.core.value import field, replace, value
 from verdigris.languages.findings import StubFinding
 from verdigris.languages.python.stubs.forms import (
     Function,

@@ -6,11 +6,10 @@ import ast
 import builtins
 import sys
 import tokenize
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK
-from verdigris.core.value import value
+from verdigris.core.value import field, value
 from verdigris.languages.findings import Imported
 
 if TYPE_CHECKING:

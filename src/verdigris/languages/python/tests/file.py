@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 import builtins
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.languages.assertions import Assertion, Name, Skip, TestFile
 from verdigris.languages.python.stubs.forms import Function, last_name
 from verdigris.languages.python.syntax import parse
