@@ -105,7 +105,7 @@ def _candidate(root: Path, one: FoundProgram) -> Candidate:
     from verdigris.drivers.loop.discovery import lint_program
     from verdigris.drivers.loop.memory import read_state
     from verdigris.drivers.loop.schedule import Candidate
-    from verdigris.drivers.loop.state_file import read_machine_state
+    from verdigris.drivers.loop.state_file.text import read_machine_state
 
     text = read_state(root, one.name)
     return Candidate(one, read_machine_state(text), len(text.encode()), len(lint_program(one, root)))

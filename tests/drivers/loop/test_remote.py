@@ -38,16 +38,10 @@ def repo(tmp_path: Path) -> GitRepo:
     return made
 
 
-def test_the_remote_that_git_pushes_to_is_found(repo: GitRepo) -> None:
-    assert find_remote(repo.root) == "origin"
-    repo.git("remote", "add", "fork", "/nowhere")
-    repo.git("config", "remote.pushDefault", "fork")
-    assert find_remote(repo.root) == "fork"
-    repo.git("remote", "remove", "fork")
-    repo.git("remote", "rename", "origin", "home")
-    assert find_remote(repo.root) == "home"
-    repo.git("remote", "remove", "home")
-    assert not find_remote(repo.root)
+def test_a_remote_is_found_by_its_name(repo: GitRepo) -> None:
+    assert find_remote(repo.root, "origin") == Remote("origin")
+    assert find_remote(repo.root, "fork") is None
+    assert find_remote(repo.root, "") is None
 
 
 def test_a_branch_is_pushed_and_found_again(repo: GitRepo) -> None:

@@ -151,6 +151,8 @@ class IterationEnded(Event):
     ci_attempts: int = 0
     run: str = ""
     """The address of the run that it was part of, where there is one."""
+    regression: bool = False
+    """An attempt broke a test that had passed, and that was mended."""
 
 
 @value

@@ -75,14 +75,9 @@ class PushRefused:
     why: str
 
 
-def find_remote(root: Path) -> str:
-    """The remote that git itself would push to; empty where there is none, or no telling which."""
-    names = git(root, "remote").out.split()
-    wanted = git(root, "config", "--get", "remote.pushDefault").out.strip()
-    for name in (wanted, "origin"):
-        if name in names:
-            return name
-    return names[0] if len(names) == 1 else ""
+def find_remote(root: Path, name: str) -> Remote | None:
+    """None where the repository has no remote of that name."""
+    return Remote(name) if name in git(root, "remote").out.split() else None
 
 
 def fetch_tip(root: Path, remote: Remote, branch: str) -> Tip | NoBranch | Unreachable:

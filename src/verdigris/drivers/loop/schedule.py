@@ -6,14 +6,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.value import value
+from verdigris.drivers.loop.state_file.text import MOST_BYTES, is_yes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from verdigris.drivers.loop.discovery import FoundProgram
 
-MOST_BYTES = 30_720
-"""Of a state file."""
 PLATEAU = 5
 """Rejections in a row after which a program is not chosen by itself any more."""
 _NEVER = datetime.min.replace(tzinfo=UTC)
@@ -72,9 +71,9 @@ def _why_not(one: Candidate, now: datetime) -> Skip | None:
     name, state = one.found.name, one.state
     if unfit := _why_unfit(one):
         return unfit
-    if _is_yes(state.get("Completed", "")):
+    if is_yes(state.get("Completed", "")):
         return Skip(name, f"completed: {state.get('Completed Reason') or 'its target is met'}")
-    if _is_yes(state.get("Paused", "")):
+    if is_yes(state.get("Paused", "")):
         reason = state.get("Pause Reason") or "manual"
         return Skip(name, f"paused: {reason} (`tdd loop resume {name}`)")
     recent = [word.strip() for word in state.get("Recent Statuses", "").split(",") if word.strip()]
@@ -85,10 +84,6 @@ def _why_not(one: Candidate, now: datetime) -> Skip | None:
         following = datetime.fromtimestamp(last.timestamp() + hours * 3600, UTC)
         return Skip(name, "not due", following.isoformat(timespec="seconds"))
     return None
-
-
-def _is_yes(said: str) -> bool:
-    return said.strip().casefold() in {"true", "yes", "1"}
 
 
 def _last_run(one: Candidate) -> datetime | None:

@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdigris.core.value import value
-from verdigris.drivers.loop.state_file import section_title
+from verdigris.drivers.loop.state_file.text import section_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

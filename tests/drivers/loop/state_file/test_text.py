@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.drivers.loop.state_file import (
-    HarnessEntry,
-    collapse_harness,
-    read_harness,
+from verdigris.drivers.loop.state_file.harness import read_harness, with_harness
+from verdigris.drivers.loop.state_file.text import (
+    is_yes,
     read_machine_state,
     read_sections,
-    with_harness,
     with_machine_state,
     with_section,
 )
@@ -100,35 +98,13 @@ def test_a_missing_section_is_added_at_the_end() -> None:
     assert with_section(made, "lessons learned", "- a\n").endswith("\n## 📚 Lessons Learned\n\n- a\n")
 
 
-def test_the_harness_is_read_with_what_people_added() -> None:
-    failing, passing, rest = read_harness(FILE)
-    assert (failing.name, failing.gen, failing.status) == ("sorts NaN last", 12, "failing")
-    assert failing.fields["Owner"] == "Ada"
-    assert passing.fields["Made green iteration"] == "11"
-    assert (rest.name, rest.status) == ("", "range")
+def test_a_value_stays_in_its_cell() -> None:
+    changed = with_machine_state(FILE, {"Pause Reason": "a | b\nc"})
+    assert "| Pause Reason | a ¦ b c |\n" in changed
 
 
-def test_an_entry_is_changed_in_place_and_a_new_one_stands_first() -> None:
-    entries = read_harness(FILE)
-    green = entries[0].with_status("passing", {"Made green iteration": "13"})
-    new = HarnessEntry.made("sorts text", 13, "failing", {"Target": "src/sort.ts", "Added iteration": "13"})
-    changed = with_harness(FILE, (new, green, *entries[1:]))
-    assert changed.index("### sorts text  ·  gen 13") < changed.index("### sorts NaN last  ·  gen 12")
-    assert "- **Status**: ✅ passing\n- **Target**: src/sort.ts:10\n" in changed
-    assert "- **Owner**: Ada\n- **Made green iteration**: 13\n" in changed
-    assert "## 🧪 Ideas of ours\n\nkeep me\n" in changed
-
-
-@pytest.mark.parametrize("status", ["passing", "failing", "blocked"])
-def test_every_status_is_written_with_its_sign(status: str) -> None:
-    entry = HarnessEntry.made("a", 1, status, {})
-    assert read_harness(with_harness("", (entry,)))[0].status == status
-
-
-def test_a_long_harness_collapses_its_oldest_passing_entries_and_says_so() -> None:
-    many = tuple(
-        HarnessEntry.made(f"t{n}", n, "failing" if n == 3 else "passing", {}) for n in range(12, 0, -1)
-    )
-    kept = collapse_harness(many, most=6)
-    assert [one.name for one in kept if one.name] == ["t12", "t11", "t10", "t9", "t8", "t3"]
-    assert kept[-1].text == "### Tests 1–7 — ✅ passing (6 batch additions): t7, t6, t5, t4, t2, t1\n"
+@pytest.mark.parametrize(
+    ("said", "meant"), [("true", True), ("`yes`", True), ("**True**", True), ("no", False)]
+)
+def test_a_yes_is_a_yes_however_it_is_marked(said: str, *, meant: bool) -> None:
+    assert is_yes(said) is meant

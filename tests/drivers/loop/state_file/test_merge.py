@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.drivers.loop.state_merge import merge_state
+from verdigris.drivers.loop.state_file.merge import merge_state
 
 BASE = """\
 # Autoloop: port

@@ -1,0 +1,3 @@
+"""The state file of a program: a view of the log that people may edit."""
+
+from __future__ import annotations

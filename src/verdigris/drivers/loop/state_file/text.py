@@ -1,0 +1,139 @@
+"""The state file of a program: a view of the log that people may edit.
+
+It is read and changed as text. Whatever is not ours to change (rows, statuses, sections, words) stays byte
+for byte where it is.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+MACHINE, HARNESS = "machine state", "test harness"
+HEADINGS = {
+    MACHINE: "⚙️ Machine State",
+    "program info": "📋 Program Info",
+    "current priorities": "🎯 Current Priorities",
+    "lessons learned": "📚 Lessons Learned",
+    "foreclosed avenues": "🚧 Foreclosed Avenues",
+    "future directions": "🔭 Future Directions",
+    "iteration history": "📊 Iteration History",
+    HARNESS: "✅ Test Harness",
+}
+"""In the order of a new file."""
+EMPTY = "—"
+MOST_BYTES = 30_720
+"""Of the whole file."""
+_TABLE = "| Field | Value |\n|-------|-------|\n"
+_ROW = re.compile(
+    r"^\|[ \t]*(?P<field>[^|\n]+?)[ \t]*\|[ \t]*(?P<value>[^|\n]*?)[ \t]*\|[ \t]*$", re.MULTILINE
+)
+_HEADING = re.compile(r"^##[ \t]+(?P<title>.+?)[ \t]*$", re.MULTILINE)
+_ENTRY = re.compile(r"^###[ \t]+", re.MULTILINE)
+_FIELD = re.compile(r"^- \*\*(?P<name>[^*\n]+)\*\*:[ \t]*(?P<value>[^\n]*)(?:\n|\Z)", re.MULTILINE)
+LONGEST_RANGE = 600
+"""Characters of one line that stands for several entries; the next begins another."""
+
+
+# -- sections ---------------------------------------------------------------------------------
+
+
+def read_sections(text: str) -> Mapping[str, str]:
+    """By title in small letters without its sign, the text below each heading of level two."""
+    return {title: text[start:end] for title, start, end in _sections(text)}
+
+
+def _sections(text: str) -> Iterator[tuple[str, int, int]]:
+    heads = list(_HEADING.finditer(text))
+    ends = [*(head.start() for head in heads[1:]), len(text)]
+    for head, end in zip(heads, ends, strict=False):
+        yield section_title(head["title"]), head.end() + 1, end
+
+
+def section_title(heading: str) -> str:
+    """Without its sign, with or without the sign's variation selector, in small letters."""
+    return re.sub(r"^[^\w]+", "", heading).strip().casefold()
+
+
+def with_section(text: str, title: str, body: str) -> str:
+    """The same with another text below a heading; a heading that is missing is added at the end."""
+    for found, start, end in _sections(text):
+        if found == title:
+            return text if text[start:end] == body else f"{text[:start]}{body}{text[end:]}"
+    gap = "" if not text or text.endswith("\n\n") else "\n" if text.endswith("\n") else "\n\n"
+    return f"{text}{gap}## {HEADINGS.get(title, title)}\n\n{body.lstrip()}"
+
+
+def split_entries(body: str) -> tuple[str, tuple[str, ...]]:
+    """What stands before the first entry of a section, and the entries, each from its heading to the next."""
+    starts = [found.start() for found in _ENTRY.finditer(body)]
+    ends = [*starts[1:], len(body)]
+    head = body[: starts[0]] if starts else body
+    return head, tuple(body[start:end] for start, end in zip(starts, ends, strict=False))
+
+
+def end_entry(text: str) -> str:
+    """With an empty line at its end, so that another can follow."""
+    return text if text.endswith("\n\n") else f"{text.rstrip()}\n\n"
+
+
+def read_fields(entry: str) -> Mapping[str, str]:
+    return {found["name"]: found["value"].strip() for found in _FIELD.finditer(entry)}
+
+
+def with_field(entry: str, key: str, said: str) -> str:
+    found = [one for one in _FIELD.finditer(entry) if one["name"] == key]
+    if found:
+        return f"{entry[: found[0].start('value')]}{said}{entry[found[0].end('value') :]}"
+    last = max((one.end() for one in _FIELD.finditer(entry)), default=len(entry))
+    gap = "" if entry[:last].endswith("\n") else "\n"
+    return f"{entry[:last]}{gap}- **{key}**: {said}\n{entry[last:]}"
+
+
+def one_line(text: str) -> str:
+    """As it can stand in a field or a heading."""
+    return " ".join(text.split())
+
+
+# -- machine state ----------------------------------------------------------------------------
+
+
+def read_machine_state(text: str) -> Mapping[str, str]:
+    """By field as it is written; a dash stands for nothing."""
+    rows = {found["field"]: found["value"] for found in _rows(read_sections(text).get(MACHINE, ""))}
+    return {name: "" if said == EMPTY else said for name, said in rows.items()}
+
+
+def is_yes(said: str) -> bool:
+    return said.strip(" `*_").casefold() in {"true", "yes", "1"}
+
+
+def _rows(body: str) -> Iterator[re.Match[str]]:
+    for found in _ROW.finditer(body):
+        if found["field"] != "Field" and set(found["field"]) - set("-: "):
+            yield found
+
+
+def with_machine_state(text: str, changes: Mapping[str, str]) -> str:
+    """Known rows change in place, new ones come last, all others stay."""
+    if not changes:
+        return text
+    body = read_sections(text).get(MACHINE, _TABLE)
+    rows = list(_rows(body))
+    known = {found["field"] for found in rows}
+    end = rows[-1].end() if rows else (body.rfind("|\n") + 1 if "|\n" in body else len(body))
+    new = "".join(f"\n| {name} | {_cell(said)} |" for name, said in changes.items() if name not in known)
+    body = f"{body[:end]}{new}{body[end:]}"
+    for found in reversed(rows):
+        if found["field"] in changes:
+            said = _cell(changes[found["field"]])
+            body = f"{body[: found.start('value')]}{said}{body[found.end('value') :]}"
+    return with_section(text, MACHINE, body)
+
+
+def _cell(said: str) -> str:
+    """A bar or the end of a line would end the cell."""
+    return one_line(said).replace("|", "¦") or EMPTY
