@@ -26,7 +26,13 @@ def begun(number: int, choice: str = "new") -> e.IterationBegun:
 
 def pinned(iteration: int, test: str) -> e.BehaviourPinned:
     return e.BehaviourPinned(
-        program=P, iteration=iteration, tests=(test,), target="take", behaviour="takes n", source="docs"
+        program=P,
+        iteration=iteration,
+        tests=(test,),
+        target="take",
+        behaviour="takes n",
+        source="docs",
+        tree="r",
     )
 
 
@@ -57,7 +63,7 @@ def test_a_renamed_test_keeps_its_entry() -> None:
         begun(1),
         pinned(1, "t::a"),
         e.TestRethought(
-            program=P, iteration=1, tests=("t::b",), why="the docs say so", before="1", after="2"
+            program=P, iteration=1, tests=("t::b",), why="the docs say so", tree="v", before="1", after="2"
         ),
     )
     (entry,) = state.harness

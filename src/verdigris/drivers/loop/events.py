@@ -33,6 +33,7 @@ class BehaviourPinned(Event):
     behaviour: str
     source: str
     """The source of truth that it follows."""
+    tree: str
     assertions: tuple[str, ...] = ()
     included: tuple[str, ...] = ()
     """Edge cases that it has."""
@@ -69,8 +70,9 @@ class TestRethought(Event):
     iteration: int
     tests: tuple[str, ...]
     why: str
+    tree: str
     before: str = ""
-    """The blob with the test's text; empty where it stands."""
+    """The test's text; empty where it stands as it was."""
     after: str = ""
 
 
@@ -99,11 +101,15 @@ class BehaviourBlocked(Event):
 
 @value
 class RefactorChosen(Event):
+    """The improver's choice; of a ratchet, its one change."""
+
     program: str
     iteration: int
+    tree: str
     improvement: str = ""
     """Empty: none was needed."""
     why: str = ""
+    lesson: str = ""
 
 
 @value

@@ -54,6 +54,10 @@ class OpenIteration:
     commit: str
     tree: str
     choice: str
+    rest: str
+    """The tree as the last of its steps left it: what a refused attempt goes back to."""
+    before: tuple[Behaviour, ...] = ()
+    """The harness at its start."""
     pinned: Behaviour | None = None
     attempts: int = 0
     """That failed to make it pass."""
@@ -128,13 +132,19 @@ def advance(s: ProgramState, event: Event) -> ProgramState:
     match event:
         case e.IterationBegun():
             left = s.open.pinned if s.open else None
-            open_ = OpenIteration(event.number, event.commit, event.tree, event.choice)
+            open_ = OpenIteration(event.number, event.commit, event.tree, event.choice, event.tree, s.harness)
             return replace(s, open=replace(open_, pinned=_left(s, left) if event.choice != "new" else None))
         case e.IterationEnded():
             lessons = tuple(dict.fromkeys((*s.lessons, *event.lessons)))
             best = s.open.measured if s.open and event.status == ACCEPTED else None
+            harness = s.open.before if s.open and event.status == REJECTED else s.harness
             return replace(
-                s, iterations=(*s.iterations, event), open=None, lessons=lessons, best=best or s.best
+                s,
+                iterations=(*s.iterations, event),
+                open=None,
+                harness=harness,
+                lessons=lessons,
+                best=best or s.best,
             )
         case e.ProgramPaused():
             return replace(s, paused=event.reason)
@@ -158,6 +168,9 @@ def _left(s: ProgramState, known: Behaviour | None) -> Behaviour | None:
 
 
 def _within(s: ProgramState, open_: OpenIteration, event: Event) -> ProgramState:
+    match event:
+        case e.BehaviourPinned() | e.TestRethought() | e.BehaviourMade() | e.RefactorChosen():
+            open_ = replace(open_, rest=event.tree)
     match event:
         case e.BehaviourPinned():
             pinned = Behaviour(event.tests, event.target, event.behaviour, event.source, event.iteration)

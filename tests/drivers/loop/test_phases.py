@@ -1,0 +1,161 @@
+"""The order of an iteration and the ends of a run, as decisions."""
+
+from __future__ import annotations
+
+import pytest
+
+from verdigris.drivers.loop import events as e
+from verdigris.drivers.loop.history import Behaviour, OpenIteration, ProgramState
+from verdigris.drivers.loop.phases import (
+    End,
+    LoopPhase,
+    Spent,
+    attempts_left,
+    choose_iteration,
+    end_of_pause,
+    is_report,
+    next_phase,
+    pause_reason,
+    reached_limit,
+)
+from verdigris.drivers.loop.program import Limits
+
+RED = Behaviour(("t::a",), "take", "takes", "docs", 1)
+MADE = e.BehaviourMade(program="p", iteration=1, tests=("t::a",), tree="g", lines=3)
+NO_REFACTOR = e.RefactorChosen(program="p", iteration=1, tree="g")
+MEASURED = e.Measured(program="p", iteration=1, tree="g", metric=1.0)
+
+
+def opened(**about: object) -> OpenIteration:
+    return OpenIteration(**{"number": 1, "commit": "c", "tree": "t", "choice": "new", "rest": "t", **about})  # type: ignore[arg-type]
+
+
+def phase(now: OpenIteration, *, is_test_driven: bool = True, committed: bool = False) -> LoopPhase:
+    return next_phase(now, is_test_driven=is_test_driven, committed=committed, attempts=5)
+
+
+@pytest.mark.parametrize(
+    ("about", "wanted"),
+    [
+        ({}, LoopPhase.RED),
+        ({"pinned": RED}, LoopPhase.GREEN),
+        ({"pinned": RED, "attempts": 2}, LoopPhase.GREEN),
+        ({"pinned": RED, "attempts": 3}, LoopPhase.RETHINK),
+        ({"pinned": RED, "attempts": 3, "rethought": True}, LoopPhase.GREEN),
+        ({"pinned": RED, "attempts": 4, "rethought": True}, LoopPhase.GREEN),
+        ({"pinned": RED, "attempts": 5, "rethought": True}, LoopPhase.BLOCK),
+        ({"pinned": RED, "choice": "rethink"}, LoopPhase.RETHINK),
+        ({"pinned": RED, "choice": "failing"}, LoopPhase.GREEN),
+        ({"pinned": RED, "made": MADE}, LoopPhase.REFACTOR),
+        ({"pinned": RED, "made": MADE, "refactor": NO_REFACTOR}, LoopPhase.COMMIT),
+    ],
+)
+def test_each_phase_follows_from_what_is_on_record(about: dict[str, object], wanted: LoopPhase) -> None:
+    assert phase(opened(**about)) is wanted
+
+
+def test_what_is_committed_is_measured_and_then_judged() -> None:
+    done = opened(pinned=RED, made=MADE, refactor=NO_REFACTOR)
+    assert phase(done, committed=True) is LoopPhase.EVALUATE
+    assert phase(opened(made=MADE, refactor=NO_REFACTOR, pinned=RED, measured=MEASURED), committed=True) is (
+        LoopPhase.ACCEPT
+    )
+
+
+def test_a_ratchet_has_one_change_and_no_red() -> None:
+    assert phase(opened(), is_test_driven=False) is LoopPhase.OPTIMIZE
+    assert phase(opened(refactor=NO_REFACTOR), is_test_driven=False) is LoopPhase.COMMIT
+
+
+def test_three_attempts_before_the_test_is_doubted_and_two_after() -> None:
+    assert attempts_left(opened(pinned=RED), 5) == 3
+    assert attempts_left(opened(pinned=RED, attempts=1), 5) == 2
+    assert attempts_left(opened(pinned=RED, attempts=3, rethought=True), 5) == 2
+
+
+def ended(status: str, number: int = 1, target: str = "take") -> e.IterationEnded:
+    return e.IterationEnded(program="p", number=number, status=status, at=1, target=target)
+
+
+def after(*statuses: str, harness: tuple[Behaviour, ...] = ()) -> ProgramState:
+    return ProgramState("p", tuple(ended(one, n) for n, one in enumerate(statuses, 1)), harness=harness)
+
+
+def test_a_red_that_was_left_comes_first_and_three_errors_doubt_the_test() -> None:
+    assert choose_iteration(after()) == "new"
+    assert choose_iteration(after("error", harness=(RED,))) == "failing"
+    assert choose_iteration(after("error", "error", "error", harness=(RED,))) == "rethink"
+    assert choose_iteration(after("error", "error", "accepted", "error")) == "new"
+
+
+@pytest.mark.parametrize(
+    ("statuses", "begins"),
+    [
+        ((), ""),
+        (("accepted",), ""),
+        (("blocked",), "td-stuck: take"),
+        (("error",) * 3, ""),
+        (("error",) * 4, "consecutive errors"),
+        (("rejected",) * 4, ""),
+        (("rejected",) * 5, "plateau"),
+        (("rejected",) * 4 + ("accepted",), ""),
+    ],
+)
+def test_a_program_stops_itself_with_a_reason(statuses: tuple[str, ...], begins: str) -> None:
+    reason = pause_reason(after(*statuses))
+    assert reason.startswith(begins)
+    assert bool(reason) == bool(begins)
+
+
+@pytest.mark.parametrize(
+    ("reason", "outcome"),
+    [
+        ("td-stuck: take", End.BLOCKED),
+        ("plateau: the last 5", End.STUCK),
+        ("stuck in CI fix loop: a1", End.STUCK),
+        ("ci-timeout", End.STUCK),
+        ("manual", End.PAUSED),
+    ],
+)
+def test_a_pause_says_how_to_go_on(reason: str, outcome: End) -> None:
+    found = end_of_pause("port", reason)
+    assert found.outcome is outcome
+    assert "tdd loop resume port" in found.next
+
+
+@pytest.mark.parametrize(
+    ("spent", "limits", "says"),
+    [
+        (Spent(iterations=3), Limits(iterations=3), "3 iterations"),
+        (Spent(hours=8.1), Limits(hours=8), "8.1 hours"),
+        (Spent(tokens=500), Limits(tokens=400), "500 tokens"),
+        (Spent(money=1.5), Limits(money=1), "1.50"),
+        (Spent(3, 8.1, 500, 1.5), Limits(), ""),
+        (Spent(2, 7.9, 399, 0.9), Limits(3, 8, 400, 1), ""),
+    ],
+)
+def test_limits_end_a_run_in_words(spent: Spent, limits: Limits, says: str) -> None:
+    found = reached_limit(spent, limits)
+    assert says in found
+    assert bool(found) == bool(says)
+
+
+@pytest.mark.parametrize(
+    "lesson",
+    [
+        "Added a test for take and implemented it",
+        "I implemented chunked",
+        "In this iteration the stub was replaced",
+        "The parser now passes with empty input",
+    ],
+)
+def test_a_report_is_no_lesson(lesson: str) -> None:
+    assert is_report(lesson)
+
+
+@pytest.mark.parametrize(
+    "lesson",
+    ["", "An empty iterable gives an empty list, never None", "Negative n is refused with ValueError"],
+)
+def test_a_rule_is_a_lesson(lesson: str) -> None:
+    assert not is_report(lesson)
