@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -34,6 +34,8 @@ counting(project, "open_log", "opened")
 
 def tell():
     counts["modules"] = sum(name.split(".")[0] == "verdigris" for name in sys.modules)
+    slow = {"dataclasses", "inspect", "ast", "click", "_ctypes", "subprocess"}
+    counts["slow"] = sorted(slow & sys.modules.keys())
     with open(os.environ["COUNTS"], "w") as file:
         json.dump(counts, file)
 
@@ -54,7 +56,7 @@ def world(tmp_path: Path) -> World:
     return make_world(tmp_path / "repo")
 
 
-def counts(world: World, code: str, *arguments: str, given: str = "") -> dict[str, int]:
+def counts(world: World, code: str, *arguments: str, given: str = "") -> dict[str, Any]:
     told = world.root.parent / "counts.json"
     env = {
         "CLAUDE_CODE_SHELL_PREFIX": str(world.project.repo.control / "shell"),
@@ -68,7 +70,7 @@ def counts(world: World, code: str, *arguments: str, given: str = "") -> dict[st
         argv, cwd=world.root, env=env, input=given.encode(), capture_output=True, check=False
     )
     assert done.returncode == 0, done.stderr.decode()
-    found: dict[str, int] = json.loads(told.read_text())
+    found: dict[str, Any] = json.loads(told.read_text())
     return found
 
 
@@ -86,6 +88,7 @@ def test_a_denied_hook_opens_the_project_once_folds_the_log_once_and_loads_few_m
     found = counts(world, HOOK, given=json.dumps(payload))
     assert (found["opened"], found["folds"]) == (1, 1)
     assert found["modules"] <= 90
+    assert found["slow"] == []
     *_, last = world.project.log.records()
     assert last.type == "denied"
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verdigris.core.errors import ConfigError
-from verdigris.core.paths import Classes, Detected, PathClass, Where, classify
+from verdigris.core.paths import Classes, Detected, PathClass, Where, classify, recall_compiled
 from verdigris.core.settings import Settings, Stack
 from verdigris.languages.conventions import compile_classes
 from verdigris.languages.registry import usual
@@ -309,3 +310,12 @@ def test_every_path_has_exactly_one_class_and_folding_only_protects(path: str) -
     plain, folded = classify(path, FLAT), classify(path, FLAT, fold_case=True)
     order = list(PathClass)
     assert order.index(folded) <= order.index(plain)
+
+
+def test_a_pattern_that_somebody_kept_is_not_compiled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = r"kept-by-its-text/.*\Z"
+    recall_compiled({text: re.compile(text, re.DOTALL)})
+    monkeypatch.setattr(re, "compile", lambda *_: pytest.fail("compiled"))
+    classes = Classes.from_json([["test", text]])
+    assert classify("kept-by-its-text/a", classes) is PathClass.TEST
+    assert classify("elsewhere/a", classes) is PathClass.OTHER

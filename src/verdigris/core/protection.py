@@ -18,6 +18,11 @@ MANY = 64
 FEW = 256
 """So many mounts cost next to nothing: each file of code has its own then, and caches can lie beside it."""
 CODE = ".py"
+STARTUP_FILES = (
+    *(".profile", ".bashrc", ".bash_profile", ".bash_login", ".bash_aliases"),
+    *(".zshrc", ".zshenv", ".zprofile"),
+)
+"""Of shells, in the home."""
 
 _CLASSES = {
     Phase.RED: frozenset({PathClass.SWITCH, PathClass.SOURCE}),

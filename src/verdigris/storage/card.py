@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     """HEAD, the branch it names, and where that is no file of its own the look of packed-refs."""
 
 FILE = "card"
-TAG = (2, __version__, sys.hexversion, _sre.MAGIC)
+TAG = (3, __version__, sys.hexversion, _sre.MAGIC)
 """Regexes are compiled for one version of the interpreter, and chosen by one version of ours."""
 
 
@@ -47,6 +47,7 @@ class QuickCard:
         "stamp",
         "suspended",
         "targets",
+        "texts",
         "worktree",
     )
     stamp: str
@@ -61,6 +62,8 @@ class QuickCard:
     """What the open claims cover."""
     rules: list[tuple[str, Rule]]
     """Class and regex; the first that matches decides."""
+    texts: list[str]
+    """Of the rules, so that whoever has to compile one finds it compiled."""
     mixed: list[str]
     mixed_source: tuple[str, ...]
     """Endings of source that may hold tests."""
@@ -114,6 +117,11 @@ def regex(rule: Rule) -> Pattern[str]:
     flags, code, groups = rule
     found: Pattern[str] = _sre.compile("", flags, code, groups, {}, (None,) * (groups + 1))
     return found
+
+
+def rules_by_text(known: QuickCard | None) -> dict[str, Rule]:
+    pairs = () if known is None else zip(known.texts, known.rules, strict=True)
+    return {text: rule for text, (_, rule) in pairs}
 
 
 def refs(git_dir: str, common: str) -> Refs | None:

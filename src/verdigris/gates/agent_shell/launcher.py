@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -146,6 +147,17 @@ def _tools() -> list[str]:
     return [tool for tool in found if os.access(Path(tool).parent, os.W_OK)]
 
 
-def _packages() -> list[Path]:
+@cache
+def _packages() -> tuple[Path, ...]:
     found = (find_spec(name) for name in OWN_PACKAGES)
-    return [Path(spec.origin).resolve().parent for spec in found if spec is not None and spec.origin]
+    return tuple(Path(real_path(spec.origin)).parent for spec in found if spec is not None and spec.origin)
+
+
+@cache
+def real_path(path: str) -> str:
+    """As `os.path.realpath`, which looks at every folder above each path anew."""
+    above, _, name = path.rpartition("/")
+    if not name or not path.startswith("/") or "//" in path or os.path.normpath(path) != path:
+        return os.path.realpath(path)
+    found = f"{real_path(above) if above else ''}/{name}"
+    return os.path.realpath(found) if Path(found).is_symlink() else found

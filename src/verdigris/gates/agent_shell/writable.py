@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.agents import of_all
-from verdigris.core.protection import CACHES, PROGRAMS, base_of, folders_of
+from verdigris.core.protection import CACHES, PROGRAMS, STARTUP_FILES, base_of, folders_of
 from verdigris.sandbox.places import SHARED_MEMORY, TEMPORARY
 
 if TYPE_CHECKING:
@@ -37,11 +37,6 @@ FILES = (
     "NPM_CONFIG_USERCONFIG",
     "PIP_CONFIG_FILE",
 )
-STARTUP_FILES = (
-    *(".profile", ".bashrc", ".bash_profile", ".bash_login", ".bash_aliases"),
-    *(".zshrc", ".zshenv", ".zprofile"),
-)
-"""Of shells, in the home."""
 IN_HOME = (
     *of_all(lambda agent: agent.in_home),
     ".config",

@@ -31,9 +31,19 @@ def answer(raw: bytes, arguments: list[str]) -> NoReturn:
         code, out, err = _decide(client, raw)
     except Exception as error:  # noqa: BLE001 - unexpected means no, and says so
         err = f"Verdigris cannot judge this call: {error!r}. next: tell the user to run `tdd doctor`\n"
-    sys.stdout.write(out)
-    sys.stderr.write(err)
-    sys.exit(code)
+    _leave(code, out, err)
+
+
+def _leave(code: int, out: str, err: str) -> NoReturn:
+    """Taking every module apart again would cost as much as a fifth of a denial."""
+    import os
+
+    try:
+        for stream, text in ((sys.stdout, out), (sys.stderr, err)):
+            stream.write(text)
+            stream.flush()
+    finally:
+        os._exit(code)
 
 
 def _find_packages() -> None:
@@ -94,10 +104,24 @@ def _project(raw: bytes, words: ModuleType) -> Project | None:
     from verdigris.storage.project import open_project
 
     try:
-        place = Path(start(light.loads(raw.decode("utf-8")), words))
-        return open_project(place, Actor("agent", "", words.NAME))
+        place = start(light.loads(raw.decode("utf-8")), words)
+        _recall_compiled(place)
+        return open_project(Path(place), Actor("agent", "", words.NAME))
     except Exception:  # noqa: BLE001 - not plain, then
         return None
+
+
+def _recall_compiled(place: str) -> None:
+    """The card is stale, and yet its patterns are the configuration's as a rule."""
+    from verdigris.core.paths import recall_compiled
+    from verdigris.gates.quick.place import Doubt, find
+    from verdigris.storage import card
+
+    try:
+        known = card.read(find(place).private)
+    except (Doubt, OSError):
+        return
+    recall_compiled({text: card.regex(rule) for text, rule in card.rules_by_text(known).items()})
 
 
 def _is_plain_now(client: Client, words: ModuleType, project: Project, raw: bytes) -> bool:

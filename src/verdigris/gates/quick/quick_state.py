@@ -31,7 +31,7 @@ def refresh(project: Project, client: Mapping[str, Any] = NO_CLIENT) -> bool:
     `client`: the fields of the card that the client's side knows.
     """
     private, control = os.fspath(project.repo.private), os.fspath(project.repo.control)
-    made = _make_card(project, control, client)
+    made = _make_card(project, control, client, card.rules_by_text(card.read(private)))
     if made is None:
         card.forget(private)
         return False
@@ -41,7 +41,9 @@ def refresh(project: Project, client: Mapping[str, Any] = NO_CLIENT) -> bool:
     return False
 
 
-def _make_card(project: Project, control: str, more: Mapping[str, Any]) -> card.QuickCard | None:
+def _make_card(
+    project: Project, control: str, more: Mapping[str, Any], known: Mapping[str, card.Rule]
+) -> card.QuickCard | None:
     before, refs = light.head(control), _refs(project)
     if before is None or refs is None:
         return None
@@ -56,7 +58,7 @@ def _make_card(project: Project, control: str, more: Mapping[str, Any]) -> card.
     after = light.head(control)
     if after is None or light.stamp(after) != light.stamp(before) or _refs(project) != refs:
         return None
-    fields = {**_fields(project, state), **more, "stamp": light.stamp(after), "refs": refs}
+    fields = {**_fields(project, state, known), **more, "stamp": light.stamp(after), "refs": refs}
     if state.open_cycle is not None:
         # Its spec is of a class that red lets everyone write.
         spec = os.fspath(project.root / state.open_cycle.spec_path)
@@ -68,7 +70,7 @@ def _refs(project: Project) -> card.Refs | None:
     return card.refs(os.fspath(project.repo.git_dir), os.fspath(project.repo.common_dir))
 
 
-def _fields(project: Project, state: WorktreeState) -> dict[str, Any]:
+def _fields(project: Project, state: WorktreeState, known: Mapping[str, card.Rule]) -> dict[str, Any]:
     frozen = state.turn is not None or state.refactor is not None or state.open_cycle is not None
     return {
         "root": os.fspath(project.root),
@@ -78,7 +80,8 @@ def _fields(project: Project, state: WorktreeState) -> dict[str, Any]:
         "phase": state.phase.value,
         "suspended": state.turn is not None and state.turn.suspended,
         "targets": _target_rule(target for claim in state.claims.values() for target in claim.targets),
-        "rules": [(cls.value, _rule(regex)) for cls, regex in project.classes.rules],
+        "rules": [(cls.value, known.get(regex) or _rule(regex)) for cls, regex in project.classes.rules],
+        "texts": [regex for _, regex in project.classes.rules],
         "mixed": sorted(manifest_names()),
         "mixed_source": suffixes_with_tests(),
         "held_out": sorted(state.held_out),

@@ -89,14 +89,14 @@ there is."""
         return Starter(starter.script, starter)
 
     def marks(self, text: str) -> tuple[IdMark, ...]:
-        from verdigris.core.test_ids import read_annotations
         from verdigris.languages.findings import IdMark
+        from verdigris.languages.python.tests.comments import read_annotations
 
         return tuple(IdMark(each.slug, each.line, name) for name, each in read_annotations(text).items())
 
     def test_comments(self, text: str) -> tuple[TestComment, ...]:
-        from verdigris.core.test_ids import read_comments
         from verdigris.languages.findings import TestComment
+        from verdigris.languages.python.tests.comments import read_comments
 
         return tuple(TestComment(one.line, one.text, one.function or None) for one in read_comments(text))
 

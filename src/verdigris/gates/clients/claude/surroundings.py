@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.gates.agent_shell.launcher import own
-from verdigris.gates.agent_shell.writable import STARTUP_FILES
+from verdigris.core.protection import STARTUP_FILES
+from verdigris.gates.agent_shell.launcher import own, real_path
 from verdigris.gates.clients.claude.install import prefix
 from verdigris.gates.clients.claude.settings import LOCAL, PREFIX, place_of
 
@@ -65,4 +65,4 @@ def _guarded_paths(user: Path, home: Path) -> tuple[Path, ...]:
         MANAGED,
         *(user / name for name in RUN_NEXT),
     )
-    return tuple(place.resolve() for place in (*settings, *map(Path, own()[0])))
+    return tuple(Path(real_path(str(place))) for place in (*settings, *own()[0]))

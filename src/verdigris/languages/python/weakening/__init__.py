@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Protocol
 
-from verdigris.core.test_ids import read_annotations, split_id
+from verdigris.core.test_ids import split_id
 from verdigris.languages.findings import Weakening
+from verdigris.languages.python.tests.comments import read_annotations
 from verdigris.languages.python.weakening.losses import Loss, SuiteFacts, losses
 from verdigris.languages.python.weakening.suite import inherited_losses, pairs, parse_or_none, states
 
