@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from verdigris.checks.observation import source_roots
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError, VerdigrisError
-from verdigris.core.events import HeldOut
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.records import Actor
 from verdigris.core.settings import HUMAN
@@ -19,8 +16,8 @@ from verdigris.drivers.budget import Meter
 from verdigris.drivers.happenings import Delayed, scrub_events
 from verdigris.drivers.machine import worktree
 from verdigris.drivers.machine.roles import TEAM
+from verdigris.drivers.private_worktree import adapt_stacks, hooks, open_private, ref
 from verdigris.drivers.step_records import StepRecords
-from verdigris.execution.interpreter import find_interpreter
 from verdigris.languages.registry import language_named
 from verdigris.languages.starter import says_nothing
 from verdigris.models.casting import cast_roles
@@ -36,14 +33,13 @@ from verdigris.storage.lock import hold_alone
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import find_repository, head, in_progress
 from verdigris.turns.aside import lay_back
-from verdigris.turns.operation import operation
 from verdigris.turns.sync import sync
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from verdigris.core.settings import MachineSettings, Player, Stack
+    from verdigris.core.settings import MachineSettings, Player
     from verdigris.drivers.happenings import Watcher
     from verdigris.models.casting import Casting
     from verdigris.models.roles.role import Role
@@ -124,8 +120,8 @@ def open_machine(start: Path, watch: Watcher, *, record: Path | None = None) -> 
         project = _private(home, settings, branch) if settings.sandbox else _in_place(home, settings)
         told = scrub_events(watch, casting.scrub)
         meter = Meter(settings.tokens, told)
-        hooks = worktree.hooks(home.root) if project.root != home.root else None
-        machine = Machine(home, project, branch, settings, casting, keeper, meter, told, hooks)
+        own_hooks = hooks(home.root) if project.root != home.root else None
+        machine = Machine(home, project, branch, settings, casting, keeper, meter, told, own_hooks)
         machine.kata()
         yield machine
 
@@ -155,7 +151,7 @@ def _in_place(home: Project, settings: MachineSettings) -> Project:
         raise UserError(f"Verdigris is off here ({state.off_why}).", hint="`tdd on`")
     if state.machine.step is None and state.phase is not Phase.RED:
         raise UserError(f"the {state.phase} phase is open here.", hint="end it first: `tdd status` says how")
-    return _adapt_project(home, settings, home.settings.stacks, ())
+    return _adapt_project(home, settings)
 
 
 def dirty(root: Path) -> list[str]:
@@ -167,17 +163,10 @@ def dirty(root: Path) -> list[str]:
 
 def _private(home: Project, settings: MachineSettings, branch: str) -> Project:
     found = worktree.private(home.repo, branch)
-    project = open_project(found.root, Actor(client=CLIENT))
-    worktree.link_shared(home.root, found.root, project.settings.stacks, settings.share)
-    with operation(project) as state:
-        # Held-out tests are a matter of the project, not of the tree that they were taken from.
-        missing = {p: f for p, f in home.state().held_out.items() if p not in state.held_out}
-        if missing:
-            project.record(HeldOut(files=missing))
+    project = open_private(home, found.root, CLIENT, settings.share)
     if worktree.behind(found.root, branch):
         _follow(project, branch)
-    stacks = tuple(_at_home(stack, home) for stack in project.settings.stacks)
-    return _adapt_project(project, settings, stacks, _importable(project))
+    return _adapt_project(adapt_stacks(home, project), settings)
 
 
 def _follow(project: Project, branch: str) -> None:
@@ -187,7 +176,7 @@ def _follow(project: Project, branch: str) -> None:
         return
     if step is not None:
         lay_back(project, step.rest or step.tree, f"{branch} has new commits")
-    match sync(project, ("merge", "--quiet", "--ff-only", worktree.ref(branch)), quiet=True):
+    match sync(project, ("merge", "--quiet", "--ff-only", ref(branch)), quiet=True):
         case Deny() as no:
             raise UserError(no.reason, hint=f"in {project.root}: {no.next}")
         case moved if moved.exit_code != 0:
@@ -197,39 +186,11 @@ def _follow(project: Project, branch: str) -> None:
             )
 
 
-def _at_home(stack: Stack, home: Project) -> Stack:
-    """The user's environment stays where it is: its scripts and its `.pth` files name that place."""
-    if not language_named(stack.language).has_interpreter:
-        return stack
-    root = home.root / stack.root
-    if stack.python is not None:
-        return replace(stack, python=str(root / stack.python))
-    try:
-        known = home.repo.private / "interpreters.json"
-        found = find_interpreter(root, home.root, None, os.environ, known)
-    except VerdigrisError:
-        return stack
-    return replace(stack, python=str(found.path)) if found.how == "project" else stack
-
-
-def _importable(project: Project) -> tuple[str, ...]:
-    """An editable install of the user's checkout must not answer for the private one."""
-    if not any(language_named(stack.language).has_interpreter for stack in project.settings.stacks):
-        return ()
-    found = source_roots(project, project.workspace.snapshot())
-    folders = dict.fromkeys(os.path.normpath(project.root / root) for root in ("src", *found, "."))
-    usual = os.environ.get("PYTHONPATH", "")
-    return (f"PYTHONPATH={os.pathsep.join([*folders, *filter(None, [usual])])}",)
-
-
-def _adapt_project(
-    project: Project, settings: MachineSettings, stacks: tuple[Stack, ...], env: tuple[str, ...]
-) -> Project:
+def _adapt_project(project: Project, settings: MachineSettings) -> Project:
     """One strike: what is not accepted goes at once, and the role hears why."""
     said = project.settings
     strict = said.uncovered if settings.uncovered == "record" else settings.uncovered
-    adapted = replace(said, strikes=1, stacks=stacks, room_env=(*env, *said.room_env), uncovered=strict)
-    return replace(project, settings=adapted)
+    return replace(project, settings=replace(said, strikes=1, uncovered=strict))
 
 
 def check_players(start: Path) -> tuple[Finding, ...]:

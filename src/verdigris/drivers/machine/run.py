@@ -30,7 +30,7 @@ from verdigris.drivers.machine.person import HumanStep, Waiting
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TEAM, TESTER
 from verdigris.drivers.machine.squash import forward, hindrance, in_a_cycle, squash_cycle
 from verdigris.drivers.machine.step import Outcome, Step
-from verdigris.drivers.machine.worktree import ancestor, ref
+from verdigris.drivers.private_worktree import ancestor, ref
 from verdigris.models.protocol import Usage
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import Stop

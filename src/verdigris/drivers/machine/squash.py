@@ -15,7 +15,8 @@ from verdigris.core.errors import UserError
 from verdigris.core.state import Phase
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.roles import REFACTORER, TESTER
-from verdigris.drivers.machine.worktree import ancestor, ref, taken_back
+from verdigris.drivers.machine.worktree import taken_back
+from verdigris.drivers.private_worktree import ancestor, ref
 from verdigris.storage.git import ask_users_git, git
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import head, in_progress

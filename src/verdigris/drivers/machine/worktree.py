@@ -1,30 +1,24 @@
-"""The machine's private worktree: where it lies, how it follows the user's branch, how it is removed."""
+"""The machine's private worktree: how it follows the user's branch, and how it is removed."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.errors import StorageError, UserError
+from verdigris.core.errors import UserError
 from verdigris.core.value import value
+from verdigris.drivers import private_worktree
+from verdigris.drivers.private_worktree import ancestor, current_branch, is_made, make, ref
 from verdigris.storage import tdd_folder
 from verdigris.storage.git import ask_users_git, git
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from verdigris.core.settings import Stack
     from verdigris.storage.repository import Repository
 
-
-BRANCHES = "tdd-machine/"
-_ENVIRONMENTS = (".venv", "venv", "env")
-_PACKAGES = "node_modules"
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+DRIVER, BRANCHES = "machine", "tdd-machine/"
 
 
 @value
@@ -38,51 +32,20 @@ class Private:
 def private(home: Repository, branch: str) -> Private:
     """The private worktree of the user's branch: made or found, and moved along with that branch."""
     root, ours = place(home, branch), f"{BRANCHES}{branch}"
-    made = not (root / ".git").exists()
+    made = not is_made(root)
     if made:
-        _make(home, root, ours, branch)
+        make(home, DRIVER, root, ours, ref(branch))
     _move_along(home, root, ours, branch)
     return Private(root, ours, made)
 
 
 def place(home: Repository, branch: str) -> Path:
-    """In the user's cache: not in the tree, where tools would find its files twice, nor in git's folder."""
-    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    common = str(home.common_dir)
-    name = home.common_dir.parent.name if home.common_dir.name == ".git" else home.common_dir.name
-    project = f"{_UNSAFE.sub('-', name)}-{_short(common)}"
-    safe = _UNSAFE.sub("-", branch)
-    own = safe if safe == branch else f"{safe}-{_short(branch)}"
-    return Path(cache).expanduser() / "verdigris" / "machine" / project / f"tdd-{own}"
-
-
-def _short(text: str) -> str:
-    return hashlib.sha256(os.fsencode(text)).hexdigest()[:10]
-
-
-def _make(home: Repository, root: Path, ours: str, branch: str) -> None:
-    try:
-        root.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(
-            f"the machine's worktree cannot be made in {root.parent}: {error.strerror}",
-            hint="set XDG_CACHE_HOME to a folder that can be written, or `machine: {sandbox: false}`",
-        ) from error
-    git(home.root, "worktree", "prune")
-    known = git(home.root, "rev-parse", "--verify", "--quiet", ref(ours)).ok
-    words = (str(root), ours) if known else ("-b", ours, str(root), ref(branch))
-    said = git(home.root, "worktree", "add", "--quiet", *words)
-    if not said.ok:
-        raise UserError(
-            f"the machine's worktree could not be made: {said.text}",
-            hint=f"`git worktree list` shows what is there; the branch would be {ours}",
-        )
+    return private_worktree.place(home, DRIVER, branch)
 
 
 def _move_along(home: Repository, root: Path, ours: str, branch: str) -> None:
     """Only ever forward: what diverged is for a person to bring together."""
-    now = ask_users_git(root, "symbolic-ref", "--short", "--quiet", "HEAD") if _on_branch(root) else ""
-    if now != ours:
+    if current_branch(root) != ours:
         raise UserError(
             f"the machine's worktree {root} is not on its branch {ours}",
             hint=f"git -C {root} switch {ours}, or remove it: git worktree remove --force {root}",
@@ -114,50 +77,6 @@ def taken_back(root: Path, theirs: str, ours: str) -> bool:
 def behind(root: Path, branch: str) -> bool:
     """Whether the user's branch has commits that the worktree has not."""
     return not ancestor(root, ref(branch), "HEAD")
-
-
-def ref(branch: str) -> str:
-    """A tag or a file may have the same short name."""
-    return f"refs/heads/{branch}"
-
-
-def _on_branch(root: Path) -> bool:
-    return git(root, "symbolic-ref", "--quiet", "HEAD").ok
-
-
-def ancestor(root: Path, old: str, new: str) -> bool:
-    return git(root, "merge-base", "--is-ancestor", old, new).ok
-
-
-def link_shared(home: Path, private: Path, stacks: Iterable[Stack], more: Iterable[str]) -> tuple[str, ...]:
-    """Links to what git does not know and the tests need; the paths that were linked."""
-    linked = []
-    for path in dict.fromkeys((*_environments(home, stacks), *more)):
-        there, here = home / path, private / path
-        if not os.path.lexists(there) or os.path.lexists(here):
-            continue
-        try:
-            here.parent.mkdir(parents=True, exist_ok=True)
-            here.symlink_to(there)
-        except OSError as error:
-            raise StorageError(f"{here} cannot be linked: {error.strerror}") from error
-        linked.append(path)
-    return tuple(linked)
-
-
-def hooks(home: Path) -> str | None:
-    """The user's folder of hooks where it is named from the tree: in another tree git would find none."""
-    path = git(home, "config", "--get", "core.hooksPath").out.strip()
-    return None if not path or path.startswith(("/", "~")) else os.path.normpath(home / path)
-
-
-def _environments(home: Path, stacks: Iterable[Stack]) -> Iterator[str]:
-    for root in dict.fromkeys((".", *(stack.root for stack in stacks))):
-        for name in _ENVIRONMENTS:
-            if (home / root / name / "pyvenv.cfg").is_file():
-                yield os.path.normpath(f"{root}/{name}")
-        if (home / root / _PACKAGES).is_dir():
-            yield os.path.normpath(f"{root}/{_PACKAGES}")
 
 
 @value

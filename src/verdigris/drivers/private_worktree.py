@@ -1,0 +1,164 @@
+"""A worktree that a driver works in apart from the user's: its place, how it is made, what it borrows."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdigris.checks.observation import source_roots
+from verdigris.core.errors import StorageError, UserError, VerdigrisError
+from verdigris.core.events import HeldOut
+from verdigris.core.records import Actor
+from verdigris.execution.interpreter import find_interpreter
+from verdigris.languages.registry import language_named
+from verdigris.storage.git import git
+from verdigris.storage.project import open_project
+from verdigris.turns.operation import operation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from verdigris.core.settings import Stack
+    from verdigris.storage.project import Project
+    from verdigris.storage.repository import Repository
+
+_ENVIRONMENTS = (".venv", "venv", "env")
+_PACKAGES = "node_modules"
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def place(home: Repository, driver: str, name: str) -> Path:
+    """In the user's cache: not in the tree, where tools would find its files twice, nor in git's folder."""
+    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    common = str(home.common_dir)
+    folder = home.common_dir.parent.name if home.common_dir.name == ".git" else home.common_dir.name
+    project = f"{_UNSAFE.sub('-', folder)}-{_short(common)}"
+    safe = _UNSAFE.sub("-", name)
+    own = safe if safe == name else f"{safe}-{_short(name)}"
+    return Path(cache).expanduser() / "verdigris" / driver / project / f"tdd-{own}"
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(os.fsencode(text)).hexdigest()[:10]
+
+
+def is_made(root: Path) -> bool:
+    return (root / ".git").exists()
+
+
+def make(home: Repository, driver: str, root: Path, branch: str, start: str) -> None:
+    """`branch` is begun at `start` where it does not exist."""
+    try:
+        root.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(
+            f"the {driver}'s worktree cannot be made in {root.parent}: {error.strerror}",
+            hint="set XDG_CACHE_HOME to a folder that can be written, or `machine: {sandbox: false}`"
+            if driver == "machine"
+            else "set XDG_CACHE_HOME to a folder that can be written",
+        ) from error
+    git(home.root, "worktree", "prune")
+    known = git(home.root, "rev-parse", "--verify", "--quiet", ref(branch)).ok
+    words = (str(root), branch) if known else ("-b", branch, str(root), start)
+    said = git(home.root, "worktree", "add", "--quiet", *words)
+    if not said.ok:
+        raise UserError(
+            f"the {driver}'s worktree could not be made: {said.text}",
+            hint=f"`git worktree list` shows what is there; the branch would be {branch}",
+        )
+
+
+def current_branch(root: Path) -> str:
+    """Empty where HEAD is detached."""
+    return git(root, "symbolic-ref", "--short", "--quiet", "HEAD").out.strip()
+
+
+def ref(branch: str) -> str:
+    """A tag or a file may have the same short name."""
+    return f"refs/heads/{branch}"
+
+
+def ancestor(root: Path, old: str, new: str) -> bool:
+    return git(root, "merge-base", "--is-ancestor", old, new).ok
+
+
+# -- what it borrows from the user's ----------------------------------------------------------
+
+
+def open_private(home: Project, root: Path, client: str, share: Iterable[str]) -> Project:
+    """With the user's environments and held-out tests. `share`: ignored paths that it needs too."""
+    project = open_project(root, Actor(client=client))
+    link_shared(home.root, root, project.settings.stacks, share)
+    with operation(project) as state:
+        # Held-out tests are a matter of the project, not of the tree that they were taken from.
+        missing = {p: f for p, f in home.state().held_out.items() if p not in state.held_out}
+        if missing:
+            project.record(HeldOut(files=missing))
+    return project
+
+
+def adapt_stacks(home: Project, project: Project) -> Project:
+    """Its tests run with the user's interpreters, and import this tree."""
+    stacks = tuple(_at_home(stack, home) for stack in project.settings.stacks)
+    env = (*_importable(project), *project.settings.room_env)
+    return replace(project, settings=replace(project.settings, stacks=stacks, room_env=env))
+
+
+def link_shared(home: Path, private: Path, stacks: Iterable[Stack], more: Iterable[str]) -> tuple[str, ...]:
+    """Links to what git does not know and the tests need; the paths that were linked."""
+    linked = []
+    for path in dict.fromkeys((*_environments(home, stacks), *more)):
+        there, here = home / path, private / path
+        if not os.path.lexists(there) or os.path.lexists(here):
+            continue
+        try:
+            here.parent.mkdir(parents=True, exist_ok=True)
+            here.symlink_to(there)
+        except OSError as error:
+            raise StorageError(f"{here} cannot be linked: {error.strerror}") from error
+        linked.append(path)
+    return tuple(linked)
+
+
+def hooks(home: Path) -> str | None:
+    """The user's folder of hooks where it is named from the tree: in another tree git would find none."""
+    path = git(home, "config", "--get", "core.hooksPath").out.strip()
+    return None if not path or path.startswith(("/", "~")) else os.path.normpath(home / path)
+
+
+def _environments(home: Path, stacks: Iterable[Stack]) -> Iterator[str]:
+    for root in dict.fromkeys((".", *(stack.root for stack in stacks))):
+        for name in _ENVIRONMENTS:
+            if (home / root / name / "pyvenv.cfg").is_file():
+                yield os.path.normpath(f"{root}/{name}")
+        if (home / root / _PACKAGES).is_dir():
+            yield os.path.normpath(f"{root}/{_PACKAGES}")
+
+
+def _at_home(stack: Stack, home: Project) -> Stack:
+    """The user's environment stays where it is: its scripts and its `.pth` files name that place."""
+    if not language_named(stack.language).has_interpreter:
+        return stack
+    root = home.root / stack.root
+    if stack.python is not None:
+        return replace(stack, python=str(root / stack.python))
+    try:
+        known = home.repo.private / "interpreters.json"
+        found = find_interpreter(root, home.root, None, os.environ, known)
+    except VerdigrisError:
+        return stack
+    return replace(stack, python=str(found.path)) if found.how == "project" else stack
+
+
+def _importable(project: Project) -> tuple[str, ...]:
+    """An editable install of the user's checkout must not answer for the private one."""
+    if not any(language_named(stack.language).has_interpreter for stack in project.settings.stacks):
+        return ()
+    found = source_roots(project, project.workspace.snapshot())
+    folders = dict.fromkeys(os.path.normpath(project.root / root) for root in ("src", *found, "."))
+    usual = os.environ.get("PYTHONPATH", "")
+    return (f"PYTHONPATH={os.pathsep.join([*folders, *filter(None, [usual])])}",)
