@@ -2,59 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from verdigris.core.paths import LINK, PathClass
 from verdigris.core.state import Stage
 from verdigris.drivers.cycle.frame import spec_of
 from verdigris.drivers.cycle.plan import EXAMPLE
 from verdigris.drivers.cycle.roles import ROLE_OF
-from verdigris.drivers.edits import describe_reds, describe_tools
-from verdigris.models.roles.context import HUGE, Material, as_text
+from verdigris.drivers.edits import describe_reds
+from verdigris.drivers.material import gather_material
 from verdigris.models.roles.prompt import Task, put_fences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.core.state import Cycle, Red
-    from verdigris.models.roles.context import Tree
+    from verdigris.models.roles.context import Material
     from verdigris.storage.project import Project
-
-_MANY_FILES = 2_000
-"""In a larger project only tests and source are read."""
 
 
 def material_of(project: Project, cycle: Cycle, tree: str, budget: int) -> Material:
     """`tree`: what the role begins with. Nothing is in it of what another role thought."""
-    stack = project.settings.stacks[0]
-    return Material(
-        kata=(project.root / cycle.spec_path).read_text("utf-8", "replace"),
-        classify=project.classify,
-        language=stack.language,
-        runner=stack.runner,
-        kata_path=cycle.spec_path,
-        files=_files(project, tree),
-        tools=tuple(describe_tools(project)),
-        withheld=frozenset(project.state().held_out),
-        budget=budget,
-        own=frozenset({cycle.plan}) if cycle.stage is Stage.PLAN else frozenset(),
-    )
-
-
-def _files(project: Project, tree: str) -> Tree:
-    entries = project.workspace.files(tree)
-    some = len(entries) > _MANY_FILES
-    told = [
-        entry.path
-        for entry in entries
-        if entry.mode != LINK
-        and (not some or project.classify(entry.path) in {PathClass.SOURCE, PathClass.TEST})
-    ]
-    texts = {
-        path: as_text(data) if data is not None and len(data) <= 4 * HUGE else None
-        for path, data in project.workspace.read_many(tree, told).items()
-    }
-    return {**dict.fromkeys((entry.path for entry in entries), None), **texts}
+    spec = (project.root / cycle.spec_path).read_text("utf-8", "replace")
+    found = gather_material(project, tree, spec, cycle.spec_path, budget)
+    return replace(found, own=frozenset({cycle.plan})) if cycle.stage is Stage.PLAN else found
 
 
 def task_of(project: Project, cycle: Cycle, step: int) -> Task:
