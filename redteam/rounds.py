@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from redteam.collection import Cheat, cheats_in, parts
 from redteam.outcomes import Outcome, Row, line, summary
-from verdigris.execution.tools.build import cache_folder
+from verdigris.execution.tools.runs import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.cli import doctor as view
-from verdigris.setup.doctor.findings import Finding
+from verdigris.setup.doctor_checks import Finding
 
 pytestmark = pytest.mark.quick
 

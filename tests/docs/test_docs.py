@@ -13,7 +13,7 @@ import pytest
 from verdigris.cli.group import tdd
 from verdigris.gates.clients.protocol import Client
 from verdigris.languages.protocol import Language
-from verdigris.models.roles.role import Role
+from verdigris.models.roles import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,11 +9,11 @@ import pytest
 
 from verdigris.core.errors import HarnessError
 from verdigris.core.paths import PathClass
+from verdigris.models.roles import BUILT_IN, Team, drivers, find_team
 from verdigris.models.roles.answer import Answer, Edit, RefusedAnswer, Say
 from verdigris.models.roles.check import EditPlan, check
 from verdigris.models.roles.context import Material
 from verdigris.models.roles.prompt import Task, first_ask
-from verdigris.models.roles.role import BUILT_IN, Team, drivers, find_team
 
 TESTS = Path(__file__).resolve().parents[1]
 NAMES = (*BUILT_IN, "duet")

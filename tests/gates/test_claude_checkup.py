@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from support.turns import World
-    from verdigris.setup.doctor import Finding
+    from verdigris.setup.doctor_checks import Finding
 
 
 def found(world: World) -> Finding:

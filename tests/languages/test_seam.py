@@ -21,7 +21,7 @@ PROGRAMS = {
     "core/environment.py": "folders where programs are installed",
     "core/protection.py": "caches of tools",
     "execution/interpreter.py": "names of the program",
-    "setup/doctor/tools.py": "programs that it asks for their version",
+    "setup/doctor_checks.py": "programs that it asks for their version",
 }
 """Where such a word is the name of a program or of its folder."""
 PYTHON_ONLY = {
@@ -37,7 +37,7 @@ PYTHON_ONLY = {
     "languages/grammar/concerns.py",
     "languages/grammar/mutation.py",
     "languages/grammar/weakening.py",
-    "setup/doctor/tools.py",
+    "setup/doctor_checks.py",
     "turns/refactor.py",
 }
 """Modules that import a language's folder: they do what only an interpreter with our reporter can, or use an

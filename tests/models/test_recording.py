@@ -6,8 +6,8 @@ import pytest
 
 from verdigris.core.errors import StorageError, UserError
 from verdigris.models.protocol import Ask, Message, ModelReply, ToolCall, Usage
+from verdigris.models.providers import Scrubber
 from verdigris.models.recording import Recorder, read_recording
-from verdigris.models.secrets import Scrubber
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,8 +6,8 @@ import pytest
 
 from verdigris.core.errors import ModelMisused, ModelUnavailable
 from verdigris.models.protocol import Ask, Message, ModelReply
+from verdigris.models.providers import Scrubber
 from verdigris.models.recording import Recorder, Recording
-from verdigris.models.secrets import Scrubber
 
 if TYPE_CHECKING:
     from pathlib import Path

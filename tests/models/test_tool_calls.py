@@ -9,11 +9,10 @@ from support.openai_server import Answer, Call, serving
 from verdigris.core.errors import ModelMisused
 from verdigris.core.settings import ModelSettings
 from verdigris.models.protocol import Ask, Message, ToolCall, ToolSpec
-from verdigris.models.providers import endpoint_of
+from verdigris.models.providers import Scrubber, endpoint_of
 from verdigris.models.recording import Recorded, Recorder, Recording
 from verdigris.models.remote import Remote
 from verdigris.models.request import Abilities, prompt_text, request_of
-from verdigris.models.secrets import Scrubber
 from verdigris.models.tool_calls import BadArguments, cancel_calls, read_arguments, sendable_calls
 
 if TYPE_CHECKING:

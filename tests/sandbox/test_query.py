@@ -12,8 +12,8 @@ from verdigris.checks.foundation.memory import foreign
 from verdigris.core.settings import Stack
 from verdigris.execution.interpreter import Interpreter
 from verdigris.sandbox import available
-from verdigris.sandbox.query import apart
-from verdigris.setup.doctor.tools import check_stack
+from verdigris.sandbox.child import apart
+from verdigris.setup.doctor_checks import check_stack
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from support.node_tools import shared
 from support.turns import QUICK, World
 from verdigris.core.records import Actor
 from verdigris.core.verdict import Kind
-from verdigris.execution.tools.build import cache_folder
+from verdigris.execution.tools.runs import cache_folder
 from verdigris.setup.initialisation import initialise
 from verdigris.turns.claim_check import Claimed
 

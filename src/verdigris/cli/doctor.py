@@ -14,7 +14,7 @@ from verdigris.views.lines import Dot, Line, visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from verdigris.setup.doctor.findings import Finding, Level
+    from verdigris.setup.doctor_checks import Finding, Level
 
 
 @click.command("doctor")

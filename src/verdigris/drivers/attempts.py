@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from verdigris.drivers.budget import Metered
     from verdigris.drivers.happenings import Watcher
     from verdigris.drivers.step_records import StepLog
+    from verdigris.models.providers import Scrubber
     from verdigris.models.roles.check import EditPlan
     from verdigris.models.roles.context import Material
     from verdigris.models.roles.conversation import Talk
     from verdigris.models.roles.prompt import Task
-    from verdigris.models.secrets import Scrubber
     from verdigris.storage.project import Project
 
 Done = TypeVar("Done")

@@ -12,7 +12,7 @@ from verdigris.models.request import Share, prefix_share, whole_share
 if TYPE_CHECKING:
     from verdigris.drivers.happenings import Watcher
     from verdigris.models.protocol import Ask, Model, ModelReply
-    from verdigris.models.roles.role import Role
+    from verdigris.models.roles import Role
 
 _LONG = 4_000
 """Tokens, from which on a default context may be too small."""

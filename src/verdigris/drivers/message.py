@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from verdigris.core.state import Red
-    from verdigris.models.roles.role import Role
+    from verdigris.models.roles import Role
 
 WIDTH = 76
 SUBJECT = 72

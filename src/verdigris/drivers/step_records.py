@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from verdigris.core.report import TestReport
     from verdigris.drivers.budget import Metered
-    from verdigris.models.roles.role import Role
-    from verdigris.models.secrets import Scrubber
+    from verdigris.models.providers import Scrubber
+    from verdigris.models.roles import Role
 
 
 SCHEMA = 1

@@ -135,7 +135,7 @@ class _Probe:
 
     def _executes(self, path: Path) -> str | None:
         argv = (str(path), "-I", "-c", _PROBE)
-        from verdigris.sandbox.query import NOTE, apart, environment_of
+        from verdigris.sandbox.child import NOTE, apart, environment_of
 
         note = self.cache.with_name(NOTE) if self.cache else None
         try:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import UserError
 from verdigris.core.events import CycleFilesInstalled, CycleFilesRemoved, decode
 from verdigris.core.value import value
-from verdigris.storage.config.amendment import with_key
 from verdigris.storage.config.file import parse
+from verdigris.storage.config.template import with_key
 from verdigris.storage.project import CONFIG
 from verdigris.storage.tdd_folder import write_whole
 

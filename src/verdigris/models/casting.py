@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from verdigris.core.errors import ConfigError, UserError
 from verdigris.core.settings import AS_USUAL
-from verdigris.models.providers import endpoint_of, key_variables
+from verdigris.models.providers import Scrubber, endpoint_of, key_variables
 from verdigris.models.recording import Recorded, Recorder, Recording
 from verdigris.models.remote import Remote
-from verdigris.models.secrets import Scrubber
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from verdigris.core.settings import DriverSettings, ModelSettings, Player
     from verdigris.models.protocol import Model
     from verdigris.models.providers import Endpoint
-    from verdigris.models.roles.role import Team
+    from verdigris.models.roles import Team
 
 
 class Casting(AbstractContextManager["Casting"]):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.models.protocol import Message, Model
-    from verdigris.models.secrets import Scrubber
+    from verdigris.models.providers import Scrubber
 
 
 HEADER = {"recording": "verdigris", "schema": 1}

@@ -12,9 +12,8 @@ from verdigris.core.errors import ContextOverflow, ModelMisused, ModelUnavailabl
 from verdigris.core.value import replace, value
 from verdigris.models.failure import Meaning, ModelFailure, Patience
 from verdigris.models.protocol import Ask, Message, Usage
-from verdigris.models.providers import key_of, key_variables
+from verdigris.models.providers import Scrubber, key_of, key_variables
 from verdigris.models.request import Abilities, Counter, estimate_ask, request_of
-from verdigris.models.secrets import Scrubber
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

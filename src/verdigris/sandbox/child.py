@@ -1,20 +1,22 @@
-"""Starts a confined child, and finds out, once, how this system lets us confine one."""
+"""Starts a confined child, finds out once how this system confines one, and asks programs read-only."""
 
-# Plain calls, as between fork and exec, and names stay `str`:
 # Plain calls, as this is loaded before a head start:
+# Plain calls, as between fork and exec, and names stay `str`:
 # ruff: noqa: PTH102, PTH105, PTH106, PTH108, PTH110, PTH123
 
 from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
+from pathlib import Path
 
+from verdigris import sandbox
 from verdigris.core.errors import ToolMissing
 from verdigris.sandbox.confinement import Confinement, check_confinement
 from verdigris.sandbox.entry import STEPS, enter
-from verdigris.sandbox.folders import clear
+from verdigris.sandbox.folders import Folders, clear
 from verdigris.sandbox.mounts import points_below
 from verdigris.sandbox.places import temporary
 from verdigris.sandbox.syscalls import IDS, Way, same, ways
@@ -265,3 +267,39 @@ def _write(note: str, text: str) -> None:
         with open(fresh, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
         os.replace(fresh, note)
+
+
+NOTE = "sandbox"
+"""In a worktree's private folder: how processes are confined here."""
+
+
+@contextmanager
+def apart(
+    root: Path, note: Path | None = None, *, reads: Sequence[Path] = (), hides: Sequence[Path] = ()
+) -> Iterator[Callable[[], None] | None]:
+    """For `Popen(preexec_fn=…)`; None where the system allows no sandbox: then no agent is confined, either.
+
+    `reads` is found though it lies in a temporary folder, `hides` is not.
+    """
+    found = sandbox.available() if note is None else sandbox.remembered(str(note))
+    if found.way is None:
+        yield None
+        return
+    folders = Folders(found.place)
+    try:
+        confinement = sandbox.Confinement(
+            str(root),
+            folders.upper,
+            folders.work,
+            masked=tuple(map(str, hides)),
+            needed=tuple(str(path) for path in reads if path.exists()),
+            network="none" if found.network else "host",
+        )
+        yield sandbox.preexec(confinement, found.way)
+    finally:
+        folders.discard()
+
+
+def environment_of(python: Path) -> tuple[Path, ...]:
+    """The folders that an interpreter needs to start: its environment, and the one behind the link."""
+    return tuple(dict.fromkeys((python.parent.parent, Path(python.resolve()).parent.parent)))

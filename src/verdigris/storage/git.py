@@ -115,7 +115,7 @@ def users_git(repo: Repository) -> Git:
 @contextmanager
 def converting(git: Git, repo: Repository) -> Iterator[Git]:
     """The same with all that says how files are converted: filters are programs, so it can only look."""
-    from verdigris.sandbox.query import NOTE, apart
+    from verdigris.sandbox.child import NOTE, apart
 
     environment = {name: value for name, value in git.environment.items() if name not in DEAF}
     store = (repo.control / "store",) if (repo.control / "store").is_dir() else ()

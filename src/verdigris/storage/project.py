@@ -125,7 +125,7 @@ def configured_event(root: Path) -> Configured:
     from verdigris.languages.conventions import compile_classes
     from verdigris.languages.registry import usual
     from verdigris.storage.config import load
-    from verdigris.storage.config.layout import layouts
+    from verdigris.storage.config.stacks import layouts
 
     loaded = load(root)
     classes = compile_classes(loaded.settings, layouts(root, loaded.settings), usual)

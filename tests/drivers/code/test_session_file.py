@@ -11,7 +11,7 @@ from verdigris.drivers.code import session_file as sessions
 from verdigris.drivers.code.plan import Plan, PlanStep
 from verdigris.drivers.code.session_file import SessionFile, SessionRecord, find_session
 from verdigris.models.protocol import Message, ToolCall, Usage
-from verdigris.models.secrets import Scrubber
+from verdigris.models.providers import Scrubber
 from verdigris.storage.repository import Repository, find_repository
 
 if TYPE_CHECKING:

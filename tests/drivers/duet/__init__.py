@@ -7,8 +7,8 @@ import msgspec
 from verdigris.core.paths import PathClass
 from verdigris.core.settings import DriverSettings
 from verdigris.core.value import value
+from verdigris.models.roles import Role, Team
 from verdigris.models.roles.answer import Say
-from verdigris.models.roles.role import Role, Team
 from verdigris.storage.config.drivers import DriverSection, KeyExample, Positive, shared_values
 
 STOPS = frozenset({Say.TEST_IS_WRONG})

@@ -7,7 +7,7 @@ from verdigris.drivers.machine.history import NOTHING_TO_DO, SENT_BACK, MachineC
 from verdigris.drivers.machine.roles import IMPLEMENTOR, REFACTORER, TESTER
 
 if TYPE_CHECKING:
-    from verdigris.models.roles.role import Role
+    from verdigris.models.roles import Role
 
 TEST, IMPL, RE = TESTER, IMPLEMENTOR, REFACTORER
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from support.gitrepo import make_repo
 from support.turns import World
 from verdigris.core.records import Actor
-from verdigris.execution.tools.build import Built, date_build, misdated_paths, read, write
+from verdigris.execution.tools.runs import Built, date_build, misdated_paths, read, write
 from verdigris.setup.initialisation import initialise
 
 if TYPE_CHECKING:

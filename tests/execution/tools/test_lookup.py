@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.core.errors import ToolMissing
-from verdigris.execution.tools.lookup import installing, package_file, program
+from verdigris.core.errors import ConfigError, ToolMissing
+from verdigris.core.settings import JUnit
+from verdigris.execution.tools.lookup import installing, junit_tool, package_file, program
+from verdigris.runners.junit import SUREFIRE
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 SCRIPT = "node_modules/vitest/vitest.mjs"
 
@@ -83,3 +86,26 @@ def test_plug_n_play_has_no_packages_to_run(tmp_path: Path) -> None:
     with pytest.raises(ToolMissing, match="Plug'n'Play") as error:
         package_file("vitest", SCRIPT, tmp_path, tmp_path)
     assert "nodeLinker" in (error.value.hint or "")
+
+
+def test_a_preset_as_it_is() -> None:
+    assert junit_tool(JUnit(preset="surefire")) == SUREFIRE
+
+
+def test_what_is_said_wins() -> None:
+    tool = junit_tool(JUnit(preset="surefire", path="src/it/java/{class}.java", errors="setup", escape=True))
+    assert (tool.path, tool.errors, tool.escape) == ("src/it/java/{class}.java", "setup", True)
+    assert (tool.command, tool.reports) == (SUREFIRE.command, SUREFIRE.reports)
+
+
+def test_a_command_of_ones_own_is_also_that_for_all() -> None:
+    tool = junit_tool(JUnit(preset="surefire", command=("./mvnw", "test", "-Dtest={ids}")))
+    assert (tool.command[0], tool.everything) == ("./mvnw", ())
+
+
+def test_without_a_preset_a_command_is_needed() -> None:
+    assert junit_tool(JUnit(command=("ctest",), item="")).command == ("ctest",)
+    with pytest.raises(ConfigError):
+        junit_tool(JUnit())
+    with pytest.raises(ConfigError):
+        junit_tool(None)

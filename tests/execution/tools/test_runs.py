@@ -1,12 +1,13 @@
-"""One command of a tool: what is read of what it left."""
+"""Builds of compiled tests, and commands of test tools in a room."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from support.turns import make_world
 from verdigris.execution.room.rooms import RoomEquipment
-from verdigris.execution.tools.runs import RunPlace, run_in_room, take_reports
+from verdigris.execution.tools.runs import RunPlace, cache_folder, run_in_room, take_reports
 from verdigris.runners.protocol import RunnerCall
 
 if TYPE_CHECKING:
@@ -33,3 +34,19 @@ def test_all_that_a_tool_prints_is_kept(tmp_path: Path) -> None:
     lines = run_in_room(called, place, 60).finished.output.splitlines()
     assert len(lines) == 100_001
     assert lines[-1] == b"1 2"
+
+
+def test_the_same_words_lead_to_the_same_folder(tmp_path: Path) -> None:
+    first = cache_folder(tmp_path, "cargo", ["a"])
+    assert cache_folder(tmp_path, "cargo", ["a"]) == first
+    assert cache_folder(tmp_path, "cargo", ["b"]) != first
+
+
+def test_those_used_least_lately_go(tmp_path: Path) -> None:
+    folders = [cache_folder(tmp_path, "cargo", [str(number)]) for number in range(3)]
+    for age, folder in enumerate(folders):
+        (folder / "deep").mkdir()
+        os.utime(folder, (age, age))
+    cache_folder(tmp_path, "cargo", ["0"])
+    cache_folder(tmp_path, "cargo", ["new"])
+    assert [folder.is_dir() for folder in folders] == [True, False, True]

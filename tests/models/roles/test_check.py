@@ -13,7 +13,7 @@ from verdigris.models.roles.answer import Answer, Edit, Pin, RefusedAnswer, Say
 from verdigris.models.roles.check import MOST_CHARACTERS, EditPlan, Stop, check
 
 if TYPE_CHECKING:
-    from verdigris.models.roles.role import Role
+    from verdigris.models.roles import Role
 
 TREE = {
     "pyproject.toml": "[project]\n",

@@ -5,8 +5,8 @@ import pytest
 from verdigris.core.errors import ConfigError
 from verdigris.core.settings import Settings, Stack
 from verdigris.storage.config import decode, render
-from verdigris.storage.config.amendment import with_key
 from verdigris.storage.config.file import parse
+from verdigris.storage.config.template import with_key
 
 
 def amended(text: str) -> str:

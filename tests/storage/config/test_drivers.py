@@ -11,8 +11,8 @@ import pytest
 
 from verdigris.core.errors import ConfigError
 from verdigris.core.settings import DriverSettings, Settings
-from verdigris.models.roles.role import BUILT_IN as TEAMS
-from verdigris.models.roles.role import find_team
+from verdigris.models.roles import BUILT_IN as TEAMS
+from verdigris.models.roles import find_team
 from verdigris.storage.config import decode, load_driver, render
 from verdigris.storage.config.drivers import BUILT_IN, AnySection, built_in_sections
 from verdigris.storage.config.file import parse

@@ -10,7 +10,7 @@ from verdigris.core.paths import Detected, PathClass, classify
 from verdigris.core.settings import Settings, Stack
 from verdigris.languages.conventions import compile_classes
 from verdigris.languages.registry import usual
-from verdigris.storage.config.layout import layout, layouts
+from verdigris.storage.config.stacks import layout, layouts
 
 if TYPE_CHECKING:
     from pathlib import Path

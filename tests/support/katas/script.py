@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from support.openai_steps import Request
-    from verdigris.models.roles.role import Role
+    from verdigris.models.roles import Role
 
 _TASK = re.compile(r"You are the (\w+), in step (\d+)\.")
 

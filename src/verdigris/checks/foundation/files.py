@@ -133,7 +133,7 @@ _COMPILERS = ("cargo", "rustc", "rustdoc")
 
 def tool_files(stack: Stack, root: Path, environ: Mapping[str, str]) -> frozenset[str]:
     """None where the tool is missing; dependencies of the project itself are not among them."""
-    from verdigris.execution.tools.registry import find_tool
+    from verdigris.execution.tools.call import find_tool
     from verdigris.runners.cargo import CargoRunner
     from verdigris.runners.gotest import GoRunner
 

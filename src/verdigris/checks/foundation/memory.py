@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris.execution.process import Command, run
-from verdigris.sandbox.query import apart, environment_of
+from verdigris.sandbox.child import apart, environment_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

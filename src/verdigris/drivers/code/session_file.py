@@ -21,7 +21,7 @@ from verdigris.storage.json_lines import append_line, read_lines
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.models.secrets import Scrubber
+    from verdigris.models.providers import Scrubber
     from verdigris.storage.repository import Repository
 
 HEADER = {"session": "verdigris", "schema": 1}

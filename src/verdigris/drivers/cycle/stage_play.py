@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from verdigris.drivers.edits import Seen
     from verdigris.drivers.happenings import Watcher
     from verdigris.models.casting import Casting
-    from verdigris.models.roles.role import Role
+    from verdigris.models.roles import Role
     from verdigris.storage.project import Project
 
 _PLACE = re.compile(r"([^\s:`]+:\d+)`?\s*(?:—|–|-+|:)?\s*(.*)", re.DOTALL)

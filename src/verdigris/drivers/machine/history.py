@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.state import PassedStep
+    from verdigris.models.roles import Role
     from verdigris.models.roles.context import Tree
-    from verdigris.models.roles.role import Role
     from verdigris.storage.project import Project
     from verdigris.storage.repository import Repository
 

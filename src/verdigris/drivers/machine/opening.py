@@ -25,7 +25,7 @@ from verdigris.models.providers import endpoint_of
 from verdigris.models.recording import Recording
 from verdigris.models.remote import check
 from verdigris.models.roles.context import as_text
-from verdigris.setup.doctor.findings import Finding, failure
+from verdigris.setup.doctor_checks import Finding, failure
 from verdigris.storage import tdd_folder
 from verdigris.storage.config import load_machine
 from verdigris.storage.git import git
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from verdigris.core.settings import MachineSettings, Player
     from verdigris.drivers.happenings import Watcher
     from verdigris.models.casting import Casting
-    from verdigris.models.roles.role import Role
+    from verdigris.models.roles import Role
     from verdigris.storage.project import Project
 
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.paths import PathClass
 from verdigris.languages.registry import language_for
+from verdigris.models.roles import Role, Team
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import plain
-from verdigris.models.roles.role import Role, Team
 
 if TYPE_CHECKING:
+    from verdigris.models.roles import Tree
     from verdigris.models.roles.answer import Edit
-    from verdigris.models.roles.role import Tree
 
 DRIVER = "machine"
 

@@ -1,4 +1,4 @@
-"""One call of a test tool that prints or writes its report: found, built, run in a room, and read."""
+"""Calls a test tool that prints or writes its report: found by its runner's name, built, run and read."""
 
 from __future__ import annotations
 
@@ -7,26 +7,141 @@ import shlex
 import time
 from typing import TYPE_CHECKING
 
+from verdigris.core.errors import HarnessError
 from verdigris.core.needs import fetching
 from verdigris.core.report import Ended
 from verdigris.core.settings import JUnit
 from verdigris.core.value import replace
 from verdigris.execution.room.rooms import RoomEquipment, possible, terms_of
 from verdigris.execution.test_call import answer_of
-from verdigris.execution.tools.build import Prepared
-from verdigris.execution.tools.node import watch
-from verdigris.execution.tools.registry import compiler_of, find_tool, hidden_paths, warm_run_of
-from verdigris.execution.tools.runs import RunPlace, run_in_room, take_reports
+from verdigris.execution.tools.lookup import watch
+from verdigris.execution.tools.runs import (
+    Prepared,
+    RunPlace,
+    node_caches,
+    output_folders,
+    run_in_room,
+    take_reports,
+)
 from verdigris.runners.protocol import RunnerAnswer, RunnerCall, Toolset
 from verdigris.runners.registry import Words, fill_command, kind_of, reports
 from verdigris.sandbox.folders import Folders
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
     from verdigris.core.report import TestReport
+    from verdigris.core.settings import Stack
     from verdigris.execution.test_call import TestCall
-    from verdigris.execution.tools.registry import WarmRun
-    from verdigris.execution.tools.runs import Ran
-    from verdigris.runners.protocol import TestRequest
+    from verdigris.execution.tools.runs import Compiler, Ran
+    from verdigris.runners.protocol import Runner, TestRequest
+
+
+if TYPE_CHECKING:
+    Environ = Mapping[str, str]
+    WarmRun = Callable[[RunnerCall, RunPlace, float, float | None], Ran | None]
+
+
+def find_tool(stack: Stack, root: Path, environ: Environ) -> Toolset:
+    """What is missing is a ToolMissing with the next move. Only what the stack needs is loaded."""
+    find = _FINDERS.get(stack.runner) or kind_of(stack.runner).find
+    if find is None:
+        raise HarnessError(f"no tool is known for `runner: {stack.runner}`")
+    return find(stack, root, environ)
+
+
+def compiler_of(name: str, runner: Runner) -> Compiler | None:
+    """What compiles the tests apart from their run; None where the tool does not, or does both at once."""
+    make = _COMPILERS.get(name)
+    return None if make is None else make(runner)
+
+
+def warm_run_of(name: str) -> WarmRun | None:
+    """What runs a call in a tool that is loaded already."""
+    load = _WARM.get(name)
+    return None if load is None else load()
+
+
+def hidden_paths(stack: Stack, root: Path) -> tuple[str, ...]:
+    """What the tool keeps of earlier runs, from the root; a run on another tree is not to find it."""
+    list_paths = _KEPT.get(stack.runner)
+    return () if list_paths is None else tuple(list_paths(stack, root))
+
+
+def _vitest(stack: Stack, root: Path, environ: Environ) -> Toolset:
+    from verdigris.execution.tools.lookup import find_vitest
+
+    return find_vitest(stack, root, environ)
+
+
+def _jest(stack: Stack, root: Path, environ: Environ) -> Toolset:
+    from verdigris.execution.tools.lookup import find_jest
+
+    return find_jest(stack, root, environ)
+
+
+def _node_test(_: Stack, __: Path, environ: Environ) -> Toolset:
+    from verdigris.execution.tools.lookup import find_node_test
+
+    return find_node_test(environ)
+
+
+def _cargo(_: Stack, __: Path, environ: Environ) -> Toolset:
+    from verdigris.execution.tools.cargo import find_cargo
+
+    return find_cargo(environ)
+
+
+def _go(_: Stack, __: Path, environ: Environ) -> Toolset:
+    from verdigris.execution.tools.go import find_go
+
+    return find_go(environ)
+
+
+def _junit(stack: Stack, root: Path, environ: Environ) -> Toolset:
+    from verdigris.execution.tools.lookup import find_junit
+
+    return find_junit(stack, root / stack.root, environ)
+
+
+def _cargo_target(runner: Runner) -> Compiler | None:
+    from verdigris.execution.tools.cargo import CargoTarget
+    from verdigris.runners.cargo import CargoRunner
+
+    return CargoTarget(runner) if isinstance(runner, CargoRunner) else None
+
+
+def _go_cache(runner: Runner) -> Compiler | None:
+    from verdigris.execution.tools.go import GoCache
+    from verdigris.runners.gotest import GoRunner
+
+    return GoCache(runner) if isinstance(runner, GoRunner) else None
+
+
+def _warm_vitest() -> WarmRun:
+    from verdigris.execution.tools.warm_vitest import ran_warm
+
+    return ran_warm
+
+
+_FINDERS = {
+    "vitest": _vitest,
+    "jest": _jest,
+    "node-test": _node_test,
+    "cargo": _cargo,
+    "go": _go,
+    "junit": _junit,
+}
+_COMPILERS = {"cargo": _cargo_target, "go": _go_cache}
+_WARM = {"vitest": _warm_vitest}
+_KEPT = {
+    "vitest": node_caches,
+    "jest": node_caches,
+    "node-test": node_caches,
+    "junit": output_folders,
+}
+
 
 _LEAST = 0.1
 
@@ -50,7 +165,7 @@ def _tools(asked: TestCall) -> Toolset:
     command = asked.request.command
     if not command or not reports(command):
         return find_tool(asked.stack, asked.project.root, os.environ)
-    from verdigris.execution.tools.junit import junit_tool
+    from verdigris.execution.tools.lookup import junit_tool
     from verdigris.runners.junit import JUnitRunner
 
     said = replace(asked.stack.junit or JUnit(), command=command, everything=())

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import replace, value
 from verdigris.execution.room.layers import Layer
-from verdigris.execution.tools import build
-from verdigris.execution.tools.build import Prepared, cache_folder, empty_folder
+from verdigris.execution.tools import runs
 from verdigris.execution.tools.lookup import OURS, program
-from verdigris.execution.tools.runs import run_in_room
+from verdigris.execution.tools.runs import Prepared, cache_folder, empty_folder, run_in_room
 from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.protocol import Toolset
 
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from verdigris.core.settings import Stack
-    from verdigris.execution.tools.build import Built
-    from verdigris.execution.tools.runs import RunPlace
+    from verdigris.execution.tools.runs import Built, RunPlace
     from verdigris.runners.protocol import TestRequest
     from verdigris.storage.project import Project
 
@@ -44,23 +42,23 @@ class CargoTarget:
         tree = project.workspace.snapshot() if layer is None else layer.wanted
         folder = _folder(project, self._words(project, stack, tree, request), _builders(project, tree))
         record, target = folder / _RECORD, folder / "target"
-        known = build.read(record)
+        known = runs.read(record)
         if known is None:
             empty_folder(folder)
         target.mkdir(exist_ok=True)
-        built = build.date_build(project, tree, known)
+        built = runs.date_build(project, tree, known)
         at = os.path.normpath(f"{project.root}/{stack.root}/target")
         dressed = place.with_env({"CARGO_TARGET_DIR": at}, layer=_date_layer(project, layer, tree, built))
         to_run = dressed.shadowing(str(target), at)
         done_before = known is not None and known.whole and known.tree == tree
         if done_before or (layer is not None and not layer.only_holds):
             return Prepared(to_run)
-        build.write(record, built)
+        runs.write(record, built)
         done = run_in_room(
             self.runner.build_call(request), dressed.placing(str(target), at), project.settings.timeout
         )
         good = done.finished.exit_code == 0
-        build.write(record, replace(built, ended=time.time_ns(), whole=good))
+        runs.write(record, replace(built, ended=time.time_ns(), whole=good))
         return Prepared(to_run, None if good else done, done.opened)
 
     def _words(self, project: Project, stack: Stack, tree: str, request: TestRequest) -> list[str]:
@@ -88,7 +86,7 @@ def _folder(project: Project, words: list[str], builders: list[str]) -> Path:
 def _date_layer(project: Project, layer: Layer | None, tree: str, built: Built) -> Layer:
     """Files whose time in the worktree is not to be trusted are laid over it with another."""
     laid = layer or Layer(tree, tree)
-    wrong = build.misdated_paths(project, built).difference(entry.path for entry in laid.firm)
+    wrong = runs.misdated_paths(project, built).difference(entry.path for entry in laid.firm)
     entries = tuple(e for e in project.workspace.files(tree) if e.path in wrong) if wrong else ()
     return replace(laid, firm=(*laid.firm, *entries), dates=built.changed)
 

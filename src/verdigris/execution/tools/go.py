@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.value import value
-from verdigris.execution.tools.build import Prepared, cache_folder
 from verdigris.execution.tools.lookup import OURS, program
-from verdigris.execution.tools.runs import run_in_room
+from verdigris.execution.tools.runs import Prepared, cache_folder, run_in_room
 from verdigris.runners.gotest import GoRunner
 from verdigris.runners.protocol import Toolset
 

@@ -1,18 +1,29 @@
-"""Finds a test tool: a program on PATH, or a package in `node_modules`."""
+"""Finds a test tool: a program on PATH, a package in `node_modules`, or a preset that writes JUnit XML."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.errors import ToolMissing
+from verdigris.core.errors import ConfigError, ToolMissing
+from verdigris.core.settings import JUnit
+from verdigris.core.value import replace
 from verdigris.runners import reporter
+from verdigris.runners.junit import PRESETS, JUnitRunner, JUnitTool
+from verdigris.runners.protocol import Toolset
+from verdigris.runners.reporter import node_watch
+from verdigris.runners.reporter.node_watch import REPORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from verdigris.core.settings import Stack
+    from verdigris.runners.protocol import Runner, RunnerCall
+
 
 REPORTER = str(reporter.__file__)
 """Beside it lies what the tools are made to load."""
@@ -88,3 +99,89 @@ def _upwards(home: Path, root: Path) -> Iterator[Path]:
         if not folder.is_relative_to(root):
             return
         yield folder
+
+
+def junit_tool(said: JUnit | None) -> JUnitTool:
+    """What is unsaid stays as the preset has it; a command of one's own does not go with its `everything`."""
+    said = said or JUnit()
+    base = PRESETS.get(said.preset)
+    if base is None and not said.command:
+        raise ConfigError(
+            "`runner: junit` needs to know the tool",
+            hint=f"give `junit: {{preset: NAME}}` ({', '.join(PRESETS)}), or `junit.command`",
+        )
+    given = {name: value for name in _NAMES if (value := getattr(said, name)) not in {None, ()}}
+    if base is None:
+        return JUnitTool(**given)
+    if said.command and not said.everything:
+        base = replace(base, everything=())
+    return replace(base, **given)
+
+
+_NAMES = tuple(one.name for one in fields(JUnit) if one.name != "preset")
+
+
+_LOCAL = {"mvn": "./mvnw", "gradle": "./gradlew", "phpunit": "vendor/bin/phpunit", "rspec": "bin/rspec"}
+"""Programs that a project may have of its own."""
+_OF_JUNIT = (".m2", ".gradle", ".ivy2", ".sbt", ".cache/coursier", ".composer", ".bundle", ".gem", ".nuget")
+"""Below the user's home: what such tools read, and insist on writing to."""
+
+
+def find_junit(stack: Stack, home: Path, environ: Mapping[str, str]) -> Toolset:
+    tool = junit_tool(stack.junit)
+    name = tool.command[0]
+    own = _LOCAL.get(name)
+    if own is not None and shutil.which(name, path=environ.get("PATH")) is None and (home / own).is_file():
+        tool = replace(
+            tool,
+            command=(own, *tool.command[1:]),
+            everything=(own, *tool.everything[1:]) if tool.everything else (),
+        )
+    found = program(
+        tool.command[0], environ, f"install {name}, or name another in `junit.command`", beside=home
+    )
+    folders = (f"{environ.get('HOME', '')}/{folder}" for folder in _OF_JUNIT)
+    return Toolset(JUnitRunner(tool), (found,), reads=tuple(filter(os.path.isdir, folders)))
+
+
+NODE = "install Node.js, and have `node` on PATH"
+
+
+def find_node_test(environ: Mapping[str, str]) -> Toolset:
+    from verdigris.runners.node_tools import NodeTest
+
+    found = program("node", environ, NODE)
+    return Toolset(NodeTest(found), (found, *OURS))
+
+
+def find_vitest(stack: Stack, root: Path, environ: Mapping[str, str]) -> Toolset:
+    from verdigris.runners.node_tools import VITEST, Vitest
+
+    found = program("node", environ, NODE)
+    script = package_file("vitest", VITEST, _home(stack, root), root)
+    return _find_package(Vitest(found, str(script)), found, script, 1)
+
+
+def find_jest(stack: Stack, root: Path, environ: Mapping[str, str]) -> Toolset:
+    from verdigris.runners.node_tools import JEST, Jest
+
+    found = program("node", environ, NODE)
+    script = package_file("jest", JEST, _home(stack, root), root)
+    return _find_package(Jest(found, str(script)), found, script, 2)
+
+
+def watch(call: RunnerCall, limit: float | None) -> RunnerCall:
+    """A call of one of these tools that ends when a test does not, in `limit` seconds."""
+    if limit is None or REPORT not in call.env:
+        return call
+    return replace(call, argv=(sys.executable, "-I", "-S", node_watch.__file__, str(limit), *call.argv))
+
+
+def _home(stack: Stack, root: Path) -> Path:
+    return Path(os.path.normpath(root / stack.root))
+
+
+def _find_package(runner: Runner, node: str, script: Path, depth: int) -> Toolset:
+    """`depth`: how far above the script the packages are."""
+    packages = os.path.realpath(script.parents[depth])
+    return Toolset(runner, (node, *OURS, f"{packages}/."), lead=2, package=str(script))

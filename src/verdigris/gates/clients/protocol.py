@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.gates.calls import Call, HookAnswer, Manner, Reply
-    from verdigris.setup.doctor import Finding
+    from verdigris.setup.doctor_checks import Finding
     from verdigris.storage.project import Project
 
 

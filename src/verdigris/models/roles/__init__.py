@@ -1,3 +1,122 @@
-"""What each role is shown, and how its answer is read and checked."""
+"""A role is one part that a model or a person plays in a driver. It is data in the driver's own folder."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+
+from verdigris.core.errors import HarnessError
+from verdigris.core.value import value
+from verdigris.models.roles.answer import Edit, Say
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from verdigris.core.paths import PathClass
+
+Tree: TypeAlias = Mapping[str, str | None]
+Objection: TypeAlias = Callable[[Edit, Tree], str | None]
+"""Why this edit is not the role's to make; None where it is."""
+Judge = Literal["red", "settlement", "refactor", "plan", "validation"]
+"""Which verdict of the kernel ends its step: a valid red, a settled claim, a refactor; a plan that says
+enough, a validation of the tests."""
+
+GROUP = "verdigris.roles"
+"""Entry points of other packages: a driver's name, and the object that is its `Team`."""
+BUILT_IN = {
+    "machine": "verdigris.drivers.machine.roles",
+    "cycle": "verdigris.drivers.cycle.roles",
+    "loop": "verdigris.drivers.loop.roles",
+}
+"""Modules whose `TEAM` it is; loaded when it is asked for."""
+
+
+@value
+class Role:
+    name: str
+    driver: str
+    guide: str
+    """Its part of the system prompt, which all roles of the driver share."""
+    task: str
+    """What is asked of it, in a sentence."""
+    instead: str
+    """What it may do instead of what it must not."""
+    commit_types: tuple[str, ...]
+    """Of conventional commits; the usual one first."""
+    next: str
+    """The role that comes after it."""
+    judge: Judge
+    stops: frozenset[Say] = frozenset()
+    """The verdicts with which it may end a step without an edit."""
+    objections: tuple[tuple[PathClass, Objection], ...] = ()
+    """By the class of a path; a class that is not named is its to write. Specification is nobody's."""
+    only_own: bool = False
+    """It writes the files that the driver names for it (`Material.own`), and no other."""
+    parts: tuple[str, ...] = ()
+    """What its answers state besides the edits, of `answer.PARTS`."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@value
+class Team:
+    """The roles of a driver, in their order."""
+
+    driver: str
+    game: str
+    """The beginning of the system prompt: what they do together."""
+    closing: str
+    """What is said to every role after the roles' own parts."""
+    roles: tuple[Role, ...]
+    brief: str = "kata"
+    """What says what is to be built, as the roles are told it."""
+
+    @property
+    def says(self) -> tuple[Say, ...]:
+        """The verdicts that its roles may give."""
+        stops = frozenset[Say]().union(*(role.stops for role in self.roles))
+        return tuple(say for say in Say if say is Say.EDIT or say in stops)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(part for role in self.roles for part in role.parts))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(role.name for role in self.roles)
+
+    @property
+    def commit_types(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(kind for role in self.roles for kind in role.commit_types))
+
+    def role(self, name: str) -> Role:
+        for role in self.roles:
+            if role.name == name:
+                return role
+        raise HarnessError(f"{self.driver} has no role {name}", hint="`tdd log` shows who made the step")
+
+    def after(self, role: Role) -> Role:
+        return self.role(role.next)
+
+
+def find_team(driver: str) -> Team:
+    if driver in BUILT_IN:
+        return cast("Team", import_module(BUILT_IN[driver]).TEAM)
+    for point in _points():
+        if point.name == driver:
+            return cast("Team", point.load())
+    raise HarnessError(
+        f"nobody here knows the driver {driver}", hint="install the package that it comes with"
+    )
+
+
+def drivers() -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*BUILT_IN, *(point.name for point in _points()))))
+
+
+def _points() -> tuple[EntryPoint, ...]:
+    from importlib.metadata import entry_points
+
+    return tuple(entry_points(group=GROUP))

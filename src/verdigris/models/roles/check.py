@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from verdigris.core.languages import has_tests_in_source
 from verdigris.core.paths import PathClass
 from verdigris.core.value import field, value
+from verdigris.models.roles import find_team
 from verdigris.models.roles.answer import Answer, Edit, Pin, RefusedAnswer, Say
 from verdigris.models.roles.context import secret
-from verdigris.models.roles.role import find_team
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from verdigris.models.roles import Role
     from verdigris.models.roles.context import Material, Tree
-    from verdigris.models.roles.role import Role
 
 
 _LONGEST = 240

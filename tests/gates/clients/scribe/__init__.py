@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.records import Actor
 from verdigris.gates.calls import Call, HookAnswer, Manner, Moment, Reply
 from verdigris.gates.clients.protocol import Hook, Surroundings
-from verdigris.setup.doctor import Finding
+from verdigris.setup.doctor_checks import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

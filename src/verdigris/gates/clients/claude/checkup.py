@@ -13,7 +13,7 @@ from verdigris.gates.agent_shell.launcher import HOOK
 from verdigris.gates.clients.claude.install import SHELL, prefix
 from verdigris.gates.clients.claude.quick import NAME
 from verdigris.gates.clients.claude.settings import LOCAL, PREFIX, SHARED, place_of, read, with_hooks
-from verdigris.setup.doctor import Finding
+from verdigris.setup.doctor_checks import Finding
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from verdigris.gates.calls import Call, HookAnswer, Manner, Reply
     from verdigris.gates.clients.protocol import Hook
-    from verdigris.setup.doctor import Finding
+    from verdigris.setup.doctor_checks import Finding
     from verdigris.storage.project import Project
 
 

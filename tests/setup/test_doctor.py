@@ -11,8 +11,8 @@ from support.gitrepo import GitRepo, make_repo
 from verdigris import sandbox
 from verdigris.core.records import Actor
 from verdigris.languages.node.project import version
-from verdigris.setup.doctor import Finding, examine
-from verdigris.setup.doctor.room import check_sandbox
+from verdigris.setup.doctor import examine
+from verdigris.setup.doctor_checks import Finding, check_sandbox
 from verdigris.setup.initialisation import initialise
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Runs every check of `tdd doctor`, whatever the others found."""
+"""`tdd doctor`: runs every check, whatever the others found."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from verdigris.core.records import from_json
 from verdigris.core.settings import Settings
 from verdigris.execution.resident.resident import running
 from verdigris.setup.detection import detect
-from verdigris.setup.doctor.findings import Finding, failure
-from verdigris.setup.doctor.room import check_room, check_sandbox
-from verdigris.setup.doctor.tools import check_git, check_stack
+from verdigris.setup.doctor_checks import Finding, check_git, check_room, check_sandbox, check_stack, failure
 from verdigris.setup.initialisation import has_tests
 from verdigris.storage.config import load
 from verdigris.storage.project import CONFIG, Project, open_log
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from verdigris.core.state import State
     from verdigris.runners.protocol import Progress
     from verdigris.storage.log import Log
+
 
 UNCOVERED = "write a first test; for code without tests a person may say `tdd refactor begin --uncovered`"
 
