@@ -15,6 +15,13 @@ from verdigris.languages.registry import all_languages
 
 LANGUAGES = (*all_languages(), CALM)
 ODD = (b"", b"\xff\xfe\x00", b"(((((", b"let x = 1\n", "héllo ›\n".encode())
+SMALLEST = {
+    "python": ("tests/test_a.py", "def test_adds():\n    assert 1 == 2\n"),
+    "node": ("a.test.ts", "test('test_adds', () => { expect(1).toBe(2); });\n"),
+    "go": ("a_test.go", "package a\n\nfunc Test_adds(t *testing.T) {\n\tt.Fail()\n}\n"),
+    "rust": ("tests/a.rs", "#[test]\nfn test_adds() { assert_eq!(1, 2); }\n"),
+}
+"""A file with one test, of each language whose tests can be marked."""
 
 
 def _name(language: object) -> str:
@@ -59,6 +66,27 @@ def test_the_same_text_is_no_more_than_stubs_and_odd_texts_break_nothing(
     text = data.decode("utf-8", "surrogateescape")
     assert all(test.first <= test.last for test in language.written_tests(path, text, ("a",)))
     assert all(mark.line > 0 for mark in language.marks(text))
+
+
+@each
+@pytest.mark.parametrize("data", ODD)
+def test_only_a_test_that_stands_in_a_text_can_be_marked_as_skipped(language: Language, data: bytes) -> None:
+    for suffix in language.facts.suffixes:
+        assert language.with_skip(f"tests/a_test{suffix}", data, "adds", "blocked: no way") is None
+
+
+@each
+def test_the_mark_of_a_skipped_test_comes_once_and_can_be_read(language: Language) -> None:
+    path, text = SMALLEST.get(language.name, (f"tests/a_test{language.facts.suffixes[0]}", "test adds\n"))
+    name = "Test_adds" if "Test_adds" in text else "test_adds"
+    done = language.with_skip(path, text.encode(), name, "blocked: no way")
+    if done is None:
+        assert language.name not in SMALLEST, "it reads tests, and so it can mark them"
+        return
+    assert b"blocked: no way" in done
+    assert language.parses(path, done.decode())
+    assert len(language.read_test_file(path, done.decode()).skips) == 1
+    assert language.with_skip(path, done, name, "blocked: for another reason") == done
 
 
 @each

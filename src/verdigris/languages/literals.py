@@ -48,6 +48,22 @@ class Surplus:
     """Literals before the change, by index, that stand nowhere now."""
 
 
+_LONGEST_LINE = 160
+
+
+def one_line(text: str) -> str:
+    """Printable words on one line, not too long to stand in code."""
+    words = "".join(sign if sign.isprintable() else " " for sign in text).split()
+    line = " ".join(words)
+    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 3] + "..."
+
+
+def quote_line(text: str) -> str:
+    """One line as a string in double quotes, as Python, JavaScript, Go and Rust alike read it."""
+    escaped = one_line(text).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
 def compare_literals(old: Sequence[Literal], new: Sequence[Literal]) -> Surplus:
     """One to one: first those in the same place, then those that moved.
 

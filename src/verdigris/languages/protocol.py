@@ -283,6 +283,14 @@ class Language:
         """The text without a test, or without a class of tests, where that can be told."""
         return text
 
+    def with_skip(self, path: str, data: bytes, name: str, why: str) -> bytes | None:
+        """The text in which one test is marked as skipped for this reason, and nothing else is changed.
+
+        `name`: as a run reports it, without its file. As it is where it is marked already; None where this
+        language, or this form of a test, cannot be marked.
+        """
+        return None
+
     def written_tests(self, path: str, text: str, known: Collection[str]) -> Iterator[WrittenTest]:
         """`known`: names that runs reported; in a file that nothing here reads they are all there is."""
         from verdigris.languages.findings import WrittenTest

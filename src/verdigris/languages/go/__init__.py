@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from verdigris.languages.go.tests import GoSuite
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.mutation import Failing
+    from verdigris.languages.grammar.suite import TestPlace
     from verdigris.languages.grammar.validation import AnswerForms
+    from verdigris.languages.probes import Edit
     from verdigris.languages.protocol import Importable, ReadMany
     from verdigris.languages.starter import Starter
     from verdigris.languages.stubs import Files, Stub
@@ -125,6 +127,11 @@ Add no dependency."""
         from verdigris.languages.go.forms import GoExpectations
 
         return GoExpectations()
+
+    def skip_edits(self, place: TestPlace, data: bytes, why: str) -> tuple[Edit, ...] | None:
+        from verdigris.languages.go.forms import skip_edits
+
+        return skip_edits(place, data, why)
 
     def concern_rules(self) -> Sequence[Rule]:
         from verdigris.languages.go.forms import RULES

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, ClassVar
 from verdigris.languages.grammar.concerns import ASKS, ENDS, LOOKS, RAW, TRIES, rule
 from verdigris.languages.grammar.expectations import Expectations, last_of_each, table_of
 from verdigris.languages.grammar.probes import negate, other_word
+from verdigris.languages.grammar.skips import line_end
 from verdigris.languages.grammar.trees import first, part, parts, text_of_node, walk
 from verdigris.languages.grammar.validation import LIST, NUMBER, TEXT, TRUTH, AnswerForms, Returned, body_of
+from verdigris.languages.literals import quote_line
+from verdigris.languages.probes import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tree_sitter import Node
 
-    from verdigris.languages.probes import Edit
+    from verdigris.languages.grammar.suite import TestPlace
 
 
 _TESTIFY = frozenset({"assert", "require"})
@@ -175,3 +178,28 @@ RULES = (
     rule("raw-output", "call_expression", r"os\.NewFile\(|syscall\.(?:Write|Dup2|Dup3)\(", RAW),
     rule("patches", "comment", r"//go:linkname ", "reaches into another package", blocks=True),
 )
+
+
+_SKIPS = frozenset({"Skip", "Skipf", "SkipNow"})
+
+
+def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[Edit, ...] | None:
+    """`t.Skip` as the first statement, by the name that the test has for its `t`."""
+    function = place.node if place.node.type == "function_declaration" else place.body
+    block = part(function, "body")
+    parameter = first(parts(part(function, "parameters")), "parameter_declaration")
+    owner = text_of_node(part(parameter, "name"))
+    if block is None or owner in {"", "_"}:
+        return None
+    statements = parts(first(parts(block), "statement_list"))
+    call = first(parts(statements[0]), "call_expression") if statements else None
+    called = part(call, "function")
+    if text_of_node(part(called, "operand")) == owner and text_of_node(part(called, "field")) in _SKIPS:
+        return ()
+    statement, at = f"{owner}.Skip({quote_line(why)})", block.start_byte + 1
+    following = statements[0].start_byte if statements else block.end_byte
+    if b"\n" not in data[at:following]:
+        return (Edit(at, at, f" {statement};"),)
+    line = data[data.rfind(b"\n", 0, at) + 1 : at]
+    indent = line[: len(line) - len(line.lstrip())].decode()
+    return (Edit(at, at, f"{line_end(data)}{indent}\t{statement}"),)

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from verdigris.languages.grammar.expectations import Expectations
     from verdigris.languages.grammar.mutation import Failing
     from verdigris.languages.grammar.stubs import Forms
-    from verdigris.languages.grammar.suite import GrammarSuite
+    from verdigris.languages.grammar.suite import GrammarSuite, TestPlace
     from verdigris.languages.grammar.trees import Unparsed
     from verdigris.languages.grammar.validation import AnswerForms
     from verdigris.languages.literals import Lot, Replaced
-    from verdigris.languages.probes import Probe
+    from verdigris.languages.probes import Edit, Probe
 
 
 class GrammarLanguage(Language):
@@ -63,6 +63,10 @@ class GrammarLanguage(Language):
     def failing(self) -> Failing:
         """How code is made to fail at a place."""
         raise NotImplementedError
+
+    def skip_edits(self, place: TestPlace, data: bytes, why: str) -> tuple[Edit, ...] | None:  # noqa: ARG002 - a default
+        """What marks a test as skipped; nothing where it is marked, None where its form cannot be."""
+        return None
 
     def has_code_in_comments(self, root: Node) -> bool:  # noqa: ARG002 - a default
         """Whether a text with this root has comments that are compiled."""
@@ -127,6 +131,11 @@ class GrammarLanguage(Language):
         if test is None or (isinstance(mark.test, str) and test.name != mark.test):
             return None
         return reading.facts_of(test.name)
+
+    def with_skip(self, path: str, data: bytes, name: str, why: str) -> bytes | None:
+        from verdigris.languages.grammar.skips import mark_skipped
+
+        return mark_skipped(self, path, data, name, why) if self.has_grammar(path) else None
 
     def parses(self, path: str, text: str) -> bool:
         return not self.has_grammar(path) or self._reading(path, text).whole

@@ -57,6 +57,16 @@ class At:
         return replace(self, names=self.names.binding(name, words))
 
 
+@value
+class TestPlace:
+    __test__ = False
+
+    name: str
+    node: Node
+    """What declares it: a function, a call, or the name of a subtest."""
+    body: Node | None
+
+
 @dataclass(slots=True)
 class GrammarSuite:
     """One file; a language says what its nodes mean."""
@@ -73,6 +83,8 @@ class GrammarSuite:
     """Functions that some test was seen to call."""
     asserted: list[tuple[Node, At]] = field(default_factory=list)
     """Where each assertion stands."""
+    places: list[TestPlace] = field(default_factory=list)
+    """Where each test stands."""
 
     # -- what a language says --------------------------------------------------------------------
 
@@ -142,6 +154,7 @@ class GrammarSuite:
             self.visit(child, at)
 
     def test(self, name: str, node: Node, body: Node | None) -> None:
+        self.places.append(TestPlace(name, node, body))
         self.tests.append(TestSeen(name, line_of(node), _body(body), last_line(body or node)))
 
     def mark(self, kind: str, node: Node, what: str, scope: str) -> None:

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.mutation import Failing
+    from verdigris.languages.grammar.suite import TestPlace
     from verdigris.languages.grammar.validation import AnswerForms
     from verdigris.languages.node.forms import NodeExpectations
     from verdigris.languages.node.stubs import NodeForms
     from verdigris.languages.node.tests import NodeSuite
+    from verdigris.languages.probes import Edit
     from verdigris.languages.protocol import Importable, ReadMany
     from verdigris.languages.starter import Starter
     from verdigris.languages.stubs import Files, Stub
@@ -190,6 +192,11 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
         from verdigris.languages.node.forms import NodeExpectations
 
         return NodeExpectations()
+
+    def skip_edits(self, place: TestPlace, data: bytes, why: str) -> tuple[Edit, ...] | None:
+        from verdigris.languages.node.skips import skip_edits
+
+        return skip_edits(place, data, why)
 
     def concern_rules(self) -> Sequence[Rule]:
         from verdigris.languages.node.forms import RULES

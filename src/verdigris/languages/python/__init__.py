@@ -174,6 +174,12 @@ there is."""
 
         return cut_test(text, function)
 
+    def with_skip(self, path: str, data: bytes, name: str, why: str) -> bytes | None:  # noqa: ARG002 - whatever its name is
+        from verdigris.languages.python.skips import mark_skipped
+
+        done = mark_skipped(_text(data), name, why)
+        return None if done is None else done.encode("utf-8", "surrogateescape")
+
     def written_tests(self, path: str, text: str, known: Collection[str]) -> Iterator[WrittenTest]:  # noqa: ARG002
         from verdigris.languages.python.test_places import written_tests
 

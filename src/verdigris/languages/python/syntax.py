@@ -45,6 +45,10 @@ def foreign_encoding(text: str) -> str | None:
     return next((name for name in _encodings(text) if not _PLAIN.fullmatch(name)), None)
 
 
+def declares_encoding(text: str) -> bool:
+    return bool(_encodings(text))
+
+
 def _encodings(text: str) -> list[str]:
     """As the first two lines declare them; Python ends a line at fewer signs than `splitlines` does."""
     found = map(_CODING.match, _LINE_END.split(text.removeprefix("\ufeff"), maxsplit=2)[:2])
@@ -118,6 +122,31 @@ class Source:
         if hasattr(node, "body") or hasattr(node, "cases"):
             return TextEdit(start, start, f"{new}\n{self._indent(node)}")
         return TextEdit(start, start, f"{new}; ")
+
+    def line_above(self, node: ast.stmt, new: str) -> TextEdit:
+        """One more line ahead of a statement that begins a line, and of its decorators."""
+        start = self._at(*_beginning(node))
+        return TextEdit(start, start, f"{new}{self.line_end}{self._indent(node)}")
+
+    def line_below(self, node: ast.stmt, new: str) -> TextEdit:
+        """One more line behind the last one of a statement."""
+        start, line = self._lines[(node.end_lineno or node.lineno) - 1]
+        end = start + len(line)
+        begun = "" if line.endswith(("\n", "\r")) else self.line_end
+        return TextEdit(end, end, f"{begun}{new}{self.line_end}")
+
+    def line_on_top(self, new: str) -> TextEdit:
+        """One more line ahead of all, but for what must stand first: the program, the encoding."""
+        start = self._shift
+        for at, line in self._lines[:2]:
+            if line.startswith("#!") or _CODING.match(line):
+                start = at + len(line)
+        return TextEdit(start, start, f"{new}{self.line_end}")
+
+    @property
+    def line_end(self) -> str:
+        first = self._lines[0][1] if self._lines else ""
+        return first[len(first.rstrip("\r\n")) :] or "\n"
 
     def after(self, node: ast.stmt, new: str) -> TextEdit:
         """One more statement behind this one, under the same conditions."""

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.mutation import Failing
+    from verdigris.languages.grammar.suite import TestPlace
     from verdigris.languages.grammar.validation import AnswerForms
+    from verdigris.languages.probes import Edit
     from verdigris.languages.protocol import TestRegions
     from verdigris.languages.rust.forms import RustExpectations
     from verdigris.languages.rust.stubs import RustForms
@@ -171,6 +173,11 @@ dependency."""
         from verdigris.languages.rust.forms import RustExpectations
 
         return RustExpectations()
+
+    def skip_edits(self, place: TestPlace, data: bytes, why: str) -> tuple[Edit, ...] | None:
+        from verdigris.languages.rust.forms import skip_edits
+
+        return skip_edits(place, data, why)
 
     def concern_rules(self) -> Sequence[Rule]:
         from verdigris.languages.rust.forms import RULES

@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, ClassVar
 from verdigris.languages.grammar.concerns import ASKS, ENDS, FOR_ALL, LOOKS, RAW, TRIES, rule
 from verdigris.languages.grammar.expectations import Expectations, last_of_each, table_of
 from verdigris.languages.grammar.probes import other_word
+from verdigris.languages.grammar.skips import indent_at, line_end
 from verdigris.languages.grammar.trees import COMMENTS, first, part, parts, text_of_node
 from verdigris.languages.grammar.validation import LIST, NUMBER, TEXT, TRUTH, AnswerForms, Returned, body_of
+from verdigris.languages.literals import quote_line
 from verdigris.languages.probes import Edit
+from verdigris.languages.rust.tests import attribute_name, attributes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tree_sitter import Node
+
+    from verdigris.languages.grammar.suite import TestPlace
 
 
 _EQUAL = frozenset({"assert_eq", "debug_assert_eq", "prop_assert_eq", "assert_str_eq"})
@@ -177,3 +182,15 @@ RULES = (
         "does not compare the two",
     ),
 )
+
+
+def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[Edit, ...] | None:
+    """`#[ignore = "…"]` as the last attribute; within a macro there are but tokens, and none is put there."""
+    if place.node.type != "function_item":
+        return None
+    if any(attribute_name(one) == "ignore" for one in attributes_of(place.node)):
+        return ()
+    at = place.node.start_byte
+    indent = indent_at(data, at)
+    between = " " if indent is None else f"{line_end(data)}{indent}"
+    return (Edit(at, at, f"#[ignore = {quote_line(why)}]{between}"),)

@@ -44,7 +44,7 @@ class RustSuite(GrammarSuite):
     functions_of: frozenset[str] = frozenset({"closure_expression", "function_item", "async_block"})
 
     def named(self, node: Node) -> tuple[str, Node] | None:
-        if node.type == "function_item" and not _is_test(_attributes(node)):
+        if node.type == "function_item" and not _is_test(attributes_of(node)):
             return text_of_node(part(node, "name")), node
         return None
 
@@ -95,7 +95,7 @@ class RustSuite(GrammarSuite):
             self.visit(node, at)
 
     def _function(self, node: Node, at: At) -> None:
-        attributes = _attributes(node)
+        attributes = attributes_of(node)
         if not _is_test(attributes):
             return
         name = text_of_node(part(node, "name"))
@@ -109,7 +109,7 @@ class RustSuite(GrammarSuite):
         self._one(part(node, "body"), inner)
 
     def _attribute(self, attribute: Node, at: At) -> None:
-        name, text = _path(attribute), on_one_line(attribute)
+        name, text = attribute_name(attribute), on_one_line(attribute)
         tree = first(parts(parts(attribute)[0]), "token_tree")
         if name == "should_panic":
             expected = spell(tree, GrammarNames({}))
@@ -186,7 +186,7 @@ class RustSuite(GrammarSuite):
                 )
 
 
-def _attributes(node: Node) -> list[Node]:
+def attributes_of(node: Node) -> list[Node]:
     found: list[Node] = []
     before = node.prev_sibling
     while before is not None and (before.type == "attribute_item" or before.type in COMMENTS):
@@ -196,14 +196,14 @@ def _attributes(node: Node) -> list[Node]:
     return found
 
 
-def _path(attribute: Node) -> str:
+def attribute_name(attribute: Node) -> str:
     """The last name of an attribute's path; `case::named(…)` is a `case`."""
     words = text_of_node(parts(parts(attribute)[0])[0]).split("::")
     return words[0].strip() if words[0].strip() in _ROWS else words[-1].strip()
 
 
 def _is_test(attributes: Sequence[Node]) -> bool:
-    return any(_path(a) in _TESTS or _path(a).endswith("_test") for a in attributes)
+    return any(attribute_name(a) in _TESTS or attribute_name(a).endswith("_test") for a in attributes)
 
 
 def _split_arguments(tree: Node) -> list[list[Node]]:
