@@ -116,6 +116,17 @@ def _sample_affected_tests(
 def _static(
     project: Project, start: str, tree: str, edits: TreeDifference
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    found = find_concerns(project, start, tree, edits)
+    told = [(f"{c.path}:{c.line}: {c.kind}: {c.what}", c.blocks) for c in found]
+    strict = project.settings.concerns == "block"
+    return (
+        tuple(text for text, blocks in told if blocks or strict),
+        tuple(text for text, blocks in told if not (blocks or strict)),
+    )
+
+
+def find_concerns(project: Project, start: str, tree: str, edits: TreeDifference) -> tuple[Concern, ...]:
+    """What the texts that changed have and honest code rarely or never has."""
     changed = by_language(c.path for c in edits.source)
     data = [c.path for c in (*edits.source, *edits.other) if not c.deleted and c.path.endswith(_DATA)]
     first = language_named(DEFAULT_LANGUAGE)
@@ -125,12 +136,7 @@ def _static(
         own = texts_at(project, tree, data) if language is first else {}
         change = _change(project, start, tree, language, changed.get(language, ()))
         found += language.concerns(replace(change, data=own))
-    told = [(f"{c.path}:{c.line}: {c.kind}: {c.what}", c.blocks) for c in found]
-    strict = project.settings.concerns == "block"
-    return (
-        tuple(text for text, blocks in told if blocks or strict),
-        tuple(text for text, blocks in told if not (blocks or strict)),
-    )
+    return tuple(found)
 
 
 def _change(

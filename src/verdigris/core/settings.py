@@ -73,6 +73,23 @@ class Stack:
 
 
 @value
+class Bounds:
+    """Where a program of the loop may write, whatever the phase allows: regular expressions of paths."""
+
+    program: str = ""
+    measuring: str = ""
+    """What nobody writes since it measures the program: the evaluator, its data, the program itself."""
+    closed: str = ""
+    """What nobody writes since the program says so."""
+    targets: str = ""
+    """What may be written besides tests; empty: whatever is left."""
+    tests: bool = True
+    """Whether tests may be written that are no targets."""
+    held_out: tuple[str, ...] = ()
+    """Paths and globs of inputs that no run finds, but for the one that measures on them."""
+
+
+@value
 class Settings:
     stacks: tuple[Stack, ...] = (Stack(),)
     red: RedRule = "behaviour"
@@ -110,6 +127,8 @@ class Settings:
     """Whether test tools stay loaded between runs of `tdd test`; verdicts are made by fresh processes."""
     agents: tuple[str, ...] = ()
     """The coding agents whose hooks `tdd init` sets up."""
+    bounds: Bounds | None = None
+    """No key of tdd.yaml: the loop sets them where a program is at work."""
 
 
 Squash = Literal["step", "cycle"]

@@ -16,7 +16,7 @@ from verdigris.core.test_ids import MARK, split_id
 from verdigris.core.value import replace
 from verdigris.core.verdict import Tool
 from verdigris.execution.process import Command, run
-from verdigris.execution.room.rooms import forget, room
+from verdigris.execution.room.rooms import forget, hide_held_out, room
 from verdigris.execution.test_call import TestCall
 from verdigris.execution.test_selection import by_stack, stack_of
 from verdigris.runners.protocol import TestRequest
@@ -26,10 +26,12 @@ from verdigris.storage.project import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
     from verdigris.core.state import WorktreeState
+    from verdigris.execution.process import Finished
     from verdigris.execution.room.layers import Layer
     from verdigris.execution.room.room import Room
     from verdigris.runners.protocol import Progress
@@ -46,6 +48,7 @@ def run_request(
     bare: bool = False,
 ) -> TestReport:
     """In a room, on the tree of `layer` where one is given; `bare`: as the user would run it, to compare."""
+    layer = layer if bare else hide_held_out(project, layer)
     return _run(TestCall(project, stack, request, layer, progress, bare))
 
 
@@ -213,17 +216,22 @@ def run_tool(project: Project, stack: Stack, name: str, command: str) -> Tool:
 def run_tool_in(
     made: Room, project: Project, stack: Stack, name: str, command: str, arguments: Sequence[str] = ()
 ) -> Tool:
-    argv = ("/bin/sh", "-c", f'{command} "$@"' if arguments else command, name, *arguments)
-    wanted = Command(argv, project.root / stack.root, made.env, confine=made.confine)
+    words = (f'{command} "$@"' if arguments else command, name, *arguments)
     try:
-        finished = run(wanted, timeout=project.settings.timeout)
+        finished = run_shell_in(made, project, words, project.root / stack.root, project.settings.timeout)
     except ToolMissing as missing:
         return Tool(name, command, ok=False, output=missing.message)
+    output = finished.output.decode("utf-8", "replace")
+    return Tool(name, command, ok=finished.exit_code == 0 and not finished.timed_out, output=output)
+
+
+def run_shell_in(made: Room, project: Project, words: Sequence[str], cwd: Path, timeout: float) -> Finished:
+    """`words`: a command, what the shell calls it, and its arguments."""
+    finished = run(Command(("/bin/sh", "-c", *words), cwd, made.env, confine=made.confine), timeout=timeout)
     if made.confine and (why := refusal(finished.exit_code, finished.output)) is not None:
         forget(project)
         raise HarnessError(
-            f"{name} could not be confined, so it was not run: {why}",
+            f"{words[1]} could not be confined, so it was not run: {why}",
             hint="run the command again; if it fails again, `tdd doctor`",
         )
-    output = finished.output.decode("utf-8", "replace")
-    return Tool(name, command, ok=finished.exit_code == 0 and not finished.timed_out, output=output)
+    return finished

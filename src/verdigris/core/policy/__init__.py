@@ -57,7 +57,7 @@ def _write(state: WorktreeState, action: Write, settings: Settings) -> Decision:
     joins: list[str] = []
     edits: list[FileWrite] = []
     for file in action.files:
-        match _write_one(state, file, settings):
+        match _deny_beyond(state, file, settings) or _write_one(state, file, settings):
             case Deny() as no:
                 return no
             case "claim":
@@ -68,6 +68,14 @@ def _write(state: WorktreeState, action: Write, settings: Settings) -> Decision:
         return Allow(joins=tuple(joins))
     decision = implied_claim(state, edits[0].path or "")
     return about_stubs(decision, edits[0]) if isinstance(decision, Deny) else decision
+
+
+def _deny_beyond(state: WorktreeState, file: FileWrite, settings: Settings) -> Deny | None:
+    if settings.bounds is None or file.path is None or state.phase is Phase.OFF:
+        return None
+    from verdigris.core.policy.bounds import deny_beyond
+
+    return deny_beyond(settings.bounds, file.path, file.cls)
 
 
 def _write_one(state: WorktreeState, file: FileWrite, settings: Settings) -> Deny | str:

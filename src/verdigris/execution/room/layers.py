@@ -66,7 +66,7 @@ def furnish(project: Project, layer: Layer, folders: Folders) -> tuple[str, ...]
     for folder in layer.cacheless:
         if folder not in removed:
             _hide_bytecode(str(project.root), folders.layer, folder)
-    return (*removed, *(path for path in layer.hidden if _can_hide(str(project.root), path)))
+    return (*removed, *(path for path in layer.hidden if _can_hide(str(project.root), folders.layer, path)))
 
 
 def _write(path: str, mode: str, data: bytes) -> None:
@@ -80,10 +80,11 @@ def _write(path: str, mode: str, data: bytes) -> None:
         stream.write(data)
 
 
-def _can_hide(root: str, path: str) -> bool:
+def _can_hide(root: str, layer: str, path: str) -> bool:
     """What is reached by a link lies elsewhere, where nothing may be removed."""
     folder = os.path.dirname(f"{root}/{path}")
-    return os.path.lexists(f"{root}/{path}") and os.path.realpath(folder) == folder
+    there = os.path.lexists(f"{root}/{path}") or os.path.lexists(f"{layer}/{path}")
+    return there and os.path.realpath(folder) == folder
 
 
 def _hide_bytecode(root: str, layer: str, folder: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from verdigris import sandbox
 from verdigris.core.errors import HarnessError
 from verdigris.core.languages import facts_of_manifest, language_of, manifest_names
-from verdigris.core.paths import PathClass
+from verdigris.core.paths import PathClass, compile_glob
 from verdigris.core.value import field, replace, value
 from verdigris.execution.room.room import LEAN, Room, Terms
 
@@ -45,6 +46,8 @@ class RoomEquipment:
 
 
 T = TypeVar("T")
+
+_MAGIC = frozenset("*?[")
 
 TRIES = 2
 """To confine a run: how it is done is remembered, and may have to be found out anew."""
@@ -89,6 +92,7 @@ def room(
 ) -> Iterator[Room]:
     """For a run of `argv`, on the tree of `layer` instead of the worktree's where one is given."""
     terms = terms_of(project)
+    layer = hide_held_out(project, layer)
     if layer is not None and terms.way is None:
         raise HarnessError("another tree can be shown in a sandbox only")
     made = Room(terms, argv, None if layer is None else _furnishing(project, layer), equip)
@@ -96,6 +100,31 @@ def room(
         yield made
     finally:
         made.close()
+
+
+def hide_held_out(project: Project, layer: Layer | None) -> Layer | None:
+    """The same without the inputs that a program holds back; a layer is made where there was none."""
+    bounds = project.settings.bounds
+    if bounds is None or not bounds.held_out or not possible(project).ok:
+        return layer
+    from verdigris.execution.room.layers import Layer
+
+    if layer is None:
+        tree = project.workspace.snapshot()
+        layer = Layer(tree, tree)
+    held = _find_held_out(project, layer.wanted, bounds.held_out)
+    return replace(layer, hidden=tuple(dict.fromkeys((*layer.hidden, *held))))
+
+
+def _find_held_out(project: Project, tree: str, patterns: Iterable[str]) -> Iterator[str]:
+    """By tree and by name: what git ignores is in no tree."""
+    regexes = [re.compile(compile_glob(pattern)) for pattern in patterns]
+    for pattern in patterns:
+        if not _MAGIC & set(pattern) and (project.root / pattern).exists():
+            yield pattern.strip("/")
+    for entry in project.workspace.files(tree):
+        if any(regex.fullmatch(entry.path) for regex in regexes):
+            yield entry.path
 
 
 def _furnishing(project: Project, layer: Layer) -> Callable[[Folders], tuple[str, ...]]:

@@ -7,17 +7,15 @@ all that git started is killed at its end; what cannot be killed stays in the re
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
-import time
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.protection import is_writable
 from verdigris.core.state import Phase
+from verdigris.execution.descendants import Descendants
 from verdigris.gates.agent_shell.confinement import confine
 from verdigris.gates.agent_shell.protection import found_way, protection, regions
-from verdigris.sandbox.syscalls import prctl
 from verdigris.storage import open_calls
 from verdigris.storage.git import has_exec, plain_environment, run_openly, starting_word
 from verdigris.storage.repository import read_plain
@@ -28,9 +26,6 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 TODO = "rebase-merge/git-rebase-todo"
-PATIENCE = 10.0
-"""Seconds for killing what git left behind."""
-_PR_SET_CHILD_SUBREAPER = 36
 
 
 def refusal(project: Project, argv: Sequence[str]) -> Deny | None:
@@ -60,14 +55,12 @@ def run(project: Project, argv: Sequence[str], *, quiet: bool) -> tuple[int, str
     )
     private = str(project.repo.private)
     record = open_calls.open_record(private, f"tdd sync -- {' '.join(argv)}")
-    prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    others = _children()
+    descendants = Descendants()
     try:
         enter = _confining(project, record)
         return run_openly(project.root, argv, env, quiet=quiet, stdin=subprocess.DEVNULL, enter=enter)
     finally:
-        alone = _kill_descendants(others)
-        prctl(_PR_SET_CHILD_SUBREAPER, 0)
+        alone = descendants.end()
         os.close(record)
         open_calls.close_record(private, empty=alone)
 
@@ -83,29 +76,3 @@ def _confining(project: Project, record: int) -> Callable[[], None] | None:
         open_calls.note_namespace(record, open_calls.namespace(user_namespace=way != "plain"))
 
     return enter
-
-
-def _kill_descendants(others: set[int]) -> bool:
-    """Whether none is left. Whoever loses its parent becomes our child, so that killing children gets all."""
-    deadline = time.monotonic() + PATIENCE
-    while left := _children() - others:
-        if time.monotonic() > deadline:
-            return False
-        for pid in left:
-            os.kill(pid, signal.SIGKILL)  # ours: its number stays its own until we wait for it
-        for pid in left:
-            os.waitpid(pid, 0)
-    return True
-
-
-def _children() -> set[int]:
-    mine = str(os.getpid())
-    return {int(pid) for pid in filter(str.isdigit, os.listdir("/proc")) if _parent(pid) == mine}  # noqa: PTH208
-
-
-def _parent(pid: str) -> str:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - no path of ours
-            return file.read().rpartition(b")")[2].split()[1].decode()
-    except OSError:
-        return ""

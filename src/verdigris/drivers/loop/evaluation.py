@@ -1,0 +1,199 @@
+"""Runs a program's evaluation in a room: on the candidate's targets, with all else as the base has it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from verdigris.checks.observation import difference
+from verdigris.checks.verdict_checks import find_concerns
+from verdigris.core.errors import VerdigrisError
+from verdigris.core.policy.bounds import is_closed, is_within
+from verdigris.core.settings import Bounds
+from verdigris.drivers.loop.measurement import (
+    EvaluationFailed,
+    Measurement,
+    combine_samples,
+    read_measurement,
+)
+from verdigris.execution.descendants import Descendants
+from verdigris.execution.interpreter import find_interpreter
+from verdigris.execution.room.layers import Layer
+from verdigris.execution.room.rooms import possible, room
+from verdigris.execution.test_run import run_shell_in
+from verdigris.languages.registry import language_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdigris.core.paths import Change
+    from verdigris.drivers.loop.program import Program
+    from verdigris.storage.project import Project
+
+_NAME = "evaluation"
+_STARTS = frozenset({"sitecustomize", "usercustomize"})
+"""Modules that an interpreter loads before any other, where it finds them."""
+_ROOTS = frozenset({"", "src", "lib", "python"})
+_REACHES = frozenset({"patches", "exits", "frames", "shadows", "detects-runner"})
+"""Concerns about source that reaches for whoever runs it; a ratchet, which has no tests of its own to hold
+against such code, refuses all of them."""
+_SECONDS = 60
+
+
+def measure(project: Project, tree: str, base: str, program: Program) -> Measurement | EvaluationFailed:
+    """The metric of a tree; `project` is bound (see `bind_project`), `base` the tree that it started from.
+
+    The candidate gives what the program may change. Evaluator, data and all else are the base's.
+    """
+    bounds = project.settings.bounds or Bounds(program.name)
+    if not possible(project).ok:
+        why = f"an evaluation needs a sandbox, and none can be made here: {possible(project).why}"
+        return EvaluationFailed("infrastructure", why)
+    wanted = evaluated_tree(project, tree, base)
+    if trouble := _doubt_candidate(project, wanted, base, bounds):
+        return trouble
+    rules = program.evaluation_rules
+    found = _measure_by(project, wanted, program.evaluation, program)
+    if isinstance(found, EvaluationFailed) or not rules.held_out_command:
+        return found
+    seeing = replace(bounds, held_out=())
+    unhidden = replace(project, settings=replace(project.settings, bounds=seeing))
+    held = _measure_by(unhidden, wanted, rules.held_out_command, program)
+    if isinstance(held, EvaluationFailed):
+        return replace(held, why=f"on held-back inputs: {_without_quotes(held)}", output="")
+    return replace(
+        found,
+        held_out=held.metric,
+        held_out_samples=held.samples,
+        failing=max(found.failing or 0, held.failing or 0) if held.failing else found.failing,
+    )
+
+
+def _without_quotes(held: EvaluationFailed) -> str:
+    """What the held-out evaluation said stays with it: it may quote an input."""
+    match held.kind:
+        case "rejected":
+            return "the evaluator rejects it"
+        case "unreadable" | "tampered":
+            return "no single metric was printed"
+        case _:
+            return held.why
+
+
+def evaluated_tree(project: Project, tree: str, base: str) -> str:
+    """The base, with what the program may change as the candidate has it."""
+    bounds = project.settings.bounds
+    if bounds is None:
+        return tree
+    paths = [c.path for c in project.workspace.changes(base, tree)]
+    return project.workspace.graft(
+        base, tree, [path for path in paths if is_within(bounds, path, project.classify(path))]
+    )
+
+
+def hash_oracle(project: Project, base: str, program: Program) -> str:
+    """What decides the metric, by content: the commands, how often they run, the evaluator and its data."""
+    bounds = project.settings.bounds or Bounds(program.name)
+    rules = program.evaluation_rules
+    said = [program.evaluation, rules.held_out_command, rules.metric, rules.repeats]
+    entries = project.workspace.files(base)
+    closed = [e for e in entries if is_closed(bounds, e.path) and not e.path.endswith(".md")]
+    found = json.dumps([*said, *([e.path, e.mode, e.blob] for e in closed)])
+    return hashlib.sha256(found.encode()).hexdigest()
+
+
+# -- what a candidate must not bring ----------------------------------------------------------
+
+
+def _doubt_candidate(project: Project, wanted: str, base: str, bounds: Bounds) -> EvaluationFailed | None:
+    """Why nothing that is measured on it could be trusted, as far as reading tells."""
+    changes = project.workspace.changes(base, wanted)
+    if brought := next(_find_shadows(changes, bounds), None):
+        return EvaluationFailed("tampered", brought)
+    edits = difference(project, base, wanted)
+    for concern in find_concerns(project, base, wanted, edits):
+        if concern.blocks or (not bounds.tests and concern.kind in _REACHES):
+            why = f"{concern.path}:{concern.line}: {concern.what}: such code could change what measures it"
+            return EvaluationFailed("tampered", why)
+    return None
+
+
+def _find_shadows(changes: tuple[Change, ...], bounds: Bounds) -> Iterator[str]:
+    """A module of Python's that an evaluator would load in place of the one that it means."""
+    for change in changes:
+        folder, _, name = change.path.removesuffix("/__init__.py").removesuffix(".py").rpartition("/")
+        if change.deleted or not change.path.endswith((".py", ".pth")):
+            continue
+        beside = folder in _ROOTS or is_closed(bounds, f"{folder}/x.py")
+        if name in _STARTS or change.path.endswith(".pth"):
+            yield f"{change.path} is loaded before any evaluator, and so could change what it sees"
+        elif change.added and beside and name in sys.stdlib_module_names:
+            yield f"{change.path} shadows the module {name} of the standard library, which evaluators use"
+
+
+# -- running ----------------------------------------------------------------------------------
+
+
+def _measure_by(
+    project: Project, wanted: str, command: str, program: Program
+) -> Measurement | EvaluationFailed:
+    found: list[Measurement] = []
+    for _ in range(program.evaluation_rules.repeats):
+        one = _run_once(project, wanted, command, program)
+        if isinstance(one, EvaluationFailed):
+            return one
+        found.append(one)
+    return combine_samples(found)
+
+
+def _run_once(
+    project: Project, wanted: str, command: str, program: Program
+) -> Measurement | EvaluationFailed:
+    rules = program.evaluation_rules
+    interpreter = _find_python(project)
+    with room(project, (interpreter,) if interpreter else (), layer=_layer(project, wanted)) as made:
+        if interpreter:
+            made.env["PATH"] = f"{os.path.dirname(interpreter)}:{made.env.get('PATH', '')}"  # noqa: PTH120 - a text
+        descendants = Descendants()
+        try:
+            done = run_shell_in(made, project, (command, _NAME), project.root, rules.minutes * _SECONDS)
+        finally:
+            descendants.end()
+    output = done.output.decode("utf-8", "replace")
+    if done.timed_out:
+        why = (
+            f"the evaluation took longer than {rules.minutes:g} minutes (`timeout-minutes`), and was stopped"
+        )
+        return EvaluationFailed("timeout", why, output.strip()[-_TAIL:])
+    return read_measurement(output, done.exit_code, rules.metric)
+
+
+_TAIL = 2000
+_FIRM = 200
+
+
+def _layer(project: Project, wanted: str) -> Layer:
+    """With what measures from the store: who changes it in the worktree meanwhile reaches nothing."""
+    bounds = project.settings.bounds or Bounds()
+    entries = project.workspace.files(wanted)
+    firm = [entry for entry in entries if is_closed(bounds, entry.path)]
+    python = (entry.path for entry in entries if entry.path.endswith(".py"))
+    folders = dict.fromkeys(path.rpartition("/")[0] for path in python)
+    return Layer(wanted, project.workspace.snapshot(), tuple(firm[:_FIRM]), tuple(folders))
+
+
+def _find_python(project: Project) -> str:
+    """The project's own comes first on the PATH: whoever starts a loop at night has no environment active."""
+    for stack in project.settings.stacks:
+        if language_named(stack.language).has_interpreter:
+            try:
+                home = project.root / stack.root
+                known = project.repo.private / "interpreters.json"
+                return str(find_interpreter(home, project.root, stack.python, os.environ, known).path)
+            except VerdigrisError:
+                continue
+    return ""

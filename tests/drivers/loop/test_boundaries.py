@@ -1,0 +1,192 @@
+"""What a program may write and see: as path classes of the kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.turns import World, make_world
+from verdigris.core.actions import Allow, Deny
+from verdigris.core.paths import PathClass
+from verdigris.core.state import Phase
+from verdigris.drivers.loop.boundaries import (
+    bind_project,
+    bounds_of,
+    evaluator_files,
+    find_crossings,
+    named_files,
+    withheld_paths,
+)
+from verdigris.drivers.loop.discovery import FoundProgram, find_program
+from verdigris.drivers.loop.program import read_program
+from verdigris.execution.room.rooms import possible, room
+from verdigris.execution.test_run import run_tool
+from verdigris.turns.test import run_tests
+from verdigris.turns.write import write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verdigris.storage.project import Project
+
+PROGRAM = """\
+---
+evaluator: ["data/*.json"]
+held-out: [secret/, "data/held-*.json"]
+---
+## Goal
+Go.
+
+## Target
+- `calc.py`
+- `new/`
+
+Do NOT modify:
+- `docs/**`
+- `tests/conformance/`
+
+## Evaluation
+```sh
+cd tools && python bench.py --data ../data/a.json
+```
+"""
+FILES = {
+    "tools/bench.py": "print(1)\n",
+    "data/a.json": "1",
+    "data/held-b.json": "2",
+    "secret/c.txt": "3",
+    "docs/spec.md": "spec\n",
+    "helper.py": "X = 1\n",
+    "tests/conformance/test_c.py": "def test_c():\n    assert True\n",
+    ".autoloop/programs/port/program.md": PROGRAM,
+    ".autoloop/programs/port/strategy/strategy.md": "Go.\n",
+}
+
+
+@pytest.fixture
+def bound(tmp_path: Path) -> Project:
+    world = make_world(tmp_path / "repo", **FILES)
+    return _bind(world)
+
+
+def _bind(world: World) -> Project:
+    plain = world.project
+    files = {entry.path for entry in plain.workspace.files(plain.workspace.snapshot())}
+    return bind_project(plain, bounds_of(find_program(world.root, "port"), files))
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("python bench/run.py data/a.json", ["bench/run.py", "data/a.json"]),
+        ("./run.sh | tail -1", ["run.sh"]),
+        ("cd bench && python run.py", ["bench/run.py"]),
+        ("python -m bench.run", ["bench/run.py"]),
+        ("SEED=1 sh -c 'node run.js > data/out'", ["run.js"]),
+        ("pytest tests/", []),
+    ],
+)
+def test_files_that_a_command_names(command: str, expected: list[str]) -> None:
+    files = {"bench/run.py", "data/a.json", "run.sh", "run.js", "tests/test_a.py"}
+    assert list(named_files(command, files)) == expected
+
+
+def test_a_target_that_the_command_runs_is_no_evaluator() -> None:
+    text = "## Target\n- `train.py`\n\n## Evaluation\n```\npython train.py && python prepare.py\n```\n"
+    found = FoundProgram(read_program("x", text), "program.md", text, {})
+    assert evaluator_files(found, {"train.py", "prepare.py"}) == ("prepare.py",)
+
+
+@pytest.mark.parametrize(
+    ("path", "cls"),
+    [
+        ("tools/bench.py", PathClass.SWITCH),
+        ("data/a.json", PathClass.SWITCH),
+        ("data/not-yet.json", PathClass.SWITCH),
+        ("secret/c.txt", PathClass.SWITCH),
+        (".autoloop/programs/port/program.md", PathClass.SWITCH),
+        (".autoloop/anything/else.py", PathClass.SWITCH),
+        ("docs/spec.md", PathClass.SPEC),
+        ("docs/deep/new.py", PathClass.SPEC),
+        ("tests/conformance/test_c.py", PathClass.TEST),
+        ("calc.py", PathClass.SOURCE),
+        ("helper.py", PathClass.SOURCE),
+    ],
+)
+def test_the_kernel_classifies_by_the_program(bound: Project, path: str, cls: PathClass) -> None:
+    assert bound.classify(path) is cls
+
+
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        ("tools/bench.py", "program-measure"),
+        ("data/not-yet.json", "program-measure"),
+        (".autoloop/programs/port/strategy/strategy.md", "program-measure"),
+        ("docs/spec.md", "program-closed"),
+        ("tests/conformance/test_c.py", "program-closed"),
+        ("helper.py", "outside-program"),
+        ("README.md", "outside-program"),
+    ],
+)
+def test_the_kernel_refuses_to_write_beyond_the_bounds(bound: Project, path: str, rule: str) -> None:
+    decision = write(bound, {path: b"changed\n"}, cwd=bound.root)
+    assert isinstance(decision, Deny)
+    assert decision.rule == rule
+    assert not (bound.root / path).exists() or (bound.root / path).read_bytes() != b"changed\n"
+
+
+def test_a_test_may_be_written_and_a_target_once_it_is_claimed(bound: Project) -> None:
+    test = b"import calc\n\n\ndef test_sub():\n    assert calc.sub(5, 3) == 2\n"
+    assert isinstance(write(bound, {"tests/test_sub.py": test}, cwd=bound.root), Allow)
+    run_tests(bound, ["tests/test_sub.py"], cwd=bound.root)
+    both = {"calc.py": b"def sub(a, b):\n    return a - b\n", "helper.py": b"X = 2\n"}
+    assert isinstance(write(bound, both, cwd=bound.root), Deny)
+    assert isinstance(write(bound, {"calc.py": both["calc.py"]}, cwd=bound.root), Allow)
+    assert bound.state().phase is Phase.GREEN
+
+
+def test_what_a_tree_changes_beyond_the_bounds_is_told_whoever_wrote_it(bound: Project) -> None:
+    start = bound.workspace.snapshot()
+    for name in ("calc.py", "helper.py", "tools/bench.py", "tests/test_more.py"):
+        (bound.root / name).write_text("X = 3\n")
+    found = find_crossings(bound, start, bound.workspace.snapshot())
+    assert [one.rule for one in found] == ["outside-program", "program-measure"]
+    assert "helper.py" in found[0].reason
+
+
+def test_held_back_inputs_are_in_no_prompt(bound: Project) -> None:
+    bounds = bound.settings.bounds
+    assert bounds is not None
+    assert withheld_paths(bounds, FILES) == {"secret/c.txt", "data/held-b.json"}
+
+
+@pytest.fixture
+def confined(bound: Project) -> None:
+    if not possible(bound).ok:
+        pytest.skip("no sandbox can be made here")
+
+
+@pytest.mark.usefixtures("confined")
+def test_no_room_shows_held_back_inputs(bound: Project) -> None:
+    (bound.root / ".gitignore").write_text("secret/ignored.txt\n")
+    (bound.root / "secret/ignored.txt").write_text("4")
+    stack = bound.settings.stacks[0]
+    told = run_tool(bound, stack, "check", "ls secret data; cat secret/* data/*")
+    assert "c.txt" not in told.output
+    assert "held-b" not in told.output
+    assert "a.json" in told.output
+    with room(bound) as made:
+        assert made.wrote(bound.classify) == ()
+    assert (bound.root / "secret/c.txt").read_text() == "3"
+
+
+@pytest.mark.usefixtures("confined")
+def test_no_test_reads_held_back_inputs(bound: Project) -> None:
+    text = (
+        "from pathlib import Path\n\n\ndef test_peek():\n    assert not Path('data/held-b.json').exists()\n"
+    )
+    (bound.root / "tests/test_peek.py").write_text(text)
+    tested = run_tests(bound, ["tests/test_peek.py"], cwd=bound.root)
+    assert [run.status for run in tested.tests] == ["pass"]

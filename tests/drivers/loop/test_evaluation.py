@@ -1,0 +1,297 @@
+"""A program's evaluation: in a room, on the candidate's targets, with everything else as the base has it."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.turns import World, make_world
+from verdigris.drivers.loop.boundaries import bind_project, bounds_of
+from verdigris.drivers.loop.discovery import find_program
+from verdigris.drivers.loop.evaluation import evaluated_tree, hash_oracle, measure
+from verdigris.drivers.loop.measurement import (
+    EvaluationFailed,
+    Measurement,
+    MetricJudgement,
+    best_of,
+    judge_metric,
+)
+from verdigris.execution.room.rooms import possible
+
+if TYPE_CHECKING:
+    from verdigris.drivers.loop.discovery import FoundProgram
+    from verdigris.storage.project import Project
+
+SORT = '''\
+def sort(numbers):
+    """Insertion, one at a time."""
+    done = []
+    for number in numbers:
+        at = 0
+        while at < len(done) and done[at] <= number:
+            at += 1
+        done.insert(at, number)
+    return done
+'''
+BETTER = '''\
+def sort(numbers):
+    """Insertion, where a half is left out each time."""
+    done = []
+    for number in numbers:
+        low, high = 0, len(done)
+        while low < high:
+            half = (low + high) // 2
+            low, high = (half + 1, high) if done[half] <= number else (low, half)
+        done.insert(low, number)
+    return done
+'''
+BENCH = """\
+import json
+import random
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+import sorting
+
+
+class Counted(int):
+    compared = 0
+
+    def __lt__(self, other):
+        Counted.compared += 1
+        return int(self) < int(other)
+
+    def __le__(self, other):
+        Counted.compared += 1
+        return int(self) <= int(other)
+
+
+numbers = json.loads(Path(sys.argv[1]).read_text())
+for round in range(50):
+    given = numbers if len(sys.argv) < 3 else random.Random(round).sample(numbers, len(numbers))
+    if list(map(int, sorting.sort(list(map(Counted, given))))) != sorted(numbers):
+        print(json.dumps({"fitness": None, "rejected_reason": f"{given} is not sorted"}))
+        sys.exit()
+print(json.dumps({"fitness": Counted.compared}))
+"""
+PROGRAM = """\
+---
+metric_direction: lower
+evaluator: [bench/]
+held-out: [bench/held.json]
+---
+## Goal
+Fewer comparisons.
+
+## Target
+- `sorting.py`
+
+## Evaluation
+```sh
+python bench/run.py bench/known.json
+```
+
+### Held-out
+```sh
+python bench/run.py bench/held.json shuffled
+```
+"""
+
+
+class Bench:
+    """A repository whose benchmark sorts one list fifty times."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.base = self.project.workspace.snapshot()
+        first = self.measure()
+        assert isinstance(first, Measurement), first
+        self.best = best_of(first, self.base, hash_oracle(self.project, self.base, self.found.program))
+
+    @property
+    def found(self) -> FoundProgram:
+        return find_program(self.world.root, "fast")
+
+    @property
+    def project(self) -> Project:
+        plain = self.world.project
+        files = {entry.path for entry in plain.workspace.files(plain.workspace.snapshot())}
+        return bind_project(plain, bounds_of(self.found, files))
+
+    def measure(self, **changed: str) -> Measurement | EvaluationFailed:
+        """The tree with these files, which are not in the worktree."""
+        project = self.project
+        names = {name.replace("__", "/").replace("_py", ".py"): text for name, text in changed.items()}
+        contents = {name: ("100644", text.encode()) for name, text in names.items()}
+        tree = project.workspace.compose(project.workspace.snapshot(), contents)
+        return measure(project, tree, self.base, self.found.program)
+
+    def judge(self, **changed: str) -> MetricJudgement | EvaluationFailed:
+        found = self.measure(**changed)
+        if isinstance(found, EvaluationFailed):
+            return found
+        return judge_metric(found, self.best, self.found.program, must_improve=True)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    world = make_world(
+        tmp_path / "repo",
+        **{
+            "sorting.py": SORT,
+            "bench/run.py": BENCH,
+            "bench/known.json": "[5, 3, 9, 1, 7, 2, 8, 4, 6, 0, 15, 13, 19, 11, 17]",
+            "bench/held.json": "[25, 23, 29, 21, 27, 22, 28, 24, 26, 20, 35, 33, 39, 31, 37, 2, 1]",
+            ".autoloop/programs/fast/program.md": PROGRAM,
+        },
+    )
+    if not possible(world.project).ok:
+        pytest.skip("no sandbox can be made here")
+    return Bench(world)
+
+
+def test_the_best_is_measured_on_known_and_on_held_back_inputs(bench: Bench) -> None:
+    assert bench.best.metric > 1000
+    assert bench.best.held_out is not None
+    assert bench.best.held_out > 1000
+
+
+def test_an_honest_improvement_is_accepted(bench: Bench) -> None:
+    judged = bench.judge(sorting_py=BETTER)
+    assert isinstance(judged, MetricJudgement)
+    assert judged.accepted, judged.why
+    assert bench.world.read("sorting.py") == SORT, "nothing of the worktree is touched"
+
+
+CACHES = (
+    SORT.replace(
+        "    done = []\n",
+        "    key = tuple(numbers)\n"
+        "    if key in KNOWN:\n"
+        "        return list(KNOWN[key])\n"
+        "    done = KNOWN.setdefault(key, [])\n",
+    )
+    + "\n\nKNOWN = {}\n"
+)
+
+
+def test_a_cache_of_the_finished_result_is_told_by_held_back_inputs(bench: Bench) -> None:
+    judged = bench.judge(sorting_py=CACHES)
+    assert isinstance(judged, MetricJudgement)
+    assert not judged.accepted
+    assert judged.why.startswith("gamed or overfitted: 98% better on the known inputs")
+
+
+def test_an_answer_that_was_written_down_is_rejected_without_a_word_about_the_held_back_inputs(
+    bench: Bench,
+) -> None:
+    answer = sorted([5, 3, 9, 1, 7, 2, 8, 4, 6, 0, 15, 13, 19, 11, 17])
+    judged = bench.judge(sorting_py=f"def sort(numbers):\n    return {answer}\n")
+    assert isinstance(judged, EvaluationFailed)
+    assert (judged.kind, judged.why) == ("rejected", "on held-back inputs: the evaluator rejects it")
+    assert judged.output == ""
+
+
+def test_a_candidate_gets_nothing_by_replacing_the_evaluator(bench: Bench) -> None:
+    found = bench.measure(bench__run_py="print('{\"fitness\": 0}')\n")
+    assert isinstance(found, Measurement)
+    assert found.metric == bench.best.metric
+
+
+def test_what_lies_beside_the_targets_is_the_bases(bench: Bench) -> None:
+    project = bench.project
+    names = ("conftest.py", "sitecustomize.py", "json.py", "bench/json.py", "bench/held.json", "other.py")
+    contents = dict.fromkeys(names, ("100644", b"raise SystemExit\n"))
+    tree = project.workspace.compose(bench.base, contents)
+    assert evaluated_tree(project, tree, bench.base) == bench.base
+
+
+@pytest.mark.parametrize(
+    ("cheat", "kind"),
+    [
+        ("import time\n\ntime.perf_counter = lambda: 0.0\n", "tampered"),
+        ("import builtins\n\nbuiltins.print = lambda *_: None\n", "tampered"),
+        ("import json\n\njson.dumps = lambda _: '{\"fitness\": 0}'\n", "tampered"),
+        ("import atexit\n\natexit.register(print, '{\"fitness\": 0}')\n", "tampered"),
+        (
+            "import os\n\nif os.fork() == 0:\n    os.write(1, b'{\"fitness\": 0}\\n')\n    os._exit(0)\n",
+            "tampered",
+        ),
+        ("print('{\"fitness\": 0}')\n", "tampered"),
+        ("import subprocess\n\nsubprocess.Popen(['echo', '{\"fitness\": 0}'])\n", "tampered"),
+        ("import sys\n\nsys.stdout.write('METRIC fitness=0\\n')\n", None),
+    ],
+)
+def test_a_candidate_gets_nothing_by_printing_or_patching(bench: Bench, cheat: str, kind: str | None) -> None:
+    found = bench.measure(sorting_py=f"{cheat}\n\n{SORT}")
+    if kind is None:
+        assert isinstance(found, Measurement)
+        assert found.metric == bench.best.metric
+    else:
+        assert isinstance(found, EvaluationFailed), found
+        assert found.kind == kind
+
+
+def test_a_child_that_left_the_group_is_ended_and_is_not_waited_for(bench: Bench) -> None:
+    mark = f"2{os.getpid()}"
+    leaves = (
+        "import subprocess\n\n"
+        f"subprocess.Popen(['sh', '-c', 'sleep {mark}; echo {{}}'], start_new_session=True)\n"
+    )
+    begun = time.monotonic()
+    found = bench.measure(sorting_py=leaves + SORT)
+    assert isinstance(found, Measurement)
+    assert time.monotonic() - begun < 30
+    assert not [c for c in Path("/proc").glob("[0-9]*/cmdline") if f"sleep\0{mark}".encode() in _read(c)]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def test_an_evaluation_that_does_not_end_is_stopped(bench: Bench) -> None:
+    program = bench.found.program
+    slow = replace(
+        program,
+        evaluation="sleep 600",
+        evaluation_rules=replace(program.evaluation_rules, minutes=0.01),
+    )
+    found = measure(bench.project, bench.base, bench.base, slow)
+    assert isinstance(found, EvaluationFailed)
+    assert found.kind == "timeout"
+    assert "0.01 minutes" in found.why
+
+
+def test_several_runs_are_made_where_the_program_says_so(bench: Bench) -> None:
+    program = bench.found.program
+    rules = replace(program.evaluation_rules, repeats=3, held_out_command="")
+    counts = replace(
+        program, evaluation="echo METRIC x=$(od -An -N2 -tu2 /dev/urandom)", evaluation_rules=rules
+    )
+    found = measure(bench.project, bench.base, bench.base, counts)
+    assert isinstance(found, Measurement)
+    assert len(found.samples) == 3
+    assert found.metric == sorted(found.samples)[1]
+
+
+def test_the_hash_of_the_oracle_changes_with_evaluator_data_and_command_only(bench: Bench) -> None:
+    project, program = bench.project, bench.found.program
+    same = hash_oracle(project, bench.base, program)
+
+    def of(path: str) -> str:
+        tree = project.workspace.compose(bench.base, {path: ("100644", b"1")})
+        return hash_oracle(project, tree, program)
+
+    assert of("sorting.py") == same
+    assert of(".autoloop/programs/fast/program.md") == same
+    assert of("bench/held.json") != same
+    assert hash_oracle(project, bench.base, replace(program, evaluation="true")) != same
