@@ -113,6 +113,10 @@ _ALL = (
 AGENTS = {agent.name: agent for agent in _ALL}
 
 
+OWN_SESSION = "TDD_SESSION"
+"""Names the session of `tdd code`, in the environment of its commands."""
+
+
 def of_all(pick: Callable[[AgentFacts], Iterable[str]]) -> tuple[str, ...]:
     """What every agent that is known has of a kind."""
     return tuple(word for agent in _ALL for word in pick(agent))
@@ -120,8 +124,8 @@ def of_all(pick: Callable[[AgentFacts], Iterable[str]]) -> tuple[str, ...]:
 
 def session_in(environment: Mapping[str, str]) -> str:
     """The session that a process belongs to; empty where no agent started it."""
-    named = (environment.get(agent.session_variable, "") for agent in _ALL if agent.session_variable)
-    return next(filter(None, named), "")
+    names = (OWN_SESSION, *(agent.session_variable for agent in _ALL if agent.session_variable))
+    return next(filter(None, (environment.get(name, "") for name in names)), "")
 
 
 def agent_in(environment: Mapping[str, str]) -> str:

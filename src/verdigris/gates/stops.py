@@ -12,14 +12,13 @@ from verdigris.core.actions import Deny
 from verdigris.core.cycle import standing
 from verdigris.core.errors import UserError
 from verdigris.core.events import LeftOpen, SentBack
-from verdigris.core.policy.reds import owners
 from verdigris.core.state import Phase, Stage
 from verdigris.core.verdict import Kind
 from verdigris.gates.calls import PASS, Reply
 from verdigris.storage.open_calls import alive, forget_caller
 from verdigris.turns.claim_check import following
 from verdigris.turns.refactor import end
-from verdigris.turns.settle import settle
+from verdigris.turns.settle import has_edits, settle
 from verdigris.turns.tripwire.calls import before_call
 from verdigris.turns.tripwire.watch import recall
 
@@ -49,7 +48,7 @@ def stop(project: Project, call: Call) -> Reply:
     if bug := _reported_bug(project, call, state):
         return bug
     match state.phase:
-        case Phase.GREEN if _has_edits(project, state):
+        case Phase.GREEN if has_edits(project, state):
             reply = _reply_to_verdict(project, call, settle(project))
         case Phase.REFACTOR if _has_restructured(project, state):
             reply = _reply_to_verdict(project, call, end(project))
@@ -74,7 +73,7 @@ def subagent_stop(project: Project, call: Call) -> Reply:
         return bug
     if state.phase is not Phase.GREEN or not _is_its_turn(project, call, state):
         return PASS
-    return _reply_to_verdict(project, call, settle(project)) if _has_edits(project, state) else PASS
+    return _reply_to_verdict(project, call, settle(project)) if has_edits(project, state) else PASS
 
 
 def _is_its_turn(project: Project, call: Call, state: WorktreeState) -> bool:
@@ -106,15 +105,6 @@ def _reported_bug(project: Project, call: Call, state: WorktreeState) -> Reply |
     if isinstance(reported, Deny):
         return _sent_back(project, call, "\n".join(reported.lines()))
     return _left_open(project, call, project.state())
-
-
-def _has_edits(project: Project, state: WorktreeState) -> bool:
-    """Whether anything that the claims are about changed since the last settlement."""
-    if state.turn is None or state.turn.suspended:
-        return False
-    since = difference(project, state.turn.judged or state.turn.tree, project.workspace.snapshot())
-    claims = state.claims.values()
-    return bool(since.source) or any(owners(claims, change.path) for change in since.other)
 
 
 def _has_restructured(project: Project, state: WorktreeState) -> bool:

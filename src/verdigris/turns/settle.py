@@ -65,6 +65,15 @@ def settle(project: Project, progress: Progress | None = None) -> Settlement | D
         return _join_edits(project, state) or _settle(project, project.state(), progress)
 
 
+def has_edits(project: Project, state: WorktreeState) -> bool:
+    """Whether anything that the claims are about changed since the last settlement."""
+    if state.turn is None or state.turn.suspended:
+        return False
+    since = difference(project, state.turn.judged or state.turn.tree, project.workspace.snapshot())
+    claims = state.claims.values()
+    return bool(since.source) or any(owners(claims, change.path) for change in since.other)
+
+
 def _join_edits(project: Project, state: WorktreeState) -> Deny | None:
     """Edited source that no target covers joins the open claims, or is refused where claims are strict."""
     edits = difference(project, _turn(state).tree, project.workspace.snapshot())

@@ -33,6 +33,7 @@ def _quote_nothing(_: str, __: int) -> str:
 
 
 _MOST_TESTS = 5
+_MOST_RUNS = 12
 _MOST_LINES = 25
 _LINE = 300
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
@@ -128,14 +129,18 @@ def describe_verdict(
     *,
     withheld: AbstractSet[str] = frozenset(),
     quote: Quote = _quote_nothing,
+    closing: str = _TAKEN_BACK,
 ) -> str:
-    """After a settlement or a refactor that was not accepted; `output`: what failing commands said."""
+    """After a settlement or a refactor that was not accepted; `output`: what failing commands said.
+
+    `closing`: what became of the edits.
+    """
     head = f"Not accepted [{verdict.kind}]. {_MEANS.get(verdict.kind, '')}".rstrip()
     if verdict.kind is Kind.OVERFIT:
-        return _join_parts(head, _TAKEN_BACK)
+        return _join_parts(head, closing)
     unasked = [_quote_place(reason, quote) for reason in verdict.reasons if reason.startswith(UNASKED)]
     if unasked and len(unasked) == len(verdict.reasons):
-        return _join_parts("You wrote code that no test asks for:", _list_lines(unasked), _LATER, _TAKEN_BACK)
+        return _join_parts("You wrote code that no test asks for:", _list_lines(unasked), _LATER, closing)
     details = _details(report, withheld, quote)
     if verdict.reasons and all(_is_tools(reason) for reason in verdict.reasons):
         head = "Not accepted: the tests pass, a command of the project does not."
@@ -146,7 +151,7 @@ def describe_verdict(
     printed = [put_fences(_tail(text)) for text in output if text.strip()]
     # What keeps a file from loading says more than that its tests are missing.
     told = _not_loaded(report, withheld) or once_each(reasons)
-    return _join_parts(head, _list_lines(told), *details, *printed, _TAKEN_BACK)
+    return _join_parts(head, _list_lines(told), *details, *printed, closing)
 
 
 def causes(verdict: Verdict, report: TestReport | None) -> str:
@@ -203,6 +208,23 @@ def _join_parts(*parts: str) -> str:
 
 def _list_lines(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
+
+
+def describe_failures(
+    tests: Sequence[TestRun],
+    report: TestReport | None,
+    *,
+    withheld: AbstractSet[str] = frozenset(),
+    quote: Quote = _quote_nothing,
+) -> str:
+    """What did not pass in a run: which are reds, why others are none, and the failures themselves."""
+    reds = [f"{run.test_id}: red" for run in tests if run.red == VALID and _open(run.native_id, withheld)]
+    others = [
+        _describe_red(run) for run in tests if run.red not in {None, VALID} and _open(run.native_id, withheld)
+    ]
+    told = [*reds, *others, *_not_loaded(report, withheld)]
+    more = [f"… and {len(told) - _MOST_RUNS} more"] if len(told) > _MOST_RUNS else []
+    return _join_parts(_list_lines([*told[:_MOST_RUNS], *more]), *_details(report, withheld, quote)).strip()
 
 
 def _describe_red(run: TestRun) -> str:

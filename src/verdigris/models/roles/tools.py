@@ -13,7 +13,7 @@ from verdigris.models.protocol import ToolCall, ToolSpec
 from verdigris.models.roles.check import path_fault, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from verdigris.models.roles.context import Material, Tree
 
@@ -105,23 +105,47 @@ def _alike(path: str, tree: Tree) -> str:
 
 
 def _list_files(glob: str, material: Material, _: int) -> ToolResult:
+    return ToolResult(list_files(glob, material.tree))
+
+
+def list_files(glob: str, paths: Iterable[str]) -> str:
+    names = _matching(glob, paths)
+    if isinstance(names, str):
+        return names
+    return _cap_lines(names, MOST_NAMES) if names else f"No file matches {glob}."
+
+
+def _matching(glob: str, paths: Iterable[str]) -> list[str] | str:
+    """The paths, sorted; a text where the glob is none."""
     try:
         pattern = re.compile(compile_glob(glob))
     except ConfigError as error:
-        return ToolResult(f"{error.message}; {error.hint}.")
-    names = sorted(path for path in material.tree if pattern.fullmatch(path))
-    return ToolResult(_cap_lines(names, MOST_NAMES) if names else f"No file matches {glob}.")
+        return f"{error.message}; {error.hint}."
+    return sorted(path for path in paths if pattern.fullmatch(path))
 
 
 def _search(text: str, material: Material, _: int) -> ToolResult:
+    return ToolResult(search(text, material.tree))
+
+
+def search(text: str, tree: Tree, *, glob: str = "", regex: bool = False) -> str:
+    """Lines with their file and number; `text` is taken literally unless it is a regular expression."""
+    paths = _matching(glob, tree) if glob else sorted(tree)
+    if isinstance(paths, str):
+        return paths
+    try:
+        find = re.compile(text if regex else re.escape(text)).search
+    except re.error as error:
+        return f"{text!r} is no regular expression: {error}."
     hits = [
         f"{path}:{number}: {line.strip()[:_LINE]}"
-        for path, content in sorted(material.tree.items())
-        if content is not None and text in content
+        for path in paths
+        if (content := tree[path]) is not None
         for number, line in enumerate(content.splitlines(), 1)
-        if text in line
+        if find(line)
     ]
-    return ToolResult(_cap_lines(hits, MOST_HITS) if hits else f"No line contains {text!r}.")
+    verb = "matches" if regex else "contains"
+    return _cap_lines(hits, MOST_HITS) if hits else f"No line {verb} {text!r}."
 
 
 def _cap_lines(lines: list[str], most: int) -> str:

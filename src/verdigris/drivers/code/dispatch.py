@@ -1,0 +1,107 @@
+"""Carries out one tool call of a model: the law decides in the tools, and every call gets an answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.errors import StorageError, VerdigrisError
+from verdigris.drivers.code import file_tools, law_tools
+from verdigris.drivers.code.plan import (
+    BadPlan,
+    Plan,
+    describe_plan,
+    lint_plan,
+    mark_step,
+    read_plan,
+    revise_plan,
+)
+from verdigris.drivers.code.repetition import CallHistory, describe_suppression
+from verdigris.drivers.code.session_file import Planned
+from verdigris.drivers.code.shell_tool import shell
+from verdigris.drivers.code.tools import READING
+from verdigris.drivers.code.wording import in_tools
+from verdigris.drivers.code.workbench import ToolAnswer, failed
+from verdigris.models.tool_calls import BadArguments, read_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from verdigris.drivers.code.plan import Verdicts
+    from verdigris.drivers.code.session_file import SessionFile
+    from verdigris.drivers.code.workbench import Workbench
+    from verdigris.models.protocol import ToolCall, ToolSpec
+
+_KERNEL: Mapping[str, Callable[[Workbench, Mapping[str, Any]], ToolAnswer]] = {
+    "read_file": file_tools.read_file,
+    "list_files": file_tools.list_files,
+    "search": file_tools.search,
+    "edit_file": file_tools.edit_file,
+    "create_file": file_tools.create_file,
+    "write_file": file_tools.write_file,
+    "apply_patch": file_tools.patch_files,
+    "run_tests": law_tools.run_tests,
+    "edit_claim": law_tools.edit_claim,
+    "refactor_begin": law_tools.refactor_begin,
+    "refactor_end": law_tools.refactor_end,
+    "test_bug": law_tools.test_bug,
+    "shell": shell,
+}
+
+
+class Dispatcher:
+    def __init__(self, bench: Workbench, file: SessionFile, tools: tuple[ToolSpec, ...]) -> None:
+        self._bench, self._file = bench, file
+        self._tools = {tool.name: tool for tool in tools}
+        self._history = CallHistory()
+
+    def forget_calls(self) -> None:
+        """The person has spoken: what was repeated before may make sense again."""
+        self._history = CallHistory()
+
+    def carry_out(self, call: ToolCall, *, finish: str = "") -> ToolAnswer:
+        """Never without an answer; only a disk that fails ends the session (StorageError)."""
+        tool = self._tools.get(call.name)
+        if tool is None:
+            return failed(f"There is no tool {call.name!r}; there are {', '.join(sorted(self._tools))}.")
+        given = read_arguments(call, tool, finish=finish)
+        if isinstance(given, BadArguments):
+            return failed(given.words)
+        repeated = self._history.suppresses(call.name, given)
+        self._history = self._history.after(call.name, given, reads=call.name in READING)
+        if repeated:
+            return ToolAnswer(describe_suppression(call.name), "suppressed")
+        try:
+            answer = self._run(call.name, given)
+        except StorageError:
+            raise
+        except VerdigrisError as error:
+            hint = f"\nnext: {in_tools(error.hint)}" if error.hint else ""
+            answer = failed(f"{in_tools(error.message)}{hint}")
+        return replace(answer, text=self._bench.answer(answer.text))
+
+    def _run(self, name: str, given: Mapping[str, Any]) -> ToolAnswer:
+        match name:
+            case "submit_plan":
+                return self._take_plan(read_plan(given["steps"]))
+            case "revise_plan":
+                remaining = read_plan(given["remaining_steps"])
+                if isinstance(remaining, Plan):
+                    remaining = revise_plan(self._file.record.plan, remaining, self.verdicts())
+                return self._take_plan(remaining)
+            case "mark_step":
+                return self._take_plan(mark_step(self._file.record.plan, given["step"], self.verdicts()))
+            case "finish":
+                return ToolAnswer("", summary=given["summary"])
+            case _:
+                return _KERNEL[name](self._bench, given)
+
+    def verdicts(self) -> Verdicts:
+        return law_tools.verdicts_since(self._bench.project, self._file.record.start)
+
+    def _take_plan(self, plan: Plan | BadPlan) -> ToolAnswer:
+        if isinstance(plan, BadPlan):
+            return failed(plan.words)
+        self._file.add(Planned(plan))
+        odd = lint_plan(plan, greenfield=not self._bench.has_tests())
+        return ToolAnswer("\n".join((describe_plan(plan, self.verdicts()), *(f"lint: {one}" for one in odd))))

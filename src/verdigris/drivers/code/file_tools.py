@@ -1,0 +1,170 @@
+"""The tools that read and write files; every write goes through the kernel."""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.actions import Deny
+from verdigris.core.errors import StorageError
+from verdigris.drivers.code.patch import BadPatch, apply_patch, read_patch
+from verdigris.drivers.code.replacement import Mismatch, number_lines, replace_once
+from verdigris.drivers.code.workbench import ToolAnswer, denied, failed
+from verdigris.models.roles import tools as reading
+from verdigris.models.roles.context import HUGE, as_text
+from verdigris.turns.write import write
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from verdigris.drivers.code.workbench import Workbench
+
+_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
+FAILED_EDITS = 2
+"""Edits of a file that fail, before it may be written whole."""
+_LINES = 400
+"""That are shown where the call does not say how many."""
+
+
+def read_file(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
+    path = bench.locate(given["path"])
+    if isinstance(path, ToolAnswer):
+        return path
+    if (bench.project.root / path).is_dir():
+        return failed(f"{path} is a folder: list_files shows what is in it.")
+    data = bench.read_bytes(path)
+    if data is None:
+        return failed(_describe_missing(bench, path))
+    if len(data) > 100 * HUGE:
+        return failed(f"{path} is too large to be read ({len(data)} bytes): search finds lines in it.")
+    text = as_text(data)
+    if text is None:
+        return failed(f"{path} is not a text file ({len(data)} bytes).")
+    bench.know(path, data)
+    lines = text.splitlines()
+    first = max(1, given.get("first", 1))
+    shown = lines[first - 1 : first - 1 + max(1, given.get("lines", _LINES))]
+    if not shown:
+        return ToolAnswer(f"{path} has {len(lines)} lines, so there is none from {first} on.")
+    last = first + len(shown) - 1
+    head = f"{path}: lines {first} to {last} of {len(lines)}"
+    more = f"\n(read on with first: {last + 1})" if last < len(lines) else ""
+    return ToolAnswer(f"{head}\n{number_lines(shown, first)}{more}")
+
+
+def _describe_missing(bench: Workbench, path: str) -> str:
+    name = path.rpartition("/")[2]
+    alike = sorted(other for other in bench.tree() if other.rpartition("/")[2] == name)
+    named = f" Files of that name: {', '.join(alike[:5])}." if alike else ""
+    return f"There is no file {path}.{named}"
+
+
+def list_files(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
+    return ToolAnswer(reading.list_files(given["glob"] or "**", bench.tree()))
+
+
+def search(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
+    if not given["text"]:
+        return failed("text is empty: say what to look for.")
+    found = reading.search(
+        given["text"], bench.tree(), glob=given.get("glob", ""), regex=given.get("regex", False)
+    )
+    return ToolAnswer(found)
+
+
+def edit_file(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
+    path = bench.locate(given["path"])
+    if isinstance(path, ToolAnswer):
+        return path
+    data = bench.read_bytes(path)
+    if data is None:
+        return failed(f"{_describe_missing(bench, path)} create_file makes a new one.")
+    text = as_text(data)
+    if text is None:
+        return failed(f"{path} is not a text file.")
+    made = replace_once(path, text, given["search"], given["replace"])
+    if isinstance(made, Mismatch):
+        return _failed_edit(bench, path, made.words)
+    return _write(bench, {path: made}, given)
+
+
+def _failed_edit(bench: Workbench, path: str, why: str) -> ToolAnswer:
+    """After the second one another way is named: a model without a way to write takes the shell."""
+    bench.failed_edits[path] += 1
+    if bench.failed_edits[path] < FAILED_EDITS:
+        return failed(why)
+    return failed(f"{why}\nwrite_file now takes {path} as a whole: read it first, then write all of it.")
+
+
+def create_file(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
+    path = bench.locate(given["path"])
+    if isinstance(path, ToolAnswer):
+        return path
+    if (bench.project.root / path).exists():
+        return failed(f"{path} exists already: change it with {_edit_tool(bench)}.")
+    return _write(bench, {path: given["content"]}, given)
+
+
+def write_file(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
+    path = bench.locate(given["path"])
+    if isinstance(path, ToolAnswer):
+        return path
+    data = bench.read_bytes(path)
+    if data is not None and bench.failed_edits[path] < FAILED_EDITS:
+        tries = f"{bench.failed_edits[path]} of {FAILED_EDITS} edits of {path} have failed so far"
+        why = f"A whole file is written only where edits fail: {tries}."
+        return denied(Deny("edit-first", why, f"{_edit_tool(bench)}"))
+    if data is not None and not bench.is_known(path, data):
+        why = f"{path} has changed since you read it, or you have not read it."
+        return denied(Deny("read-first", why, f"read_file {path}, then write it with what is new in it"))
+    return _write(bench, {path: given["content"]}, given)
+
+
+def patch_files(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
+    patches = read_patch(given["patch"])
+    if isinstance(patches, BadPatch):
+        return failed(patches.words)
+    texts: dict[str, str | None] = {}
+    for spelling in (name for patch in patches for name in (patch.path, patch.move_to) if name):
+        path = bench.locate(spelling)
+        if isinstance(path, ToolAnswer):
+            return path
+        data = bench.read_bytes(path)
+        texts[spelling] = None if data is None else as_text(data)
+        if data is not None and texts[spelling] is None:
+            return failed(f"{path} is not a text file.")
+    made = apply_patch(patches, texts)
+    if isinstance(made, BadPatch):
+        return _failed_edit(bench, patches[0].path, made.words)
+    return _write(bench, made, given)
+
+
+def _edit_tool(bench: Workbench) -> str:
+    return "apply_patch" if bench.patching else "edit_file"
+
+
+def _write(bench: Workbench, texts: Mapping[str, str | None], given: Mapping[str, Any]) -> ToolAnswer:
+    """All of the files or none, as the kernel decides by path, phase and content."""
+    claims = set(bench.project.state().claims)
+    try:
+        files = {path: None if text is None else text.encode() for path, text in texts.items()}
+    except UnicodeEncodeError:
+        return failed("The text cannot be written as UTF-8: it holds half of a character.")
+    try:
+        decision = write(bench.project, files, cwd=bench.project.root)
+    except OSError as error:
+        if error.errno in _DISK:
+            raise StorageError(
+                f"cannot write {', '.join(texts)}: {error.strerror}",
+                hint="make room, then `tdd code --continue`",
+            ) from error
+        return failed(f"It cannot be written: {error.strerror} ({', '.join(texts)}).")
+    if isinstance(decision, Deny):
+        return denied(decision)
+    for path, data in files.items():
+        del bench.failed_edits[path]
+        if data is not None:
+            bench.know(path, data)
+    implied = [claim for claim in bench.project.state().claims if claim not in claims]
+    told = f"; claims {', '.join(implied)}" if implied else ""
+    return ToolAnswer(f"written: {', '.join(texts)}{told}", more=given.get("more", False))

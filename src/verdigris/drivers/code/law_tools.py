@@ -1,0 +1,157 @@
+"""The tools that move the law: run tests, claim, settle, refactor, report a wrong test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.actions import Deny
+from verdigris.core.events import Accepted, RefactorEnded, Repair, decode
+from verdigris.core.value import value
+from verdigris.core.verdict import Kind
+from verdigris.drivers.code.plan import Verdicts
+from verdigris.drivers.code.wording import describe_denial, describe_judgement, describe_run, in_tools
+from verdigris.drivers.code.workbench import ToolAnswer, denied
+from verdigris.drivers.edits import quoting
+from verdigris.turns import refactor
+from verdigris.turns.claim import claim
+from verdigris.turns.settle import has_edits, settle
+from verdigris.turns.test import run_tests as run
+from verdigris.turns.test_bug import report_bug
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from verdigris.core.events import Event
+    from verdigris.drivers.code.workbench import Workbench
+    from verdigris.storage.project import Project
+    from verdigris.turns.refactor import RefactorResult
+    from verdigris.turns.settle import Settlement
+
+
+def run_tests(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
+    project = bench.project
+    tested = run(project, given.get("ids", ()), cwd=project.root)
+    return ToolAnswer(describe_run(tested, withheld=bench.withheld, quote=quoting(project)))
+
+
+def edit_claim(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
+    project = bench.project
+    made = claim(project, given["test_ids"], given.get("paths", ()), cwd=project.root)
+    if isinstance(made, Deny):
+        return denied(made)
+    told = [f"claimed {', '.join(made.test_ids)}: the tests are frozen until the verdict."]
+    told += [f"brought back: {', '.join(made.restored)}"] if made.restored else []
+    told += [f"not brought back, since it conflicts: {', '.join(made.held_back)}"] if made.held_back else []
+    return ToolAnswer("\n".join(told))
+
+
+def refactor_begin(bench: Workbench, _: Mapping[str, Any]) -> ToolAnswer:
+    begun = refactor.begin(bench.project, uncovered=False, known=True)
+    if isinstance(begun, Deny):
+        return denied(begun)
+    return ToolAnswer(
+        f"A refactor is open; {begun.passed} tests pass, {begun.failed} do not. Edit, then refactor_end."
+    )
+
+
+def refactor_end(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
+    project = bench.project
+    if given.get("abort", False):
+        gone = refactor.abort(project)
+        if isinstance(gone, Deny):
+            return denied(gone)
+        return ToolAnswer(f"The refactor is given up; next: {in_tools(gone.next)}")
+    ended = refactor.end(project)
+    if isinstance(ended, Deny):
+        return denied(ended)
+    return ToolAnswer(_describe(bench, ended), "ok" if ended.verdict.accepted else "denied")
+
+
+def test_bug(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
+    reported = report_bug(bench.project, [given["place"]], given["why"], cwd=bench.project.root)
+    if isinstance(reported, Deny):
+        return denied(reported)
+    aside = f" Your source edits are set aside as {reported.aside} and come back." if reported.aside else ""
+    return ToolAnswer(
+        f"Reported as {reported.bug}: {', '.join(reported.places)}.{aside} The test may be revised now; then "
+        "run_tests it, and the next claim goes on. If a person has to decide, call finish."
+    )
+
+
+@value
+class TurnVerdict:
+    """A settlement, as the session goes on from it."""
+
+    text: str
+    """What ends the turn's last answer."""
+    footer: str
+    verdict: str
+    accepted: tuple[str, ...] = ()
+    aside: str | None = None
+    claimed: tuple[str, ...] = ()
+
+
+def settle_turn(bench: Workbench) -> TurnVerdict | None:
+    """Once at the end of a model's turn; None where no claimed source changed."""
+    project = bench.project
+    if not has_edits(project, project.state()):
+        return None
+    settlement = settle(project)
+    if isinstance(settlement, Deny):
+        return TurnVerdict(describe_denial(settlement), f"[tdd] denied [{settlement.rule}]", "denied")
+    return TurnVerdict(
+        _describe(bench, settlement),
+        in_tools(settlement.footer),
+        settlement.verdict.kind,
+        settlement.accepted,
+        settlement.aside,
+        settlement.claimed,
+    )
+
+
+def _describe(bench: Workbench, judged: Settlement | RefactorResult) -> str:
+    project = bench.project
+    laid = project.state().aside.get(judged.aside or "")
+    quote = quoting(project, laid.edited if laid is not None else None)
+    return describe_judgement(judged, withheld=bench.withheld, quote=quote)
+
+
+def last_event(project: Project) -> int:
+    """The number of the log's last event; 0 where there is none."""
+    return next((record.seq for record in project.log.records(reverse=True, limit=1)), 0)
+
+
+def verdicts_since(project: Project, start: int) -> Verdicts:
+    """What the log has of this worktree since an event: it, and not the model, colours the plan."""
+    state = project.state()
+    accepted: set[str] = set()
+    refactors = 0
+    for event in _events_since(project, start):
+        match event:
+            case Accepted():
+                accepted.add(event.test_id)
+            case RefactorEnded(verdict=Kind.ACCEPTED.value):
+                refactors += 1
+    return Verdicts(
+        frozenset((*state.claims, *(r.test_id for r in state.valid_reds))), frozenset(accepted), refactors
+    )
+
+
+def count_repairs(project: Project, start: int, test_ids: tuple[str, ...]) -> int:
+    """How often edits for one of these tests were set aside since it was last accepted; the most of them."""
+    counts = dict.fromkeys(test_ids, 0)
+    for event in _events_since(project, start):
+        match event:
+            case Repair():
+                for test_id in event.test_ids:
+                    if test_id in counts:
+                        counts[test_id] += 1
+            case Accepted() if event.test_id in counts:
+                counts[event.test_id] = 0
+    return max(counts.values(), default=0)
+
+
+def _events_since(project: Project, start: int) -> Iterator[Event]:
+    for record in project.log.records(start=start + 1):
+        if record.worktree == project.repo.worktree and (event := decode(record.type, record.data)):
+            yield event

@@ -1,0 +1,119 @@
+"""What a session's model is told of the kernel's answers: in the words of its tools, and short."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from verdigris.core.report import Ended
+from verdigris.core.state import Phase
+from verdigris.models.roles import feedback
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from verdigris.core.actions import Deny
+    from verdigris.core.state import WorktreeState
+    from verdigris.languages.stubs import Stub
+    from verdigris.turns.refactor import RefactorResult
+    from verdigris.turns.settle import Settlement
+    from verdigris.turns.test import Tested
+
+LONGEST = 24_000
+"""Characters of one tool's answer."""
+_COMMAND = re.compile(
+    r"`tdd (?P<verb>test-bug(?! close)|test|claim|settle|refactor begin|refactor end|refactor abort)"
+    r"(?P<rest> [^`]*)?`"
+)
+_TOOLS = {
+    "test": "run_tests",
+    "claim": "edit_claim",
+    "settle": "end your reply",
+    "refactor begin": "refactor_begin",
+    "refactor end": "refactor_end",
+    "refactor abort": "refactor_end with abort",
+    "test-bug": "test_bug",
+}
+_STAY = "Your edits stay as they are: read the reasons, and repair them in your next reply."
+
+
+def in_tools(text: str) -> str:
+    """Next moves as this model can make them; what no tool is for, `tdd` in its shell does."""
+    return _COMMAND.sub(lambda found: f"{_TOOLS[found['verb']]}{found['rest'] or ''}", text)
+
+
+def clip(text: str, longest: int = LONGEST) -> str:
+    """The beginning and the end of what is too long."""
+    if len(text) <= longest:
+        return text
+    half = longest // 2
+    left_out = len(text) - 2 * half
+    return f"{text[:half]}\n… {left_out} characters left out …\n{text[-half:]}"
+
+
+def describe_denial(deny: Deny) -> str:
+    return in_tools("\n".join(deny.lines()))
+
+
+def describe_run(tested: Tested, *, withheld: Collection[str], quote: feedback.Quote) -> str:
+    """Counts, what is red and why others are not, stubs that are missing, and the next move."""
+    counts = Counter(run.status for run in tested.tests)
+    told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or "no test was run"
+    if tested.report is None:
+        told += " (seen before on this very tree)"
+    elif tested.report.ended is not Ended.FINISHED:
+        told += f"; the run did not end as it should ({tested.report.ended})"
+    parts = [f"{told}; phase {tested.phase}"]
+    parts += [
+        feedback.describe_failures(tested.tests, tested.report, withheld=frozenset(withheld), quote=quote)
+    ]
+    parts += _describe_stubs(stub for stubs in tested.stubs.values() for stub in stubs)
+    parts += [f"perhaps the run lacks something that a person can set: {need.why}" for need in tested.needs]
+    following = in_tools(tested.next)
+    if tested.stubs and not any(run.red == "valid" for run in tested.tests):
+        following = "write the stubs above, then run_tests again"
+    return "\n".join([*filter(None, parts), f"next: {following}"])
+
+
+def _describe_stubs(stubs: Iterable[Stub]) -> list[str]:
+    found = [f"{stub.path}{' (new)' if stub.new else ''}:\n{stub.text.rstrip()}" for stub in stubs]
+    return ["The test needs names that source does not have. These stubs may be written:", *found] * bool(
+        found
+    )
+
+
+def describe_judgement(
+    judged: Settlement | RefactorResult, *, withheld: Collection[str], quote: feedback.Quote
+) -> str:
+    """The footer alone where it is accepted; else the reasons before it."""
+    footer = in_tools(judged.footer)
+    if judged.verdict.accepted:
+        return footer
+    closing = _STAY
+    if judged.aside is not None:
+        closing = (
+            f"That was the last try: your edits are set aside as {judged.aside}, and are in no file any more."
+        )
+    told = feedback.describe_verdict(
+        judged.verdict,
+        judged.report,
+        getattr(judged, "output", ()),
+        withheld=frozenset(withheld),
+        quote=quote,
+        closing=closing,
+    )
+    return f"{in_tools(told).strip()}\n{footer}"
+
+
+def describe_law(state: WorktreeState) -> tuple[str, ...]:
+    """Phase, open reds and claims, a line each."""
+    found = [f"phase {state.phase}"]
+    found += [f"claimed {test_id}" for test_id in state.claims]
+    if state.phase is Phase.RED:
+        found += [f"red {red.test_id}: {red.failure}" for red in state.valid_reds]
+    found += [f"test-bug {bug.id} at {', '.join(bug.places)}: {bug.why}" for bug in state.test_bugs.values()]
+    found += [
+        f"set aside as {laid.id}: {', '.join(laid.paths)} ({laid.why})" for laid in state.aside.values()
+    ]
+    return tuple(found)

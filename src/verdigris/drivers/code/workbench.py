@@ -1,0 +1,128 @@
+"""What the tools of a session work on, and what they remember between calls: scratch that is never sent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from verdigris.core.actions import Deny
+from verdigris.core.errors import UserError
+from verdigris.core.paths import PathClass
+from verdigris.core.value import value
+from verdigris.drivers.code.wording import clip, describe_denial
+from verdigris.languages.tests import written_tests
+from verdigris.models.roles.context import HUGE, as_text, secret
+from verdigris.storage.log.light import digest
+from verdigris.storage.paths import canonical
+
+if TYPE_CHECKING:
+    from verdigris.drivers.code.jobs import Jobs
+    from verdigris.models.secrets import Scrubber
+    from verdigris.storage.project import Project
+
+Outcome = Literal["ok", "denied", "failed", "suppressed"]
+
+
+@value
+class ToolAnswer:
+    text: str
+    outcome: Outcome = "ok"
+    more: bool = False
+    """An edit after which the model announced another: the turn is not judged yet."""
+    summary: str | None = None
+    """Of `finish`: what the model has to say to the person."""
+
+
+def denied(deny: Deny) -> ToolAnswer:
+    return ToolAnswer(describe_denial(deny), "denied")
+
+
+def failed(text: str) -> ToolAnswer:
+    return ToolAnswer(text, "failed")
+
+
+@dataclass
+class Workbench:
+    project: Project
+    session: str
+    scrub: Scrubber
+    jobs: Jobs
+    seconds: int = 120
+    """How long a shell command may take."""
+    patching: bool = False
+    """The model writes by patches."""
+    failed_edits: Counter[str] = field(default_factory=Counter)
+    """By path, since it was last written."""
+    seen: dict[str, str] = field(default_factory=dict)
+    """Path → digest of the bytes that the model knows."""
+
+    @property
+    def withheld(self) -> frozenset[str]:
+        return frozenset(self.project.state().held_out)
+
+    def locate(self, spelling: str) -> str | ToolAnswer:
+        """The path from the root; an answer where it leads out, or to what nobody is shown."""
+        try:
+            path = canonical(self.project.root, spelling, cwd=self.project.root).path
+        except UserError as error:
+            return failed(f"{error.message}.")
+        if path is None:
+            return denied(Deny("outside", f"{spelling} lies outside the repository.", "stay inside it"))
+        if secret(path) or path in self.withheld or path.split("/")[0] == ".git":
+            return denied(
+                Deny("not-shown", f"{path} is not shown to models.", "do without it, or ask the person")
+            )
+        return path
+
+    def read_bytes(self, path: str) -> bytes | None:
+        try:
+            return (self.project.root / path).read_bytes()
+        except OSError:
+            return None
+
+    def know(self, path: str, data: bytes) -> None:
+        self.seen[path] = digest(data)
+
+    def is_known(self, path: str, data: bytes) -> bool:
+        return self.seen.get(path) == digest(data)
+
+    def tree(self) -> DiskTree:
+        """What git would see, without what nobody is shown."""
+        workspace, closed = self.project.workspace, self.withheld
+        entries = workspace.files(workspace.snapshot())
+        return DiskTree(
+            self,
+            tuple(entry.path for entry in entries if not secret(entry.path) and entry.path not in closed),
+        )
+
+    def has_tests(self) -> bool:
+        """Whether anybody has written a test here."""
+        tree, classify = self.tree(), self.project.classify
+        paths = (path for path in tree if classify(path) is PathClass.TEST)
+        return any(written_tests(path, tree[path] or "", ()) for path in paths)
+
+    def answer(self, text: str) -> str:
+        """As it is sent: without the values of key variables, and not too long."""
+        return clip(self.scrub(text))
+
+
+class DiskTree(Mapping[str, "str | None"]):
+    """Path → text, read when it is asked for; None for what is no text, or very large."""
+
+    def __init__(self, bench: Workbench, paths: tuple[str, ...]) -> None:
+        self._bench = bench
+        self._paths = dict.fromkeys(paths)
+
+    def __getitem__(self, path: str) -> str | None:
+        if path not in self._paths:
+            raise KeyError(path)
+        data = self._bench.read_bytes(path)
+        return as_text(data) if data is not None and len(data) <= 10 * HUGE else None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.code_sessions import Bench, make_bench
+from verdigris.core.errors import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def tool(tmp_path: Path) -> Iterator[Bench]:
+    with make_bench(tmp_path / "repo") as bench:
+        yield bench
+
+
+def test_an_unknown_tool_is_answered_with_those_there_are(tool: Bench) -> None:
+    answer = tool("delete_everything")
+    assert answer.outcome == "failed"
+    assert "edit_file" in answer.text
+
+
+@pytest.mark.parametrize("arguments", ["", "{", "[]", "null", '"x"', '{"path": 1}', "[" * 10_000])
+def test_junk_arguments_are_answered(tool: Bench, arguments: str) -> None:
+    answer = tool.raw("read_file", arguments)
+    assert answer.outcome == "failed"
+    assert "read_file was not called" in answer.text
+
+
+def test_arguments_that_were_cut_off_write_nothing(tool: Bench) -> None:
+    answer = tool.raw("create_file", '{"path": "notes.md", "content": "half of', "length")
+    assert "cut off" in answer.text
+    assert not (tool.world.root / "notes.md").exists()
+
+
+def test_the_third_same_call_is_suppressed_until_the_person_speaks(tool: Bench) -> None:
+    for _ in range(2):
+        assert tool("read_file", path="calc.py").outcome == "ok"
+    assert tool("read_file", path="calc.py").outcome == "suppressed"
+    tool.dispatcher.forget_calls()
+    assert tool("read_file", path="calc.py").outcome == "ok"
+
+
+def test_the_value_of_a_key_is_never_told(tool: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LLM_KEY", "hush-0123456789")
+    tool.world.write("notes.md", "the key: hush-0123456789\n")
+    told = tool("read_file", path="notes.md").text
+    assert "hush-0123456789" not in told
+    assert "[LLM_KEY]" in told
+
+
+def test_a_huge_answer_is_cut_in_its_middle(tool: Bench) -> None:
+    tool.world.write("big.txt", "x" * 300 + "\n" + "y" * 200_000 + "\nend\n")
+    told = tool("read_file", path="big.txt").text
+    assert len(told) < 30_000
+    assert "left out" in told
+
+
+def test_a_disk_that_fails_ends_the_session(tool: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise StorageError("no space left")
+
+    monkeypatch.setattr("verdigris.drivers.code.file_tools.write", full)
+    with pytest.raises(StorageError):
+        tool("create_file", path="notes.md", content="x")
+
+
+def test_a_summary_is_handed_on(tool: Bench) -> None:
+    assert tool("finish", summary="all done").summary == "all done"

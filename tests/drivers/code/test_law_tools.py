@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.code_sessions import Bench, make_bench
+from support.turns import CALC, SUB, SUB_ID, TEST_SUB
+from verdigris.drivers.code.law_tools import count_repairs, settle_turn, verdicts_since
+from verdigris.models.request import estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+WRONG = "\n\ndef sub(a, b):\n    return a\n"
+
+
+@pytest.fixture
+def tool(tmp_path: Path) -> Iterator[Bench]:
+    with make_bench(tmp_path / "repo") as bench:
+        yield bench
+
+
+def red(tool: Bench) -> None:
+    tool("create_file", path="tests/test_sub.py", content=TEST_SUB)
+    tool.world.red_by_record(SUB_ID)
+
+
+def edit(tool: Bench, added: str) -> None:
+    now = tool.world.read("calc.py")
+    last = now.splitlines(keepends=True)[-1]
+    assert tool("edit_file", path="calc.py", search=f"{now}", replace=CALC + added).outcome == "ok", last
+
+
+def test_a_run_names_the_red_and_the_next_move_in_words_of_tools(tool: Bench) -> None:
+    tool("create_file", path="tests/test_sub.py", content=TEST_SUB)
+    answer = tool("run_tests", ids=[SUB_ID])
+    assert answer.outcome == "ok"
+    assert f"- {SUB_ID}: red" in answer.text
+    assert "next: edit_claim" in answer.text
+
+
+def test_a_run_of_a_test_that_does_not_exist_is_an_answer(tool: Bench) -> None:
+    answer = tool("run_tests", ids=["tests/none.py::test_x"])
+    assert answer.outcome == "failed"
+
+
+def test_missing_names_come_with_stubs_to_write(tool: Bench) -> None:
+    text = "from shapes import area\n\n\ndef test_area():\n    assert area(2, 3) == 6\n"
+    tool("create_file", path="tests/test_area.py", content=text)
+    answer = tool("run_tests", ids=["tests/test_area.py"])
+    assert "shapes.py (new):" in answer.text
+    assert "STUB:TDD" in answer.text
+    assert "next: write the stubs above" in answer.text
+
+
+def test_a_turn_is_settled_once_and_its_footer_is_small(tool: Bench) -> None:
+    red(tool)
+    assert settle_turn(tool.bench) is None
+    assert "frozen" in tool("edit_claim", test_ids=[SUB_ID], paths=["calc.py"]).text
+    assert settle_turn(tool.bench) is None
+    edit(tool, SUB)
+    done = settle_turn(tool.bench)
+    assert done is not None
+    assert (done.verdict, done.accepted) == ("accepted", (SUB_ID,))
+    assert done.text == done.footer
+    assert estimate(done.footer) <= 80
+    assert settle_turn(tool.bench) is None
+
+
+def test_the_second_strike_sets_edits_aside_and_repairs_are_counted(tool: Bench) -> None:
+    red(tool)
+    edit(tool, WRONG)
+    first = settle_turn(tool.bench)
+    assert first is not None
+    assert (first.verdict, first.aside) == ("still-red", None)
+    assert "assert" in first.text
+    edit(tool, WRONG.replace("return a", "return b"))
+    second = settle_turn(tool.bench)
+    assert second is not None
+    assert second.aside is not None
+    assert tool.world.read("calc.py") == CALC
+    assert count_repairs(tool.bench.project, 0, (SUB_ID,)) == 1
+    assert count_repairs(tool.bench.project, 0, ("other",)) == 0
+
+
+def test_a_claim_without_a_red_is_denied(tool: Bench) -> None:
+    assert tool("edit_claim", test_ids=[SUB_ID]).outcome == "denied"
+
+
+def test_a_claim_costs_few_tokens() -> None:
+    assert estimate(f'edit_claim {{"test_ids": ["{SUB_ID}"]}}') <= 30
+
+
+def test_a_wrong_test_is_reported_and_may_be_revised_then(tool: Bench) -> None:
+    red(tool)
+    edit(tool, WRONG)
+    answer = tool("test_bug", place=SUB_ID, why="5 - 3 is 2, and it asks for 3")
+    assert answer.outcome == "ok"
+    assert tool.world.read("calc.py") == CALC
+    assert tool("edit_file", path="tests/test_sub.py", search="== 2", replace="== 2  # right").outcome == "ok"
+
+
+def test_a_refactor_is_begun_ended_and_counted_for_the_plan(tool: Bench) -> None:
+    tool("submit_plan", steps=[{"title": "tidy up"}])
+    assert tool("mark_step", step=1).outcome == "failed"
+    assert "A refactor is open" in tool("refactor_begin").text
+    tool(
+        "edit_file",
+        path="calc.py",
+        search="def add(a, b):\n    return a + b",
+        replace="def add(x, y):\n    return x + y",
+    )
+    ended = tool("refactor_end")
+    assert ended.text.startswith("[tdd] accepted"), ended.text
+    assert verdicts_since(tool.bench.project, 0).refactors == 1
+    assert "● green tidy up" in tool("mark_step", step=1).text
+    assert tool("refactor_end").outcome == "denied"
+
+
+def test_a_refactor_may_be_given_up(tool: Bench) -> None:
+    tool("refactor_begin")
+    tool("edit_file", path="calc.py", search="a + b", replace="b + a")
+    assert "given up" in tool("refactor_end", abort=True).text
+    assert tool.world.read("calc.py") == CALC
+
+
+def test_a_plan_is_coloured_by_the_log_and_linted(tool: Bench) -> None:
+    shown = tool("submit_plan", steps=[{"title": "subtract", "test_id": SUB_ID}]).text
+    assert "1. ○ subtract" in shown
+    assert "no test_file_path" in shown
+    red(tool)
+    assert (
+        "● red"
+        in tool(
+            "revise_plan",
+            reason="file",
+            remaining_steps=[{"title": "subtract", "test_id": SUB_ID, "test_file_path": "tests/test_sub.py"}],
+        ).text
+    )
+    assert "still red" in tool("mark_step", step=1).text
+    edit(tool, SUB)
+    settle_turn(tool.bench)
+    assert "● green" in tool("mark_step", step=1).text
