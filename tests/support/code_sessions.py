@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from verdigris.models.secrets import Scrubber
-
 from support.turns import World, make_world
 from verdigris.core.records import Actor
 from verdigris.drivers.code.dispatch import Dispatcher
@@ -18,6 +16,7 @@ from verdigris.drivers.code.session_file import Opened, SessionFile
 from verdigris.drivers.code.tools import is_patching, tools_for
 from verdigris.drivers.code.workbench import ToolAnswer, Workbench
 from verdigris.models.protocol import ToolCall
+from verdigris.models.providers import Scrubber
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ from verdigris.storage.paths import canonical
 
 if TYPE_CHECKING:
     from verdigris.drivers.code.jobs import Jobs
-    from verdigris.models.secrets import Scrubber
+    from verdigris.models.providers import Scrubber
     from verdigris.storage.project import Project
 
 Outcome = Literal["ok", "denied", "failed", "suppressed"]
