@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import verdigris
+from support.draws import same_draws
 from support.gitrepo import forget_patterns
 from support.sameruns import same_runs
 from support.warm_runs import end_warm_runs, warm_runs
@@ -31,6 +32,18 @@ COLD = ("execution/", "redteam/", "runners/", "sandbox/")
 """Folders whose tests are about how tests are run: there each run starts its own interpreter."""
 AS_FOR_USERS = ("e2e/",)
 """Folders where each verdict does so."""
+LOADED_BY_RUNS = (
+    "_pytest",
+    "pytest",
+    "pluggy",
+    "iniconfig",
+    "packaging",
+    "pygments",
+    "click",
+    "yaml",
+    "rich",
+)
+"""Installed packages that processes of ours and of the projects under test load again and again."""
 
 
 def _tell_where_rust_lives() -> None:
@@ -47,9 +60,15 @@ sys.dont_write_bytecode = False
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Half of a short run compiled our own modules: what a room's process compiles goes with the room."""
+    """Half of a short run compiled our own modules: what a room's process compiles goes with the room.
+
+    So does the bytecode of pytest where an environment was copied: each run would compile it, in most of its
+    time.
+    """
     if not hasattr(config, "workerinput"):
-        compileall.compile_dir(Path(verdigris.__file__).parent, quiet=2)
+        installed = Path(pytest.__file__).parents[1]
+        for folder in (Path(verdigris.__file__).parent, *(installed / name for name in LOADED_BY_RUNS)):
+            compileall.compile_dir(folder, quiet=2)
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -89,6 +108,12 @@ def forked_runs(request: pytest.FixtureRequest) -> Iterator[None]:
     """What a run finds is the matter of most tests, not that its interpreter starts anew."""
     place = str(request.path.relative_to(HERE))
     with nullcontext() if place.startswith(COLD) else warm_runs(verdicts=not place.startswith(AS_FOR_USERS)):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def draws() -> Iterator[None]:
+    with same_draws():
         yield
 
 
