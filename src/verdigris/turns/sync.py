@@ -23,7 +23,7 @@ from verdigris.turns.rollback import AGENT, move_back, place
 from verdigris.turns.tripwire.watch import moved_rightly
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
@@ -52,9 +52,17 @@ class AgentGit(Protocol):
 
 
 def sync(
-    project: Project, argv: Sequence[str], *, quiet: bool = False, agents_git: AgentGit | None = None
+    project: Project,
+    argv: Sequence[str],
+    *,
+    quiet: bool = False,
+    agents_git: AgentGit | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> Moved | Deny:
-    """`quiet`: what git and its hooks print is not shown. `agents_git`: no agent moves without it."""
+    """`quiet`: what git and its hooks print is not shown. `agents_git`: no agent moves without it.
+
+    `env`: variables for a driver's git on top of the user's, such as who makes the commit of a merge.
+    """
     if not argv or argv[0] not in MOVES:
         raise UserError(
             f"`tdd sync` runs git's moves ({', '.join(MOVES)}), not {argv[0] if argv else 'nothing'!r}.",
@@ -73,7 +81,7 @@ def sync(
         if agents_git is not None and is_agent:
             code, said = agents_git.run(project, argv, quiet=quiet)
         else:
-            code, said = _git(project, argv, quiet=quiet)
+            code, said = _git(project, argv, env, quiet=quiet)
         if agents is not None and (why := _not_an_agents(project, state, intent, agents)):
             return _moved_back(project, intent, agents, why)
         return replace(finish(project, intent, exit_code=code), said=said)
@@ -129,10 +137,12 @@ def finish(project: Project, intent: Syncing, exit_code: int | None) -> Moved:
     return Moved(exit_code or 0, brought, in_progress(project.repo))
 
 
-def _git(project: Project, argv: Sequence[str], *, quiet: bool = False) -> tuple[int, str]:
+def _git(
+    project: Project, argv: Sequence[str], more: Mapping[str, str] | None = None, *, quiet: bool = False
+) -> tuple[int, str]:
     """The user's own git with the user's own configuration: this is the user's move, only bracketed."""
     env = {name: value for name, value in os.environ.items() if name not in REDIRECTING}
-    return run_openly(project.root, argv, env, quiet=quiet)
+    return run_openly(project.root, argv, {**env, **(more or {})}, quiet=quiet)
 
 
 @finishes(Syncing)

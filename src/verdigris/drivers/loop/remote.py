@@ -1,4 +1,4 @@
-"""A remote of the repository: what stands on its branches, and pushing to them, never by force.
+"""A remote of the repository: what stands on its branches, and pushing there, never over people's commits.
 
 That a remote cannot be reached is a value: the loop goes on, and tries again the next time.
 """
@@ -100,13 +100,17 @@ def fetch_tip(root: Path, remote: Remote, branch: str) -> Tip | NoBranch | Unrea
 
 
 def push_commit(
-    root: Path, remote: Remote, commit: str, branch: str
+    root: Path, remote: Remote, commit: str, branch: str, lease: str = ""
 ) -> Pushed | RemoteMoved | PushRefused | Unreachable:
-    """Only ever forward: git refuses what would take commits away."""
+    """Only ever forward: git refuses what would take commits away.
+
+    `lease` is a head that the remote may give up, and only while it is exactly that.
+    """
     why = ""
+    ref = f"refs/heads/{branch}"
+    words = ("--porcelain", *((f"--force-with-lease={ref}:{lease}",) if lease else ()))
     for delay in (*remote.back_off, None):
-        spec = f"{commit}:refs/heads/{branch}"
-        code, said = _converse(root, remote, "push", "--porcelain", remote.name, spec)
+        code, said = _converse(root, remote, "push", *words, remote.name, f"{commit}:{ref}")
         if code == 0:
             return Pushed(commit)
         if refused := _REFUSED.search(said):

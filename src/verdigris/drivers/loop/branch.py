@@ -1,0 +1,314 @@
+"""The branch that a program works on: found or begun, and brought together with the branch that it builds on.
+
+It lies in a private worktree, and moves there by the kernel's own `sync`. People may push to it, rebase it,
+merge it or delete it meanwhile: their history wins, and what it displaces is kept below `refs/tdd/loop`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from verdigris.core.actions import Deny
+from verdigris.core.errors import UserError
+from verdigris.core.records import Actor
+from verdigris.core.value import value
+from verdigris.drivers.loop.memory import AUTHOR
+from verdigris.drivers.loop.remote import (
+    NoBranch,
+    Pushed,
+    PushRefused,
+    Remote,
+    RemoteMoved,
+    Tip,
+    Unreachable,
+    fetch_tip,
+    push_commit,
+)
+from verdigris.drivers.private_worktree import ancestor, current_branch, is_made, make, place, ref
+from verdigris.storage.git import git
+from verdigris.storage.project import open_project
+from verdigris.storage.repository import in_progress
+from verdigris.turns.commit import author_environment
+from verdigris.turns.sync import sync
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verdigris.storage.project import Project
+
+BRANCHES = "autoloop/"
+DRIVER = "loop"
+_NOTES = "refs/tdd/loop"
+"""Below it, by program: `head` and `pushed`, where the loop left the branch here and on the remote;
+`ignored`, a head of the remote that is not taken in again; `lease`, one that may be given up; `left/ID`,
+displaced ones.
+"""
+_CONFLICT = 1
+"""Exit code of `git merge-tree`."""
+
+
+@value
+class BaseBranch:
+    name: str
+    commit: str
+    notes: tuple[str, ...] = ()
+
+
+@value
+class WorkBranch:
+    root: Path
+    """Its private worktree."""
+    branch: str
+    commit: str
+    notes: tuple[str, ...] = ()
+    """What was done to bring it here, and what people did meanwhile."""
+
+
+@value
+class BranchBlocked:
+    """A person has to look; nothing is half done."""
+
+    why: str
+
+
+def find_base(root: Path, wanted: str, remote: Remote | None) -> BaseBranch | BranchBlocked:
+    """The branch that programs build on, where it stands farthest on; `wanted` may be empty."""
+    name = wanted or _default(root, remote) or current_branch(root)
+    if not name or name.startswith(BRANCHES):
+        raise UserError(
+            "there is no telling which branch programs build on.", hint="`loop: {base: main}` in tdd.yaml"
+        )
+    local = _commit(root, ref(name))
+    tip = fetch_tip(root, remote, name) if remote else NoBranch()
+    if isinstance(tip, Unreachable):
+        said = f"{name} was not asked for on the remote: {tip.why}"
+        return BaseBranch(name, local, (said,)) if local else BranchBlocked(said)
+    if isinstance(tip, Tip) and not (local and ancestor(root, tip.commit, local)):
+        apart = bool(local) and not ancestor(root, local, tip.commit)
+        note = f"{name} here and on the remote went different ways: the remote's is taken"
+        return BaseBranch(name, tip.commit, (note,) if apart else ())
+    return BaseBranch(name, local) if local else BranchBlocked(f"there is no branch {name}")
+
+
+def _default(root: Path, remote: Remote | None) -> str:
+    if remote is None:
+        return ""
+    prefix = f"refs/remotes/{remote.name}/"
+    return git(root, "symbolic-ref", "--quiet", f"{prefix}HEAD").out.strip().removeprefix(prefix)
+
+
+def prepare_branch(
+    home: Project, program: str, base: BaseBranch, remote: Remote | None
+) -> WorkBranch | BranchBlocked:
+    """Before an iteration: takes in what people did to the branch, then what they did to its base."""
+    work = _Work(home, program, base, remote)
+    work.notes += base.notes
+    return (
+        work.find()
+        or work.take_in()
+        or work.follow_base()
+        or WorkBranch(work.root, work.branch, work.remember(), tuple(work.notes))
+    )
+
+
+def push_branch(
+    home: Project, program: str, remote: Remote
+) -> Pushed | RemoteMoved | PushRefused | Unreachable:
+    """What stands on the branch now. `RemoteMoved`: `prepare_branch` takes it in; then push again."""
+    root, branch, names = home.root, f"{BRANCHES}{program}", f"{_NOTES}/{program}"
+    commit = _commit(root, ref(branch))
+    lease = _commit(root, f"{names}/lease")
+    found = push_commit(root, remote, commit, branch, lease)
+    if isinstance(found, Pushed):
+        _note(root, f"{names}/pushed", commit)
+        _note(root, f"{names}/head", commit)
+        for name in ("lease", "ignored"):
+            git(root, "update-ref", "-d", f"{names}/{name}")
+    return found
+
+
+@dataclass
+class _Work:
+    home: Project
+    program: str
+    base: BaseBranch
+    remote: Remote | None
+    notes: list[str] = field(default_factory=list)
+    tip: Tip | NoBranch | Unreachable = field(default_factory=NoBranch)
+
+    @property
+    def branch(self) -> str:
+        return f"{BRANCHES}{self.program}"
+
+    @property
+    def root(self) -> Path:
+        return place(self.home.repo, DRIVER, self.program)
+
+    def known(self, name: str) -> str:
+        return _commit(self.home.root, f"{_NOTES}/{self.program}/{name}")
+
+    @property
+    def now(self) -> str:
+        return _commit(self.home.root, ref(self.branch))
+
+    # -- the worktree ---------------------------------------------------------------------
+
+    def find(self) -> BranchBlocked | None:
+        """Makes branch and worktree where one is missing."""
+        if self.remote:
+            self.tip = fetch_tip(self.home.root, self.remote, self.branch)
+            if isinstance(self.tip, Unreachable):
+                self.notes.append(f"the remote was not asked for {self.branch}: {self.tip.why}")
+        if not self.now:
+            self._begin()
+        if not is_made(self.root):
+            try:
+                make(self.home.repo, DRIVER, self.root, self.branch, self.now)
+            except UserError as error:
+                return BranchBlocked(error.message)
+        if current_branch(self.root) != self.branch:
+            return BranchBlocked(
+                f"{self.root} is not on {self.branch}: `git -C {self.root} switch {self.branch}`"
+            )
+        unfinished = in_progress(open_project(self.root, Actor(client=DRIVER)).repo)
+        return self._move(unfinished, "--abort") if unfinished else None
+
+    def _begin(self) -> None:
+        head = self.known("head")
+        start = self.tip.commit if isinstance(self.tip, Tip) else self.base.commit
+        if head:
+            self._keep(head)
+            where = "the remote's" if isinstance(self.tip, Tip) else self.base.name
+            self.notes.append(f"{self.branch} was deleted here: it begins anew from {where}")
+            self._forget("head")
+        if is_made(self.root) and head:  # its files are those of the old head, and move from there
+            git(self.home.root, "update-ref", ref(self.branch), head)
+            self._move("reset", "--quiet", "--hard", start)
+        else:
+            git(self.home.root, "update-ref", ref(self.branch), start)
+
+    # -- what people did to it ------------------------------------------------------------
+
+    def take_in(self) -> BranchBlocked | None:
+        if isinstance(self.tip, Tip):
+            return self._meet(self.tip.commit)
+        if isinstance(self.tip, NoBranch) and self.known("pushed"):
+            self._forget("pushed")
+            if self.now != self.base.commit and not ancestor(self.root, self.now, self.base.commit):
+                self.notes.append(
+                    f"{self.branch} was deleted on the remote: it begins anew from {self.base.name}"
+                )
+                return self._restart(self.base.commit)
+        return None
+
+    def _meet(self, tip: str) -> BranchBlocked | None:
+        head, pushed = self.known("head"), self.known("pushed")
+        if tip == self.known("ignored"):
+            return None
+        for name in ("ignored", "lease"):  # somebody moved it
+            self._forget(name)
+        if ancestor(self.root, tip, self.now):
+            return None
+        if ancestor(self.root, self.now, tip):
+            self.notes.append(f"{self.branch} has new commits on the remote: they are taken in")
+            return self._move("merge", "--quiet", "--ff-only", tip)
+        if head and not ancestor(self.root, head, self.now):
+            if tip != pushed:
+                return BranchBlocked(f"{self.branch} was rebased here and moved on the remote: join the two")
+            _note(self.home.root, f"{_NOTES}/{self.program}/ignored", tip)
+            push = f"git push --force-with-lease {self.remote.name if self.remote else ''} {self.branch}"
+            self.notes.append(
+                f"{self.branch} was rebased here; only a person puts that on the remote: `{push}`"
+            )
+            return None
+        if pushed and not ancestor(self.root, pushed, tip):
+            self.notes.append(f"{self.branch} was rewritten on the remote: that history is taken")
+            return self._restart(tip)
+        return self._merge(tip, f"{self.branch} of the remote")
+
+    # -- what people did to its base ------------------------------------------------------
+
+    def follow_base(self) -> BranchBlocked | None:
+        to = self.base.commit
+        said = git(self.root, "rev-list", "--left-right", "--count", f"{to}...HEAD").out.split()
+        behind, ahead = (int(word) for word in said)
+        if not behind:
+            return None
+        if not ahead:
+            return self._move("merge", "--quiet", "--ff-only", to)
+        if is_merged(self.root, to, self.now):
+            self.notes.append(f"{self.branch} was merged into {self.base.name}: it begins anew from there")
+            if isinstance(self.tip, Tip) and ancestor(self.root, self.tip.commit, self.now):
+                for name in ("lease", "ignored"):
+                    _note(self.home.root, f"{_NOTES}/{self.program}/{name}", self.tip.commit)
+            return self._restart(to)
+        return self._merge(to, self.base.name)
+
+    # -- moves ----------------------------------------------------------------------------
+
+    def _merge(self, commit: str, what: str) -> BranchBlocked | None:
+        tried = git(self.root, "merge-tree", "--write-tree", "--name-only", "--no-messages", "HEAD", commit)
+        if tried.code == _CONFLICT:
+            return BranchBlocked(f"merge conflict in {', '.join(tried.out.split(chr(10))[1:]).strip(', ')}")
+        self.notes.append(f"{what} is merged into {self.branch}")
+        return self._move("merge", "--quiet", "--no-edit", "-m", f"Merge {what} into {self.branch}", commit)
+
+    def _restart(self, commit: str) -> BranchBlocked | None:
+        """The branch goes elsewhere; where it stood is kept."""
+        if not ancestor(self.root, self.now, commit):
+            self._keep(self.now)
+        return self._move("reset", "--quiet", "--hard", commit)
+
+    def _move(self, *words: str) -> BranchBlocked | None:
+        project = open_project(self.root, Actor(client=DRIVER))
+        moved = sync(project, words, quiet=True, env=author_environment(self.root, AUTHOR))
+        if isinstance(moved, Deny):
+            return BranchBlocked(f"{moved.reason} ({moved.next})")
+        if moved.in_progress is not None:
+            files = git(self.root, "diff", "--name-only", "--diff-filter=U").out.split("\n")
+            sync(project, (moved.in_progress, "--abort"), quiet=True)
+            return BranchBlocked(f"merge conflict in {', '.join(filter(None, files))}")
+        if moved.exit_code:
+            return BranchBlocked(f"`git {' '.join(words)}` failed in {self.root}: {moved.said}")
+        return None
+
+    def _keep(self, commit: str) -> None:
+        kept = f"{_NOTES}/{self.program}/left/{commit[:12]}"
+        _note(self.home.root, kept, commit)
+        self.notes.append(f"what stood there is kept: `git log {kept}`")
+
+    def _forget(self, name: str) -> None:
+        git(self.home.root, "update-ref", "-d", f"{_NOTES}/{self.program}/{name}")
+
+    def remember(self) -> str:
+        names = f"{_NOTES}/{self.program}"
+        _note(self.home.root, f"{names}/head", self.now)
+        if isinstance(self.tip, Tip) and self.tip.commit != self.known("ignored"):
+            _note(self.home.root, f"{names}/pushed", self.tip.commit)
+        return self.now
+
+
+def is_merged(root: Path, base: str, branch: str) -> bool:
+    """Whether the base has all of the branch, though perhaps in other commits: squashed, or rebased."""
+    tried = git(root, "merge-tree", "--write-tree", base, branch)
+    if tried.code == 0 and tried.out.split("\n")[0] == _commit(root, f"{base}^{{tree}}"):
+        return True
+    picked = git(root, "cherry", base, branch).out.splitlines()
+    if picked and all(line.startswith("-") for line in picked):
+        return True
+    whole = _patch_ids(root, git(root, "diff", f"{base}...{branch}").out)
+    return bool(whole) and whole <= _patch_ids(root, git(root, "log", "-p", f"{branch}..{base}").out)
+
+
+def _patch_ids(root: Path, patches: str) -> frozenset[str]:
+    said = git(root, "patch-id", "--stable", stdin=patches).out.splitlines()
+    return frozenset(line.split()[0] for line in said if line)
+
+
+def _commit(root: Path, name: str) -> str:
+    return git(root, "rev-parse", "--verify", "--quiet", name).out.strip()
+
+
+def _note(root: Path, name: str, commit: str) -> None:
+    git(root, "update-ref", name, commit)
