@@ -75,6 +75,8 @@ def test_a_program_as_found_in_the_wild_is_ready(tmp_path: Path) -> None:
         ("Port it.", "", "1: there is no goal"),
         ("```sh\npython evaluate.py\n```", "run it", "1: no evaluation can be read"),
         ("`src/`", "`lib/`", "8: lib/ does not exist"),
+        ("`src/`", "`/etc/*`", "8: broken glob '/etc/*': it is absolute"),
+        ("`src/`", "`../other`", "8: broken glob '../other': `..` leaves the folder"),
         (
             "## Goal",
             "<!-- AUTOLOOP:UNCONFIGURED -->\n## Goal",
@@ -128,3 +130,12 @@ def test_a_strategy_that_somebody_changed_is_not_overwritten(tmp_path: Path) -> 
     shared.write_text("ours\n")
     new_program(tmp_path, "two", "test-driven")
     assert shared.read_text() == "ours\n"
+
+
+def test_held_out_inputs_need_a_command_and_what_measures_has_to_be_there(tmp_path: Path) -> None:
+    ready(tmp_path)
+    rules = "---\nevaluator: [bench/]\nheld-out: [src/a.py]\n"
+    written = PROGRAM.replace("---\n", rules, 1) if PROGRAM.startswith("---") else f"{rules}---\n{PROGRAM}"
+    write(tmp_path, {".autoloop/programs/port/program.md": written})
+    whats = [fault.partition(": ")[2] for fault in faults(tmp_path)]
+    assert whats == ["bench/ does not exist", "nothing measures on the held-out inputs"]

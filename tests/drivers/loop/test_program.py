@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.drivers.loop.program import Schedule, read_program
+from verdigris.drivers.loop.program import Schedule, hide_held_out, read_program
 
 PROGRAM = """\
 <!-- a note for people -->
@@ -133,3 +133,24 @@ def test_a_block_of_another_section_is_no_evaluation() -> None:
 def test_what_cannot_be_read_is_told_with_what_is_taken_instead(line: str, note: str) -> None:
     program = read_program("x", f"---\n{line}\n---\n## Goal\nGo.\n")
     assert [one.what for one in program.notes] == [note]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "held-out: bench/held",
+        "held_out: [bench/held]",
+        "held-out:\n  - bench/held\n  - other",
+        "held-out:\n- bench/held",
+    ],
+)
+def test_a_model_is_shown_the_program_without_what_is_held_back(written: str) -> None:
+    text = RULES.replace("held-out: bench/held", written)
+    assert "bench/held" in text
+    shown = hide_held_out(text)
+    assert "bench/held" not in shown
+    assert "Held-out" not in shown
+    program = read_program("fast", shown)
+    assert (program.evaluation, program.evaluation_rules.repeats) == ("python bench/run.py", 5)
+    assert shown.endswith("## Notes\n```sh\nrm -rf /\n```\n")
+    assert hide_held_out(PROGRAM) == PROGRAM

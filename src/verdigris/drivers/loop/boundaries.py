@@ -7,7 +7,6 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from verdigris.core.errors import ConfigError
 from verdigris.core.paths import compile_glob
 from verdigris.core.policy.bounds import bound_classes, deny_beyond
 from verdigris.core.settings import Bounds
@@ -32,7 +31,7 @@ def bounds_of(found: FoundProgram, files: Collection[str]) -> Bounds:
     """
     program, rules = found.program, found.program.evaluation_rules
     targets = _any(program.targets)
-    named = evaluator_files(found, files)
+    named = evaluator_files(found, frozenset(files))
     own = (
         rf"(?!{targets})(?:{compile_glob(FOLDER)}|{re.escape(found.path)}\Z)"
         if targets
@@ -67,16 +66,6 @@ def named_files(command: str, files: Collection[str]) -> Iterator[str]:
             path = posixpath.normpath(posixpath.join(folder, word)) if word else ""
             if path in files:
                 yield path
-
-
-def unreadable_paths(found: FoundProgram) -> Iterator[tuple[str, str]]:
-    """Each path that the program names and that cannot be read as a path or glob, and why."""
-    program, rules = found.program, found.program.evaluation_rules
-    for path in (*program.targets, *program.protected, *rules.evaluator, *rules.held_out):
-        try:
-            compile_glob(path)
-        except ConfigError as error:
-            yield path, error.message
 
 
 def bind_project(project: Project, bounds: Bounds) -> Project:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.core.errors import UserError
+from verdigris.core.errors import ConfigError, UserError
+from verdigris.core.paths import compile_glob
 from verdigris.core.value import value
 from verdigris.drivers.loop.program import Program, read_program
 
@@ -99,7 +100,7 @@ def _read(root: Path, path: str, name: str) -> FoundProgram:
 
 def lint_program(found: FoundProgram, root: Path) -> tuple[ProgramFault, ...]:
     """Each of these keeps the program from running; it says so, and never falls silent."""
-    faults = [*_unfinished(found), *_missing_parts(found), *_missing_targets(found, root), *_unsynced(found)]
+    faults = [*_unfinished(found), *_missing_parts(found), *_unfit_paths(found, root), *_unsynced(found)]
     return tuple(sorted(faults, key=lambda fault: (fault.path, fault.line)))
 
 
@@ -126,6 +127,9 @@ def _missing_parts(found: FoundProgram) -> Iterator[ProgramFault]:
     if not program.evaluation:
         fix = "add `## Evaluation` with one fenced block: the command that prints the metric"
         yield ProgramFault(path, 1, "no evaluation can be read", fix)
+    if program.evaluation_rules.held_out and not program.evaluation_rules.held_out_command:
+        fix = "add `### Held-out` below `## Evaluation`, with the command that measures on them in a block"
+        yield ProgramFault(path, _line_of("held-out", found), "nothing measures on the held-out inputs", fix)
     if not found.is_test_driven and not program.targets:
         fix = "add `## Target` with a list of the files that the loop may change"
         yield ProgramFault(path, 1, "it names no target", fix)
@@ -135,12 +139,23 @@ def _missing_parts(found: FoundProgram) -> Iterator[ProgramFault]:
         yield ProgramFault(path, 1, f"it points at {pointer}, which is not there", fix)
 
 
-def _missing_targets(found: FoundProgram, root: Path) -> Iterator[ProgramFault]:
-    for target in (*found.program.targets, *found.program.protected):
-        known = any(root.glob(target)) if set("*?[") & set(target) else (root / target.rstrip("/")).exists()
+def _unfit_paths(found: FoundProgram, root: Path) -> Iterator[ProgramFault]:
+    """What the program names and is no path, or leads to nothing."""
+    program, rules = found.program, found.program.evaluation_rules
+    for named in (*program.targets, *program.protected, *rules.evaluator, *rules.held_out):
+        line = _line_of(named, found)
+        try:
+            compile_glob(named)
+        except ConfigError as error:
+            yield ProgramFault(found.path, line, error.message, error.hint or "correct the path")
+            continue
+        known = any(root.glob(named)) if set("*?[") & set(named) else (root / named.rstrip("/")).exists()
         if not known:
-            line = next((n for n, said in enumerate(found.text.splitlines(), 1) if target in said), 1)
-            yield ProgramFault(found.path, line, f"{target} does not exist", "make it, or correct the path")
+            yield ProgramFault(found.path, line, f"{named} does not exist", "make it, or correct the path")
+
+
+def _line_of(words: str, found: FoundProgram) -> int:
+    return next((n for n, said in enumerate(found.text.splitlines(), 1) if words in said), 1)
 
 
 def _unsynced(found: FoundProgram) -> Iterator[ProgramFault]:

@@ -142,8 +142,9 @@ def _measure_by(
     project: Project, wanted: str, command: str, program: Program
 ) -> Measurement | EvaluationFailed:
     found: list[Measurement] = []
+    layer = _layer(project, wanted)
     for _ in range(program.evaluation_rules.repeats):
-        one = _run_once(project, wanted, command, program)
+        one = _run_once(project, layer, command, program)
         if isinstance(one, EvaluationFailed):
             return one
         found.append(one)
@@ -151,11 +152,11 @@ def _measure_by(
 
 
 def _run_once(
-    project: Project, wanted: str, command: str, program: Program
+    project: Project, layer: Layer, command: str, program: Program
 ) -> Measurement | EvaluationFailed:
     rules = program.evaluation_rules
     interpreter = _find_python(project)
-    with room(project, (interpreter,) if interpreter else (), layer=_layer(project, wanted)) as made:
+    with room(project, (interpreter,) if interpreter else (), layer=layer) as made:
         if interpreter:
             made.env["PATH"] = f"{os.path.dirname(interpreter)}:{made.env.get('PATH', '')}"  # noqa: PTH120 - a text
         descendants = Descendants()

@@ -24,6 +24,9 @@ _QUOTED = re.compile(r"`([^`]+)`")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n(.*?)^ {0,3}\1", re.DOTALL | re.MULTILINE)
 _POINTER = re.compile(r"[\w./-]*strategy/[\w./-]+\.md")
 _HELD_OUT = re.compile(r"held[- ]out\b", re.IGNORECASE)
+_HELD_OUT_KEY = re.compile(
+    r"^held[-_]out[ \t]*:[^\n]*\n(?:[ \t]+[^\n]*\n|- [^\n]*\n)*", re.IGNORECASE | re.MULTILINE
+)
 _METRIC_NAME = re.compile(r"\bmetric\b[^`\n]{0,40}`([\w.-]+)`", re.IGNORECASE)
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 _MINUTES_OF_ONE = 10.0
@@ -135,6 +138,21 @@ def read_program(name: str, text: str) -> Program:
         notes=(*notes, *more, *unread),
         evaluation_rules=rules,
     )
+
+
+def hide_held_out(text: str) -> str:
+    """The program as a model may read it: without what is held back, and how that is measured."""
+    page = read_page(text)
+    raw = split_lines(text)
+    lines = page.lines
+    for at, line in enumerate(lines):
+        if line.heading and _is_held_out(line):
+            ends = (n for n in range(at + 1, len(lines)) if 0 < lines[n].level <= line.level)
+            last = next(ends, len(lines))
+            gone = range(line.number - 1, lines[last].number - 1 if last < len(lines) else len(raw))
+            raw = [said for number, said in enumerate(raw) if number not in gone]
+            return hide_held_out("\n".join(raw))
+    return _HELD_OUT_KEY.sub("", "\n".join(raw))
 
 
 def _section(page: Page, title: str) -> Sequence[TextLine]:
