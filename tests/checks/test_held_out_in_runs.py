@@ -17,7 +17,7 @@ from verdigris.core.records import Actor
 from verdigris.core.verdict import Kind
 from verdigris.sandbox import available
 from verdigris.setup.initialisation import initialise
-from verdigris.turns.holdout import hold_out
+from verdigris.turns.person import hold_out
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,8 +20,8 @@ from verdigris.turns import refactor
 from verdigris.turns.aside import lay_unclaimed_aside, restore
 from verdigris.turns.claim_check import Claimed
 from verdigris.turns.operation import operation
+from verdigris.turns.person import switch_off, switch_on
 from verdigris.turns.settle import settle
-from verdigris.turns.switches import switch_off, switch_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.cli import testing as view
-from verdigris.core.needs import Need
+from verdigris.core.confinement.needs import Need
 
 pytestmark = pytest.mark.quick
 

@@ -6,7 +6,6 @@ import pytest
 
 from verdigris.cli import testing as view
 from verdigris.core.events import TestRun
-from verdigris.core.redness import WHY_NOT
 from verdigris.core.report import (
     CollectError,
     Ended,
@@ -17,6 +16,7 @@ from verdigris.core.report import (
     TestReport,
     TestResult,
 )
+from verdigris.core.verdict.redness import WHY_NOT
 from verdigris.turns import test
 
 pytestmark = pytest.mark.quick

@@ -9,10 +9,10 @@ from verdigris.core.actions import Allow, ClaimTest, Decision, Deny, Do, FileWri
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.policy.next_move import next_move
-from verdigris.core.redness import WHY_NOT
 from verdigris.core.report import Status
 from verdigris.core.settings import Settings
 from verdigris.core.state import Claim, OpenTestBug, Phase, Red, Refactor, Turn, WorktreeState
+from verdigris.core.verdict.redness import WHY_NOT
 
 STRICT = Settings(claims="strict")
 SRC, TST, SPEC, OTHER, SWITCH = (

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from verdigris.cli.group import tdd
-from verdigris.gates.clients.protocol import Client
+from verdigris.gates.clients.registry import Client
 from verdigris.languages.protocol import Language
 from verdigris.models.roles import Role
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.core.redness import WHY_NOT
 from verdigris.core.verdict import Kind
+from verdigris.core.verdict.redness import WHY_NOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

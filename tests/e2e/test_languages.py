@@ -15,8 +15,8 @@ from verdigris.core.state import LaidAside
 from verdigris.core.verdict import Kind
 from verdigris.turns.aside import lay_unclaimed_aside
 from verdigris.turns.claim_check import Claimed
+from verdigris.turns.person import revise
 from verdigris.turns.refactor import Begun, RefactorResult, begin, end
-from verdigris.turns.switches import revise
 from verdigris.turns.test_bug import report_bug
 
 if TYPE_CHECKING:

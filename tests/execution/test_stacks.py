@@ -10,7 +10,7 @@ import pytest
 from support.gitrepo import make_repo
 from verdigris.core.errors import UnknownTest
 from verdigris.core.records import Actor
-from verdigris.core.redness import judge_collect_error
+from verdigris.core.verdict.redness import judge_collect_error
 from verdigris.execution.test_run import collect
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import Project, open_project

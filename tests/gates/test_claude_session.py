@@ -12,12 +12,12 @@ from verdigris.core.events import Accepted, LeftOpen, Revised, SentBack, Suspend
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.gates.clients.claude.settings import PREFIX
-from verdigris.gates.session import LAWS
+from verdigris.gates.prompts import LAWS
 from verdigris.storage import open_calls
 from verdigris.storage.project import open_project
+from verdigris.turns.person import revise
 from verdigris.turns.refactor import begin
 from verdigris.turns.survey import survey
-from verdigris.turns.switches import revise
 from verdigris.turns.test_bug import report_bug
 
 if TYPE_CHECKING:

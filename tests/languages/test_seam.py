@@ -18,8 +18,8 @@ OWN = re.compile(
     r"|runners/|execution/(?:tools|resident)/"
 )
 PROGRAMS = {
-    "core/environment.py": "folders where programs are installed",
-    "core/protection.py": "caches of tools",
+    "core/confinement/environment.py": "folders where programs are installed",
+    "core/confinement/protection.py": "caches of tools",
     "execution/interpreter.py": "names of the program",
     "setup/doctor_checks.py": "programs that it asks for their version",
 }
@@ -28,9 +28,8 @@ PYTHON_ONLY = {
     "checks/coverage.py",
     "checks/liveness/python_runs.py",
     "checks/liveness/judgement.py",
-    "checks/shared_oracle.py",
-    "checks/verdict_checks.py",
     "checks/weakening.py",
+    "checks/verdict_checks.py",
     "drivers/judges/implementor.py",
     "drivers/judges/refactorer.py",
     "drivers/judges/tester.py",

@@ -13,8 +13,8 @@ from support import node_recording
 from support.recordings import asked, replayed
 from support.tool_projects import CARGO
 from verdigris.core.paths import Classes, PathClass, classify
-from verdigris.core.redness import WHY_NOT, judge_collect_error, judge_red
 from verdigris.core.settings import Settings, Stack
+from verdigris.core.verdict.redness import WHY_NOT, judge_collect_error, judge_red
 from verdigris.languages.conventions import compile_classes
 from verdigris.languages.registry import usual
 from verdigris.languages.rust.test_regions import is_test_line

@@ -9,8 +9,8 @@ import pytest
 from support.interpreters import with_pytest
 from support.pyproject import PyProject
 from verdigris.core.paths import PathClass
-from verdigris.core.redness import VALID, judge_collect_error, judge_red
 from verdigris.core.test_ids import split_id
+from verdigris.core.verdict.redness import VALID, judge_collect_error, judge_red
 
 if TYPE_CHECKING:
     from verdigris.core.report import TestReport

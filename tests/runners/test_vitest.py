@@ -8,8 +8,8 @@ from support import receivers
 from support.node_recording import replayed
 from support.node_tools import NAMES, TWIN, Project, names_file, node_22, project, told
 from verdigris.core.paths import PathClass
-from verdigris.core.redness import judge_red
 from verdigris.core.report import Ended, Status
+from verdigris.core.verdict.redness import judge_red
 from verdigris.languages.node.test_ids import node_id
 from verdigris.runners.node_tools import Vitest
 from verdigris.runners.protocol import TestRequest

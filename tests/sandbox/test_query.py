@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.checks.foundation.memory import foreign
+from verdigris.checks.foundation import foreign
 from verdigris.core.settings import Stack
 from verdigris.execution.interpreter import Interpreter
 from verdigris.sandbox import available

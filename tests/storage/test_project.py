@@ -11,7 +11,7 @@ from verdigris.core.events import Configured
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.storage.project import Project, open_project
-from verdigris.turns.switches import switch_off
+from verdigris.turns.person import switch_off
 from verdigris.turns.test_bug import report_bug
 
 if TYPE_CHECKING:

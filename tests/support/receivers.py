@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.paths import PathClass
-from verdigris.core.redness import judge_red
+from verdigris.core.verdict.redness import judge_red
 
 if TYPE_CHECKING:
     from support.node_tools import Project

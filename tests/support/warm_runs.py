@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from verdigris.checks.foundation.memory import DigestMemory
+from verdigris.checks.foundation import DigestMemory
 from verdigris.execution import python_call
 from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.resident.borrowed_child import Lent, LentChild

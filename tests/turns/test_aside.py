@@ -12,11 +12,11 @@ from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import LayingAside
 from verdigris.core.state import LaidAside, Phase
-from verdigris.core.turn_events import next_aside
+from verdigris.core.verdict.turn_events import next_aside
 from verdigris.turns import aside
 from verdigris.turns.aside import lay_unclaimed_aside, restore
 from verdigris.turns.claim_check import Claimed
-from verdigris.turns.switches import switch_off, switch_on
+from verdigris.turns.person import switch_off, switch_on
 from verdigris.turns.test_bug import report_bug
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from verdigris.core.actions import Deny
 from verdigris.core.events import RefactorEnded, SuiteRun, Violation
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
-from verdigris.turns.holdout import hold_out
+from verdigris.turns.person import hold_out, revise
 from verdigris.turns.refactor import Aborted, Begun, RefactorResult, abort, begin, end
-from verdigris.turns.switches import revise
 
 if TYPE_CHECKING:
     from pathlib import Path

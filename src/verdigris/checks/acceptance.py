@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.checks.held_out import held_out_kept, held_out_pass
-from verdigris.checks.shared_oracle import question_shared
 from verdigris.checks.verdict_checks import VerdictChecks, scrutinise
+from verdigris.checks.weakening import question_shared
 from verdigris.core.value import field, replace, value
 from verdigris.execution.room.rooms import beside
 from verdigris.execution.test_run import execute
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from verdigris.checks.observation import Candidate
-    from verdigris.checks.shared_oracle import SharedAnswers
+    from verdigris.checks.weakening import SharedAnswers
     from verdigris.core.report import Property, TestReport, TestResult
     from verdigris.core.state import WorktreeState
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from verdigris.core.events import Event, RedsEnded, SuiteRun, TestRun, Violation
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.reds import ended_reds
-from verdigris.core.redness import judge_red
 from verdigris.core.report import Ended, Place, Status, TestReport, TestResult, suite_of
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.core.verdict import first_line
+from verdigris.core.verdict.redness import judge_red
 from verdigris.storage.project import text_of
 
 if TYPE_CHECKING:

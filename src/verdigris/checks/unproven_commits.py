@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import find_unclaimed
 from verdigris.checks.source_edits import more_than_stubs
+from verdigris.core.confinement.protection import protected_classes
 from verdigris.core.paths import Change, Entry, PathClass
-from verdigris.core.protection import protected_classes
 from verdigris.languages.registry import is_mixed, same_oracle_part
 from verdigris.storage.git import null_split, users_git
 from verdigris.storage.repository import head

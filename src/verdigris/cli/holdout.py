@@ -28,7 +28,7 @@ def add(paths: tuple[str, ...]) -> int:
 
     A settlement that they do not pass is `overfit` and says no more than that. Exit code: 0, or 3 denied.
     """
-    from verdigris.turns.holdout import hold_out
+    from verdigris.turns.person import hold_out
 
     if denial := persons_only("holdout"):
         return deny(denial)
@@ -40,7 +40,7 @@ def add(paths: tuple[str, ...]) -> int:
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=complete_paths)
 def release(paths: tuple[str, ...]) -> int:
     """Bring held-out tests back into the tree. Exit code: 0, or 3 denied."""
-    from verdigris.turns.holdout import release
+    from verdigris.turns.person import release
 
     if denial := persons_only("holdout"):
         return deny(denial)

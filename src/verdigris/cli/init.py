@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.actions import Deny
     from verdigris.core.settings import Stack
-    from verdigris.gates.clients.protocol import Client
+    from verdigris.gates.clients.registry import Client
     from verdigris.gates.cycle_files import CycleFiles
     from verdigris.setup.initialisation import Initialised, InitPlan, Removed
     from verdigris.setup.scaffold import Scaffold

@@ -17,7 +17,7 @@ def command(why: str) -> int:
 
     An open cycle ends, too.
     """
-    from verdigris.turns.switches import switch_off
+    from verdigris.turns.person import switch_off
 
     if denial := persons_only("off"):
         return deny(denial)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command("on")
 def command() -> int:
     """Switch the laws on again; the tree as it stands is the new baseline."""
-    from verdigris.turns.switches import switch_on
+    from verdigris.turns.person import switch_on
 
     if denial := persons_only("on"):
         return deny(denial)

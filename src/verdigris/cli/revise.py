@@ -14,7 +14,7 @@ from verdigris.views.lines import Line, visible
 @click.option("--why", required=True, metavar="WHY", help="The reason; it stays in the log.")
 def command(names: tuple[str, ...], *, why: str) -> int:
     """Let tests be deleted, skipped or weakened, with a reason (a person's command)."""
-    from verdigris.turns.switches import revise
+    from verdigris.turns.person import revise
 
     if denial := persons_only("revise"):
         return deny(denial)

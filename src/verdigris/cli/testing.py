@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from verdigris.cli.context import here, live, project
 from verdigris.cli.output import show, show_json
 from verdigris.core.errors import TimedOut
-from verdigris.core.redness import WHY_NOT, judge_collect_error
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.test_ids import shell_words
 from verdigris.core.verdict import first_line, reasons_against_run
+from verdigris.core.verdict.redness import WHY_NOT, judge_collect_error
 from verdigris.runners.registry import kind_of
 from verdigris.storage.project import text_of
 from verdigris.views.lines import Dot, Line, block, count_of, visible
@@ -24,8 +24,8 @@ from verdigris.views.lines import Dot, Line, block, count_of, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from verdigris.core.confinement.needs import Need
     from verdigris.core.events import TestRun
-    from verdigris.core.needs import Need
     from verdigris.core.report import CollectError, Failure, Place, TestResult
     from verdigris.languages.stubs import Stub
     from verdigris.storage.project import Project
@@ -73,7 +73,7 @@ def need_lines(needs: Sequence[Need]) -> list[Line]:
 
 
 def _describe_need(need: Need) -> str:
-    from verdigris.core.needs import write_keys
+    from verdigris.core.confinement.needs import write_keys
 
     (setting,) = write_keys((need,))
     return f"perhaps the run lacks something: a person may set `{setting}` in tdd.yaml ({need.why})"

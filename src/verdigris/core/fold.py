@@ -122,7 +122,7 @@ def _cycle(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
     """Each stage of a cycle has a phase; the coder's is opened by the turn that the freezing begins."""
     if w.cycle is None and not isinstance(event, e.CycleStarted):
         return w
-    from verdigris.core.cycle.fold import cycle_after  # most logs have none
+    from verdigris.core.cycle import cycle_after  # most logs have none
 
     after = cycle_after(w.cycle, event, seq)
     w = w if after is w.cycle else replace(w, cycle=after)

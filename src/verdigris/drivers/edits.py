@@ -12,7 +12,7 @@ from verdigris.core.value import value
 from verdigris.execution.test_run import run_tool
 from verdigris.models.roles import feedback
 from verdigris.storage.project import text_of, texts_at
-from verdigris.turns.formatting import format_edits
+from verdigris.turns.candidate_run import format_edits
 from verdigris.turns.operation import operation
 from verdigris.turns.settle import settle
 from verdigris.turns.write import write

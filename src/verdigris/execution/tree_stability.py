@@ -9,9 +9,9 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from verdigris.core.confinement.protection import above
 from verdigris.core.events import Proved, Proving
 from verdigris.core.paths import PathClass
-from verdigris.core.protection import above
 from verdigris.execution.room.layers import Layer
 from verdigris.execution.room.rooms import possible
 from verdigris.languages.registry import is_mixed

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.cycle import next_step
 from verdigris.core.events import ToolAllowed
 from verdigris.core.state import Phase
-from verdigris.gates.calls import NO_PRIVILEGES, SIGNS, Manner, Moment, Reply
-from verdigris.gates.places import readings
+from verdigris.gates.calls import NO_PRIVILEGES, SIGNS, Manner, Moment, Reply, readings
 from verdigris.storage.open_calls import alive
 from verdigris.storage.paths import canonical
 from verdigris.turns.tripwire.calls import after_call

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Allow, Deny
 from verdigris.core.paths import PathClass
 from verdigris.core.state import Phase
-from verdigris.core.turn_events import denial_event
-from verdigris.gates.calls import PASS, Call, Manner, Reply
-from verdigris.gates.places import home, is_control, is_switch, readings
+from verdigris.core.verdict.turn_events import denial_event
+from verdigris.gates.calls import PASS, Call, Manner, Reply, home, is_control, is_switch, readings
 from verdigris.storage.open_calls import alive, note_caller
 from verdigris.storage.paths import class_of
 

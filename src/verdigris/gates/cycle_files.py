@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from verdigris.gates.clients.protocol import Client
+    from verdigris.gates.clients.registry import Client
     from verdigris.storage.project import Project
 
 SECTION, KEY, REQUIRED = "cycle", "judgement", "required"

@@ -13,7 +13,7 @@ from verdigris.gates.calls import PASS, Call, HookAnswer, Moment, Reply
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from verdigris.gates.clients.protocol import Client
+    from verdigris.gates.clients.registry import Client
     from verdigris.storage.project import Project
 
 
@@ -78,17 +78,17 @@ def _reply(client: Client, project: Project, call: Call) -> Reply:
 
             return stop(project, call) if call.moment is Moment.STOP else subagent_stop(project, call)
         case Moment.START:
-            from verdigris.gates.session import start
+            from verdigris.gates.prompts import start
 
             if not call.confined and call.confinable:
                 client.confine(project)
             return start(project, call)
         case Moment.SUBAGENT_START:
-            from verdigris.gates.session import subagent_start
+            from verdigris.gates.prompts import subagent_start
 
             return subagent_start(project, call)
         case Moment.PROMPT:
-            from verdigris.gates.session import prompt
+            from verdigris.gates.prompts import prompt
 
             return prompt(project, call)
         case Moment.OTHER | Moment.JUNK:

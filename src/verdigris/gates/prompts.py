@@ -1,17 +1,27 @@
-"""Carries out a person's verb in the first line of a prompt."""
+"""At a session's start and at each prompt: tells the laws and the phase, and carries out a person's verb."""
 
 from __future__ import annotations
 
 import shlex
+import time
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
-from verdigris.core.errors import UserError
+from verdigris.core.errors import UserError, VerdigrisError
+from verdigris.core.records import Actor
+from verdigris.core.value import replace
+from verdigris.gates.calls import Reply
+from verdigris.storage.open_calls import alive, forget_old_callers, open_call
+from verdigris.turns.claim_check import following
+from verdigris.turns.tripwire.calls import before_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from verdigris.core.state import WorktreeState
+    from verdigris.gates.calls import Call
     from verdigris.storage.project import Project
+
 
 USAGE = {
     "off": "tdd off WHY",
@@ -56,7 +66,7 @@ def _usage(verb: str) -> UserError:
 
 
 def _off(project: Project, rest: Sequence[str]) -> str | Deny:
-    from verdigris.turns.switches import switch_off
+    from verdigris.turns.person import switch_off
 
     _, why = _with_why(rest)
     why = why or " ".join(rest)
@@ -66,13 +76,13 @@ def _off(project: Project, rest: Sequence[str]) -> str | Deny:
 
 
 def _on(project: Project, _: Sequence[str]) -> str | Deny:
-    from verdigris.turns.switches import switch_on
+    from verdigris.turns.person import switch_on
 
     return switch_on(project) or "the laws are on; the tree as it stands is the new baseline"
 
 
 def _revise(project: Project, rest: Sequence[str]) -> str | Deny:
-    from verdigris.turns.switches import revise
+    from verdigris.turns.person import revise
 
     names, why = _with_why(rest)
     if not names or not why:
@@ -81,7 +91,7 @@ def _revise(project: Project, rest: Sequence[str]) -> str | Deny:
 
 
 def _holdout(project: Project, rest: Sequence[str]) -> str | Deny:
-    from verdigris.turns.holdout import hold_out, release
+    from verdigris.turns.person import hold_out, release
 
     if len(rest) < len(("add", "PATH")) or rest[0] not in {"add", "release"}:
         raise _usage("holdout")
@@ -115,3 +125,83 @@ _VERBS: dict[str, Callable[[Project, Sequence[str]], str | Deny]] = {
     "holdout": _holdout,
     "refactor": _refactor,
 }
+
+
+LAWS = """\
+[tdd] Verdigris holds this repository to red → green:
+1. Write one failing test first and run `tdd test ID`. A pytest run of your own proves nothing.
+   `tdd stub ID` declares what it imports and source lacks.
+2. Source opens when a test is red for the right reason: the first source edit claims a single red;
+   with several: `tdd claim ID PATH…`.
+3. From claim to verdict tests and their configuration are frozen. A wrong test is reported, never edited:
+   `tdd test-bug FILE:LINE WHY` is always a good move.
+4. `tdd settle` ends the turn with a verdict; stopping settles too. A refusal names the next allowed move.
+   Comments, docstrings and formatting are free. To restructure with behaviour as it is: `tdd refactor begin`.
+5. Git moves that bring other files go through `tdd sync`: `tdd sync -- switch main`, `tdd sync -- pull`.
+   `tdd status` shows where you are."""
+LAWS_OF_A_CYCLE = """\
+[tdd] Verdigris holds this repository to a cycle: plan, failing tests, validation, freeze, code, evidence.
+1. A stage is one actor's work, and opens when the kernel has seen that the one before is done:
+   `tdd cycle status`.
+2. Stage plan: only the plan is written. Red: tests that carry `@scenario: ID` and fail on an assertion, and
+   stubs marked STUB:TDD. Validate: held-out tests below .tdd/holdout/, nothing else. Green: source.
+3. Tests run by `tdd test`; a run of your own proves nothing. Whoever wrote a test does not validate it.
+4. A wrong test is reported, never edited: `tdd cycle test-bug FILE:LINE WHY` is always a good move.
+   The spec of the cycle is superseded, never edited.
+5. A refusal names the next allowed move."""
+MAYBE_NOBODY = (
+    "[tdd] not done: a shell call of the agent is open, and no sandbox here keeps it from speaking for you. "
+    "next: end it, then say this again"
+)
+UNCONFINED = "[tdd] This system allows no sandbox: what a shell command changes is put back after the call."
+
+
+def start(project: Project, call: Call) -> Reply:
+    """What was changed before the session is a person's: the first call is compared with it."""
+    before_call(project, agent_alive=alive(str(project.repo.private)))
+    forget_old_callers(str(project.repo.private), time.time())
+    state = project.state()
+    left = _left_open(state)
+    lines = [_laws(state), *([] if call.confinable else [UNCONFINED]), *left, standing(project)]
+    return Reply(text="\n".join(lines), note="\n".join(left))
+
+
+def subagent_start(project: Project, call: Call) -> Reply:
+    """Tells a subagent the laws: what its session was told at the start does not reach it."""
+    return Reply(text=f"{_laws(project.state())}\n{standing(project, session=call.session)}")
+
+
+def _laws(state: WorktreeState) -> str:
+    return LAWS if state.open_cycle is None else LAWS_OF_A_CYCLE
+
+
+def standing(project: Project, session: str = "") -> str:
+    """The same bytes for the same state and tree; `session`: the one that a subagent belongs to."""
+    state = project.state()
+    reds = f"; red: {', '.join(red.test_id for red in state.valid_reds)}" if state.valid_reds else ""
+    claims = f"; claimed: {', '.join(state.claims)}" if state.claims else ""
+    return f"[tdd] phase {state.phase}{reds}{claims}; next: {following(project, state, session=session)}"
+
+
+def _left_open(state: WorktreeState) -> list[str]:
+    if state.turn is None:
+        return []
+    return [f"[tdd] a turn is open from before: {', '.join(state.claims)}. Its edits are still in the tree."]
+
+
+def prompt(project: Project, call: Call) -> Reply:
+    """Words that speak to the kernel are answered by it; more lines than that go on to the model."""
+    words = words_of(call.prompt)
+    if words is None:
+        return Reply(text=standing(project))
+    if call.nested:
+        return Reply("answered", "[tdd] not done: only a person says that, and an agent started this client.")
+    if not call.confinable and open_call(str(project.repo.private)) is not None:
+        return Reply("answered", MAYBE_NOBODY)
+    person = replace(project, actor=Actor("person", "prompt", call.actor.client))
+    try:
+        text = f"[tdd] {carry_out(person, words)}"
+    except VerdigrisError as error:
+        text = f"[tdd] not done: {error.message} {error.hint or ''}".rstrip()
+    more = call.prompt.strip().partition("\n")[2].strip()
+    return Reply(text=text) if more else Reply("answered", text)

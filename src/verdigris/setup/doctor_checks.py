@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from verdigris import sandbox
+from verdigris.core.confinement.needs import needs, write_keys
 from verdigris.core.errors import VerdigrisError
-from verdigris.core.needs import needs, write_keys
 from verdigris.core.report import Ended, differences, merge_reports, only, suite_of
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import first_line

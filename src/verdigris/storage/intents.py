@@ -25,9 +25,9 @@ GROUP = "verdigris.intents"
 HOMES = (
     "verdigris.turns.aside",
     "verdigris.turns.commit",
-    "verdigris.turns.formatting",
+    "verdigris.turns.candidate_run",
     "verdigris.turns.rollback",
-    "verdigris.turns.holdout",
+    "verdigris.turns.person",
     "verdigris.execution.tree_stability",
     "verdigris.turns.sync",
 )

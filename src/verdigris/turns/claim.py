@@ -9,8 +9,8 @@ from verdigris.core.actions import Deny, Target
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.reds import covers, implied_claim, named_reds
 from verdigris.core.test_ids import split_id
-from verdigris.core.turn_events import denial_event
 from verdigris.core.value import replace
+from verdigris.core.verdict.turn_events import denial_event
 from verdigris.storage.paths import canonical
 from verdigris.turns.aside import lay_on
 from verdigris.turns.claim_check import ALL_SOURCE, Claimed, claim_within

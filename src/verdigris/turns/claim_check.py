@@ -58,7 +58,7 @@ def claim_within(
 
     Either every test is claimed, or none.
     """
-    from verdigris.core.turn_events import OracleFacts, claim_events, denial_event
+    from verdigris.core.verdict.turn_events import OracleFacts, claim_events, denial_event
     from verdigris.storage.links import links_out, refuse
 
     tree = tree or project.workspace.snapshot()
@@ -75,7 +75,7 @@ def claim_within(
         noted |= dict.fromkeys(action.noted)
     from verdigris.checks.file_use import reads_of
     from verdigris.checks.foundation import prepare
-    from verdigris.checks.shared_oracle import shared_by
+    from verdigris.checks.weakening import shared_by
 
     reds = [red for test_id in test_ids if (red := state.reds.get(test_id))]
     natives = [red.native_id for red in reds]

@@ -33,7 +33,7 @@ def _look_at_the_agents_doing(project: Project) -> None:
     from verdigris.turns.tripwire.watch import is_git_moved
 
     if is_git_moved(project):
-        from verdigris.turns.tripwire.moves import undo_moves
+        from verdigris.turns.tripwire.strays import undo_moves
 
         undo_moves(project)
     if alive(str(project.repo.private)):

@@ -28,7 +28,6 @@ from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide, give_up_losses
 from verdigris.core.report import Status, TestReport
 from verdigris.core.test_ids import shell_words
-from verdigris.core.turn_events import next_aside
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import (
     STRIKES,
@@ -40,6 +39,7 @@ from verdigris.core.verdict import (
     judge_refactor,
     missing_tests,
 )
+from verdigris.core.verdict.turn_events import next_aside
 from verdigris.execution.room.rooms import frozen_layer
 from verdigris.execution.test_run import execute_suite, run_tool, time_limit
 from verdigris.execution.tree_stability import stat_tree, touched_paths

@@ -11,9 +11,9 @@ from verdigris.core.actions import Deny
 from verdigris.core.errors import ConfigError, ToolMissing, UserError
 from verdigris.core.languages import language_of
 from verdigris.core.paths import PathClass
-from verdigris.core.redness import judge_collect_error
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
+from verdigris.core.verdict.redness import judge_collect_error
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.test_selection import resolve
 from verdigris.languages.registry import language_for

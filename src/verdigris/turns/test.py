@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from verdigris.core.needs import Need
+    from verdigris.core.confinement.needs import Need
     from verdigris.core.state import Turn, WorktreeState
     from verdigris.languages.stubs import Stub
     from verdigris.runners.protocol import Progress
@@ -122,7 +122,7 @@ def _lacking(project: Project, report: TestReport) -> tuple[Need, ...]:
     passed = all(result.status is Status.PASS for result in report.results)
     if passed and report.ended is Ended.FINISHED and not report.errors:
         return ()
-    from verdigris.core.needs import needs
+    from verdigris.core.confinement.needs import needs
 
     return needs(report, os.environ, project.settings)
 
@@ -303,7 +303,7 @@ def _go_on(
     Then its edits have nothing to advance: the id that they are set aside as.
     """
     from verdigris.checks.foundation import prepare
-    from verdigris.core.turn_events import next_aside
+    from verdigris.core.verdict.turn_events import next_aside
     from verdigris.turns.aside import carry_out
 
     if reds:

@@ -12,8 +12,8 @@ from verdigris.core.events import Edit
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.state import Phase
-from verdigris.core.turn_events import denial_event, joining_events
 from verdigris.core.value import replace
+from verdigris.core.verdict.turn_events import denial_event, joining_events
 from verdigris.languages.registry import holds_tests, is_mixed, same_oracle_part
 from verdigris.storage.links import LinkOut, refuse
 from verdigris.storage.paths import class_of

@@ -40,7 +40,8 @@ from verdigris.core.policy.next_move import next_move, next_red
 from verdigris.core.report import Status
 from verdigris.core.settings import Settings
 from verdigris.core.state import Phase, Red, WorktreeState
-from verdigris.core.turn_events import (
+from verdigris.core.verdict import Kind, Verdict
+from verdigris.core.verdict.turn_events import (
     OracleFacts,
     accepted_events,
     claim_events,
@@ -48,7 +49,6 @@ from verdigris.core.turn_events import (
     settled_event,
     struck_out,
 )
-from verdigris.core.verdict import Kind, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,7 @@ from support.machines import EMPTY, HONEST, STUB, TEST, Kata, edit, make_kata, s
 from support.openai_server import Stall, overflow, rate_limited, serving
 from verdigris.core.errors import ModelUnavailable, UserError
 from verdigris.drivers.happenings import Delayed, Refused, RunBegan
-from verdigris.turns.holdout import hold_out
+from verdigris.turns.person import hold_out
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -170,7 +170,7 @@ def test_a_kata_that_is_done_says_which_points_and_lines_no_test_shows(green: Ka
 
 def _take_in(kata: Kata) -> None:
     """What a person committed without a red, taken in by switching off and on."""
-    from verdigris.turns.switches import switch_off, switch_on
+    from verdigris.turns.person import switch_off, switch_on
 
     switch_off(kata.project, "mine")
     switch_on(kata.project)

@@ -17,7 +17,7 @@ from verdigris.drivers.machine.opening import open_machine
 from verdigris.drivers.machine.worktree import place
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.repository import find_repository
-from verdigris.turns.holdout import hold_out
+from verdigris.turns.person import hold_out
 
 if TYPE_CHECKING:
     from support.gitrepo import GitRepo

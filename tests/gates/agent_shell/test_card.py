@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from verdigris.core.confinement.protection import VARIABLES
 from verdigris.core.events import Denied, SwitchedOff
-from verdigris.core.protection import VARIABLES
 from verdigris.gates.agent_shell import card
 from verdigris.gates.agent_shell.card import ANCHOR, HOLE, MASKED, READONLY, ShellCard
 from verdigris.gates.agent_shell.protection import protection

@@ -9,7 +9,7 @@ import pytest
 
 from verdigris.gates.calls import PASS, Call, Manner, Moment, Reply
 from verdigris.gates.clients import registry
-from verdigris.gates.clients.protocol import Client, Surroundings
+from verdigris.gates.clients.registry import Client, Surroundings
 from verdigris.gates.gate import answer
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from verdigris.storage.project import Project
-    from verdigris.turns.tripwire.messages import Tripped
+    from verdigris.turns.tripwire.watch import Tripped
 
 STUB = "\n\ndef sub(a, b):  # STUB:TDD\n    raise NotImplementedError\n"
 PYPROJECT = "[project]\nname = 'calc'\n\n[tool.pytest.ini_options]\naddopts = '-q'\n"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from verdigris.core.events.cycle import (
+from verdigris.core.events.drivers import (
+    Committed,
+    Committing,
     CycleAdvanced,
     CycleEnded,
     CycleFrozen,
@@ -11,7 +13,15 @@ from verdigris.core.events.cycle import (
     CycleStarted,
     CycleStopped,
     CycleValidated,
+    MachineEnded,
+    MachineStarted,
+    NotCommitted,
     SpecStatusSet,
+    StepBegun,
+    StepPassed,
+    StepProposed,
+    StepRefused,
+    StepStopped,
 )
 from verdigris.core.events.effects import (
     Configured,
@@ -43,18 +53,6 @@ from verdigris.core.events.effects import (
     Unconfigured,
 )
 from verdigris.core.events.event import Announcement, Event, Outcome, decode, encode
-from verdigris.core.events.machine import (
-    Committed,
-    Committing,
-    MachineEnded,
-    MachineStarted,
-    NotCommitted,
-    StepBegun,
-    StepPassed,
-    StepProposed,
-    StepRefused,
-    StepStopped,
-)
 from verdigris.core.events.turns import (
     Accepted,
     Call,

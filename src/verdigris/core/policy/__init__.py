@@ -10,9 +10,9 @@ from verdigris.core.languages import language_of
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.next_move import SYNCS_IN, finish_git, next_move
 from verdigris.core.policy.reds import about_stubs, implied_claim, owners
-from verdigris.core.redness import WHY_NOT
 from verdigris.core.state import Phase, Turn, WorktreeState
 from verdigris.core.test_ids import shell_words
+from verdigris.core.verdict.redness import WHY_NOT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,7 +17,7 @@ from verdigris.core.events import (
     TestBugClosed,
 )
 from verdigris.core.state import Stage
-from verdigris.core.turn_events import next_aside
+from verdigris.core.verdict.turn_events import next_aside
 from verdigris.drivers.cycle.frame import (
     CycleStep,
     deny_misplaced,

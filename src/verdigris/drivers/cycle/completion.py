@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny
-from verdigris.core.cycle import DONE, next_step
-from verdigris.core.cycle.fold import cycle_after
+from verdigris.core.cycle import DONE, cycle_after, next_step
 from verdigris.core.errors import UserError
 from verdigris.core.events import CycleEnded, decode
 from verdigris.core.paths import PathClass

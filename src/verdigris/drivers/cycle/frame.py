@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Deny
 from verdigris.core.cycle import next_step, supersede_steps
 from verdigris.core.errors import UserError
-from verdigris.core.turn_events import denial_event
 from verdigris.core.value import value
+from verdigris.core.verdict.turn_events import denial_event
 from verdigris.drivers.cycle.entry import read_at
 from verdigris.storage.git import git
 from verdigris.storage.repository import head

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Deny
 from verdigris.core.errors import HarnessError, ToolMissing
 from verdigris.core.records import Actor
-from verdigris.core.redness import VALID, WHY_NOT, judge_collect_error
 from verdigris.core.test_ids import shell_words
 from verdigris.core.value import value
 from verdigris.core.verdict import Kind, first_line
+from verdigris.core.verdict.redness import VALID, WHY_NOT, judge_collect_error
 from verdigris.drivers.demo import scenes as s
 from verdigris.drivers.demo.scenes import Act, Moral
 from verdigris.execution.tools.lookup import program

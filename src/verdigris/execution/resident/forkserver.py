@@ -14,7 +14,7 @@ import _socket
 import json
 import os
 
-from verdigris.core.environment import surroundings
+from verdigris.core.confinement.environment import surroundings
 from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.resident.borrowed_child import Lent, LentChild
 from verdigris.execution.resident.keeper import without

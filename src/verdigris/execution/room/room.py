@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from verdigris.core.environment import surroundings
+from verdigris.core.confinement.environment import surroundings
 from verdigris.sandbox import Confinement, preexec
 from verdigris.sandbox.confinement import inside
 from verdigris.sandbox.folders import Folders

@@ -7,8 +7,8 @@ import shlex
 import time
 from typing import TYPE_CHECKING
 
+from verdigris.core.confinement.needs import fetching
 from verdigris.core.errors import HarnessError
-from verdigris.core.needs import fetching
 from verdigris.core.report import Ended
 from verdigris.core.settings import JUnit
 from verdigris.core.value import replace

@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verdigris.core.environment import surroundings
+from verdigris.core.confinement.environment import surroundings
 from verdigris.core.value import replace, value
 from verdigris.execution.process import Finished
 from verdigris.execution.resident import borrowed_child, resident

@@ -11,7 +11,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
-from verdigris.core.protection import is_writable
+from verdigris.core.confinement.protection import is_writable
 from verdigris.core.state import Phase
 from verdigris.execution.descendants import Descendants
 from verdigris.gates.agent_shell.confinement import confine

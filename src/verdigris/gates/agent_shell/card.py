@@ -37,7 +37,7 @@ VARIABLES = (
     *("GRADLE_USER_HOME", "NUGET_PACKAGES", "COMPOSER_CACHE_DIR", "BUNDLE_USER_CACHE", "PUB_CACHE"),
     *("CCACHE_DIR", "SCCACHE_DIR", "PRE_COMMIT_HOME", "COREPACK_HOME"),
 )
-"""Where homes, settings and caches lie: the names that core/protection.py and writable.py read."""
+"""Where homes, settings and caches lie: the names that core/confinement and writable.py read."""
 _SEEN = 64
 _TAIL = 1 << 20
 

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verdigris.core.confinement.protection import is_writable, mounts, plan_mounts, readonly_classes
 from verdigris.core.errors import NotConfigured, VerdigrisError
-from verdigris.core.protection import is_writable, mounts, plan_mounts, readonly_classes
 from verdigris.core.records import Actor
 from verdigris.gates.agent_shell import git_folders, writable
 from verdigris.gates.agent_shell.card import (

@@ -13,7 +13,7 @@ import sys
 from verdigris.core.agents import caller_in, hook_in, session_in
 from verdigris.gates.agent_shell import write_failure
 from verdigris.gates.agent_shell.card import READONLY, ShellCard, read, surroundings
-from verdigris.gates.agent_shell.git_leftovers import GitFolder, Namespaces
+from verdigris.gates.agent_shell.git_folders import GitFolder, Namespaces
 from verdigris.gates.agent_shell.write_failure import StderrWatch
 from verdigris.storage import open_calls, stat_cache
 from verdigris.storage.log import light

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.agents import of_all
-from verdigris.core.protection import CACHES, PROGRAMS, STARTUP_FILES, base_of, folders_of
+from verdigris.core.confinement.protection import CACHES, PROGRAMS, STARTUP_FILES, base_of, folders_of
 from verdigris.sandbox.places import SHARED_MEMORY, TEMPORARY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.core.protection import Cache
+    from verdigris.core.confinement.protection import Cache
 
 TEMPORARY_VARIABLES = ("TMPDIR", "TMP", "TEMP", *of_all(lambda agent: agent.temporary_variables))
 PLACES = (

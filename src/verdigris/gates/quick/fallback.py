@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import NoReturn
 
-    from verdigris.gates.clients.protocol import Client
+    from verdigris.gates.clients.registry import Client
     from verdigris.storage.project import Project
 
 IN_TIME = 2 / 3

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.checks.coverage import UNASKED
-from verdigris.core.redness import VALID, WHY_NOT, judge_collect_error
 from verdigris.core.report import Ended, Status
 from verdigris.core.verdict import Kind, first_line
+from verdigris.core.verdict.redness import VALID, WHY_NOT, judge_collect_error
 from verdigris.models.roles.prompt import put_fences, shown_file
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from verdigris.core.policy.reds import implied_claim, owners
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import shell_words, some
-from verdigris.core.turn_events import joining_events
 from verdigris.core.value import replace
+from verdigris.core.verdict.turn_events import joining_events
 from verdigris.storage import stat_cache
 from verdigris.storage.intents import recover
 from verdigris.storage.open_calls import alive as is_alive
@@ -27,12 +27,12 @@ from verdigris.storage.open_calls import forget_ended
 from verdigris.storage.project import open_project
 from verdigris.turns.claim_check import claim_within
 from verdigris.turns.rollback import GitPosition, place, put_back
-from verdigris.turns.tripwire import messages as words
-from verdigris.turns.tripwire.messages import Tripped, base
-from verdigris.turns.tripwire.moves import take_persons_commits, undo_moves
-from verdigris.turns.tripwire.strays import Strays, strays
+from verdigris.turns.tripwire import watch as words
+from verdigris.turns.tripwire.strays import Strays, strays, take_persons_commits, undo_moves
 from verdigris.turns.tripwire.watch import (
+    Tripped,
     TripwireMemory,
+    base,
     has_changed,
     is_touched,
     recall,

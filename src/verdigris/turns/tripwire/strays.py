@@ -1,18 +1,25 @@
-"""Finds protected paths that changed, and the content that each goes back to."""
+"""Finds protected paths that changed, with the content to put back, and undoes git moves that touched any."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
-from verdigris.checks.observation import difference
+from verdigris.checks.observation import difference, take_ground
 from verdigris.checks.source_edits import find_edits
-from verdigris.core.paths import LINK, PathClass
-from verdigris.core.protection import protected_classes
+from verdigris.checks.unproven_commits import COMMITTED, find_unproven, never_in_the_tree
+from verdigris.core.confinement.protection import protected_classes
+from verdigris.core.events import Violation
+from verdigris.core.paths import LINK, Change, Entry, PathClass
 from verdigris.core.state import Phase
-from verdigris.core.value import value
-from verdigris.languages.registry import holds_tests
+from verdigris.core.value import field, replace, value
+from verdigris.languages.registry import holds_tests, is_mixed
+from verdigris.storage.git import users_git
 from verdigris.storage.links import among
-from verdigris.turns.tripwire.messages import base
+from verdigris.storage.repository import Head, head
+from verdigris.storage.snapshots import head_moves, trees
+from verdigris.turns.rollback import GitPosition, move_back, place, same_entries, stashes
+from verdigris.turns.tripwire.watch import base, recall, remember
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +27,7 @@ if TYPE_CHECKING:
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
     from verdigris.turns.tripwire.watch import TripwireMemory
+
 
 LOOKING = 20.0
 """Seconds for reading what changed in red: a client gives a hook no more than a minute."""
@@ -143,3 +151,154 @@ def _unlike(project: Project, known: str | None, tree: str, paths: list[str]) ->
         return tuple(paths)
     differing = {change.path for change in project.workspace.changes(known, tree)}
     return tuple(path for path in paths if path in differing)
+
+
+LOOKED_AT = 50
+"""Commits, the youngest of all branches first, to which a move may have failed."""
+
+
+@value
+class _Move:
+    wanted: dict[str, Change]
+    """What it was to make of the files."""
+    saved: dict[str, Change] = field(default_factory=dict)
+    """What a stash took out of the files: their bytes before are the change's old side."""
+    by: frozenset[str] = frozenset()
+    """What git calls its steps."""
+
+
+def undo_moves(project: Project) -> None:
+    """Where protected paths did not follow, HEAD, index and files go back; HEAD and index also from a commit
+    that holds protected paths as no tree did. The caller holds the operation.
+
+    A move that may stay is remembered, so that it is looked at once.
+    """
+    memory = recall(project)
+    if memory is None:
+        return
+    now = place(project, memory.place)
+    if now.same(memory.place):
+        return
+    tree = project.workspace.snapshot()
+    move = _move(project, memory, now, tree)
+    state = project.state()
+    hit = _hit(project, memory, move, tree) if move.wanted else ()
+    strayed = {path for s in strays(project, state, memory, tree) for path in s.paths}
+    since = memory.proven if memory.unproven else memory.place.commit
+    rightly = project.workspace.graft(tree, memory.tree, strayed)
+    unproven = {} if hit else find_unproven(project, state, (rightly, memory.tree), since)
+    behind = never_in_the_tree(project, state, rightly, unproven)
+    if not hit and not behind:
+        kept = project.workspace.graft(memory.tree, tree, move.wanted)
+        remember(project, replace(memory, tree=kept, place=now, unproven=unproven, proven=since))
+        return
+    # After a commit alone, what strayed is left to whoever looks at the tree next.
+    paths = move.wanted.keys() | (strayed if hit else set())
+    target = project.workspace.graft(tree, memory.tree, paths)
+    target = project.workspace.compose(target, _from_stash(project, move))
+    project.record(*(Violation(path=path, what=COMMITTED) for path in behind))
+    move_back(project, memory.place, target, paths, tree)
+    remember(project, replace(memory, place=place(project, memory.place), moved=hit, undone=behind))
+
+
+def take_persons_commits(project: Project, memory: TripwireMemory) -> None:
+    """What a person committed while no call was open, and lies in the tree as HEAD has it, is new ground.
+
+    In red only: where a turn or a refactor is open, a commit of the tree as it stands changes nothing.
+    """
+    state, now = project.state(), head(project.repo)
+    if state.phase is not Phase.RED or now.commit == memory.place.commit:
+        return
+    if head_moves.move_since(project.repo, Head(None, memory.place.commit)).kind != "commit":
+        return
+    git = users_git(project.repo)
+    paths = head_moves.clean(project.repo, git, head_moves.between(git, memory.place.commit, now.commit))
+    take_ground(project, state, paths, now, why="committed by a person")
+
+
+def _hit(project: Project, memory: TripwireMemory, move: _Move, tree: str) -> tuple[str, ...]:
+    """The protected paths that did not follow, or were changed."""
+    state = project.state()
+    guarded = protected_classes(state.phase)
+    strayed = {path for s in strays(project, state, memory, tree) for path in s.paths}
+    clean = head_moves.clean(project.repo, users_git(project.repo), move.wanted.values())
+    if move.by == {"reset"} and not clean:
+        # Soft or mixed: no file was meant to follow.
+        return ()
+    return tuple(
+        path
+        for path in sorted(move.wanted)
+        if (project.classify(path) in guarded and (path in strayed or path not in clean))
+        or (path in strayed and is_mixed(path, project.classify(path)))
+    )
+
+
+def _move(project: Project, memory: TripwireMemory, now: GitPosition, tree: str) -> _Move:
+    before, git = memory.place, users_git(project.repo)
+    if before.stash != now.stash:
+        return _stashing(project, before, now)
+    if now.begun - before.begun and now.commit:
+        wanted = (*head_moves.between(git, before.commit, now.commit), *trees.staged_changes(git, now.commit))
+    elif before.commit == now.commit:
+        wanted = _half_carried(project, memory, now, tree) if before.touched != now.touched else ()
+    elif head_moves.move_since(project.repo, Head(None, before.commit)).kind == "commit":
+        wanted = ()
+    else:
+        wanted = head_moves.between(git, before.commit, now.commit)
+    by = head_moves.actions_since(project.repo, before.commit) if before.commit != now.commit else frozenset()
+    return _Move({change.path: change for change in wanted}, by=by)
+
+
+def _stashing(project: Project, before: GitPosition, now: GitPosition) -> _Move:
+    git = users_git(project.repo)
+    head = head_moves.between(git, before.commit, now.commit) if before.commit != now.commit else ()
+    wanted = {change.path: change for change in head}
+    if now.stash and (before.stash is None or before.stash in stashes(git)):
+        saved = {change.path: change for change in head_moves.between(git, now.stash, f"{now.stash}^1")}
+        saved |= _untracked_in_stash(project, now.stash)
+        return _Move(wanted | saved, saved)
+    popped = head_moves.between(git, f"{before.stash}^1", before.stash)
+    return _Move(wanted | {change.path: change for change in popped})
+
+
+def _untracked_in_stash(project: Project, stash: str) -> dict[str, Change]:
+    if users_git(project.repo).call("rev-parse", "--verify", "--quiet", f"{stash}^3").code != 0:
+        return {}
+    listed = head_moves.listing(project.repo, f"{stash}^3").files
+    return {entry.path: Change(entry.path, entry.mode, entry.blob, None, None) for entry in listed}
+
+
+def _half_carried(
+    project: Project, memory: TripwireMemory, now: GitPosition, tree: str
+) -> tuple[Change, ...]:
+    """What a move wanted that failed on its way: HEAD and index stayed, yet files are those of a commit.
+
+    All that are not protected, that is; a merge takes back what it changed, and leaves what it added.
+    """
+    git, at = users_git(project.repo), now.commit
+    changed = {c.path for c in project.workspace.changes(memory.tree, tree)}
+    if at is None or not changed or not same_entries(project, memory.place, now):
+        return ()
+    guarded = protected_classes(project.state().phase)
+    listed = git.run("rev-list", "--all", "--reflog", f"--max-count={LOOKED_AT}")
+    for commit in os.fsdecode(listed).split():
+        wanted = head_moves.between(git, at, commit)
+        free = {change.path: change for change in wanted if project.classify(change.path) not in guarded}
+        left = {path: change for path, change in free.items() if change.added}
+        for files in (free, left if memory.place.set_out != now.set_out else {}):
+            if len(free) == len(wanted) or not files or not changed.issuperset(files):
+                continue
+            if head_moves.clean(project.repo, git, files.values()) == files.keys():
+                return wanted
+    return ()
+
+
+def _from_stash(project: Project, move: _Move) -> dict[str, tuple[str, bytes] | None]:
+    contents: dict[str, tuple[str, bytes] | None] = {}
+    for path, change in move.saved.items():
+        if change.old_mode is None or change.old is None:
+            contents[path] = None
+        else:
+            entry = Entry(path, change.old_mode, change.old)
+            contents[path] = (change.old_mode, head_moves.checked_out(project.repo, entry))
+    return contents

@@ -15,7 +15,7 @@ from verdigris.drivers.cycle.validation import stub_runs
 from verdigris.drivers.cycle.validation.checks import Check, Finding, Validation, validate_tests
 from verdigris.sandbox import available
 from verdigris.setup.initialisation import initialise
-from verdigris.turns.holdout import hold_out
+from verdigris.turns.person import hold_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

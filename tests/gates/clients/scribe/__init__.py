@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.records import Actor
 from verdigris.gates.calls import Call, HookAnswer, Manner, Moment, Reply
-from verdigris.gates.clients.protocol import Hook, Surroundings
+from verdigris.gates.clients.registry import Hook, Surroundings
 from verdigris.setup.doctor_checks import Finding
 
 if TYPE_CHECKING:

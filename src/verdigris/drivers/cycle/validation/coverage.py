@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.paths import PathClass
-from verdigris.core.redness import WHY_NOT
 from verdigris.core.report import Status
 from verdigris.core.value import value
+from verdigris.core.verdict.redness import WHY_NOT
 from verdigris.languages.registry import holds_tests
 from verdigris.languages.tests import ScenarioMarks, read_scenario_marks
 from verdigris.turns.test import run_tests

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import UserError
 from verdigris.gates.clients.claude import quick
-from verdigris.gates.clients.protocol import Hook
+from verdigris.gates.clients.registry import Hook
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.core.environment import surroundings
+from verdigris.core.confinement.environment import surroundings
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.value import value
 from verdigris.core.verdict import first_line

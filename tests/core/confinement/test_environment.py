@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.core.environment import surroundings
+from verdigris.core.confinement.environment import surroundings
 
 SECRETS = {
     "AWS_SECRET_ACCESS_KEY": "s",

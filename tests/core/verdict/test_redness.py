@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.paths import PathClass
-from verdigris.core.redness import VALID, WHY_NOT, judge_collect_error, judge_red
 from verdigris.core.report import CollectError, Failure, Place, RunPhase, Status, TestResult
+from verdigris.core.verdict.redness import VALID, WHY_NOT, judge_collect_error, judge_red
 
 if TYPE_CHECKING:
     from verdigris.core.settings import RedRule

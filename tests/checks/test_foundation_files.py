@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from support.tool_worlds import make_tool_world
 from verdigris.checks.foundation import find_changes, prepare
-from verdigris.checks.foundation.files import asserted_packages, tool_files
+from verdigris.checks.foundation_files import asserted_packages, tool_files
 from verdigris.core.settings import Stack
 
 if TYPE_CHECKING:

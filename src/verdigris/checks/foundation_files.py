@@ -1,6 +1,4 @@
-"""Lists the files that run below the tests: of the interpreter, of test tools, of packages that tests assert
-with.
-"""
+"""Lists the files that run below the tests: of the interpreter, of test tools, of loaded packages."""
 
 from __future__ import annotations
 

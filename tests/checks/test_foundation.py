@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World, make_world
-from verdigris.checks.foundation import CHANGED, find_changes, fold_paths, judge_foundation, memory, prepare
-from verdigris.checks.foundation.files import interpreter_files
+from verdigris.checks import foundation
+from verdigris.checks.foundation import CHANGED, find_changes, fold_paths, judge_foundation, prepare
+from verdigris.checks.foundation_files import interpreter_files
 from verdigris.core.events import Settled, Violation
 from verdigris.core.verdict import Kind
 from verdigris.execution.interpreter import Places
@@ -136,9 +137,9 @@ def test_bytecode_that_python_wrote_is_no_matter_and_any_other_is(world: World) 
 def test_the_usual_look_reads_and_stores_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     environment(world)
     project = world.project
-    monkeypatch.setattr(memory, "TICK", 0)
+    monkeypatch.setattr(foundation, "TICK", 0)
     blob = prepare(project)
-    monkeypatch.setattr(memory, "open", None, raising=False)
+    monkeypatch.setattr(foundation, "open", None, raising=False)
     monkeypatch.setattr(type(project.workspace), "blob", None)
     assert prepare(project) == blob
 
