@@ -155,7 +155,7 @@ def _run_once(
     project: Project, layer: Layer, command: str, program: Program
 ) -> Measurement | EvaluationFailed:
     rules = program.evaluation_rules
-    interpreter = _find_python(project)
+    interpreter = find_python(project)
     with room(project, (interpreter,) if interpreter else (), layer=layer) as made:
         if interpreter:
             made.env["PATH"] = f"{os.path.dirname(interpreter)}:{made.env.get('PATH', '')}"  # noqa: PTH120 - a text
@@ -187,7 +187,7 @@ def _layer(project: Project, wanted: str) -> Layer:
     return Layer(wanted, project.workspace.snapshot(), tuple(firm[:_FIRM]), tuple(folders))
 
 
-def _find_python(project: Project) -> str:
+def find_python(project: Project) -> str:
     """The project's own comes first on the PATH: whoever starts a loop at night has no environment active."""
     for stack in project.settings.stacks:
         if language_named(stack.language).has_interpreter:

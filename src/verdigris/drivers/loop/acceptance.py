@@ -1,0 +1,273 @@
+"""Asks a CI whether a commit is accepted, and decides what follows from its answer.
+
+A CI that cannot be reached is infrastructure: it is asked again later, and never counts against a program.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from verdigris.core.value import value
+from verdigris.drivers.loop.evaluation import find_python
+from verdigris.drivers.loop.failure_signature import FailedTest, read_failures, signature_of
+from verdigris.drivers.loop.remote import Unreachable
+from verdigris.execution.process import Command, run
+from verdigris.execution.room.rooms import room
+from verdigris.execution.test_run import run_shell_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from verdigris.drivers.loop.events import CheckedByCi
+    from verdigris.storage.project import Project
+
+GH = "gh"
+"""What stands for the remote's own checks in `loop: {ci: …}`."""
+MOST_FIXES = 5
+BACK_OFF = (30.0, 120.0, 600.0)
+"""Seconds before a CI is asked again that could not be reached."""
+PASSED, FAILED, UNREACHABLE, TIMEOUT = "passed", "failed", "unreachable", "timeout"
+_MINUTE = 60.0
+_POLL = (10.0, 20.0, 40.0, 60.0)
+"""Seconds between two looks; the last one stays."""
+_APPEARS = 5 * _MINUTE
+"""Until the remote has begun a check for a commit, where it begins any."""
+_CALL = 60.0
+_TAIL = 8000
+_GOOD = frozenset({"success", "neutral", "skipped", "pass", "skipping"})
+_CUT = frozenset({"cancelled", "cancel", "stale"})
+_PENDING = frozenset({"pending", ""})
+
+
+@value
+class CiPassed:
+    by: str
+
+
+@value
+class CiFailed:
+    signature: str
+    failing: tuple[str, ...]
+    """Ids of tests, or names of checks where no test was read."""
+    output: str
+
+
+@value
+class CiTimedOut:
+    minutes: float
+
+
+@value
+class CiAbsent:
+    """Nobody can be asked; said once, and the kernel's own verdict stands."""
+
+    why: str
+
+
+CiAnswer: TypeAlias = CiPassed | CiFailed | CiTimedOut | CiAbsent | Unreachable
+
+
+# -- a command --------------------------------------------------------------------------------
+
+
+def ask_command(project: Project, command: str, minutes: float) -> CiAnswer:
+    """Runs it in a room on the worktree, which is as it was committed."""
+    interpreter = find_python(project)
+    with room(project, (interpreter,) if interpreter else ()) as made:
+        if interpreter:
+            made.env["PATH"] = f"{os.path.dirname(interpreter)}:{made.env.get('PATH', '')}"  # noqa: PTH120 - a text
+        made.env["CI"] = "true"
+        done = run_shell_in(made, project, (command, "ci"), project.root, minutes * _MINUTE)
+    output = os.fsdecode(done.output)
+    if done.timed_out:
+        return CiTimedOut(minutes)
+    if done.exit_code == 0:
+        return CiPassed(command)
+    return describe_failure(output, done.exit_code)
+
+
+def describe_failure(output: str, code: int | None = None, checks: Sequence[str] = ()) -> CiFailed:
+    failures = read_failures(output) or tuple(FailedTest(name, "") for name in checks)
+    failing = tuple(one.id for one in failures)
+    return CiFailed(signature_of(failures, output, code), failing, output[-_TAIL:])
+
+
+# -- the remote's checks ----------------------------------------------------------------------
+
+
+@value
+class RemoteCheck:
+    name: str
+    state: str
+    """As the remote says how it ended; `pending` while it runs."""
+    run: str = ""
+    """By which its log is asked for."""
+
+
+@dataclass(frozen=True)
+class GithubChecks:
+    """The checks of one repository through `gh`, which has the person's or the job's right to ask."""
+
+    root: Path
+    minutes: float = 60.0
+    wait: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.monotonic
+
+    def ask(self, commit: str, branch: str) -> CiAnswer:
+        """Waits for every check of a pushed commit to end."""
+        if shutil.which(GH) is None:
+            return CiAbsent("`gh` is not installed, so the remote's checks cannot be asked for")
+        begun = self.clock()
+        for number in range(10**6):
+            checks = self._list(commit, branch)
+            if isinstance(checks, Unreachable):
+                return checks
+            passed = self.clock() - begun
+            if checks and not any(one.state in _PENDING for one in checks):
+                return self._judge(checks)
+            if not checks and passed >= min(_APPEARS, self.minutes * _MINUTE):
+                why = "the remote began no check for it; a push with a job's own token starts no workflow"
+                return Unreachable(f"{commit[:12]}: {why}")
+            if passed >= self.minutes * _MINUTE:
+                return self._late(checks)
+            self.wait(_POLL[min(number, len(_POLL) - 1)])
+        return CiTimedOut(self.minutes)
+
+    def _late(self, checks: Sequence[RemoteCheck]) -> CiAnswer:
+        """What failed has failed, though others still run."""
+        failed = [one for one in checks if one.state not in _GOOD | _PENDING | _CUT]
+        return self._judge(failed) if failed else CiTimedOut(self.minutes)
+
+    def _judge(self, checks: Sequence[RemoteCheck]) -> CiAnswer:
+        failed = [one for one in checks if one.state not in _GOOD | _CUT]
+        if failed:
+            logs = "\n".join(filter(None, (self._log(one) for one in failed)))
+            return describe_failure(logs, checks=[f"{one.name}: {one.state}" for one in failed])
+        if cut := [one.name for one in checks if one.state in _CUT]:
+            return Unreachable(f"{', '.join(cut)} was cancelled")
+        return CiPassed(", ".join(dict.fromkeys(one.name for one in checks)))
+
+    def _list(self, commit: str, branch: str) -> tuple[RemoteCheck, ...] | Unreachable:
+        fields = "databaseId,name,status,conclusion"
+        runs = self._call("run", "list", "--commit", commit, "--limit", "100", "--json", fields)
+        if isinstance(runs, Unreachable):
+            return runs
+        return (*_read_runs(runs), *self._list_others(commit, branch))
+
+    def _list_others(self, commit: str, branch: str) -> Iterator[RemoteCheck]:
+        """Checks of other services, which only a pull request of exactly this commit lists."""
+        seen = self._call("pr", "view", branch, "--json", "headRefOid")
+        if not isinstance(seen, dict) or seen.get("headRefOid") != commit:
+            return
+        found = self._call("pr", "checks", branch, "--json", "name,bucket,workflow")
+        for one in found if isinstance(found, list) else ():
+            if isinstance(one, dict) and not one.get("workflow"):
+                yield RemoteCheck(str(one.get("name")), str(one.get("bucket") or ""))
+
+    def _log(self, check: RemoteCheck) -> str:
+        if not check.run:
+            return ""
+        code, said = self._run("run", "view", check.run, "--log-failed")
+        return said if code == 0 else ""
+
+    def _call(self, *words: str) -> Any:
+        """What it prints as JSON; a `gh` that cannot answer is a value."""
+        code, said = self._run(*words)
+        try:
+            return json.loads(said)  # `gh pr checks` ends with 1 or 8 where checks failed or run
+        except ValueError:
+            told = [line.strip() for line in said.splitlines() if line.strip()]
+            return Unreachable(f"gh {words[0]} {words[1]}: {told[0] if told else f'exit code {code}'}")
+
+    def _run(self, *words: str) -> tuple[int | None, str]:
+        env = {**os.environ, "GH_PROMPT_DISABLED": "1", "NO_COLOR": "1", "GH_NO_UPDATE_NOTIFIER": "1"}
+        done = run(Command((shutil.which(GH) or GH, *words), self.root, env), timeout=_CALL)
+        said = os.fsdecode(done.output)
+        return (None, f"it did not answer within {_CALL:g} s") if done.timed_out else (done.exit_code, said)
+
+
+def _read_runs(runs: Any) -> Iterator[RemoteCheck]:
+    for one in runs if isinstance(runs, list) else ():
+        ended = one.get("status") == "completed"
+        state = str(one.get("conclusion") or "") if ended else "pending"
+        yield RemoteCheck(str(one.get("name")), state, str(one.get("databaseId") or ""))
+
+
+# -- what follows -----------------------------------------------------------------------------
+
+
+@value
+class Accept:
+    note: str = ""
+
+
+@value
+class Fix:
+    """One more attempt to make the CI pass."""
+
+    attempt: int
+
+
+@value
+class Pause:
+    reason: str
+
+
+@value
+class AskAgain:
+    """After so many seconds."""
+
+    seconds: float
+
+
+@value
+class AskLater:
+    """The next run asks again; the iteration stays open, and nothing counts against it."""
+
+    why: str
+
+
+def follow_answer(
+    answer: CiAnswer, before: Sequence[CheckedByCi]
+) -> Accept | Fix | Pause | AskAgain | AskLater:
+    """`before`: what the log has of this iteration's earlier answers, the last one last."""
+    match answer:
+        case CiPassed():
+            return Accept()
+        case CiAbsent(why):
+            return Accept(why)
+        case CiTimedOut():
+            return Pause("ci-timeout")
+        case CiFailed(signature):
+            failed = [one for one in before if one.outcome == FAILED]
+            if failed and failed[-1].signature == signature:
+                return Pause(f"stuck in CI fix loop: {signature}")
+            if len(failed) >= MOST_FIXES:
+                return Pause(f"ci-fix-exhausted: {signature}")
+            return Fix(len(failed) + 1)
+        case Unreachable(why):
+            tried = 0
+            for one in reversed(before):
+                if one.outcome != UNREACHABLE:
+                    break
+                tried += 1
+            return AskAgain(BACK_OFF[tried]) if tried < len(BACK_OFF) else AskLater(why)
+
+
+def outcome_of(answer: CiAnswer) -> str:
+    """As the log has it."""
+    match answer:
+        case CiPassed() | CiAbsent():
+            return PASSED
+        case CiFailed():
+            return FAILED
+        case CiTimedOut():
+            return TIMEOUT
+        case Unreachable():
+            return UNREACHABLE
