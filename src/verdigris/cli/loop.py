@@ -1,8 +1,9 @@
-"""`tdd loop`: programs that pin one behaviour an iteration; here they are made, checked and chosen."""
+"""`tdd loop`: programs that pin one behaviour an iteration: made, checked, chosen, run, paused and told."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -12,8 +13,6 @@ from verdigris.cli.output import deny, json_option, show, show_json
 from verdigris.views.lines import Line, count_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from verdigris.drivers.loop.discovery import FoundProgram, ProgramFault
     from verdigris.drivers.loop.schedule import Candidate
 
@@ -22,7 +21,14 @@ NOTHING_DUE = 1
 
 @click.group("loop")
 def command() -> None:
-    """Programs that pin one behaviour per iteration: made, checked and chosen. Running them comes later."""
+    """Programs that pin one behaviour per iteration, and stop with a reason where they are stuck.
+
+    \b
+    tdd loop new NAME        write a program to fill in
+    tdd loop lint NAME       what keeps it from running
+    tdd loop run NAME        run it: a branch, a state file, a commit for each behaviour
+    tdd loop status          how each program stands
+    """  # noqa: D301 - click's mark for lines that stay as they are
 
 
 @command.command("new")
@@ -83,6 +89,52 @@ def due(name: str, *, as_json: bool) -> int:
         ]
         show([Line(f"  {text}") for text in more])
     return 0 if found.selected else NOTHING_DUE
+
+
+@command.command("run")
+@click.argument("name", metavar="[NAME]", default="")
+@click.option("--iterations", "-n", type=click.IntRange(min=1), help="At most so many in this run.")
+@click.option("--record", type=click.Path(path_type=Path), help="Append each exchange with a model to FILE.")
+@json_option
+def run(name: str, iterations: int | None, record: Path | None, *, as_json: bool) -> int:
+    """Run the program NAME, or the one that is due: each commit pins one behaviour that was red.
+
+    A run that was interrupted goes on where it was. Exit code: 0 completed or a limit is reached, 1 nothing
+    is due, 5 stuck, 6 blocked, 7 paused by a person, 69 the model or the remote cannot be reached, 130
+    interrupted.
+    """
+    from dataclasses import replace
+
+    from verdigris.cli.machine import reporting_ends, watching
+    from verdigris.drivers.loop.opening import open_program
+    from verdigris.drivers.loop.phases import EXIT_CODES, End
+    from verdigris.drivers.loop.run import Run
+
+    if denial := persons_only("loop run"):
+        return deny(denial)
+    root = _root()
+    chosen = name or _choose(root)
+    if not chosen:
+        show([Line("nothing is due; `tdd loop due` says why")])
+        return EXIT_CODES[End.NOTHING_DUE]
+    with reporting_ends(f"`tdd loop run {chosen}` goes on where it was", as_json=as_json) as failed:
+        with (
+            watching(as_json=as_json) as watch,
+            open_program(root, chosen, watch, record=record) as opened,
+        ):
+            limits = opened.found.program.limits
+            if iterations is not None:
+                limits = replace(limits, iterations=iterations)
+            ended = Run(opened, limits).make()
+        return EXIT_CODES[End(ended.outcome)]
+    return failed[0]
+
+
+def _choose(root: Path) -> str:
+    from verdigris.drivers.loop.schedule import choose_due
+
+    found = choose_due([_candidate(root, one) for one in _programs(root, "")], _now())
+    return found.selected.found.name if found.selected else ""
 
 
 def _now() -> datetime:

@@ -38,6 +38,8 @@ class Bad:
     """For people."""
     output: str = ""
     """What a tool printed."""
+    passing: tuple[str, ...] = ()
+    """New tests that pass already, where that is the reason."""
 
 
 Seen: TypeAlias = "list[TestReport]"

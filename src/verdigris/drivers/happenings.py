@@ -39,6 +39,45 @@ class CycleBegan:
 
 
 @value
+class ProgramBegan:
+    program: str
+    strategy: str
+    branch: str
+    worktree: str
+    resumed: bool
+    """An iteration is taken up where a run before left it."""
+    models: tuple[tuple[str, str], ...]
+    """Role and who plays it."""
+    replay: bool = False
+
+
+@value
+class IterationBegan:
+    program: str
+    number: int
+    choice: str
+    """`new`, `failing` (a red that was left) or `rethink`."""
+    target: str = ""
+
+
+@value
+class IterationDone:
+    program: str
+    number: int
+    status: str
+    change: str = ""
+    target: str = ""
+    commit: str = ""
+    metric: float | None = None
+    previous: float | None = None
+    notes: tuple[str, ...] = ()
+    harness: tuple[str, ...] = ()
+    """The status of each pinned behaviour, the oldest first."""
+    metrics: tuple[float, ...] = ()
+    """Of the accepted iterations, the oldest first."""
+
+
+@value
 class StepBegan:
     step: int
     role: str
@@ -147,6 +186,9 @@ class RunEnded:
 Happening: TypeAlias = (
     RunBegan
     | CycleBegan
+    | ProgramBegan
+    | IterationBegan
+    | IterationDone
     | StepBegan
     | Attempted
     | Asked

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.records import to_json
 from verdigris.drivers import happenings as w
+from verdigris.drivers.loop.phases import End
 from verdigris.drivers.machine.history import NOTHING_RED, NOTHING_TO_DO, SENT_BACK, UPHELD
 from verdigris.models.roles.answer import Say
 from verdigris.views.lines import Line, count_of
@@ -20,14 +21,16 @@ if TYPE_CHECKING:
 
 
 DOTS: dict[str, Dot] = {
-    **dict.fromkeys(("tester", "planner", "test_author", "validator"), "red"),
-    **dict.fromkeys(("implementor", "refactorer", "coder"), "green"),
+    **dict.fromkeys(("tester", "planner", "test_author", "validator", "test_writer"), "red"),
+    **dict.fromkeys(("implementor", "refactorer", "coder", "code_writer", "improver", "optimizer"), "green"),
 }
 _SHORT = 9
 _FINE = frozenset({NOTHING_TO_DO, NOTHING_RED, Say.KATA_DONE, UPHELD, Say.PASS, "handed-in"})
 BLOCKED = "blocked"
-_GOOD_ENDS = frozenset({"steps-made", "kata-done", "cycle-done"})
-_TOLD_AT_THE_END = frozenset({"budget-used-up", "waiting", "refused", "stopped", "cycle-done"})
+_GOOD_ENDS = frozenset({"steps-made", "kata-done", "cycle-done", "completed", "limit"})
+_TOLD_AT_THE_END = frozenset(
+    {"budget-used-up", "waiting", "refused", "stopped", "cycle-done", *map(str, End)}
+)
 """Ends whose reason no step has told."""
 _MOST_TESTS, _MOST_LINES = 3, 14
 _CHANGED = re.compile(r"\+\+\+ (?!/dev/null)|\+(?!\+\+ )|-(?!-- )")
@@ -38,17 +41,8 @@ def lines(happening: w.Happening) -> list[Line]:
 
 
 def _lines(happening: w.Happening) -> Iterator[Line]:
+    yield from _beginning(happening)
     match happening:
-        case w.RunBegan():
-            again = ", taken up again" if happening.resumed else ""
-            yield Line(f"steps {happening.first} to {happening.last}{again}, for {happening.branch}")
-            yield from (Line(f"  {player}") for player in _players(happening.models))
-            yield Line(f"  in {happening.worktree}")
-        case w.CycleBegan():
-            again = f", taken up again in stage {happening.stage}" if happening.resumed else ""
-            yield Line(f"cycle {happening.cycle} on {happening.spec}{again}, for {happening.branch}")
-            yield from (Line(f"  {player}") for player in _players(happening.models))
-            yield Line(f"  in {happening.worktree}")
         case w.Told():
             yield from map(Line, happening.lines)
         case w.StepBegan():
@@ -66,6 +60,54 @@ def _lines(happening: w.Happening) -> Iterator[Line]:
             yield from (Line(f"  {line}") for text in happening.what for line in text.splitlines())
         case w.RunEnded():
             yield from _summary(happening)
+
+
+_CHOICES = {
+    "new": "one more behaviour",
+    "failing": "the red that was left",
+    "rethink": "three errors in a row, so the test is rethought",
+}
+_STATUS_DOTS: dict[str, Dot] = {"accepted": "green", "rejected": "yellow"}
+
+
+def _about(target: str) -> str:
+    return f" ({target})" if target else ""
+
+
+def _iteration_lines(done: w.IterationDone) -> Iterator[Line]:
+    what = f"{done.commit[:_SHORT]} {done.change}".strip()
+    metric = "" if done.metric is None else f", metric {done.metric:g}"
+    gain = "" if done.metric is None or done.previous is None else f" ({done.metric - done.previous:+g})"
+    yield Line(
+        f"iteration {done.number}: {done.status}: {what}{metric}{gain}", _STATUS_DOTS.get(done.status, "red")
+    )
+    yield from (Line(f"    {note}") for note in done.notes)
+
+
+def _beginning(happening: w.Happening) -> Iterator[Line]:
+    """The first lines of a run, a cycle, a program and its iterations."""
+    match happening:
+        case w.RunBegan():
+            again = ", taken up again" if happening.resumed else ""
+            yield Line(f"steps {happening.first} to {happening.last}{again}, for {happening.branch}")
+            yield from (Line(f"  {player}") for player in _players(happening.models))
+            yield Line(f"  in {happening.worktree}")
+        case w.CycleBegan():
+            again = f", taken up again in stage {happening.stage}" if happening.resumed else ""
+            yield Line(f"cycle {happening.cycle} on {happening.spec}{again}, for {happening.branch}")
+            yield from (Line(f"  {player}") for player in _players(happening.models))
+            yield Line(f"  in {happening.worktree}")
+        case w.ProgramBegan():
+            again = ", taken up in the middle of an iteration" if happening.resumed else ""
+            yield Line(f"program {happening.program} ({happening.strategy}){again}, on {happening.branch}")
+            yield from (Line(f"  {player}") for player in _players(happening.models))
+            yield Line(f"  in {happening.worktree}")
+        case w.IterationBegan():
+            yield Line(
+                f"iteration {happening.number}: {_CHOICES[happening.choice]}{_about(happening.target)}"
+            )
+        case w.IterationDone():
+            yield from _iteration_lines(happening)
 
 
 def _players(models: tuple[tuple[str, str], ...]) -> Iterator[str]:

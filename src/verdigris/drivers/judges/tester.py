@@ -99,7 +99,8 @@ def _red(project: Project, rules: StepRules, start: str, seen: Seen) -> Judged:
         said = feedback.wrong_red(
             tested.tests, tested.report, passing=passing_new, stubbed=stubbed, quote=quoting(project)
         )
-        return Bad(said, _why_no_red(tested, changed, passing_new, stubbed=stubbed), _tail(tested))
+        reasons = _why_no_red(tested, changed, passing_new, stubbed=stubbed)
+        return Bad(said, reasons, _tail(tested), passing_new)
     idle = [run for run in reds if not asks_source(project, start, tree, run.native_id)]
     if idle:
         return forbidden(

@@ -85,7 +85,9 @@ class BehaviourMade(Event):
     tests: tuple[str, ...]
     tree: str
     lines: int
-    """Of source and tests that the green edit added and took away."""
+    """Lines of source that the green edit added and took away."""
+    subject: str = ""
+    rationale: str = ""
 
 
 @value
@@ -121,8 +123,11 @@ class Measured(Event):
     passing: int | None = None
     failing: int | None = None
     held_out: float | None = None
-    evaluator: str = ""
-    """Digest of the evaluator and its data."""
+    noise: float = 0.0
+    base: str = ""
+    """The commit of the base branch below it."""
+    oracle: str = ""
+    """A hash of the evaluator, its data and its commands."""
 
 
 @value
@@ -182,6 +187,15 @@ class ProgramCompleted(Event):
     program: str
     reason: str
     at: int
+
+
+@value
+class StatusSet(Event):
+    """A person changed an entry of the harness."""
+
+    program: str
+    test: str
+    status: str
 
 
 @value

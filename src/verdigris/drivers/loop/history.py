@@ -152,6 +152,9 @@ def advance(s: ProgramState, event: Event) -> ProgramState:
             return replace(s, paused="", completed="", since=len(s.iterations))
         case e.ProgramCompleted():
             return replace(s, completed=event.reason)
+        case e.StatusSet():
+            why = "a person says so" if event.status == BLOCKED else ""
+            return _with_entry(s, (event.test,), lambda one: replace(one, status=event.status, blocked=why))
         case e.StateFileWritten():
             return replace(s, written=event.text)
         case e.Measured() if event.iteration == 0:
@@ -208,7 +211,7 @@ def _with_entry(
 ) -> ProgramState:
     """The entry that holds one of these tests, or the one that is open where a test was renamed."""
     open_ = s.open
-    known = [one for one in s.harness if not set(one.tests).isdisjoint(tests)]
+    known = [one for one in s.harness if not {one.name, *one.tests}.isdisjoint(tests)]
     found = known[-1] if known else (open_.pinned if open_ else None)
     if found is None:
         return s

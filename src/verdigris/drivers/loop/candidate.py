@@ -1,0 +1,212 @@
+"""The commit that an iteration made: measured, asked of CI, and kept or taken back."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from verdigris.core.actions import Deny
+from verdigris.core.errors import HarnessError
+from verdigris.core.events import Committing
+from verdigris.drivers.edits import write_changes
+from verdigris.drivers.loop import events as e
+from verdigris.drivers.loop.evaluation import hash_oracle, measure
+from verdigris.drivers.loop.history import ACCEPTED, ERROR, REJECTED
+from verdigris.drivers.loop.measurement import Best, EvaluationFailed, Measurement, judge_metric
+from verdigris.drivers.loop.opening import now_ms
+from verdigris.drivers.loop.roles import DRIVER
+from verdigris.storage import tdd_folder
+from verdigris.storage.git import git
+from verdigris.storage.repository import head
+from verdigris.turns.commit import CommitIdentity, CommitRefused, commit
+from verdigris.turns.sync import sync
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdigris.core.events import Event
+    from verdigris.drivers.loop.history import OpenIteration, ProgramState
+    from verdigris.drivers.loop.opening import OpenProgram
+
+_SUBJECT = 72
+_ITERATION = "Autoloop-Iteration"
+
+
+class Unreachable(Exception):
+    """Nobody's fault in the program: the run ends, and the next goes on from here."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    open: OpenProgram
+    state: ProgramState
+    now: OpenIteration
+
+    # -- the commit ---------------------------------------------------------------------------
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether HEAD is the iteration's own commit: git knows it also after a kill."""
+        commit_ = head(self.open.project.repo).commit
+        if commit_ == self.now.commit:
+            return False
+        keys = f"%(trailers:key={_ITERATION},valueonly)"
+        said = git(self.open.project.root, "log", "--format=%H%x00" + keys, f"{self.now.commit}..HEAD").out
+        return any(line.endswith(f"\0{self.now.number}") for line in said.splitlines())
+
+    def commit(self, subject: str = "") -> Event | None:
+        """None: it is made. A refusal pauses the program: no role can mend what a hook says."""
+        project = self.open.project
+        tree = project.workspace.snapshot()
+        changed = (change.path for change in project.workspace.changes(self._committed_tree(), tree))
+        paths = tuple(path for path in changed if not path.startswith(f"{tdd_folder.NAME}/"))
+        if not paths:
+            passes = self.now.made is not None
+            return self._ended(
+                *((ACCEPTED, ("it passes by now",)) if passes else (REJECTED, ("nothing changed",)))
+            )
+        text = self.open.casting.scrub(self._message(subject))
+        intent = Committing(
+            step=self.now.number,
+            role=DRIVER,
+            parent=head(project.repo).commit or "",
+            tree=tree,
+            message=project.workspace.blob(text.encode()),
+            paths=paths,
+            driver=DRIVER,
+        )
+        settings = self.open.settings
+        author = CommitIdentity(settings.author_name, settings.author_email)
+        made = commit(
+            project, intent, author, hidden=self.open.casting.scrub.variables, hooks=self.open.hooks
+        )
+        if isinstance(made, CommitRefused):
+            why = f"the commit was refused: {made.why}"
+            return e.ProgramPaused(program=self.open.name, reason=self.open.casting.scrub(why), at=now_ms())
+        return None
+
+    def _committed_tree(self) -> str:
+        from verdigris.drivers.machine.history import committed_tree
+
+        return committed_tree(self.open.project)
+
+    def _message(self, subject: str) -> str:
+        made, now = self.now.made, self.now
+        said = subject or (made.subject if made else "") or (now.refactor.improvement if now.refactor else "")
+        head_ = f"[Autoloop: {self.open.name}] Iteration {now.number}: {said}"
+        head_ = head_ if len(head_) <= _SUBJECT else f"{head_[: _SUBJECT - 1].rstrip()}…"
+        parts = [head_, made.rationale if made else now.refactor.why if now.refactor else ""]
+        if now.pinned is not None:
+            parts.append(f"Pins: {now.pinned.behaviour}\nSource: {now.pinned.source}")
+        parts += [f"Run: {run}"] if (run := run_address()) else []
+        return "\n\n".join(filter(None, (*parts, "\n".join(self._trailers())))) + "\n"
+
+    def _trailers(self) -> Iterator[str]:
+        for test in self.now.pinned.tests if self.now.pinned else ():
+            yield f"TDD-Test: {' '.join(test.split())}"
+        yield f"Autoloop-Program: {self.open.name}"
+        yield f"{_ITERATION}: {self.now.number}"
+
+    # -- the metric ---------------------------------------------------------------------------
+
+    def evaluate(self) -> Event:
+        project, program = self.open.project, self.open.found.program
+        found = measure(project, project.workspace.snapshot(), self.now.tree, program)
+        if isinstance(found, EvaluationFailed):
+            if found.kind == "infrastructure":
+                raise Unreachable(found.why)
+            status = REJECTED if found.kind in {"rejected", "tampered"} else ERROR
+            return self._take_back(status, found.why)
+        return as_measured(self.open, found, self.now.number, self.now.tree)
+
+    def conclude(self) -> Event:
+        """Accepted, or taken back."""
+        found = self.now.measured
+        assert found is not None  # noqa: S101 - the phase follows from it
+        program = self.open.found.program
+        new = Measurement(
+            found.metric or 0.0, passing=found.passing, failing=found.failing, held_out=found.held_out
+        )
+        best = None if self.state.best is None else best_of(self.state.best)
+        judged = judge_metric(new, best, program, must_improve=not self.open.found.is_test_driven)
+        if not judged.accepted:
+            return self._take_back(REJECTED, judged.why)
+        if judged.completed:
+            reason = f"the target {program.target_metric:g} is met by {found.metric:g}"
+            self.open.record(e.ProgramCompleted(program=self.open.name, reason=reason, at=now_ms()))
+        return self._ended(ACCEPTED, (judged.why,))
+
+    # -- its end ------------------------------------------------------------------------------
+
+    def _take_back(self, status: str, why: str) -> Event:
+        """The branch stands where the iteration began; a red that was there before it is there again."""
+        project = self.open.project
+        moved = sync(project, ("reset", "--quiet", "--hard", self.now.commit), quiet=True)
+        if isinstance(moved, Deny) or moved.exit_code:
+            what = moved.reason if isinstance(moved, Deny) else moved.said
+            raise HarnessError(f"a rejected commit cannot be taken back: {what}", hint="`tdd doctor`")
+        tree = project.workspace.snapshot()
+        left = {
+            change.path: project.workspace.read(self.now.tree, change.path)
+            for change in project.workspace.changes(tree, self.now.tree)
+            if not change.deleted
+        }
+        if left and (refused := write_changes(project, left)) is not None:
+            raise HarnessError(f"a test that was red cannot be put back: {refused.reasons[0]}")
+        return self._ended(status, (why,))
+
+    def _ended(self, status: str, notes: tuple[str, ...]) -> e.IterationEnded:
+        now, measured = self.now, self.now.measured
+        refactor, pinned = now.refactor, now.pinned
+        accepted = status == ACCEPTED
+        improvement = refactor.improvement if refactor else ""
+        revised = pinned.revisions[-1:] if pinned else ()
+        return e.IterationEnded(
+            program=self.open.name,
+            number=now.number,
+            status=status,
+            at=now_ms(),
+            change=pinned.behaviour if pinned else improvement,
+            target=pinned.target if pinned else "",
+            phase="refactor" if improvement else "green",
+            commit=(head(self.open.project.repo).commit or "") if accepted else "",
+            metric=measured.metric if measured else None,
+            previous=self.state.best.metric if self.state.best else None,
+            new_tests=len(pinned.tests) if pinned and accepted and pinned.added == now.number else 0,
+            notes=(
+                *notes,
+                *(f"test-revised: {why}" for why in revised),
+                *([f"refactor: {improvement}"] if improvement and pinned else []),
+            ),
+            lessons=(refactor.lesson,) if refactor and refactor.lesson else (),
+            run=run_address(),
+        )
+
+
+def run_address() -> str:
+    """The address of the job that this is part of, where a CI tells it."""
+    server, repo, run = (
+        os.environ.get(name, "") for name in ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID")
+    )
+    return f"{server}/{repo}/actions/runs/{run}" if server and repo and run else ""
+
+
+def as_measured(open_: OpenProgram, found: Measurement, iteration: int, base: str) -> e.Measured:
+    program, project = open_.found.program, open_.project
+    return e.Measured(
+        program=open_.name,
+        iteration=iteration,
+        tree=project.workspace.snapshot(),
+        metric=found.metric,
+        passing=found.passing,
+        failing=found.failing,
+        held_out=found.held_out,
+        noise=found.noise,
+        base=open_.base,
+        oracle=hash_oracle(project, base, program),
+    )
+
+
+def best_of(measured: e.Measured) -> Best:
+    return Best(measured.metric or 0.0, measured.held_out, measured.noise, measured.base, measured.oracle)

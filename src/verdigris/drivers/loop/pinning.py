@@ -1,0 +1,182 @@
+"""Pins a behaviour: a red test, the code that makes it green, a second look at the test, a block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.fold import ACCEPTED
+from verdigris.core.test_ids import split_id
+from verdigris.drivers.attempts import Exhausted
+from verdigris.drivers.edits import Bad
+from verdigris.drivers.judges.implementor import judge_implementation, open_reds
+from verdigris.drivers.judges.tester import judge_tests
+from verdigris.drivers.loop import events as e
+from verdigris.drivers.loop.context import brief_of
+from verdigris.drivers.loop.history import BLOCKED, REJECTED
+from verdigris.drivers.loop.phase_work import PhaseWork
+from verdigris.drivers.loop.phases import LoopPhase, attempts_left
+from verdigris.drivers.loop.roles import CODE_WRITER, TEST_WRITER
+from verdigris.drivers.message import flat
+from verdigris.languages.tests import text_of_test
+from verdigris.storage.project import texts_at
+from verdigris.storage.repository import head
+from verdigris.turns.test_bug import close_bug, report_bug
+
+if TYPE_CHECKING:
+    from verdigris.core.events import Event
+    from verdigris.drivers.edits import Seen
+    from verdigris.drivers.loop.candidate import Candidate
+    from verdigris.models.roles.check import EditPlan
+
+_RETHINKS = 3
+
+
+class Pinning(PhaseWork):
+    def pin(self) -> Event:
+        project, picks = self.open.acting(TEST_WRITER), self.open.settings.picks
+
+        def judge(plan: EditPlan, seen: Seen) -> Event | Bad:
+            found = judge_tests(project, self.open.settings, plan, self.now.rest, seen)
+            if isinstance(found, Bad):
+                return found
+            pin = plan.pin
+            assert pin is not None  # noqa: S101 - no answer without it is let through
+            return e.BehaviourPinned(
+                program=self.open.name,
+                iteration=self.now.number,
+                tests=found.tests,
+                target=pin.target,
+                behaviour=pin.behaviour,
+                source=pin.source,
+                tree=project.workspace.snapshot(),
+                assertions=pin.assertions,
+                included=pin.included,
+                excluded=pin.excluded,
+            )
+
+        def refused(_: int, bad: Bad) -> None:
+            for name in bad.passing[:1]:
+                again = e.AlreadyPassing(program=self.open.name, iteration=self.now.number, target=name)
+                self.open.record(again)
+
+        step = self.step(TEST_WRITER, LoopPhase.RED, picks, judge, refused=refused)
+        got = step.take(self.task(step), taken=lambda: self.error("red", "no test is on record"))
+        if isinstance(got, Exhausted):
+            picked = self.open.state().open
+            if picked is not None and picked.picks >= picks:
+                return self.end(REJECTED, "red", f"every test that was picked passes already: {got.why}")
+            return self.error("red", got.why)
+        step.close("red")
+        return got
+
+    # -- green --------------------------------------------------------------------------------
+
+    def make_green(self) -> Event:
+        pinned, project = self.pinned, self.open.acting(CODE_WRITER)
+        left = [flat(test) for test in pinned.tests]
+
+        def judge(plan: EditPlan, seen: Seen) -> Event | Bad:
+            brief = brief_of(self.open.found)
+            refusal = judge_implementation(project, self.open.settings, brief, plan, left, seen)
+            return refusal or made()
+
+        def made() -> Event:
+            tree, said = project.workspace.snapshot(), step.proposal()
+            return e.BehaviourMade(
+                program=self.open.name,
+                iteration=self.now.number,
+                tests=pinned.tests,
+                tree=tree,
+                lines=self.count_lines(self.now.rest, tree),
+                subject=said.subject,
+                rationale=said.rationale,
+            )
+
+        def refused(attempt: int, bad: Bad) -> None:
+            self.open.record(self.failed(self.now.attempts + attempt, bad.reasons))
+
+        most = attempts_left(self.now, self.open.settings.attempts)
+        step = self.step(CODE_WRITER, LoopPhase.GREEN, most, judge, refused=refused)
+        opened = project.state().machine.step
+        accepted = opened is not None and opened.step == step.number and opened.verdict == ACCEPTED
+        reds = () if accepted else open_reds(project, left)
+        if not accepted and not reds:
+            return made()  # somebody else made it pass
+        got = step.take(self.task(step, reds), taken=made)
+        if isinstance(got, Exhausted):
+            return self.failed(self.now.attempts + most, (got.why,))
+        step.close("green")
+        return got
+
+    # -- a test in doubt ----------------------------------------------------------------------
+
+    def rethink(self) -> Event:
+        """The test may be revised because it is reported as wrong; a right one stands, and is tried again."""
+        pinned, project = self.pinned, self.open.acting(TEST_WRITER)
+        if not project.state().test_bugs:
+            last = "; ".join(self.now.reasons) or "three iterations ended with an error"
+            why = f"{self.now.attempts} attempts to make it pass failed: {last}"
+            report_bug(project, list(pinned.tests), why, cwd=project.root)
+
+        def judge(plan: EditPlan, seen: Seen) -> Event | Bad:
+            found = judge_tests(project, self.open.settings, plan, self.now.rest, seen)
+            if isinstance(found, Bad):
+                return found
+            tree = project.workspace.snapshot()
+            before, after = self._text(pinned.tests, self.now.rest), self._text(found.tests, tree)
+            return self._rethought(found.tests, plan.rationale, tree, before, after)
+
+        def stand(why: str) -> Event:
+            for bug in tuple(project.state().test_bugs):
+                close_bug(project, bug)
+            return self._rethought(pinned.tests, why, self.now.rest)
+
+        step = self.step(TEST_WRITER, LoopPhase.RETHINK, _RETHINKS, judge, stand=stand)
+        got = step.take(self.task(step), taken=lambda: stand("the revision was interrupted"))
+        if isinstance(got, Exhausted):
+            got = stand(f"no revision was accepted: {got.why}")
+        step.close("rethink-test")
+        return got
+
+    def _rethought(
+        self,
+        tests: tuple[str, ...],
+        why: str,
+        tree: str,
+        before: str = "",
+        after: str = "",
+    ) -> e.TestRethought:
+        said = self.open.casting.scrub(why)
+        return e.TestRethought(
+            program=self.open.name,
+            iteration=self.now.number,
+            tests=tests,
+            why=said,
+            tree=tree,
+            before=before,
+            after=after,
+        )
+
+    def _text(self, tests: tuple[str, ...], tree: str) -> str:
+        """The tests as they are written in a tree."""
+        found = []
+        for test in tests:
+            named = split_id(test)
+            text = texts_at(self.open.project, tree, [named.path]).get(named.path, "")
+            found.append(text_of_test(named.path, text, named.function) or "")
+        return "\n\n".join(filter(None, found))
+
+    def block(self, candidate: Candidate) -> Event | None:
+        """A person has to look. The test stays."""
+        pinned = self.pinned
+        why = f"{self.now.attempts} attempts failed: {'; '.join(self.now.reasons)}"
+        if not candidate.is_committed and (refused := candidate.commit(f"blocked: {pinned.behaviour}")):
+            return refused
+        blocked = e.BehaviourBlocked(
+            program=self.open.name,
+            iteration=self.now.number,
+            tests=pinned.tests,
+            why=why,
+        )
+        self.open.record(blocked)
+        return self.end(BLOCKED, "green", why, commit=head(self.open.project.repo).commit or "")

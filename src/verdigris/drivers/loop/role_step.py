@@ -1,0 +1,139 @@
+"""One conversation of one role: it is asked, its edits are judged, and a refusal goes back with why."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from verdigris.core.errors import VerdigrisError
+from verdigris.core.events import StepBegun, StepPassed, StepProposed
+from verdigris.core.fold import ACCEPTED
+from verdigris.core.records import from_json, to_json
+from verdigris.core.value import value
+from verdigris.drivers.attempts import Attempts
+from verdigris.drivers.edits import Bad, join_reasons
+from verdigris.drivers.happenings import StepBegan
+from verdigris.drivers.loop.roles import DRIVER
+from verdigris.drivers.step_records import StepLog
+from verdigris.models.roles.check import EditPlan, Stop
+from verdigris.storage.repository import head
+from verdigris.turns.aside import lay_back
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verdigris.core.state import OpenStep
+    from verdigris.drivers.attempts import Exhausted
+    from verdigris.drivers.edits import Seen
+    from verdigris.drivers.loop.opening import OpenProgram
+    from verdigris.models.roles import Role
+    from verdigris.models.roles.prompt import Task
+    from verdigris.storage.project import Project
+
+Done = TypeVar("Done")
+
+
+@value
+class Proposal:
+    """What a role says of its edits."""
+
+    subject: str = ""
+    rationale: str = ""
+    improvement: str = ""
+    lesson: str = ""
+
+
+@dataclass(frozen=True)
+class RoleStep(Generic[Done]):
+    """`number` is the same in a run that goes on after a kill, so that a recording answers the same."""
+
+    open: OpenProgram
+    project: Project
+    """As the role acts in it."""
+    role: Role
+    number: int
+    rest: str
+    """The tree that it begins with, and that a refused attempt goes back to."""
+    most: int
+    """Attempts."""
+    judge: Callable[[EditPlan, Seen], Done | Bad]
+    heed: Callable[[Stop], Done | Bad]
+    """What a stop comes to."""
+    refused: Callable[[int, Bad], None] = lambda _, __: None
+
+    def take(self, task: Task, *, taken: Callable[[], Done]) -> Done | Exhausted:
+        """`taken`: what it comes to where the kernel accepted its edits before a kill."""
+        step = self._begin()
+        if step.verdict == ACCEPTED:
+            return taken()
+        try:
+            return self._ask(task)
+        except BaseException:
+            # Ctrl-C too: what is not accepted is set aside, and the step can be taken again.
+            with suppress(VerdigrisError):
+                self._set_back("the step was interrupted")
+            raise
+
+    def _begin(self) -> OpenStep:
+        """On the tree that the last step left; what a kill left on it is set aside."""
+        open_ = self.project.state().machine.step
+        if open_ is None or (open_.driver, open_.step, open_.role) != (DRIVER, self.number, self.role.name):
+            commit = head(self.project.repo).commit or ""
+            begun = StepBegun(
+                step=self.number, role=self.role.name, commit=commit, tree=self.rest, driver=DRIVER
+            )
+            self.project.record(begun, sync=True)
+        step = self.project.state().machine.step
+        assert step is not None  # noqa: S101 - it was begun just now
+        if step.verdict != ACCEPTED:
+            self._set_back("the step was interrupted")
+        return step
+
+    def _ask(self, task: Task) -> Done | Exhausted:
+        model = self.open.casting.model(self.role.name, self.number)
+        self.open.watch(StepBegan(self.number, self.role.name, model.name, self.most))
+        metered = self.open.meter.metered(model, self.number, self.role)
+        log = StepLog(self.open.keeper, self.number, self.role, metered)
+        attempts = Attempts(self.project, metered, log, self.most, self.open.watch, self.open.casting.scrub)
+
+        def carry_out(got: EditPlan | Stop, attempt: int) -> Done | Bad:
+            seen: Seen = []
+            if isinstance(got, EditPlan):
+                self._propose(got, attempt)
+            done = self.heed(got) if isinstance(got, Stop) else self.judge(got, seen)
+            paths = tuple(got.changes)
+            if not isinstance(done, Bad):
+                log.attempt(attempt, paths=paths, runs=seen)
+                return done
+            why = attempts.shorten(done.reasons)
+            log.attempt(attempt, paths=paths, reasons=done.reasons, output=done.output, runs=seen)
+            self.refused(attempt, done)
+            self._set_back(join_reasons(why))
+            return done
+
+        return attempts.make(self.open.material(self.rest), task, carry_out)
+
+    def _propose(self, plan: EditPlan, attempt: int) -> None:
+        """On record before anything of it is written, without any key that a model may have repeated."""
+        said = Proposal(plan.subject, plan.rationale, plan.improvement, plan.lesson)
+        document = self.open.casting.scrub.document(to_json(said))
+        blob = self.project.workspace.blob(json.dumps(document, sort_keys=True).encode())
+        self.project.record(StepProposed(step=self.number, attempt=attempt, proposal=blob), sync=True)
+
+    def _set_back(self, why: str) -> None:
+        lay_back(self.project, self.rest, f"step {self.number}, {self.role}: {why}")
+
+    def proposal(self) -> Proposal:
+        """What was said of the edits that are accepted or judged now."""
+        step = self.project.state().machine.step
+        data = self.project.workspace.blob_bytes(step.proposal) if step and step.proposal else None
+        return from_json(Proposal, json.loads(data)) if data else Proposal()
+
+    def close(self, outcome: str, why: str = "") -> None:
+        """What its edits come to is on record: the next role is on."""
+        passed = StepPassed(
+            step=self.number, role=self.role.name, outcome=outcome, why=why, after="", driver=DRIVER
+        )
+        self.project.record(passed, sync=True)

@@ -1,0 +1,233 @@
+"""`tdd loop run`: iteration after iteration, to the program's end, a limit, or a pause with its reason."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import ModelUnavailable
+from verdigris.drivers.budget import BudgetUsedUp
+from verdigris.drivers.happenings import IterationDone, Noted, ProgramBegan, RunEnded
+from verdigris.drivers.loop import events as e
+from verdigris.drivers.loop.branch import BRANCHES, push_branch
+from verdigris.drivers.loop.candidate import Unreachable, as_measured, best_of
+from verdigris.drivers.loop.evaluation import hash_oracle, measure
+from verdigris.drivers.loop.history import ACCEPTED
+from verdigris.drivers.loop.iteration import Iteration
+from verdigris.drivers.loop.measurement import EvaluationFailed, must_measure_again
+from verdigris.drivers.loop.memory import MemoryPlace, StateDeferred, see_state, write_state
+from verdigris.drivers.loop.opening import BranchStuck, follow_base, now_ms
+from verdigris.drivers.loop.phases import End, Ended, Spent, end_of_pause, pause_reason, reached_limit
+from verdigris.drivers.loop.remote import Pushed
+from verdigris.drivers.loop.roles import RATCHET, TEST_DRIVEN
+from verdigris.drivers.loop.state_file.person_edits import read_edits
+from verdigris.drivers.loop.state_file.view import ProgramFacts, render_state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdigris.core.events import Event
+    from verdigris.drivers.loop.history import ProgramState
+    from verdigris.drivers.loop.opening import OpenProgram
+    from verdigris.drivers.loop.program import Limits
+    from verdigris.drivers.loop.state_file.person_edits import PersonEdits
+
+_SECONDS = 3600.0
+
+
+class Run:
+    def __init__(self, open_: OpenProgram, limits: Limits, clock: float | None = None) -> None:
+        self._open, self._limits = open_, limits
+        self._began = time.monotonic() if clock is None else clock
+        self._made = 0
+        self._commits: list[str] = []
+
+    def make(self) -> RunEnded:
+        self._tell_beginning()
+        try:
+            ended = self._check()
+            while ended is None:
+                self._iterate()
+                ended = self._check()
+        except BudgetUsedUp as used:
+            ended = Ended(End.LIMIT, str(used), self._again)
+        except BranchStuck as stuck:
+            ended = Ended(End.BLOCKED, stuck.message, stuck.hint or self._again)
+        except (Unreachable, ModelUnavailable) as gone:
+            ended = Ended(End.INFRASTRUCTURE, str(gone), self._again)
+        self._write_state()
+        return self._tell_end(ended)
+
+    @property
+    def _again(self) -> str:
+        return f"`tdd loop run {self._open.name}` goes on from here"
+
+    def _check(self) -> Ended | None:
+        """What ends the run, if anything does: the program's state, then its limits."""
+        self._read_state()
+        state = self._open.state()
+        if state.completed:
+            again = f"`tdd loop resume {state.name}` opens it again"
+            return Ended(End.COMPLETED, state.completed, again)
+        if state.paused:
+            return end_of_pause(state.name, state.paused)
+        hours = (time.monotonic() - self._began) / _SECONDS
+        spent = Spent(self._made, hours, self._open.meter.tokens)
+        if limit := reached_limit(spent, self._limits):
+            return Ended(End.LIMIT, limit, self._again)
+        return None
+
+    # -- one iteration ------------------------------------------------------------------------
+
+    def _iterate(self) -> None:
+        open_ = self._open
+        if open_.state().open is None:
+            self._open = open_ = follow_base(open_)
+            self._measure_base()
+        ended = Iteration(open_, self._text).make()
+        state = open_.state()
+        if isinstance(ended, e.IterationEnded):
+            self._made += 1
+            self._commits += [ended.commit] if ended.commit else []
+            self._tell_iteration(state, ended)
+            if reason := pause_reason(state):
+                open_.record(e.ProgramPaused(program=state.name, reason=reason, at=now_ms()))
+        self._push()
+        self._write_state()
+
+    def _measure_base(self) -> None:
+        """The best that is compared with is of the base as it stands; a ratchet has one from the start."""
+        open_, state = self._open, self._open.state()
+        program, project = open_.found.program, open_.project
+        tree = project.workspace.snapshot()
+        best = None if state.best is None else best_of(state.best)
+        if best is None and open_.found.is_test_driven:
+            return
+        why = (
+            must_measure_again(best, open_.base, hash_oracle(project, tree, program)) if best else "it is new"
+        )
+        if not why:
+            return
+        found = measure(project, tree, tree, program)
+        if isinstance(found, EvaluationFailed):
+            if found.kind == "infrastructure":
+                raise Unreachable(found.why)
+            open_.watch(Noted(f"the base cannot be measured: {found.why}"))
+            return
+        open_.record(as_measured(open_, found, 0, tree))
+        open_.watch(Noted(f"the base measures {found.metric:g} ({why})"))
+
+    def _push(self) -> None:
+        remote = self._open.remote
+        if remote is None:
+            return
+        pushed = push_branch(self._open.home, self._open.name, remote)
+        if not isinstance(pushed, Pushed):
+            why = getattr(pushed, "why", "the remote moved meanwhile")
+            self._open.watch(
+                Noted(f"{BRANCHES}{self._open.name} is not pushed: {why}; the next run tries again")
+            )
+
+    # -- the state file -----------------------------------------------------------------------
+
+    @property
+    def _place(self) -> MemoryPlace:
+        return MemoryPlace(self._open.settings.memory, self._open.remote)
+
+    def _read_state(self) -> None:
+        """What people wrote there meanwhile is put on record, and holds."""
+        seen = see_state(self._open.home.root, self._open.name, self._place)
+        self._text = seen.text
+        state = self._open.state()
+        if not state.written and not state.iterations and not seen.text:
+            return
+        edits = read_edits(seen.base, seen.text)
+        events = tuple(_as_events(self._open.name, edits, state))
+        if events:
+            self._open.record(*events)
+        for note in (*seen.notes, *(f"the state file was edited: {what}" for what in edits.what)):
+            self._open.watch(Noted(note))
+
+    def _write_state(self) -> None:
+        open_, state = self._open, self._open.state()
+        facts = ProgramFacts(open_.found.program, f"{BRANCHES}{open_.name}")
+        text = render_state(self._text, state, facts)
+        why = f"{open_.name}: iteration {state.count}"
+        written = write_state(open_.home.root, open_.name, text, why, self._place)
+        if isinstance(written, StateDeferred):
+            open_.watch(Noted(f"the state file waits for the next time: {written.why}"))
+            return
+        self._text = written.text
+        for note in written.notes:
+            open_.watch(Noted(note))
+
+    # -- what is told -------------------------------------------------------------------------
+
+    def _tell_beginning(self) -> None:
+        open_ = self._open
+        roles = TEST_DRIVEN if open_.found.is_test_driven else RATCHET
+        models = tuple((role, open_.settings.player(role).model) for role in roles)
+        open_.watch(
+            ProgramBegan(
+                open_.name,
+                "test-driven" if open_.found.is_test_driven else "ratchet",
+                f"{BRANCHES}{open_.name}",
+                str(open_.project.root),
+                open_.state().open is not None,
+                models,
+                bool(open_.casting.recordings),
+            )
+        )
+
+    def _tell_iteration(self, state: ProgramState, ended: e.IterationEnded) -> None:
+        measured = (one.metric for one in state.iterations if one.status == ACCEPTED)
+        self._open.watch(
+            IterationDone(
+                ended.program,
+                ended.number,
+                ended.status,
+                ended.change,
+                ended.target,
+                ended.commit,
+                ended.metric,
+                ended.previous,
+                ended.notes,
+                tuple(one.status for one in state.harness),
+                tuple(metric for metric in measured if metric is not None),
+            )
+        )
+
+    def _tell_end(self, ended: Ended) -> RunEnded:
+        meter = self._open.meter
+        for recording in {id(r): r for r in self._open.casting.recordings.values()}.values():
+            if recording.drift:
+                self._open.watch(Noted(recording.drift))
+        found = RunEnded(
+            str(ended.outcome),
+            ended.why,
+            self._made,
+            tuple(self._commits),
+            meter.tokens,
+            meter.usage.cached,
+            meter.usage.prompt - meter.usage.cached,
+            round(meter.prefix, 4),
+            ended.next,
+        )
+        self._open.watch(found)
+        return found
+
+
+def _as_events(name: str, edits: PersonEdits, state: ProgramState) -> Iterator[Event]:
+    at = now_ms()
+    if edits.what:
+        yield e.StateFileEdited(program=name, what=edits.what)
+    if (edits.resumed and state.paused) or (edits.reopened and state.completed):
+        yield e.ProgramResumed(program=name, why="the state file says so", at=at)
+    if edits.paused and not state.paused:
+        yield e.ProgramPaused(program=name, reason=edits.paused, at=at)
+    if edits.completed and not state.completed:
+        yield e.ProgramCompleted(program=name, reason=edits.completed, at=at)
+    known = {one.name: one.status for one in state.harness}
+    for test, status in edits.statuses:
+        if known.get(test, status) != status:
+            yield e.StatusSet(program=name, test=test, status=status)

@@ -1,0 +1,190 @@
+"""A program that ports functions of a small library, and scripted models that play its roles."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from support.gitrepo import GitRepo, copied, make_repo
+from support.machines import edit, recording, stop
+from support.turns import CONFIG, QUICK, remember_interpreter
+from verdigris.core.records import Actor
+from verdigris.drivers.loop.history import ProgramState, read_history
+from verdigris.drivers.loop.memory import read_state
+from verdigris.drivers.loop.opening import open_program
+from verdigris.drivers.loop.program import Limits
+from verdigris.drivers.loop.run import Run
+from verdigris.setup.initialisation import initialise
+from verdigris.storage.project import open_project
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from verdigris.drivers.happenings import Happening, RunEnded
+
+TALK = "talk.jsonl"
+NAME = "port"
+PROGRAM = """\
+---
+schedule: every 6h
+---
+# Port
+
+## Goal
+
+The functions of the reference, one after the other.
+
+## Target
+
+- `port.py`
+- `tests/`
+
+Do NOT modify:
+
+- `reference.md`
+- `measure.py`
+
+## Evaluation
+
+```sh
+python measure.py
+```
+
+The metric is `metric`.
+
+## Evolution Strategy
+
+Read `strategy/test-driven.md`.
+"""
+PLAYBOOK = "# Test-driven: port\n\nEach function of reference.md is one unit.\n"
+REFERENCE = (
+    "# Reference\n\n- `first(items)` is the first item, or None.\n- `last(items)` is the last, or None.\n"
+)
+MEASURE = """\
+import json
+import pathlib
+
+text = pathlib.Path("port.py").read_text()
+print(json.dumps({"metric": text.count("def "), "passing": text.count("def "), "failing": 0}))
+"""
+TESTS = "tests/test_port.py"
+FIRST = "import port\n\n\ndef test_first_is_the_first_item():\n    assert port.first([3, 4]) == 3\n"
+WRONG_FIRST = FIRST.replace("== 3", "== 4")
+LAST = FIRST + "\n\ndef test_last_is_the_last_item():\n    assert port.last([3, 4]) == 4\n"
+FIRST_STUB = "def first(items):  # STUB:TDD\n    return None\n"
+FIRST_CODE = "def first(items):\n    found = list(items)\n    return found[0]\n"
+FIRST_TIDY = "def first(items):\n    return list(items)[0]\n"
+LAST_STUB = FIRST_CODE + "\n\ndef last(items):  # STUB:TDD\n    return None\n"
+LAST_CODE = FIRST_CODE + "\n\ndef last(items):\n    return list(items)[-1]\n"
+
+
+def pin(target: str, behaviour: str) -> dict[str, Any]:
+    return {
+        "target": target,
+        "behaviour": behaviour,
+        "source": "reference.md",
+        "assertions": [behaviour],
+        "included": ["two items"],
+        "excluded": ["no items: a test of its own"],
+    }
+
+
+PIN_FIRST = edit(
+    "test",
+    "the first item",
+    {TESTS: FIRST, "port.py": FIRST_STUB},
+    pin=pin("first", "first is the first item"),
+)
+MAKE_FIRST = edit("feat", "the first item", {"port.py": FIRST_CODE})
+PIN_LAST = edit(
+    "test", "the last item", {TESTS: LAST, "port.py": LAST_STUB}, pin=pin("last", "last is the last item")
+)
+MAKE_LAST = edit("feat", "the last item", {"port.py": LAST_CODE})
+NONE_NEEDED = stop("nothing-to-do", "it is two lines")
+
+
+def with_lesson(answer: str, lesson: str) -> str:
+    return json.dumps({**json.loads(answer), "lesson": lesson})
+
+
+HONEST: dict[str, Sequence[str]] = {
+    "step-21-test_writer": (PIN_FIRST,),
+    "step-22-code_writer": (MAKE_FIRST,),
+    "step-25-improver": (with_lesson(NONE_NEEDED, "An iterable may be read only once"),),
+    "step-41-test_writer": (PIN_LAST,),
+    "step-42-code_writer": (MAKE_LAST,),
+    "step-45-improver": (NONE_NEEDED,),
+}
+ROLES = ("test_writer", "code_writer", "improver", "optimizer")
+
+
+@dataclass
+class PlayedLoop:
+    repo: GitRepo
+    happenings: list[Happening] = field(default_factory=list)
+
+    @property
+    def root(self) -> Path:
+        return self.repo.root
+
+    def plays(self, places: Mapping[str, Sequence[str]] | None = None, **changed: Sequence[str]) -> None:
+        """The honest answers, except at these places (`step_21_test_writer=[…]`)."""
+        found = dict(HONEST if places is None else places)
+        for name, answers in changed.items():
+            _, step, role = name.split("_", 2)
+            found[f"step-{step}-{role}"] = answers
+        self.repo.write(TALK, recording(found))
+
+    def run(self, iterations: int = 1) -> RunEnded:
+        with open_program(self.root, NAME, self.happenings.append) as opened:
+            return Run(opened, Limits(iterations)).make()
+
+    @property
+    def state(self) -> ProgramState:
+        log = open_project(self.root, Actor(client="test")).log
+        return read_history(log.records(), NAME)
+
+    @property
+    def text(self) -> str:
+        """The state file."""
+        return read_state(self.root, NAME)
+
+    def subjects(self) -> list[str]:
+        """Of the program's branch, the oldest first."""
+        return self.repo.git("log", "--reverse", "--format=%s", f"main..autoloop/{NAME}").splitlines()
+
+    def file(self, path: str) -> str:
+        return self.repo.git("show", f"autoloop/{NAME}:{path}")
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [happening for happening in self.happenings if isinstance(happening, kind)]
+
+
+def make_loop(root: Path, config: str = "", *, program: str = PROGRAM, **files: str) -> PlayedLoop:
+    key = ("loop", config, program, *files.items())
+    world = PlayedLoop(copied(root, lambda place: _make(place, config, program, files), *key))
+    world.plays()
+    return world
+
+
+def _make(root: Path, config: str, program: str, files: Mapping[str, str]) -> None:
+    repo = make_repo(root)
+    roles = "".join(f"  {role}: {{model: 'replay:{TALK}'}}\n" for role in ROLES)
+    repo.write("tdd.yaml", f"{QUICK}{CONFIG}roles:\n{roles}{config}")
+    home = f".autoloop/programs/{NAME}"
+    repo.write(f"{home}/program.md", program)
+    if "strategy/" in program:
+        repo.write(f"{home}/strategy/test-driven.md", PLAYBOOK)
+    repo.write("reference.md", REFERENCE)
+    repo.write("measure.py", MEASURE)
+    repo.write("port.py", "")
+    repo.write("conftest.py", "")
+    repo.write("tests/.gitkeep", "")
+    repo.write(".gitignore", f"__pycache__/\n{TALK}\n")
+    for path, text in files.items():
+        repo.write(path, text)
+    repo.commit("chore: the program")
+    initialise(root, Actor(client="test"))
+    remember_interpreter(root)
