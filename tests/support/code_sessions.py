@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from support.turns import World, make_world
+from support.cli import TDD, Cli, Ran
+from support.gitrepo import GitRepo, make_repo
+from support.openai_server import Answer, Call, Script, Server, Step, serving
+from support.turns import CONFIG, QUICK, World, make_world
 from verdigris.core.records import Actor
-from verdigris.drivers.code.dispatch import Dispatcher
-from verdigris.drivers.code.jobs import Jobs
-from verdigris.drivers.code.law_tools import last_event
 from verdigris.drivers.code.session_file import Opened, SessionFile
-from verdigris.drivers.code.tools import is_patching, tools_for
-from verdigris.drivers.code.workbench import ToolAnswer, Workbench
+from verdigris.drivers.code.tools.dispatch import Dispatcher
+from verdigris.drivers.code.tools.jobs import Jobs
+from verdigris.drivers.code.tools.law import last_event
+from verdigris.drivers.code.tools.table import is_patching, tools_for
+from verdigris.drivers.code.tools.workbench import ToolAnswer, Workbench
 from verdigris.models.protocol import ToolCall
 from verdigris.models.providers import Scrubber
+from verdigris.setup.initialisation import initialise
+from verdigris.storage.project import Project, open_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 SESSION = "0123abcd"
+KEY = "hush-0123456789-hush"
 
 
 @dataclass
@@ -54,3 +61,101 @@ def make_bench(root: Path, config: str = "", *, model: str = "scripted", **files
         yield Bench(world, bench, Dispatcher(bench, file, tools_for(model)))
     finally:
         jobs.close()
+
+
+TEST = "tests/test_calculator.py"
+TEST_ID = f"{TEST}::test_add"
+TEST_TEXT = (
+    "from calculator import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n    assert add(4, 4) == 8\n"
+)
+STUB = "def add(a, b):\n    raise NotImplementedError  # STUB:TDD\n"
+GOOD = "def add(a, b):\n    return a + b\n"
+STEP = {"title": "add two numbers", "test_id": TEST_ID, "test_file_path": TEST}
+
+
+def call(name: str, /, **given: Any) -> Call:
+    return Call(name, given)
+
+
+def turn(*calls: Call, text: str = "") -> Answer:
+    """A reply whose calls have ids of their own."""
+    return Answer(text, tuple(replace(one, id=f"call_{number}") for number, one in enumerate(calls)))
+
+
+RED = (
+    turn(
+        call("submit_plan", steps=[STEP]),
+        call("create_file", path=TEST, content=TEST_TEXT),
+        call("run_tests", ids=[TEST]),
+        text="First a failing test.",
+    ),
+    turn(call("create_file", path="calculator.py", content=STUB), call("run_tests", ids=[TEST_ID])),
+)
+GREEN = turn(
+    call(
+        "edit_file",
+        path="calculator.py",
+        search="    raise NotImplementedError  # STUB:TDD\n",
+        replace="    return a + b\n",
+    )
+)
+FINISH = turn(call("mark_step", step=1), call("finish", summary="add sums two numbers."))
+HONEST: tuple[Step, ...] = (*RED, GREEN, FINISH)
+
+
+@dataclass
+class Played:
+    """A repository with nothing in it but its configuration, and a model at a socket that plays a script."""
+
+    repo: GitRepo
+    server: Server
+    home: Path
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {"SCRIPT_KEY": KEY, "XDG_CACHE_HOME": str(self.home)}
+
+    def code(self, *words: str) -> Ran:
+        return Cli(self.repo).tdd("code", *words, env=self.env)
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        """A process of its own, to be spoken to or killed."""
+        return subprocess.Popen(
+            [*TDD, "code", *words],
+            cwd=self.repo.root,
+            env=Cli(self.repo).environment() | self.env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def events(self, *words: str) -> list[dict[str, Any]]:
+        """Those of a run that prints JSON."""
+        ran = self.code(*words, "--json")
+        return [json.loads(line) for line in ran.out.splitlines()]
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """What the model was sent last."""
+        return self.server.requests[-1].messages
+
+    def answers(self) -> list[str]:
+        return [str(message["content"]) for message in self.messages if message["role"] == "tool"]
+
+    @property
+    def project(self) -> Project:
+        return open_project(self.repo.root, Actor(client="test"))
+
+
+@contextmanager
+def playing(tmp_path: Path, script: Script, config: str = "", **settings: Any) -> Iterator[Played]:
+    with serving(script, key=KEY, **settings) as server:
+        repo = make_repo(tmp_path / "repo")
+        roles = "roles: {agent: {model: scripted}}\n"
+        llm = f'llm: {{base_url: "{server.url}", api_key_env: SCRIPT_KEY}}\n'
+        repo.write("tdd.yaml", f"{QUICK}{CONFIG}{roles}{llm}{config}")
+        repo.write("README.md", "A calculator.\n")
+        repo.commit("a beginning")
+        initialise(repo.root, Actor(client="test"))
+        yield Played(repo, server, tmp_path / "cache")

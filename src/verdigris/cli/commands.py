@@ -31,6 +31,7 @@ GROUPS = {
         "help": "Print a page of the manual, or the help of a command.",
     },
     "Drivers": {
+        "code": "Let a coding agent work on a task under the law.",
         "run": "Turn a kata into code: tester, implementor, refactorer in turn.",
         "step": "Run one step of the machine.",
         "cycle": "From a spec to evidence: plan, red, frozen tests, green.",

@@ -44,12 +44,12 @@ def reporting_ends(again: str, *, as_json: bool) -> Iterator[list[int]]:
         yield failed
     except KeyboardInterrupt:
         if as_json:
-            show_json(_with_time({"event": "interrupted", "hint": again}))
+            show_json(with_time({"event": "interrupted", "hint": again}))
         raise
     except VerdigrisError as error:
         if not as_json:
             raise
-        show_json(_with_time({"event": "failed", "why": error.message, "hint": error.hint or ""}))
+        show_json(with_time({"event": "failed", "why": error.message, "hint": error.hint or ""}))
         failed.append(error.exit_code)
 
 
@@ -58,7 +58,7 @@ def watching(*, as_json: bool) -> Iterator[Watcher]:
     from verdigris.views import machine as view
 
     if as_json:
-        yield lambda happening: show_json(_with_time(view.document(happening)))
+        yield lambda happening: show_json(with_time(view.document(happening)))
     elif sys.stdout.isatty() and not os.environ.get("CI"):
         from verdigris.views.machine_live import watch_run
 
@@ -68,7 +68,7 @@ def watching(*, as_json: bool) -> Iterator[Watcher]:
         yield _plainly
 
 
-def _with_time(document: dict[str, Any]) -> dict[str, Any]:
+def with_time(document: dict[str, Any]) -> dict[str, Any]:
     return {**document, "time": datetime.now(UTC).isoformat(timespec="milliseconds")}
 
 

@@ -50,9 +50,9 @@ class Meter:
         return whole_share(self.shares).share
 
     def metered(self, model: Model, step: int, role: Role) -> Metered:
-        return Metered(self, model, step, role)
+        return Metered(self, model, step, role.name)
 
-    def ask_model(self, model: Model, ask: Ask, step: int, role: Role) -> tuple[ModelReply, Share]:
+    def ask_model(self, model: Model, ask: Ask, step: int, role: str) -> tuple[ModelReply, Share]:
         if self._limit and self.tokens >= self._limit:
             raise BudgetUsedUp(f"the budget of {self._limit} tokens is used up ({self.tokens} were used)")
         share = prefix_share(self._before.get(model.name), ask)
@@ -64,7 +64,14 @@ class Meter:
         self._doubt(used, share)
         self._watch(
             Asked(
-                step, role.name, used.prompt, used.cached, used.completion, round(share.share, 4), self.tokens
+                step,
+                role,
+                used.prompt,
+                used.cached,
+                used.completion,
+                round(share.share, 4),
+                self.tokens,
+                used.cache_known,
             )
         )
         return reply, share
@@ -81,7 +88,7 @@ class Meter:
 class Metered:
     """A model whose every call of one step is counted."""
 
-    def __init__(self, meter: Meter, model: Model, step: int, role: Role) -> None:
+    def __init__(self, meter: Meter, model: Model, step: int, role: str) -> None:
         self.calls: list[MeteredCall] = []
         self._meter, self._model, self._step, self._role = meter, model, step, role
 

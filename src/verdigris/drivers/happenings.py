@@ -106,6 +106,8 @@ class Asked:
     """Share of the prompt that is a prefix of the call before."""
     total: int
     """Tokens of the run so far."""
+    cache_known: bool = True
+    """Whether the server said how much was cached."""
 
 
 @value
@@ -183,6 +185,73 @@ class RunEnded:
     """Of the source, that no test runs; looked for when the kata is done."""
 
 
+@value
+class SessionBegan:
+    """A session of `tdd code`; the first event of its stream."""
+
+    session: str
+    model: str
+    resumed: bool
+    worktree: str
+    task: str = ""
+    replay: bool = False
+
+
+@value
+class ModelSpoke:
+    """What a model says beside its calls."""
+
+    turn: int
+    text: str
+
+
+@value
+class ToolCalled:
+    turn: int
+    tool: str
+    about: str
+    """The argument that tells most: a path, a command, test ids."""
+    outcome: str
+    """`ok`, `denied`, `failed` or `suppressed`."""
+    told: str
+    """What the model is answered."""
+
+
+@value
+class PlanShown:
+    lines: tuple[str, ...]
+
+
+@value
+class TurnJudged:
+    turn: int
+    verdict: str
+    footer: str
+    accepted: tuple[str, ...] = ()
+    aside: str = ""
+    """Where a repair begins: what was set aside."""
+
+
+@value
+class SessionEnded:
+    session: str
+    outcome: str
+    text: str
+    """The result, for a person."""
+    why: str = ""
+    turns: int = 0
+    tokens: int = 0
+    cached: int | None = None
+    """None: the server does not say."""
+    uncached: int | None = None
+    completion: int = 0
+    prefix: float = 0.0
+    cost: float | None = None
+    """None: no prices are configured."""
+    seconds: float = 0.0
+    following: str = ""
+
+
 Happening: TypeAlias = (
     RunBegan
     | CycleBegan
@@ -199,6 +268,12 @@ Happening: TypeAlias = (
     | Told
     | YourTurn
     | RunEnded
+    | SessionBegan
+    | ModelSpoke
+    | ToolCalled
+    | PlanShown
+    | TurnJudged
+    | SessionEnded
 )
 
 

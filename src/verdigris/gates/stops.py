@@ -118,7 +118,7 @@ def _has_restructured(project: Project, state: WorktreeState) -> bool:
 
 def _left_open(project: Project, call: Call, state: WorktreeState) -> Reply:
     """The agent hears of it once; whatever is the same at its next stop is for the person to know."""
-    what = tuple(_describe_unfinished(project, state))
+    what = tuple(describe_unfinished(project, state))
     if not what:
         return PASS
     text = "\n".join(("Left at this stop:", *what, f"next: {following(project, state)}"))
@@ -131,7 +131,8 @@ def _left_open(project: Project, call: Call, state: WorktreeState) -> Reply:
     return _sent_back(project, call, f"{text}\nIf a person wants it so, say so and stop again.")
 
 
-def _describe_unfinished(project: Project, state: WorktreeState) -> Iterator[str]:
+def describe_unfinished(project: Project, state: WorktreeState) -> Iterator[str]:
+    """What a stop would leave open here, a line each."""
     cycle = state.open_cycle
     if cycle is not None and (cycle.stopped or state.phase is not Phase.GREEN):
         yield f"{standing(cycle)} ({cycle.stopped})" if cycle.stopped else standing(cycle)

@@ -30,6 +30,7 @@ BUILT_IN = {
     "machine": "verdigris.storage.config.machine",
     "cycle": "verdigris.drivers.cycle.settings",
     "loop": "verdigris.drivers.loop.settings",
+    "code": "verdigris.drivers.code.settings",
 }
 """Modules whose `SECTION` it is. The machine's stands in storage, since `tdd init` reads its kata's path."""
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import StorageError, VerdigrisError
-from verdigris.drivers.code import file_tools, law_tools
 from verdigris.drivers.code.plan import (
     BadPlan,
     Plan,
@@ -16,12 +15,13 @@ from verdigris.drivers.code.plan import (
     read_plan,
     revise_plan,
 )
-from verdigris.drivers.code.repetition import CallHistory, describe_suppression
 from verdigris.drivers.code.session_file import Planned
-from verdigris.drivers.code.shell_tool import shell
-from verdigris.drivers.code.tools import READING
+from verdigris.drivers.code.tools import files, law
+from verdigris.drivers.code.tools.repetition import CallHistory, describe_suppression
+from verdigris.drivers.code.tools.shell import shell
+from verdigris.drivers.code.tools.table import READING
+from verdigris.drivers.code.tools.workbench import ToolAnswer, failed
 from verdigris.drivers.code.wording import in_tools
-from verdigris.drivers.code.workbench import ToolAnswer, failed
 from verdigris.models.tool_calls import BadArguments, read_arguments
 
 if TYPE_CHECKING:
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
 
     from verdigris.drivers.code.plan import Verdicts
     from verdigris.drivers.code.session_file import SessionFile
-    from verdigris.drivers.code.workbench import Workbench
+    from verdigris.drivers.code.tools.workbench import Workbench
     from verdigris.models.protocol import ToolCall, ToolSpec
 
 _KERNEL: Mapping[str, Callable[[Workbench, Mapping[str, Any]], ToolAnswer]] = {
-    "read_file": file_tools.read_file,
-    "list_files": file_tools.list_files,
-    "search": file_tools.search,
-    "edit_file": file_tools.edit_file,
-    "create_file": file_tools.create_file,
-    "write_file": file_tools.write_file,
-    "apply_patch": file_tools.patch_files,
-    "run_tests": law_tools.run_tests,
-    "edit_claim": law_tools.edit_claim,
-    "refactor_begin": law_tools.refactor_begin,
-    "refactor_end": law_tools.refactor_end,
-    "test_bug": law_tools.test_bug,
+    "read_file": files.read_file,
+    "list_files": files.list_files,
+    "search": files.search,
+    "edit_file": files.edit_file,
+    "create_file": files.create_file,
+    "write_file": files.write_file,
+    "apply_patch": files.patch_files,
+    "run_tests": law.run_tests,
+    "edit_claim": law.edit_claim,
+    "refactor_begin": law.refactor_begin,
+    "refactor_end": law.refactor_end,
+    "test_bug": law.test_bug,
     "shell": shell,
 }
 
@@ -92,12 +92,12 @@ class Dispatcher:
             case "mark_step":
                 return self._take_plan(mark_step(self._file.record.plan, given["step"], self.verdicts()))
             case "finish":
-                return ToolAnswer("", summary=given["summary"])
+                return ToolAnswer("What you leave is judged now.", summary=given["summary"])
             case _:
                 return _KERNEL[name](self._bench, given)
 
     def verdicts(self) -> Verdicts:
-        return law_tools.verdicts_since(self._bench.project, self._file.record.start)
+        return law.verdicts_since(self._bench.project, self._file.record.start)
 
     def _take_plan(self, plan: Plan | BadPlan) -> ToolAnswer:
         if isinstance(plan, BadPlan):

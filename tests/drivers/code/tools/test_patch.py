@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.drivers.code.patch import BadPatch, apply_patch, read_patch
+from verdigris.drivers.code.tools.patch import BadPatch, apply_patch, read_patch
 
 CODE = "def add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a + b\n"
 

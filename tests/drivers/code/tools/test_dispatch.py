@@ -64,7 +64,7 @@ def test_a_disk_that_fails_ends_the_session(tool: Bench, monkeypatch: pytest.Mon
     def full(*_: object, **__: object) -> None:
         raise StorageError("no space left")
 
-    monkeypatch.setattr("verdigris.drivers.code.file_tools.write", full)
+    monkeypatch.setattr("verdigris.drivers.code.tools.files.write", full)
     with pytest.raises(StorageError):
         tool("create_file", path="notes.md", content="x")
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import StorageError
-from verdigris.drivers.code.patch import BadPatch, apply_patch, read_patch
-from verdigris.drivers.code.replacement import Mismatch, number_lines, replace_once
-from verdigris.drivers.code.workbench import ToolAnswer, denied, failed
+from verdigris.drivers.code.tools.patch import BadPatch, apply_patch, read_patch
+from verdigris.drivers.code.tools.replacement import Mismatch, number_lines, replace_once
+from verdigris.drivers.code.tools.workbench import ToolAnswer, denied, failed
 from verdigris.models.roles import tools as reading
 from verdigris.models.roles.context import HUGE, as_text
 from verdigris.turns.write import write
@@ -17,7 +17,7 @@ from verdigris.turns.write import write
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from verdigris.drivers.code.workbench import Workbench
+    from verdigris.drivers.code.tools.workbench import Workbench
 
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
 FAILED_EDITS = 2
@@ -167,4 +167,4 @@ def _write(bench: Workbench, texts: Mapping[str, str | None], given: Mapping[str
             bench.know(path, data)
     implied = [claim for claim in bench.project.state().claims if claim not in claims]
     told = f"; claims {', '.join(implied)}" if implied else ""
-    return ToolAnswer(f"written: {', '.join(texts)}{told}", more=given.get("more", False))
+    return ToolAnswer(f"written: {', '.join(texts)}{told}", wrote=True, more=given.get("more", False))

@@ -9,8 +9,8 @@ from verdigris.core.events import Accepted, RefactorEnded, Repair, decode
 from verdigris.core.value import value
 from verdigris.core.verdict import Kind
 from verdigris.drivers.code.plan import Verdicts
+from verdigris.drivers.code.tools.workbench import ToolAnswer, denied
 from verdigris.drivers.code.wording import describe_denial, describe_judgement, describe_run, in_tools
-from verdigris.drivers.code.workbench import ToolAnswer, denied
 from verdigris.drivers.edits import quoting
 from verdigris.turns import refactor
 from verdigris.turns.claim import claim
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from verdigris.core.events import Event
-    from verdigris.drivers.code.workbench import Workbench
+    from verdigris.drivers.code.tools.workbench import Workbench
     from verdigris.storage.project import Project
     from verdigris.turns.refactor import RefactorResult
     from verdigris.turns.settle import Settlement

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.agents import OWN_SESSION
-from verdigris.drivers.code.workbench import ToolAnswer, failed
+from verdigris.drivers.code.tools.workbench import ToolAnswer, failed
 from verdigris.execution.process import Command, run
 from verdigris.gates.agent_shell.launcher import arguments
 from verdigris.storage.open_calls import alive
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
-    from verdigris.drivers.code.workbench import Workbench
+    from verdigris.drivers.code.tools.workbench import Workbench
     from verdigris.storage.project import Project
     from verdigris.storage.repository import Repository
 

@@ -6,7 +6,7 @@ import pytest
 
 from support.code_sessions import Bench, make_bench
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB
-from verdigris.drivers.code.law_tools import count_repairs, settle_turn, verdicts_since
+from verdigris.drivers.code.tools.law import count_repairs, settle_turn, verdicts_since
 from verdigris.models.request import estimate
 
 if TYPE_CHECKING:

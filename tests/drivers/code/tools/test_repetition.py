@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from verdigris.drivers.code.repetition import CallHistory, describe_suppression
+from verdigris.drivers.code.tools.repetition import CallHistory, describe_suppression
 
 READ = {"path": "a.py"}
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from verdigris.drivers.code.replacement import Mismatch, replace_once
+from verdigris.drivers.code.tools.replacement import Mismatch, replace_once
 
 CODE = "def add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a - b\n"
 

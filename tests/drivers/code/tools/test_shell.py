@@ -10,7 +10,7 @@ import pytest
 from support.cage import obstacle
 from support.code_sessions import SESSION, Bench, make_bench
 from support.turns import CALC, SUB_ID, TEST_SUB
-from verdigris.drivers.code.shell_tool import environment_of
+from verdigris.drivers.code.tools.shell import environment_of
 from verdigris.storage.open_calls import alive
 
 if TYPE_CHECKING:

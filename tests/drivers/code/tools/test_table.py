@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from verdigris.drivers.code.tools import EDITING, READING, SYSTEM, is_patching, tools_for
+from verdigris.drivers.code.tools.table import EDITING, READING, SYSTEM, is_patching, tools_for
 from verdigris.models.request import estimate
 
 

@@ -18,7 +18,7 @@ from verdigris.storage.log.light import digest
 from verdigris.storage.paths import canonical
 
 if TYPE_CHECKING:
-    from verdigris.drivers.code.jobs import Jobs
+    from verdigris.drivers.code.tools.jobs import Jobs
     from verdigris.models.providers import Scrubber
     from verdigris.storage.project import Project
 
@@ -29,6 +29,8 @@ Outcome = Literal["ok", "denied", "failed", "suppressed"]
 class ToolAnswer:
     text: str
     outcome: Outcome = "ok"
+    wrote: bool = False
+    """An edit that was carried out."""
     more: bool = False
     """An edit after which the model announced another: the turn is not judged yet."""
     summary: str | None = None

@@ -1,0 +1,229 @@
+"""Opens a session in a repository, new or one that goes on, and tells what it came to."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from verdigris.core.actions import Deny
+from verdigris.core.errors import UserError
+from verdigris.core.records import Actor
+from verdigris.core.settings import HUMAN, Player
+from verdigris.core.state import Phase
+from verdigris.drivers.budget import Meter
+from verdigris.drivers.code import session_file as entries
+from verdigris.drivers.code.conversation import pin_prefix
+from verdigris.drivers.code.limits import EXIT_CODES, Limits
+from verdigris.drivers.code.session import Session, SessionResult
+from verdigris.drivers.code.session_file import SessionFile, find_session, note_current, read_current
+from verdigris.drivers.code.settings import AGENT, load_code
+from verdigris.drivers.code.tools.dispatch import Dispatcher
+from verdigris.drivers.code.tools.jobs import Jobs
+from verdigris.drivers.code.tools.law import last_event
+from verdigris.drivers.code.tools.shell import CLIENT, jobs_folder
+from verdigris.drivers.code.tools.table import SYSTEM, is_patching, tools_for
+from verdigris.drivers.code.tools.workbench import Workbench
+from verdigris.drivers.code.wording import describe_law, in_tools
+from verdigris.drivers.edits import describe_tools
+from verdigris.drivers.happenings import Delayed, Noted, SessionBegan, SessionEnded, scrub_events
+from verdigris.models.casting import Casting
+from verdigris.models.roles.context import as_text
+from verdigris.storage.lock import hold_alone
+from verdigris.storage.project import open_project
+from verdigris.turns import refactor
+from verdigris.turns.claim_check import following
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from verdigris.drivers.code.settings import CodeSettings
+    from verdigris.drivers.happenings import Watcher
+    from verdigris.storage.project import Project
+
+INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
+_UNTESTED = (
+    "There are no tests here, so nothing says what the code does now. Before you change what exists, "
+    "write tests that pass as it is (characterization tests; run_tests records them), then a failing one."
+)
+
+
+@contextmanager
+def open_session(
+    start: Path,
+    watch: Watcher,
+    *,
+    model: str = "",
+    resume: str | None = None,
+    record: Path | None = None,
+    limits: Limits = Limits(),  # noqa: B008 - frozen
+) -> Iterator[Session]:
+    """`resume`: the beginning of a session's name, empty for the last one; None begins a new one."""
+    name = secrets.token_hex(4)
+    project = open_project(start, Actor("agent", name, CLIENT))
+    settings = load_code(project.root)
+    _require_law(project)
+    if limits.cost and settings.prices is None:
+        raise UserError(
+            "--max-cost needs prices, and tdd.yaml has none.",
+            hint="code: {prices: {input: …, cached: …, output: …}}, of a million tokens",
+        )
+    if resume is not None:
+        name = find_session(project.repo, resume)
+        project = replace(project, actor=Actor("agent", name, CLIENT))
+    busy = f"session {read_current(project.repo) or 'of another'} is at work in this worktree already"
+    wait = "let it end, or stop it with Ctrl-C there; `git worktree add` makes room for a second one"
+    casting = _cast(settings, model, project, record, watch)
+    with hold_alone(project.repo.lock(CLIENT), busy, wait), casting:
+        note_current(project.repo, name)
+        told = scrub_events(watch, casting.scrub)
+        session = _make_session(
+            project, SessionFile(project.repo, name, casting.scrub), casting, settings, told
+        )
+        session.limits = replace(limits, tokens=limits.tokens or settings.tokens)
+        try:
+            yield session
+        finally:
+            session.bench.jobs.close()
+
+
+def _require_law(project: Project) -> None:
+    state = project.state()
+    if state.phase is Phase.OFF:
+        raise UserError(f"Verdigris is off here ({state.off_why}).", hint="`tdd on`")
+    if state.open_cycle is not None:
+        raise UserError(
+            "a cycle is open in this worktree, and its stages have roles of their own.",
+            hint="`tdd cycle status`; a session goes in another worktree",
+        )
+
+
+def _cast(
+    settings: CodeSettings, model: str, project: Project, record: Path | None, watch: Watcher
+) -> Casting:
+    player = settings.player(AGENT)
+    player = Player(model, player.served) if model else player
+    if not player.model or player.model == HUMAN:
+        raise UserError(
+            "no model is named for the agent.",
+            hint="--model PROVIDER:NAME, or `roles: {agent: {model: …}}` in tdd.yaml; see `tdd help code`",
+        )
+    return Casting(
+        {AGENT: player},
+        settings.llm,
+        root=project.root,
+        record=record,
+        notice=lambda why: watch(Delayed(why)),
+    )
+
+
+def _make_session(
+    project: Project, file: SessionFile, casting: Casting, settings: CodeSettings, watch: Watcher
+) -> Session:
+    spoken = file.record.model or _spoken_name(casting)
+    if file.record.openings:
+        file.add(entries.Opened(spoken))
+    else:
+        prefix = pin_prefix(SYSTEM, _instructions(project.root))
+        file.add(entries.Opened(spoken, prefix, last_event(project)))
+    tools = tools_for(spoken)
+    bench = Workbench(
+        project,
+        file.name,
+        casting.scrub,
+        Jobs(jobs_folder(project.repo, file.name)),
+        seconds=settings.shell_seconds,
+        patching=is_patching(spoken),
+    )
+    model = casting.model(AGENT, file.record.openings)
+    return Session(
+        bench, file, Dispatcher(bench, file, tools), model, tools, Meter(0, watch), settings, watch
+    )
+
+
+def _spoken_name(casting: Casting) -> str:
+    """The model's own name, by which its tools are chosen; of a recording, who spoke there."""
+    if AGENT in casting.endpoints:
+        return casting.endpoints[AGENT].model
+    places = casting.recordings[AGENT].places.values()
+    return next((exchange.reply.model for place in places for exchange in place), "")
+
+
+def _instructions(root: Path) -> Iterator[tuple[str, str]]:
+    """What the repository tells agents; a file that says the same under another name is told once."""
+    told: set[str] = set()
+    for name in INSTRUCTIONS:
+        try:
+            text = as_text((root / name).read_bytes()) or ""
+        except OSError:
+            continue
+        if text.strip() and text not in told:
+            told.add(text)
+            yield name, text
+
+
+def run_session(session: Session, task: str, *, uncovered: bool = False) -> SessionEnded:
+    """From the first event to the last; `uncovered`: a person's yes to a refactor of code without tests."""
+    resumed = session.file.record.openings > 1
+    project, record = session.bench.project, session.file.record
+    replay = session.model.name.startswith("replay:")
+    session.watch(
+        SessionBegan(session.file.name, session.model.name, resumed, str(project.root), task, replay)
+    )
+    if uncovered:
+        _begin_uncovered(session)
+    elif not resumed and not session.bench.has_tests():
+        session.watch(
+            Noted(
+                "no tests are here: the first ones pin what the code does; --uncovered restructures without"
+            )
+        )
+    words = task or ("Go on with the task." if record.tasks else "")
+    if not words:
+        raise UserError("there is no task.", hint='tdd code -p "TASK", or a task on standard input')
+    result = session.work_on(words, _facts(session, resumed=resumed))
+    ended = _report(session, result)
+    session.watch(ended)
+    return ended
+
+
+def _begin_uncovered(session: Session) -> None:
+    person = replace(session.bench.project, actor=Actor(client=CLIENT))
+    begun = refactor.begin(person, uncovered=True)
+    if isinstance(begun, Deny):
+        raise UserError(begun.reason, hint=begun.next)
+    session.watch(Noted("a refactor is open, and lines that no test runs may be added (--uncovered)"))
+
+
+def _facts(session: Session, *, resumed: bool) -> str:
+    """Where things stand, at the end of the person's message: it is never changed afterwards."""
+    project = session.bench.project
+    state = project.state()
+    lines = [f"{stack.language} with {stack.runner} in {stack.root}" for stack in project.settings.stacks]
+    lines += list(describe_tools(project))
+    if not resumed and not session.bench.has_tests():
+        lines.append(_UNTESTED)
+    lines += list(describe_law(state))
+    lines.append(f"next: {in_tools(following(project, state, session=session.file.name))}")
+    return "\n".join(("[tdd] where things stand:", *lines))
+
+
+def _report(session: Session, result: SessionResult) -> SessionEnded:
+    usage, spent = session.meter.usage, session.spent()
+    return SessionEnded(
+        session.file.name,
+        result.end,
+        result.text,
+        result.why,
+        session.turns,
+        session.meter.tokens,
+        usage.cached if usage.cache_known else None,
+        usage.prompt - usage.cached if usage.cache_known else None,
+        usage.completion,
+        round(session.meter.prefix, 4),
+        None if spent.cost is None else round(spent.cost, 6),
+        round(spent.seconds, 1),
+        "" if EXIT_CODES[result.end] == 0 else f"`tdd code --resume {session.file.name}` goes on",
+    )

@@ -1,0 +1,249 @@
+"""The loop of a session: ask, carry out each call, have the turn judged once, and again until it is done.
+
+The kernel decides in the tools what is allowed. Whatever ends a session, its file has all that was said.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import ContextOverflow, ModelMisused, ModelUnavailable
+from verdigris.core.value import value
+from verdigris.drivers.code import session_file as entries
+from verdigris.drivers.code.conversation import Essentials, compact, reply_message
+from verdigris.drivers.code.limits import End, Limits, Spent, reached_limit
+from verdigris.drivers.code.plan import describe_plan, open_steps
+from verdigris.drivers.code.tools.law import count_repairs, settle_turn, verdicts_since
+from verdigris.drivers.code.wording import describe_law, in_tools
+from verdigris.drivers.happenings import ModelSpoke, Noted, PlanShown, ToolCalled, TurnJudged
+from verdigris.gates.calls import Call, Moment
+from verdigris.gates.stops import describe_unfinished, stop
+from verdigris.models.protocol import Message
+from verdigris.models.tool_calls import cancel_calls
+
+if TYPE_CHECKING:
+    from verdigris.core.errors import VerdigrisError
+    from verdigris.drivers.budget import Meter
+    from verdigris.drivers.code.session_file import SessionFile
+    from verdigris.drivers.code.settings import CodeSettings
+    from verdigris.drivers.code.tools.dispatch import Dispatcher
+    from verdigris.drivers.code.tools.law import TurnVerdict
+    from verdigris.drivers.code.tools.workbench import ToolAnswer, Workbench
+    from verdigris.drivers.happenings import Watcher
+    from verdigris.models.protocol import Model, ModelReply, ToolCall, ToolSpec
+
+ROLE = "agent"
+STOPS = 4
+"""Stops in a row of which the last is not sent back any more."""
+_FULL = 0.8
+"""The share of a model's context at which a conversation is compacted."""
+_CUT_OFF = "The session was interrupted while this call was under way: look whether it took effect."
+
+
+class OutOfTime(KeyboardInterrupt):
+    """The session's time is over; raised wherever it is, as an interrupt is."""
+
+
+@value
+class SessionResult:
+    end: End
+    text: str
+    """For a person: the model's summary, or what happened instead."""
+    why: str = ""
+    error: VerdigrisError | None = None
+
+
+@dataclass
+class Session:
+    bench: Workbench
+    file: SessionFile
+    dispatcher: Dispatcher
+    model: Model
+    tools: tuple[ToolSpec, ...]
+    meter: Meter
+    settings: CodeSettings
+    watch: Watcher
+    limits: Limits = Limits()  # noqa: RUF009 - frozen
+    begun: float = field(default_factory=time.monotonic)
+    turns: int = 0
+    """In this run; the file has those of all runs."""
+    stops: int = 0
+    """Sent back in a row."""
+    plan_told: bool = False
+    last_prompt: int = 0
+    """Its tokens."""
+
+    # -- the loop -----------------------------------------------------------------------------
+
+    def work_on(self, task: str, facts: str = "") -> SessionResult:
+        try:
+            self._begin(task, facts)
+            result = self._take_turns()
+        except OutOfTime:
+            result = SessionResult(End.LIMIT, "The time is over.", "the time is over (--timeout)")
+        except KeyboardInterrupt:
+            result = SessionResult(End.INTERRUPTED, "The session was interrupted.")
+        except (ModelUnavailable, ModelMisused, ContextOverflow) as error:
+            result = SessionResult(End.PROVIDER, error.message, error.hint or "", error)
+        self._say(*cancel_calls(self.file.record.conversation.said, _CUT_OFF))
+        self.file.add(entries.Ended(result.end, result.why))
+        return result
+
+    def _begin(self, task: str, facts: str) -> None:
+        """A person speaks; calls that a kill left open are answered first."""
+        self._say(*cancel_calls(self.file.record.conversation.said, _CUT_OFF))
+        self.file.add(entries.Tasked(task))
+        self._say(Message("user", "\n\n".join(filter(None, (task, facts)))))
+        self.dispatcher.forget_calls()
+
+    def _take_turns(self) -> SessionResult:
+        while True:
+            if why := reached_limit(self.limits, self.spent()):
+                return SessionResult(End.LIMIT, f"The session stopped: {why}.", why)
+            if (result := self._take_turn(self._ask())) is not None:
+                return result
+
+    def _take_turn(self, reply: ModelReply) -> SessionResult | None:
+        """Every call is answered; the last answer ends with the verdict on the whole turn."""
+        said = reply_message(reply)
+        self._open_turn(said)
+        if not said.calls:
+            told, result = self._stop(reply.text)
+            self._say(*([Message("user", told)] if result is None else []))
+            return result
+        answers: list[ToolAnswer] = []
+        for call, sent in zip(reply.calls, said.calls, strict=True):
+            if answers:
+                self._say(Message("tool", answers[-1].text, call_id=said.calls[len(answers) - 1].id))
+            answers.append(self._carry_out(call, sent, reply.finish))
+        told, result = self._close_turn(answers)
+        text = "\n".join(filter(None, (answers[-1].text, told)))
+        self._say(Message("tool", text, call_id=said.calls[-1].id))
+        return result
+
+    def _close_turn(self, answers: list[ToolAnswer]) -> tuple[str, SessionResult | None]:
+        """What ends the turn's last answer, and the session's result where it is over."""
+        summaries = [answer.summary for answer in answers if answer.summary is not None]
+        if summaries:
+            return self._stop(summaries[-1])
+        self.stops = 0
+        edits = [answer for answer in answers if answer.wrote]
+        if edits and edits[-1].more:
+            return "", None
+        judged = settle_turn(self.bench)
+        return ("", None) if judged is None else (judged.text, self._take_verdict(judged))
+
+    # -- a model's reply ----------------------------------------------------------------------
+
+    def _ask(self) -> ModelReply:
+        """A conversation that became too long is compacted; if that does not help, the session ends."""
+        if self.settings.context_tokens and self.last_prompt > _FULL * self.settings.context_tokens:
+            self.compact()
+        try:
+            reply = self._ask_once()
+        except ContextOverflow:
+            self.compact()
+            reply = self._ask_once()
+        self.last_prompt = reply.usage.prompt
+        self.file.add(entries.Counted(reply.usage))
+        return reply
+
+    def _ask_once(self) -> ModelReply:
+        ask = self.file.record.conversation.ask(self.tools)
+        return self.meter.ask_model(self.model, ask, self.turns + 1, ROLE)[0]
+
+    def _open_turn(self, said: Message) -> None:
+        self.turns += 1
+        tree = self.bench.project.workspace.snapshot()
+        self.file.add(entries.TurnBegan(len(self.file.record.turns) + 1, tree))
+        self._say(said)
+        if said.content.strip():
+            self.watch(ModelSpoke(self.turns, said.content))
+
+    def _carry_out(self, call: ToolCall, sent: ToolCall, finish: str) -> ToolAnswer:
+        plan = self.file.record.plan
+        answer = self.dispatcher.carry_out(call, finish=finish)
+        self.watch(ToolCalled(self.turns, call.name, sent.arguments, answer.outcome, answer.text))
+        if self.file.record.plan != plan:
+            self._show_plan()
+        return answer
+
+    def _say(self, *messages: Message) -> None:
+        if messages:
+            self.file.add(entries.Said(messages))
+
+    def compact(self) -> None:
+        """One deliberate event: what matters is kept word for word, and the prompt's beginning is new."""
+        record, state = self.file.record, self.bench.project.state()
+        plan = describe_plan(record.plan, self.dispatcher.verdicts())
+        keep = Essentials(record.tasks, describe_law(state), plan, record.verdicts)
+        self.file.add(entries.Compacted(compact(record.conversation, keep).said))
+        self.watch(Noted("the conversation was compacted: task, law, plan and verdicts are kept"))
+
+    # -- how a turn and a session end ---------------------------------------------------------
+
+    def _take_verdict(self, judged: TurnVerdict) -> SessionResult | None:
+        """A red whose edits were set aside too often ends the session, with a report."""
+        self.file.add(entries.Judged(judged.footer))
+        self.watch(TurnJudged(self.turns, judged.verdict, judged.footer, judged.accepted, judged.aside or ""))
+        if self.file.record.plan.steps:
+            self._show_plan()
+        if judged.aside is None:
+            return None
+        repairs = count_repairs(self.bench.project, self.file.record.start, judged.claimed)
+        if repairs < self.settings.repairs:
+            return None
+        tests = ", ".join(judged.claimed)
+        why = f"{repairs} repairs of {tests} were not accepted"
+        report = f"The session stopped: {why}.\n{judged.text}"
+        return SessionResult(End.REFUSED, report, why)
+
+    def _stop(self, summary: str) -> tuple[str, SessionResult | None]:
+        """As every agent's stop: edits are settled, and what is left open is told; then it is over."""
+        if told := self._tell_open_steps():
+            return told, None
+        project = self.bench.project
+        call = Call(
+            Moment.STOP,
+            actor=project.actor,
+            session=self.file.name,
+            again=self.stops > 0,
+            most_refusals=STOPS,
+            said=summary,
+        )
+        reply = stop(project, call)
+        if reply.kind == "send-back":
+            self.stops += 1
+            return in_tools(reply.text), None
+        state = project.state()
+        left = [
+            *describe_unfinished(project, state),
+            *(f"{test} is claimed and not settled" for test in state.claims),
+        ]
+        left += [f"test-bug {bug.id} waits for a person: {bug.why}" for bug in state.test_bugs.values()]
+        if not left:
+            return in_tools(reply.note), SessionResult(End.DONE, summary or "The model has nothing to say.")
+        why = "; ".join(left)
+        return in_tools(reply.note), SessionResult(
+            End.REFUSED, f"{summary}\n\nNot accepted: {why}".strip(), why
+        )
+
+    def _tell_open_steps(self) -> str:
+        """Once: a plan whose steps are not green may have been given up for a reason."""
+        steps = open_steps(self.file.record.plan, self.dispatcher.verdicts())
+        if not steps or self.plan_told:
+            return ""
+        self.plan_told = True
+        named = ", ".join(map(str, steps))
+        return f"Steps of your plan are not green: {named}. Go on with them, revise_plan, or finish again."
+
+    def _show_plan(self) -> None:
+        verdicts = verdicts_since(self.bench.project, self.file.record.start)
+        self.watch(PlanShown(tuple(describe_plan(self.file.record.plan, verdicts).splitlines())))
+
+    def spent(self) -> Spent:
+        prices = self.settings.prices
+        cost = None if prices is None else prices.cost(self.meter.usage)
+        return Spent(self.turns, self.meter.tokens, cost, time.monotonic() - self.begun)
