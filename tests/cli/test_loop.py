@@ -24,3 +24,17 @@ def test_a_program_is_made_checked_and_chosen(bare_cli: Cli) -> None:
 def test_an_agent_makes_no_program(bare_cli: Cli) -> None:
     agent = {"TDD_ACTOR": "agent", "TDD_ROOT": str(bare_cli.root)}
     assert bare_cli.tdd("loop", "new", "port", env=agent).code == 3
+
+
+def test_a_workflow_is_written_for_a_program(bare_cli: Cli) -> None:
+    bare_cli.ok("loop", "new", "port", "--strategy", "ratchet")
+    made = bare_cli.ok("loop", "workflow", "github", "port")
+    assert "wrote .github/workflows/autoloop-port.yml" in made.out
+    assert "AUTOLOOP_TOKEN" in made.out
+    there = bare_cli.root / ".github/workflows/autoloop-port.yml"
+    assert "tdd loop run port" in there.read_text()
+    there.write_text("mine\n")
+    assert "`--force` writes it anew" in bare_cli.tdd("loop", "workflow", "github").err
+    bare_cli.ok("loop", "workflow", "github", "--force")
+    agent = {"TDD_ACTOR": "agent", "TDD_ROOT": str(bare_cli.root)}
+    assert bare_cli.tdd("loop", "workflow", "github", env=agent).code == 3

@@ -137,6 +137,26 @@ def _choose(root: Path) -> str:
     return found.selected.found.name if found.selected else ""
 
 
+@command.command("workflow")
+@click.argument("service", type=click.Choice(["github"]))
+@click.argument("name", metavar="[NAME]", default="")
+@click.option("--force", is_flag=True, help="Write it anew, though somebody changed it.")
+def workflow(service: str, name: str, *, force: bool) -> int:  # noqa: ARG001 - the one there is
+    """Write the workflow that runs a program, or each of them, on GitHub Actions (a person's command)."""
+    from verdigris.drivers.loop.workflow import TOKEN, find_needs, render_workflow, write_workflow
+
+    if denial := persons_only("loop workflow"):
+        return deny(denial)
+    root = _root()
+    needs = find_needs(root)
+    for one in _programs(root, name):
+        text = render_workflow(one.name, one.program.schedule, needs)
+        show([Line(f"wrote {write_workflow(root, one.name, text, force=force)}")])
+    secrets = ", ".join((*needs.keys, TOKEN))
+    show([Line(f"next: the secrets {secrets} in the repository's settings, then commit")])
+    return 0
+
+
 def _now() -> datetime:
     return datetime.now(UTC)
 

@@ -1,0 +1,178 @@
+"""Renders the workflow that runs a program on GitHub Actions: when, with which rights, and one at a time."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import UserError, VerdigrisError
+from verdigris.core.settings import HUMAN, REPLAY
+from verdigris.core.value import value
+from verdigris.drivers.loop.memory import BRANCH
+from verdigris.drivers.loop.settings import load_loop
+from verdigris.models.providers import endpoint_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verdigris.drivers.loop.program import Schedule
+
+FOLDER = ".github/workflows"
+TOKEN = "AUTOLOOP_TOKEN"  # noqa: S105 - the name of a secret
+_DAY, _HOUR = 24, 60
+_LEAST = 5
+"""Minutes between two runs that the service keeps to."""
+_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_MINUTES = 350
+"""A job is killed after 360; so long the loop has to end by itself."""
+
+
+@value
+class Cron:
+    line: str
+    note: str = ""
+    """Where it differs from what the program says."""
+
+
+def cron_of(schedule: Schedule, name: str) -> Cron:
+    """Not at full hours, when everybody's jobs begin: the name chooses the minute."""
+    spread = zlib.crc32(name.encode())
+    minute, hour = 5 + spread % 50, spread // 50 % _DAY
+    minutes = round(schedule.hours * _HOUR)
+    if not minutes:
+        return Cron(f"{minute} * * * *", "the program is always due: it runs once an hour")
+    if minutes < _HOUR:
+        kept = max(minutes, _LEAST)
+        whole = next(n for n in range(kept, _HOUR + 1) if _HOUR % n == 0)
+        note = "" if whole == minutes else f"every {minutes} minutes is not to be had: every {whole}"
+        return Cron(f"*/{whole} * * * *" if whole < _HOUR else f"{minute} * * * *", note)
+    hours = minutes // _HOUR
+    if hours < _DAY:
+        whole = next(n for n in range(hours, _DAY + 1) if _DAY % n == 0)
+        note = (
+            "" if whole * _HOUR == minutes else f"{schedule.written} does not divide a day: every {whole} h"
+        )
+        if whole == _DAY:
+            return Cron(f"{minute} {hour} * * *", note)
+        return Cron(f"{minute} {'*' if whole == 1 else f'*/{whole}'} * * *", note)
+    days = hours // _DAY
+    if days == 7:  # noqa: PLR2004 - a week
+        return Cron(f"{minute} {hour} * * {spread % 7}")
+    exact = days * _DAY * _HOUR == minutes
+    note = "" if exact and days == 1 else f"{schedule.written}: about that, counted from the first of a month"
+    return Cron(f"{minute} {hour} {'*' if days == 1 else f'*/{days}'} * *", note)
+
+
+@value
+class WorkflowNeeds:
+    keys: tuple[str, ...] = ()
+    """Variables with the keys of models, each a secret of the repository."""
+    memory: str = BRANCH
+    """The branch of the state files."""
+
+
+def render_workflow(name: str, schedule: Schedule, needs: WorkflowNeeds) -> str:
+    cron = cron_of(schedule, name)
+    note = f"  # {cron.note}" if cron.note else ""
+    secrets = "".join(f"          {key}: ${{{{ secrets.{key} }}}}\n" for key in needs.keys)
+    return _TEMPLATE.format(
+        name=name,
+        cron=cron.line,
+        note=note,
+        secrets=secrets,
+        memory=needs.memory,
+        token=TOKEN,
+        minutes=_MINUTES,
+    )
+
+
+_TEMPLATE = """\
+# Written by `tdd loop workflow github {name}`. It is yours: change what you like.
+#
+# Tokens. A push with the job's own token starts no other workflow, so a CI that shall accept each commit
+# (`loop: {{ci: gh}}` in tdd.yaml) would never begin. Give the repository a secret {token} with the token
+# of an app or of a person (contents, pull requests and workflows: write), or let the loop run the CI itself:
+# `loop: {{ci: "make test"}}`. Without the secret the job's own token is used.
+#
+# Schedules. The service begins late when it is busy, never oftener than every 5 minutes, and switches
+# schedules off after 60 days without a commit in a public repository. `workflow_dispatch` always works.
+name: "autoloop: {name}"
+
+on:
+  schedule:
+    - cron: "{cron}"{note}
+  workflow_dispatch:
+    inputs:
+      iterations:
+        description: How many iterations it makes
+        default: "1"
+
+# One run of this program at a time; one that is at work is never cut off.
+concurrency:
+  group: autoloop-{name}
+  cancel-in-progress: false
+
+permissions:
+  contents: write # pushes autoloop/{name} and {memory}
+  pull-requests: write
+  checks: read
+  actions: read
+
+jobs:
+  iterate:
+    runs-on: ubuntu-latest
+    timeout-minutes: {minutes}
+    steps:
+      - uses: actions/checkout@v4
+        with:
+          fetch-depth: 0 # the loop merges branches
+          token: ${{{{ secrets.{token} || github.token }}}}
+      - uses: actions/setup-python@v5
+        with:
+          python-version: "3.12"
+      # The log is the truth and lies in git's folder; without it the loop goes on from the state file.
+      - uses: actions/cache@v4
+        with:
+          path: .git/tdd
+          key: autoloop-{name}-${{{{ github.run_id }}}}
+          restore-keys: autoloop-{name}-
+      # Add here what your tests need.
+      - run: pip install verdigris
+      - run: tdd init --yes
+      - name: Iterate
+        env:
+          GH_TOKEN: ${{{{ secrets.{token} || github.token }}}}
+{secrets}          ITERATIONS: ${{{{ inputs.iterations || '1' }}}}
+        # 1: nothing is due. Any other end but 0 is for a person to look at, and the job says so.
+        run: tdd loop run {name} --iterations "$ITERATIONS" || test $? -eq 1
+"""
+
+
+def find_needs(root: Path) -> WorkflowNeeds:
+    """What the players of the loop's roles need; nothing where nobody is configured."""
+    try:
+        settings = load_loop(root)
+    except VerdigrisError:
+        return WorkflowNeeds()
+    found = set()
+    for player in settings.roles.values():
+        if player.model and player.model != HUMAN and not player.model.startswith(REPLAY):
+            try:
+                found.add(endpoint_of(player.model, player.served, settings.llm).api_key_env)
+            except VerdigrisError:
+                continue
+    return WorkflowNeeds(tuple(sorted(found - {""})), settings.memory)
+
+
+def write_workflow(root: Path, name: str, text: str, *, force: bool) -> str:
+    """The path; what a person changed there stays, unless they say otherwise."""
+    if not _SAFE.fullmatch(name):
+        raise UserError(f"{name!r} is no name for a workflow.", hint="letters, digits, `.`, `-` and `_`")
+    path = f"{FOLDER}/autoloop-{name}.yml"
+    there = root / path
+    if there.exists() and there.read_text("utf-8") != text and not force:
+        raise UserError(f"{path} is there already and says something else.", hint="`--force` writes it anew")
+    there.parent.mkdir(parents=True, exist_ok=True)
+    there.write_text(text, "utf-8")
+    return path
