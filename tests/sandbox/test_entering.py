@@ -138,6 +138,13 @@ def test_a_mount_below_the_tree_stays_there_read_only(one: Cage) -> None:
     assert elsewhere(work).endswith("Read-only file system\n")
 
 
+def test_a_run_makes_nobody_write_out_a_disk(caged: Cage) -> None:
+    if tuple(map(int, os.uname().release.split(".")[:2])) < (5, 10):
+        pytest.skip("this Linux has no volatile overlays")
+    done = caged.run("grep", f"^overlay {caged.root} ", "/proc/self/mounts")
+    assert "volatile" in done.out, done.err
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs mounts to begin with")
 def test_a_tree_on_an_overlay_already(one: Cage) -> None:
     for name in ("lower", "upper0", "work0", "merged"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Literal
 
 from verdigris.core.value import value
@@ -43,6 +42,8 @@ def wrap(line: Line, width: int) -> list[Line]:
     if line.code:
         return [Line(f"{text[: room - 1]}…", line.dot, code=True)]
     indent = " " * (len(text) - len(text.lstrip()) + 2)
+    import textwrap
+
     parts = textwrap.wrap(
         text, room, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )

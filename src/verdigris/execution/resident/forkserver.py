@@ -19,6 +19,7 @@ from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.resident.borrowed_child import Lent, LentChild
 from verdigris.execution.resident.keeper import without
 from verdigris.execution.room.room import Room
+from verdigris.storage.log.light import digest
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
@@ -164,14 +165,12 @@ def _folder(private: str, argv: Sequence[str], cwd: str) -> str:
 
 
 def _key(terms: Terms, argv: Sequence[str], cwd: str, watched: Sequence[str]) -> str:
-    from hashlib import sha256
-
     env = surroundings(os.environ, terms.given, home="", tmp="")
     variables = (f"{name}={text}" for name, text in sorted(env.items()))
     required = (path for folder in dict.fromkeys((terms.root, cwd)) for path in _requirements(folder))
     stamps = (f"{path} {_stamp(path)}" for path in (*watched, *required))
     words = (*terms.words(), *argv, cwd, *variables, "", *stamps)
-    return sha256(os.fsencode("\0".join(words))).hexdigest()
+    return digest(os.fsencode("\0".join(words)))
 
 
 def _stamp(path: str) -> str:

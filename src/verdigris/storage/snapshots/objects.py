@@ -9,12 +9,17 @@ found here (it is packed, lent by another store, lost or damaged) is `Elsewhere`
 
 from __future__ import annotations
 
-import hashlib
 import os
 import zlib
 from typing import TYPE_CHECKING
 
 from verdigris.core.paths import Change, Entry
+from verdigris.storage.log.light import digest
+
+try:
+    from _sha1 import sha1  # type: ignore[import-not-found]  # as in log/light.py
+except ImportError:
+    from hashlib import sha1
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +29,7 @@ if TYPE_CHECKING:
     """Of a folder, in git's order: mode and name of each."""
 
 _FOLDER, _MODULE = "040000", "160000"
-_ALGORITHMS = {40: hashlib.sha1, 64: hashlib.sha256}
+_ALGORITHMS = {40: lambda raw: sha1(raw, usedforsecurity=False).hexdigest(), 64: digest}
 """By how long the names are that they give."""
 
 
@@ -117,7 +122,7 @@ class Objects:
         except (OSError, ValueError, zlib.error):
             raise Elsewhere from None
         head, _, data = raw.partition(b"\0")
-        if make(raw, usedforsecurity=False).hexdigest() != name:
+        if make(raw) != name:
             raise Elsewhere
         return head.partition(b" ")[0], data
 
