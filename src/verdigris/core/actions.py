@@ -73,6 +73,19 @@ class ClaimTest:
     """What its tests ask for otherwise than then."""
 
 
+@value
+class BlockTests:
+    """A driver gave up on these tests, and the kernel is to mark them as skipped."""
+
+    test_ids: tuple[str, ...]
+    passed: tuple[str, ...] = ()
+    """Those that an acceptance or a whole run saw pass."""
+    moved: tuple[str, ...] = ()
+    unclaimed: tuple[Unclaimed, ...] = ()
+    weakened: tuple[str, ...] = ()
+    """These three as for a claim."""
+
+
 Verb: TypeAlias = Literal[
     "settle",
     "refactor begin",
@@ -97,7 +110,7 @@ class Do:
     unclaimed: tuple[Unclaimed, ...] = ()
 
 
-Action: TypeAlias = Write | ClaimTest | Do
+Action: TypeAlias = Write | ClaimTest | BlockTests | Do
 
 
 @value

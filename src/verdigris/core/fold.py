@@ -82,7 +82,8 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
         case e.HeadSeen():
             return _at_head(replace(_at_head(w), head=SeenHead(event.commit, event.on)))
         case e.TestRun():
-            return replace(w, reds=_reds(w, event, seq))
+            blocked = w.blocked if event.status is Status.SKIP else _without(w.blocked, {event.test_id})
+            return replace(w, reds=_reds(w, event, seq), blocked=blocked)
         case e.SuiteRun():
             return replace(w, baseline=Baseline(event.tree, event.record, event.duration_ms))
         case e.TestBug():
@@ -185,6 +186,8 @@ def _beside_turns(w: WorktreeState, event: Event) -> WorktreeState:
     match event:
         case e.RedsEnded():
             return replace(w, reds=_without(w.reds, set(event.test_ids)))
+        case e.TestsBlocked():
+            return _after_blocking(w, event)
         case e.Revised():
             return replace(w, revised=tuple(dict.fromkeys((*w.revised, *event.names))))
         case e.HeldOut():
@@ -199,6 +202,17 @@ def _beside_turns(w: WorktreeState, event: Event) -> WorktreeState:
             return replace(w, sent_back=event.nth)
         case _:
             return w
+
+
+def _after_blocking(w: WorktreeState, event: e.TestsBlocked) -> WorktreeState:
+    gone = set(event.tests)
+    return replace(
+        w,
+        reds=_without(w.reds, gone),
+        strikes=_without(w.strikes, gone),
+        blocked={**w.blocked, **dict.fromkeys(event.tests, event.why)},
+        ground=event.ground or w.ground,
+    )
 
 
 def _reds(w: WorktreeState, event: e.TestRun, seq: int) -> Mapping[str, Red]:

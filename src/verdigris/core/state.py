@@ -285,6 +285,8 @@ class WorktreeState:
     intent: Intent | None = None
     revised: tuple[str, ...] = ()
     """Given up with a reason since the last acceptance."""
+    blocked: Mapping[str, str] = field(default_factory=dict)
+    """Tests that the kernel skipped, by id, with the reason; until one runs again."""
     held_out: Mapping[str, str] = field(default_factory=dict)
     """Path → `mode blob` of the tests that only verdicts run."""
     violations: tuple[str, ...] = ()

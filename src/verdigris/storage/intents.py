@@ -30,6 +30,7 @@ HOMES = (
     "verdigris.turns.person",
     "verdigris.execution.tree_stability",
     "verdigris.turns.sync",
+    "verdigris.turns.skip",
 )
 """Modules of ours that register intents; they are loaded only when one is open."""
 _FINISHERS: dict[type[Event], Callable[..., str]] = {}

@@ -24,6 +24,7 @@ from verdigris.core.events.drivers import (
     StepStopped,
 )
 from verdigris.core.events.effects import (
+    BlockingTests,
     Configured,
     CycleFilesInstalled,
     CycleFilesRemoved,
@@ -50,6 +51,7 @@ from verdigris.core.events.effects import (
     Scaffolded,
     Synced,
     Syncing,
+    TestsBlocked,
     Unconfigured,
 )
 from verdigris.core.events.event import Announcement, Event, Outcome, decode, encode
@@ -85,6 +87,7 @@ from verdigris.core.events.turns import (
 __all__ = [
     "Accepted",
     "Announcement",
+    "BlockingTests",
     "Call",
     "Committed",
     "Committing",
@@ -154,6 +157,7 @@ __all__ = [
     "TestBug",
     "TestBugClosed",
     "TestRun",
+    "TestsBlocked",
     "ToolAllowed",
     "TurnOpened",
     "Unconfigured",

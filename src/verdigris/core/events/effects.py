@@ -149,6 +149,33 @@ class Released(Outcome):
 
 
 @value
+class BlockingTests(Announcement):
+    """The kernel is about to mark tests as skipped that a driver gave up on."""
+
+    tests: tuple[str, ...]
+    why: str
+    paths: tuple[str, ...]
+    before: str
+    after: str
+    """The tree with the marks."""
+    ground: str
+    """The ground with these tests in it, marked: from then on they are what the suite has."""
+
+
+@value
+class TestsBlocked(Outcome):
+    """Tests stay in their files, marked by the kernel; their reds end."""
+
+    __test__ = False
+
+    tests: tuple[str, ...]
+    why: str
+    paths: tuple[str, ...]
+    ground: str = ""
+    displaced: tuple[str, ...] = ()
+
+
+@value
 class Configured(Event):
     tdd_yaml: str
     """Digest of the file that the rest was compiled from."""

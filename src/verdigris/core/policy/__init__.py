@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from verdigris.core import cycle as cycles
-from verdigris.core.actions import Action, Allow, ClaimTest, Decision, Deny, Do, FileWrite, Write
+from verdigris.core.actions import Action, Allow, BlockTests, ClaimTest, Decision, Deny, Do, FileWrite, Write
 from verdigris.core.languages import language_of
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.next_move import SYNCS_IN, finish_git, next_move
@@ -32,6 +32,8 @@ def decide(
             return _write(state, action, settings)
         case ClaimTest():
             return _deny_unfinished(state, in_progress) or _claim(state, action)
+        case BlockTests():
+            return _deny_unfinished(state, in_progress) or _block(state, action)
         case Do(verb="on" | "off" | "test-bug" | "aside" | "restore" | "sync"):
             return _verb(state, action)
         case Do():
@@ -233,11 +235,16 @@ def _claim_red(state: WorktreeState, action: ClaimTest) -> Deny | None:
         return _no_red(action)
     if not red.valid:
         return _wrong_red(action.test_id, red.why)
+    return _deny_observed(action, action.test_id)
+
+
+def _deny_observed(action: ClaimTest | BlockTests, *test_ids: str) -> Deny | None:
+    """What the tree shows against citing these reds."""
     if action.moved:
         return Deny(
             "stale-red",
             f"{action.moved[0]} changed since that red was seen.",
-            f"run `tdd test {shell_words(action.test_id)}` again",
+            f"run `tdd test {shell_words(*test_ids)}` again",
         )
     if action.weakened:
         more = len(action.weakened) - _MANY_LOSSES
@@ -283,6 +290,26 @@ def _no_red(action: ClaimTest) -> Deny:
 def _wrong_red(test_id: str, why: str) -> Deny:
     reason, following = WHY_NOT.get(why, (f"it failed for another reason ({why})", "revise the test"))
     return Deny(f"red-{why}", f"{test_id} is not red for the right reason: {reason}", following)
+
+
+def _block(state: WorktreeState, action: BlockTests) -> Decision:
+    """Only what is red now and never passed: a skip gives nothing up that the suite had."""
+    if state.phase is not Phase.RED or state.open_cycle is not None:
+        where = f"phase {state.phase}" if state.open_cycle is None else f"cycle {state.open_cycle.id}"
+        return Deny(
+            "not-in-phase", f"A test is given up in red, outside a cycle ({where}).", next_move(state)
+        )
+    for test_id in action.test_ids:
+        if test_id not in state.reds:
+            run = f"`tdd test {shell_words(test_id)}`"
+            return Deny("no-red", f"{test_id} is not red now, so it is not skipped.", run)
+    if action.passed:
+        return Deny(
+            "passed-before",
+            f"{action.passed[0]} passed before, so it is not skipped: something broke it.",
+            'mend the source; if it asks for what nobody wants any more: `tdd revise TEST --why "WHY"`',
+        )
+    return _deny_observed(action, *action.test_ids) or Allow()
 
 
 # -- verbs ------------------------------------------------------------------------------------

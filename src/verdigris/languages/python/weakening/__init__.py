@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from verdigris.core.test_ids import split_id
 from verdigris.languages.findings import Weakening
 from verdigris.languages.python.tests.comments import read_annotations
-from verdigris.languages.python.weakening.losses import Loss, SuiteFacts, losses
+from verdigris.languages.python.weakening.losses import Key, Loss, SuiteFacts, losses
 from verdigris.languages.python.weakening.suite import inherited_losses, pairs, parse_or_none, states
 
 if TYPE_CHECKING:
@@ -82,11 +82,45 @@ def _new_marks(old: Marked, new: Marked, found_in: Mapping[int, int]) -> Iterato
     """New marks on what was there before; a new test may be skipped as its author likes."""
     known = Counter((mark.kind, mark.what) for _, mark in old.marks())
     fresh = _fresh(old, new, found_in)
+    origins = _Origins(old, new, found_in)
     for path, mark in new.marks():
         known[mark.kind, mark.what] -= 1
-        if known[mark.kind, mark.what] >= 0 or _only_fresh(mark.scope, path, fresh, new):
+        is_known = known[mark.kind, mark.what] >= 0 and not origins.takes_out(path, mark)
+        if is_known or _only_fresh(mark.scope, path, fresh, new):
             continue
         yield Loss(mark.kind, path, mark.line, "", _head(mark.what), mark.scope)
+
+
+class _Origins:
+    """Which earlier test each test was, so that the skip of one is not taken for that of another."""
+
+    def __init__(self, old: Marked, new: Marked, found_in: Mapping[int, int]) -> None:
+        self.old, self.new = old, new
+        self.heirs: defaultdict[Key, set[Key]] = defaultdict(set)
+        for at, to in found_in.items():
+            fact, other = old.facts[at], new.facts[to]
+            self.heirs[other.path, other.scope].add((fact.path, fact.scope))
+
+    def takes_out(self, path: str, mark: Mark) -> bool:
+        """Whether a skip stands on a test that ran without it before, wherever such a skip stood then."""
+        if mark.kind != "skipped" or not mark.scope:
+            return False
+        tests = [key for key in self.new.tests if key[0] == path and self.new.within(key[1], mark.scope)]
+        return any((then := self._then(key)) and not self._had(then, mark) for key in tests)
+
+    def _then(self, key: Key) -> set[Key]:
+        if key in self.old.tests:
+            return {key}
+        same = {other for other in self.old.tests if other[1] == key[1]}
+        return same or {other for other in self.heirs[key] if other in self.old.tests}
+
+    def _had(self, then: set[Key], mark: Mark) -> bool:
+        return any(
+            path == was and (was_mark.kind, was_mark.what) == (mark.kind, mark.what)
+            for was, was_mark in self.old.marks()
+            for path, name in then
+            if self.old.within(name, was_mark.scope)
+        )
 
 
 def _head(what: str) -> str:
