@@ -2,24 +2,61 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from support.loops import (
+    FIRST,
+    FIRST_CODE,
+    FIRST_STUB,
+    FIRST_TIDY,
     LAST_CODE,
+    MAKE_FIRST,
     NAME,
+    NONE_NEEDED,
+    PIN_FIRST,
+    PIN_LAST,
+    PROGRAM,
+    TESTS,
+    WRONG_FIRST,
+    PlayedLoop,
     make_loop,
+    pin,
+    with_lesson,
 )
+from support.machines import edit, stop
+from verdigris.core.errors import UserError
+from verdigris.core.events import decode
+from verdigris.core.records import Actor
+from verdigris.drivers.happenings import IterationDone, Refused
+from verdigris.drivers.loop import events as e
+from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from verdigris.core.events import Event
+
 pytestmark = pytest.mark.usefixtures("apart", "remembered_runs")
+BAD_CODE = edit("feat", "a wrong item", {"port.py": "def first(items):\n    return items\n"})
 
 
-def test_each_iteration_pins_one_behaviour_in_one_commit(tmp_path: Path) -> None:
-    world = make_loop(tmp_path / "project")
+@pytest.fixture
+def world(tmp_path: Path) -> PlayedLoop:
+    return make_loop(tmp_path / "project")
+
+
+def statuses(world: PlayedLoop) -> list[str]:
+    return [one.status for one in world.state.iterations]
+
+
+def refusals(world: PlayedLoop) -> list[str]:
+    return [one.why for one in world.of(Refused)]
+
+
+def test_each_iteration_pins_one_behaviour_in_one_commit(world: PlayedLoop) -> None:
     ended = world.run(2)
     assert (ended.outcome, ended.steps) == ("limit", 2), ended
     assert world.subjects() == [
@@ -38,3 +75,255 @@ def test_each_iteration_pins_one_behaviour_in_one_commit(tmp_path: Path) -> None
     assert world.state.lessons == ("An iterable may be read only once",)
     assert world.repo.git("status", "--porcelain") == ""
     assert world.repo.git("show", "main:port.py") == ""
+    assert "| Iteration Count | 2 |" in world.text
+    assert "### tests/test_port.py::test_last_is_the_last_item  ·  gen 2" in world.text
+
+
+def test_a_program_with_findings_does_not_run_and_says_why(tmp_path: Path) -> None:
+    world = make_loop(tmp_path / "project", program=PROGRAM.replace("The functions", "<CUSTOMIZE: what>"))
+    with pytest.raises(UserError, match=r"port does not run: .*<CUSTOMIZE: what> is still there"):
+        world.run()
+
+
+# -- red --------------------------------------------------------------------------------------
+
+
+def test_a_test_that_passes_already_is_picked_again_and_counted(world: PlayedLoop) -> None:
+    again = FIRST + "\n\ndef test_first_again():\n    assert port.first([5]) == 5\n"
+    passing = edit("test", "the first item again", {TESTS: again}, pin=pin("first", "first again"))
+    world.plays(step_41_test_writer=[passing, PIN_LAST])
+    world.run(2)
+    assert "passes already" in refusals(world)[0]
+    assert statuses(world) == ["accepted", "accepted"]
+
+
+def test_four_tests_that_pass_already_end_the_iteration_without_blame(world: PlayedLoop) -> None:
+    names = ("one", "two", "three", "four")
+    passing = [
+        edit(
+            "test",
+            name,
+            {TESTS: f"{FIRST}\n\ndef test_first_{name}():\n    assert port.first([5]) == 5\n"},
+            pin=pin("first", name),
+        )
+        for name in names
+    ]
+    world.plays(step_41_test_writer=passing)
+    world.run(2)
+    assert statuses(world) == ["accepted", "rejected"]
+    assert world.state.iterations[-1].notes[0].startswith("every test that was picked passes already")
+    assert world.file(TESTS) == FIRST.rstrip("\n")
+
+
+def test_a_test_writer_states_what_is_pinned(world: PlayedLoop) -> None:
+    unstated = {key: value for key, value in json.loads(PIN_FIRST).items() if key != "pin"}
+    world.plays(step_21_test_writer=[json.dumps(unstated), PIN_FIRST])
+    world.run()
+    (why,) = refusals(world)
+    assert why.startswith("`pin` does not say target, behaviour, source, assertions")
+    assert statuses(world) == ["accepted"]
+
+
+def test_junk_from_the_model_is_an_error_and_pauses_the_program_in_the_end(world: PlayedLoop) -> None:
+    junk = ["no", "{", '{"verdict": "sing"}', ""] * 3
+    world.plays({f"step-{number}1-test_writer": junk for number in (2, 4, 6, 8)})
+    ended = world.run(9)
+    assert statuses(world) == ["error"] * 4
+    assert (ended.outcome, ended.why) == (
+        "stuck",
+        "consecutive errors: 4, the test was rethought in between",
+    )
+    assert world.subjects() == []
+    assert "| Paused | true |" in world.text
+    assert world.run(9).outcome == "stuck", "a pause holds until a person resumes"
+    assert len(statuses(world)) == 4
+
+
+# -- green ------------------------------------------------------------------------------------
+
+
+def test_an_attempt_that_fails_goes_back_with_the_failure(world: PlayedLoop) -> None:
+    world.plays(step_22_code_writer=[BAD_CODE, MAKE_FIRST])
+    world.run()
+    assert "unproven" in refusals(world)[0] or "red" in refusals(world)[0]
+    assert statuses(world) == ["accepted"]
+    assert world.file("port.py") == FIRST_CODE.rstrip("\n")
+
+
+def test_after_three_attempts_a_wrong_test_is_revised_by_its_source(world: PlayedLoop) -> None:
+    wrong = edit(
+        "test", "first", {TESTS: WRONG_FIRST, "port.py": FIRST_STUB}, pin=pin("first", "the first item")
+    )
+    revised = edit("test", "the reference says the first", {TESTS: FIRST})
+    world.plays(
+        step_21_test_writer=[wrong],
+        step_22_code_writer=[MAKE_FIRST] * 3,
+        step_23_test_writer=[revised],
+        step_24_code_writer=[MAKE_FIRST],
+    )
+    world.run()
+    assert statuses(world) == ["accepted"]
+    (entry,) = world.state.harness
+    assert entry.revisions == ("Because of the reference says the first.",)
+    rethought = next(one for one in records(world) if isinstance(one, e.TestRethought))
+    assert ("== 4" in rethought.before, "== 3" in rethought.after) == (True, True)
+    assert "test-revised" in world.text
+
+
+def test_whoever_says_that_the_test_is_wrong_is_heard_at_once(world: PlayedLoop) -> None:
+    wrong = edit(
+        "test", "first", {TESTS: WRONG_FIRST, "port.py": FIRST_STUB}, pin=pin("first", "the first item")
+    )
+    world.plays(
+        step_21_test_writer=[wrong],
+        step_22_code_writer=[stop("test-is-wrong", f"{TESTS}:5 — the first of 3 and 4 is 3")],
+        step_23_test_writer=[edit("test", "the first is 3", {TESTS: FIRST})],
+        step_24_code_writer=[MAKE_FIRST],
+    )
+    world.run()
+    assert statuses(world) == ["accepted"]
+    assert world.file(TESTS) == FIRST.rstrip("\n")
+
+
+def test_a_right_test_stands_and_five_failures_block_it(world: PlayedLoop) -> None:
+    world.plays(
+        step_22_code_writer=[BAD_CODE] * 3,
+        step_23_test_writer=[stop("test-is-right", "reference.md says so")],
+        step_24_code_writer=[BAD_CODE] * 2,
+    )
+    ended = world.run(3)
+    assert statuses(world) == ["blocked"]
+    assert (ended.outcome, ended.why) == ("blocked", "td-stuck: first")
+    assert "tdd loop resume port" in ended.following
+    (entry,) = world.state.harness
+    assert entry.status == "blocked"
+    assert entry.blocked.startswith("5 attempts failed: ")
+    assert "| Paused | true |" in world.text
+    assert "| Pause Reason | td-stuck: first |" in world.text
+
+
+# -- refactor ---------------------------------------------------------------------------------
+
+
+def test_a_refactor_is_named_and_smaller_than_the_green_change(world: PlayedLoop) -> None:
+    large = FIRST_CODE + "\n\n" + "".join(f"def unused_{n}():\n    return {n}\n\n\n" for n in range(4))
+    world.plays(
+        step_25_improver=[
+            edit("refactor", "more", {"port.py": large}, improvement="room for more"),
+            edit("refactor", "one line", {"port.py": FIRST_TIDY}, improvement="one expression"),
+        ]
+    )
+    world.run()
+    assert "a refactor is smaller than that" in refusals(world)[0]
+    assert world.file("port.py") == FIRST_TIDY.rstrip("\n")
+    assert "refactor: one expression" in world.state.iterations[0].notes
+
+
+def test_a_report_in_the_place_of_a_lesson_is_sent_back_once(world: PlayedLoop) -> None:
+    report = with_lesson(NONE_NEEDED, "Implemented first in this iteration")
+    world.plays(step_25_improver=[report, report])
+    world.run()
+    assert len(refusals(world)) == 1
+    assert "reports what was done" in refusals(world)[0]
+    assert world.state.lessons == ()
+    assert statuses(world) == ["accepted"]
+
+
+# -- the metric -------------------------------------------------------------------------------
+
+
+def test_a_worse_metric_takes_the_commit_back(tmp_path: Path) -> None:
+    lower = PROGRAM.replace("schedule: every 6h", "schedule: every 6h\nmetric_direction: lower")
+    world = make_loop(tmp_path / "project", program=lower)
+    world.run(2)
+    assert statuses(world) == ["accepted", "rejected"]
+    assert world.state.iterations[-1].notes[0].startswith("worse: 2 against the best 1")
+    assert world.subjects() == [f"[Autoloop: {NAME}] Iteration 1: the first item"]
+    assert world.file("port.py") == FIRST_CODE.rstrip("\n")
+    assert [one.target for one in world.state.harness] == ["first"]
+
+
+def test_a_target_that_is_met_completes_the_program(tmp_path: Path) -> None:
+    target = PROGRAM.replace("schedule: every 6h", "schedule: every 6h\ntarget-metric: 2")
+    world = make_loop(tmp_path / "project", program=target)
+    ended = world.run(9)
+    assert (ended.outcome, ended.why) == ("completed", "the target 2 is met by 2")
+    assert statuses(world) == ["accepted", "accepted"]
+    assert "| Completed | true |" in world.text
+
+
+def test_no_role_touches_what_the_program_protects(world: PlayedLoop) -> None:
+    gamed = edit(
+        "feat", "a better measure", {"port.py": FIRST_CODE, "measure.py": "print('{\"metric\": 9}')\n"}
+    )
+    world.plays(step_22_code_writer=[gamed, MAKE_FIRST])
+    world.run()
+    assert "measure.py" in refusals(world)[0]
+    assert world.state.iterations[0].metric == 1
+
+
+# -- CI ---------------------------------------------------------------------------------------
+
+
+CI = "loop: {{ci: '{command}'}}\n"
+
+
+def test_a_commit_that_ci_accepts_is_accepted(tmp_path: Path) -> None:
+    world = make_loop(tmp_path / "project", CI.format(command="grep -q first port.py"))
+    world.run()
+    assert statuses(world) == ["accepted"]
+    assert [one.outcome for one in records(world) if isinstance(one, e.CheckedByCi)] == ["passed"]
+
+
+def test_what_ci_refuses_is_mended_as_a_refactor(tmp_path: Path) -> None:
+    world = make_loop(tmp_path / "project", CI.format(command="! grep -q found port.py"))
+    mended = edit(
+        "refactor", "one expression", {"port.py": FIRST_TIDY}, improvement="no name that CI refuses"
+    )
+    world.plays(step_27_improver=[mended])
+    world.run()
+    assert statuses(world) == ["accepted"]
+    assert world.subjects() == [
+        f"[Autoloop: {NAME}] Iteration 1: the first item",
+        f"[Autoloop: {NAME}] Iteration 1: CI fix 1: no name that CI refuses",
+    ]
+    assert world.state.iterations[0].ci_attempts == 1
+    assert world.file("port.py") == FIRST_TIDY.rstrip("\n")
+
+
+def test_the_same_failure_twice_pauses_the_program(tmp_path: Path) -> None:
+    world = make_loop(tmp_path / "project", CI.format(command="echo FAILED tests/x.py::test_y; false"))
+    mended = edit("refactor", "one expression", {"port.py": FIRST_TIDY}, improvement="perhaps this")
+    world.plays(step_27_improver=[mended])
+    ended = world.run(3)
+    assert ended.outcome == "stuck"
+    assert ended.why.startswith("stuck in CI fix loop: ")
+    assert statuses(world) == ["ci-fix-exhausted"]
+
+
+# -- people -----------------------------------------------------------------------------------
+
+
+def test_a_person_pauses_and_resumes_in_the_state_file(world: PlayedLoop) -> None:
+    world.run()
+    write(world, world.text.replace("| Paused | false |", "| Paused | true |"))
+    assert (world.run().outcome, statuses(world)) == ("paused", ["accepted"])
+    write(world, world.text.replace("| Paused | true |", "| Paused | false |"))
+    world.run()
+    assert statuses(world) == ["accepted", "accepted"]
+    assert world.of(IterationDone)[-1].harness == ("passing", "passing")
+
+
+def write(world: PlayedLoop, text: str) -> None:
+    """As a person does: in a checkout of the memory branch."""
+    place = world.root.parent / "memory"
+    if not place.exists():
+        world.repo.git("worktree", "add", "--quiet", str(place), "memory/autoloop")
+    world.repo.git("-C", str(place), "reset", "--quiet", "--hard", "memory/autoloop")
+    (place / f"{NAME}.md").write_text(text)
+    world.repo.git("-C", str(place), "commit", "--quiet", "--all", "--message", "a person's edit")
+
+
+def records(world: PlayedLoop) -> list[Event]:
+    log = open_project(world.root, Actor(client="test")).log
+    return [event for one in log.records() if (event := decode(one.type, one.data)) is not None]

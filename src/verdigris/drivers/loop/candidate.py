@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Deny
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import Committing
+from verdigris.core.report import Status
 from verdigris.drivers.edits import write_changes
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.evaluation import hash_oracle, measure
@@ -16,6 +18,7 @@ from verdigris.drivers.loop.history import ACCEPTED, ERROR, REJECTED
 from verdigris.drivers.loop.measurement import Best, EvaluationFailed, Measurement, judge_metric
 from verdigris.drivers.loop.opening import now_ms
 from verdigris.drivers.loop.roles import DRIVER
+from verdigris.drivers.loop.state_file.harness import reconcile
 from verdigris.storage import tdd_folder
 from verdigris.storage.git import git
 from verdigris.storage.repository import head
@@ -27,14 +30,15 @@ if TYPE_CHECKING:
 
     from verdigris.core.events import Event
     from verdigris.drivers.loop.history import OpenIteration, ProgramState
+    from verdigris.drivers.loop.measurement import MetricJudgement
     from verdigris.drivers.loop.opening import OpenProgram
 
 _SUBJECT = 72
 _ITERATION = "Autoloop-Iteration"
 
 
-class Unreachable(Exception):
-    """Nobody's fault in the program: the run ends, and the next goes on from here."""
+class OutOfReach(Exception):
+    """Nothing in the program is at fault: the run ends, and the next goes on from here."""
 
 
 @dataclass(frozen=True)
@@ -115,13 +119,17 @@ class Candidate:
         found = measure(project, project.workspace.snapshot(), self.now.tree, program)
         if isinstance(found, EvaluationFailed):
             if found.kind == "infrastructure":
-                raise Unreachable(found.why)
+                raise OutOfReach(found.why)
             status = REJECTED if found.kind in {"rejected", "tampered"} else ERROR
             return self._take_back(status, found.why)
         return as_measured(self.open, found, self.now.number, self.now.tree)
 
-    def conclude(self) -> Event:
-        """Accepted, or taken back."""
+    def judge(self) -> Event | None:
+        """None where the metric speaks for it; else it is taken back."""
+        judged = self._judgement()
+        return None if judged.accepted else self._take_back(REJECTED, judged.why)
+
+    def _judgement(self) -> MetricJudgement:
         found = self.now.measured
         assert found is not None  # noqa: S101 - the phase follows from it
         program = self.open.found.program
@@ -129,13 +137,30 @@ class Candidate:
             found.metric or 0.0, passing=found.passing, failing=found.failing, held_out=found.held_out
         )
         best = None if self.state.best is None else best_of(self.state.best)
-        judged = judge_metric(new, best, program, must_improve=not self.open.found.is_test_driven)
-        if not judged.accepted:
-            return self._take_back(REJECTED, judged.why)
-        if judged.completed:
+        return judge_metric(new, best, program, must_improve=not self.open.found.is_test_driven)
+
+    def accept(self, note: str = "") -> Event:
+        judged = self._judgement()
+        program, found = self.open.found.program, self.now.measured
+        if judged.completed and found is not None:
             reason = f"the target {program.target_metric:g} is met by {found.metric:g}"
             self.open.record(e.ProgramCompleted(program=self.open.name, reason=reason, at=now_ms()))
-        return self._ended(ACCEPTED, (judged.why,))
+        return self._ended(ACCEPTED, tuple(filter(None, (judged.why, note, *self._reconcile()))))
+
+    def end(self, status: str, *notes: str) -> Event:
+        """The commit stays where it is: a person looks at it."""
+        return self._ended(status, notes)
+
+    def _reconcile(self) -> tuple[str, ...]:
+        """The harness as the suite proves it; where they disagree, it is said."""
+        baseline = self.open.project.state().baseline
+        data = self.open.project.workspace.blob_bytes(baseline.record) if baseline else None
+        suite = {name: Status(said) for name, said in json.loads(data or b"{}").items()}
+        entries, notes = reconcile(self.state.harness, suite, self.now.number)
+        for before, after in zip(self.state.harness, entries, strict=True):
+            if before.status != after.status:
+                self.open.record(e.StatusSet(program=self.open.name, test=after.name, status=after.status))
+        return notes
 
     # -- its end ------------------------------------------------------------------------------
 
@@ -180,6 +205,7 @@ class Candidate:
                 *([f"refactor: {improvement}"] if improvement and pinned else []),
             ),
             lessons=(refactor.lesson,) if refactor and refactor.lesson else (),
+            ci_attempts=sum(one.outcome == "failed" for one in now.ci),
             run=run_address(),
         )
 

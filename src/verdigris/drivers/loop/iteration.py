@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from verdigris.drivers.happenings import IterationBegan
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.candidate import Candidate
+from verdigris.drivers.loop.ci_check import CiCheck
 from verdigris.drivers.loop.improvement import Improvement
 from verdigris.drivers.loop.opening import now_ms
 from verdigris.drivers.loop.phases import LoopPhase, choose_iteration, next_phase
@@ -85,4 +86,4 @@ class Iteration:
             case LoopPhase.EVALUATE:
                 return candidate.evaluate()
             case LoopPhase.ACCEPT:
-                return candidate.conclude()
+                return CiCheck(*work).conclude(candidate)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from verdigris.drivers.edits import Bad, forbidden
@@ -35,6 +35,7 @@ _NUMBER = {
     LoopPhase.RETHINK: 3,
     LoopPhase.REFACTOR: 5,
     LoopPhase.OPTIMIZE: 6,
+    LoopPhase.ACCEPT: 6,
 }
 _GREEN_AGAIN = 4
 
@@ -62,8 +63,8 @@ class PhaseWork:
         refused: Callable[[int, Bad], None] = lambda _, __: None,
         stand: Callable[[str], Event] | None = None,
     ) -> RoleStep[Event]:
-        again = phase is LoopPhase.GREEN and self.now.rethought
-        number = self.now.number * _STEPS + (_GREEN_AGAIN if again else _NUMBER[phase])
+        rethought = phase is LoopPhase.GREEN and self.now.rethought
+        number = self.now.number * _STEPS + (_GREEN_AGAIN if rethought else _NUMBER[phase])
 
         def once(plan: EditPlan, seen: Seen) -> Event | Bad:
             """A report in the place of a lesson is sent back once; after that it is left out."""
@@ -96,8 +97,9 @@ class PhaseWork:
             case _:
                 return self.end(REJECTED, str(phase), stop.reason)
 
-    def task(self, step: RoleStep[Event], reds: tuple[Red, ...] = ()) -> Task:
-        return task_of(step.role, step.number, self.open.found, self.state, self.text, reds)
+    def task(self, step: RoleStep[Event], reds: tuple[Red, ...] = (), note: str = "") -> Task:
+        found = task_of(step.role, step.number, self.open.found, self.state, self.text, reds)
+        return replace(found, notes=(*found.notes, note)) if note else found
 
     def count_lines(self, before: str, after: str) -> int:
         workspace = self.open.project.workspace

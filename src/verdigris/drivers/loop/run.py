@@ -10,7 +10,7 @@ from verdigris.drivers.budget import BudgetUsedUp
 from verdigris.drivers.happenings import IterationDone, Noted, ProgramBegan, RunEnded
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branch import BRANCHES, push_branch
-from verdigris.drivers.loop.candidate import Unreachable, as_measured, best_of
+from verdigris.drivers.loop.candidate import OutOfReach, as_measured, best_of
 from verdigris.drivers.loop.evaluation import hash_oracle, measure
 from verdigris.drivers.loop.history import ACCEPTED
 from verdigris.drivers.loop.iteration import Iteration
@@ -53,7 +53,7 @@ class Run:
             ended = Ended(End.LIMIT, str(used), self._again)
         except BranchStuck as stuck:
             ended = Ended(End.BLOCKED, stuck.message, stuck.hint or self._again)
-        except (Unreachable, ModelUnavailable) as gone:
+        except (OutOfReach, ModelUnavailable) as gone:
             ended = Ended(End.INFRASTRUCTURE, str(gone), self._again)
         self._write_state()
         return self._tell_end(ended)
@@ -111,7 +111,7 @@ class Run:
         found = measure(project, tree, tree, program)
         if isinstance(found, EvaluationFailed):
             if found.kind == "infrastructure":
-                raise Unreachable(found.why)
+                raise OutOfReach(found.why)
             open_.watch(Noted(f"the base cannot be measured: {found.why}"))
             return
         open_.record(as_measured(open_, found, 0, tree))
