@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 
 import click
 import pytest
 
-from verdigris.cli.commands import COMMANDS, module, overview
+from verdigris.cli.commands import COMMANDS, HIDDEN, PLACES, overview
+from verdigris.cli.group import load_command
 
 DOCS = Path(__file__).parents[2] / "docs" / "commands.md"
 
@@ -14,11 +14,15 @@ DOCS = Path(__file__).parents[2] / "docs" / "commands.md"
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_docs_tell_every_command_and_every_option(name: str) -> None:
     text = DOCS.read_text("utf-8")
-    command = import_module(module(name)).command
+    command = load_command(name)
     assert f"tdd {name}" in text
     parts = command.commands.values() if isinstance(command, click.Group) else ()
     options = [option for part in (command, *parts) for param in part.params for option in param.opts]
     assert [option for option in options if option.startswith("--") and option not in text] == []
+
+
+def test_every_command_has_a_place_and_bears_its_own_name() -> None:
+    assert {load_command(name).name for name in PLACES} == {*COMMANDS, *HIDDEN} == set(PLACES)
 
 
 def test_the_overview_fits_a_terminal() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from verdigris.cli import log as view
+from verdigris.cli import inspection as view
 from verdigris.core.records import Record
 from verdigris.storage.log.log import Repaired
 from verdigris.storage.log.verification import LogFault, Verification

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.cli import doctor as view
+from verdigris.cli import inspection as view
 from verdigris.setup.doctor_checks import Finding
 
 pytestmark = pytest.mark.quick

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.cli import settle as view
+from verdigris.cli.turns import verdicts as view
 from verdigris.core.report import Ended, RunPhase, Status, TestReport, TestResult
 from verdigris.core.verdict import Kind, Verdict
 from verdigris.turns.refactor import RefactorResult as RefactorEnded

@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-for name in ("cli.group", "cli.settle", "cli.testing", "setup.initialisation", "turns.settle", "turns.test"):
+for name in (
+    "cli.group",
+    "cli.turns.verdicts",
+    "cli.testing",
+    "setup.initialisation",
+    "turns.settle",
+    "turns.test",
+):
     importlib.import_module(f"verdigris.{name}")
 
 

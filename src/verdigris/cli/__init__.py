@@ -1,3 +1,3 @@
-"""One file per command: parse, call, render its result, exit code."""
+"""The commands: each is parsed, called, its result rendered, and its exit code given."""
 
 from __future__ import annotations

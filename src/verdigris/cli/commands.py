@@ -56,9 +56,32 @@ _EXAMPLES = """\
   tdd help tutorial                    the first hour, step by step"""
 
 
-def module(name: str) -> str:
-    """Where a command lives, as the attribute `command`."""
-    return f"verdigris.cli.{name.replace('-', '_')}"
+_MODULES = {
+    "turns.reds": ("test", "stub", "claim"),
+    "turns.verdicts": ("settle", "refactor"),
+    "turns.worktree": ("status", "sync"),
+    "turns.set_aside": ("test-bug", "aside", "restore", "displaced"),
+    "turns.person": ("off", "on", "revise", "holdout"),
+    "init": ("init", "uninit"),
+    "inspection": ("doctor", "log"),
+    "manual": ("help", "completion"),
+    "agent_calls": ("hook", "shell"),
+    "drivers.machine": ("run", "step"),
+    "drivers.cycle": ("cycle",),
+    "drivers.code": ("code",),
+    "drivers.loop": ("loop",),
+    "drivers.spec": ("spec",),
+    "demo": ("demo",),
+}
+"""Where each command stands, below this folder."""
+PLACES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def place(name: str) -> tuple[str, str]:
+    """The module of a command and its attribute there: `command` where the module has no other."""
+    module = PLACES[name]
+    attribute = "command" if len(_MODULES[module]) == 1 else f"{name.replace('-', '_')}_command"
+    return f"verdigris.cli.{module}", attribute
 
 
 def overview() -> str:

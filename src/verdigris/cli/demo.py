@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verdigris.cli import log
+from verdigris.cli import inspection
 from verdigris.cli.output import show
 from verdigris.core.languages import DEFAULT_LANGUAGE, READ_LANGUAGES
 from verdigris.views.lines import Line
@@ -70,7 +70,7 @@ def command(lang: str) -> int:
     project = prepare(script)
     play(script, project, screen)
     found = project.log.verify()
-    show([Line(""), *log.verification_lines(found), Line(f"  its repository: {project.root}")])
+    show([Line(""), *inspection.verification_lines(found), Line(f"  its repository: {project.root}")])
     accepted = any(record.type == "accepted" for record in project.log.records(reverse=True))
     done = found.whole and accepted
     if lang == DEFAULT_LANGUAGE:
@@ -130,7 +130,7 @@ def _replayed(screen: DemoScreen, title: str, build: Callable[[Path, Actor, Watc
     from pathlib import Path
 
     from verdigris.cli.context import PERSON
-    from verdigris.cli.machine import SUCCEEDED
+    from verdigris.cli.drivers.machine import SUCCEEDED
     from verdigris.drivers.demo.scenes import Act
     from verdigris.storage.project import open_project
 
@@ -138,5 +138,5 @@ def _replayed(screen: DemoScreen, title: str, build: Callable[[Path, Actor, Watc
     screen.show(Act(title, _REPLAY))
     ended = build(root, PERSON, screen.watch)
     found = open_project(root, PERSON).log.verify()
-    show([*log.verification_lines(found), Line(f"  its commits: git -C {root} log")])
+    show([*inspection.verification_lines(found), Line(f"  its commits: git -C {root} log")])
     return found.whole and ended.outcome in SUCCEEDED

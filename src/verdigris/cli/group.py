@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from verdigris import __version__
-from verdigris.cli.commands import COMMANDS, HIDDEN, module, overview
+from verdigris.cli.commands import COMMANDS, HIDDEN, overview, place
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -22,9 +22,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         if cmd_name not in COMMANDS and cmd_name not in HIDDEN:
             return None
-        command = import_module(module(cmd_name)).command
-        assert isinstance(command, click.Command)  # noqa: S101 - what each module promises, for the type checker
-        return command
+        return load_command(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -42,6 +40,13 @@ class LazyGroup(click.Group):
         names = [name for name in COMMANDS if name.startswith(incomplete)]
         options = click.Command.shell_complete(self, ctx, incomplete)
         return [*(CompletionItem(name, help=COMMANDS[name]) for name in names), *options]
+
+
+def load_command(name: str) -> click.Command:
+    module, attribute = place(name)
+    command = getattr(import_module(module), attribute)
+    assert isinstance(command, click.Command)  # noqa: S101 - what each module promises, for the type checker
+    return command
 
 
 def _offer(word: str) -> str:

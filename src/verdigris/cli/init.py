@@ -1,4 +1,4 @@
-"""`tdd init`: shows what it will write, asks, and writes it."""
+"""`tdd init` and `tdd uninit`: show what will be written or taken back, ask, and do it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 from verdigris.cli.context import PERSON, here, persons_only, project
 from verdigris.cli.output import deny, say, show
-from verdigris.core.errors import NotARepository
+from verdigris.core.errors import NotARepository, NotConfigured
 from verdigris.gates.clients.registry import BUILT_IN
 from verdigris.views.lines import Line
 
@@ -42,7 +42,9 @@ _AGENTS = f"Connect a coding agent: {', '.join(BUILT_IN)}, …"
     "--kata", metavar="PATH", help="The text that says what is to be built; scaffolds a project for it."
 )
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-def command(agents: tuple[str, ...], lang: str | None, kata: str | None, *, plays: bool, yes: bool) -> int:
+def init_command(
+    agents: tuple[str, ...], lang: str | None, kata: str | None, *, plays: bool, yes: bool
+) -> int:
     """Set Verdigris up in this repository, and with --agent connect that coding agent.
 
     Writes tdd.yaml, and records it with the tree as it stands in the log inside the git folder. With --kata,
@@ -278,3 +280,60 @@ def undone_lines(undone: Undone) -> list[Line]:
             return [Line(f"the scaffold stays, for there is work in it ({undone.worked})")]
         case "none":
             return []
+
+
+@click.command("uninit")
+@click.option("--force", is_flag=True, help="Remove tdd.yaml although it is not as `tdd init` wrote it.")
+def uninit_command(*, force: bool) -> int:
+    """Undo `tdd init`: take the gates out of agents' settings, remove tdd.yaml if it is as init wrote it.
+
+    A scaffold is removed while nobody has worked in it; what the machine left (worktree, branch, .tdd) is
+    removed where your branch has all of its commits. The log stays, and so does the git repository.
+    """
+    from verdigris.setup.initialisation import uninitialise
+    from verdigris.setup.scaffold_files import undo
+
+    if denial := persons_only("uninit"):
+        return deny(denial)
+    _remove_leftovers()
+    played = _remove_cycle_files()
+    taken_out = _taken_out()
+    undone = undo(here())
+    removed = uninitialise(here(), PERSON, force=force)
+    show([*removed_lines(removed), *undone_lines(undone), *gate_removed_lines(taken_out)])
+    show(cycle_removed_lines(played))
+    return 0
+
+
+def _remove_leftovers() -> None:
+    """Shown before anything is done; nothing goes that is nowhere else."""
+    from verdigris.drivers.machine.worktree import leftovers, remove
+    from verdigris.storage.repository import find_repository
+
+    root = find_repository(here()).root
+    found = leftovers(root)
+    show(leftover_lines((one.what, one.kept) for one in found))
+    remove(root, found)
+
+
+def _remove_cycle_files() -> tuple[str, ...]:
+    """Before the gates: what is left of an agent's folder goes with those."""
+    from verdigris.gates.clients.registry import clients
+    from verdigris.gates.cycle_files import remove_cycle_files
+
+    try:
+        here = project()
+    except NotConfigured:
+        return ()
+    return tuple(path for client in clients() for path in remove_cycle_files(here, client))
+
+
+def _taken_out() -> dict[str, tuple[str, ...]]:
+    """The files from which each client's hooks were taken, by the name that people call it."""
+    from verdigris.gates.clients.registry import clients
+
+    try:
+        here = project()
+    except NotConfigured:
+        return {}
+    return {client.title: client.uninstall(here) for client in clients()}

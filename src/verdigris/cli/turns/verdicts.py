@@ -1,4 +1,4 @@
-"""`tdd settle`: ends the turn with a verdict."""
+"""`tdd settle` and `tdd refactor`: end a turn or a refactor with a verdict."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from verdigris.core.actions import Deny
 from verdigris.core.report import Status
 from verdigris.core.test_ids import shell_words
 from verdigris.core.verdict import Kind
-from verdigris.views.lines import Dot, Line, block
+from verdigris.views.lines import Dot, Line, block, count_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from verdigris.core.report import TestReport
     from verdigris.core.verdict import Verdict
-    from verdigris.turns.refactor import RefactorResult
+    from verdigris.turns.refactor import Aborted, Begun, RefactorResult
     from verdigris.turns.settle import Settlement
 
 
@@ -29,7 +29,7 @@ TAMPERED = 4
 
 @click.command("settle")
 @json_option
-def command(*, as_json: bool) -> int:
+def settle_command(*, as_json: bool) -> int:
     """Judge the open claims: the claimed tests pass, nothing that passed fails.
 
     Exit code: 0 accepted, 1 not accepted, 3 denied, 4 tampered.
@@ -140,3 +140,98 @@ def _tests(report: TestReport | None, claimed: Sequence[str]) -> list[dict[str, 
     results = report.results if report else ()
     shown = [r for r in results if r.status is not Status.PASS or {r.id, r.native_id} & set(claimed)]
     return [{"id": r.id, "status": r.status.value} for r in shown]
+
+
+@click.group("refactor")
+def refactor_command() -> None:
+    """Change the structure and keep the behaviour, proven by the same tests."""
+
+
+@refactor_command.command("begin")
+@click.option("--uncovered", is_flag=True, help="Lines that no test runs may be added (a person's option).")
+@json_option
+def begin(*, uncovered: bool, as_json: bool) -> int:
+    """Run the suite and open the refactor phase on what it shows."""
+    from verdigris.turns.refactor import begin
+
+    with live() as progress:
+        answer = begin(project(), uncovered=uncovered, progress=progress)
+    if isinstance(answer, Deny):
+        return deny(answer, as_json=as_json)
+    if as_json:
+        show_json(begun_document(answer))
+    else:
+        show(begun_lines(answer))
+    return 0
+
+
+@refactor_command.command("end")
+@json_option
+def end(*, as_json: bool) -> int:
+    """Judge the refactor: same tests, same results, every assertion kept.
+
+    Exit code: 0 accepted, 1 not accepted, 3 denied, 4 tampered.
+    """
+    from verdigris.turns.refactor import end
+
+    opened = project()
+    with live() as progress:
+        answer = end(opened, progress)
+    if isinstance(answer, Deny):
+        return deny(answer, as_json=as_json)
+    if as_json:
+        show_json(refactor_document(answer))
+    else:
+        show(refactor_lines(answer, for_model=opened.actor != PERSON))
+    return exit_code(answer.verdict)
+
+
+@refactor_command.command("abort")
+@json_option
+def abort(*, as_json: bool) -> int:
+    """Set everything aside that the refactor changed."""
+    from verdigris.turns.refactor import abort
+
+    answer = abort(project())
+    if isinstance(answer, Deny):
+        return deny(answer, as_json=as_json)
+    if as_json:
+        show_json(aborted_document(answer))
+    else:
+        show(aborted_lines(answer))
+    return 0
+
+
+_NEXT = "restructure, then `tdd refactor end` (or `tdd refactor abort`)"
+
+
+def begun_lines(begun: Begun) -> list[Line]:
+    failed = f", {begun.failed} not" if begun.failed else ""
+    free = "; lines that no test runs may be added" if begun.uncovered else ""
+    return [
+        Line(f"phase refactor: {count_of(begun.passed, 'test')} passed{failed}{free}"),
+        Line(f"next: {_NEXT}"),
+    ]
+
+
+def begun_document(begun: Begun) -> dict[str, Any]:
+    return {
+        "phase": "refactor",
+        "passed": begun.passed,
+        "failed": begun.failed,
+        "uncovered": begun.uncovered,
+        "next": _NEXT,
+    }
+
+
+def aborted_document(aborted: Aborted) -> dict[str, Any]:
+    return {"aside": aborted.aside, "paths": list(aborted.paths), "next": aborted.next}
+
+
+def aborted_lines(aborted: Aborted) -> list[Line]:
+    if aborted.aside is None:
+        return [Line("refactor aborted; nothing had changed"), Line(f"next: {aborted.next}")]
+    return [
+        Line(f"refactor aborted; set aside as {aborted.aside}: {', '.join(aborted.paths)}"),
+        Line(f"next: {aborted.next}"),
+    ]

@@ -1,4 +1,4 @@
-"""`tdd claim`: cites reds and names the source that will turn them green."""
+"""`tdd test`, `tdd stub`, `tdd claim`: run tests, write stubs, and cite the reds that an edit advances."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import click
 
 from verdigris.cli.context import here, project, tests_and_paths
 from verdigris.cli.output import deny, json_option, show, show_json
+from verdigris.cli.testing import run
 from verdigris.core.actions import Deny
 from verdigris.core.policy.next_move import next_move
 from verdigris.views.lines import Line
@@ -17,10 +18,49 @@ if TYPE_CHECKING:
     from verdigris.turns.claim_check import Claimed
 
 
+@click.command("test")
+@click.argument("words", nargs=-1, metavar="[ID|PATH]...", shell_complete=tests_and_paths)
+@json_option
+@click.option("--quiet", "-q", is_flag=True, help="Only the summary.")
+@click.option("--verbose", "-v", is_flag=True, help="Tracebacks, whole messages and output of every failure.")
+def test_command(words: tuple[str, ...], *, as_json: bool, quiet: bool, verbose: bool) -> int:
+    """Run tests by id, file or folder; all of the suite without a name.
+
+    One failure is shown with its traceback, several with -v. A bare test name will do where only one test
+    has it. A failure for the right reason prepares a claim.
+
+    Exit code: 0 all passed, 1 some did not, 124 out of time.
+    """
+    return run(words, as_json=as_json, quiet=quiet, verbose=verbose)
+
+
+@click.command("stub")
+@click.argument("test", metavar="TEST_ID|PATH", shell_complete=tests_and_paths)
+@json_option
+def stub_command(test: str, *, as_json: bool) -> int:
+    """Write stubs for what a test needs and source lacks.
+
+    Names come from the imports of the test's file, signatures from its calls. New files are made where the
+    import looks for them; nothing that exists is changed. The stubs are marked STUB:TDD and fail when they
+    are called, so that the test is red for the right reason; an accepted turn leaves none behind.
+    """
+    from verdigris.cli import testing as view
+    from verdigris.turns.stub import write_stubs
+
+    answer = write_stubs(project(), test, cwd=here())
+    if isinstance(answer, Deny):
+        return deny(answer, as_json=as_json)
+    if as_json:
+        show_json(view.stub_document(answer))
+    else:
+        show(view.stub_lines(answer))
+    return 0
+
+
 @click.command("claim")
 @click.argument("words", nargs=-1, metavar="[TEST...] [PATH...]", shell_complete=tests_and_paths)
 @json_option
-def command(words: tuple[str, ...], *, as_json: bool) -> int:
+def claim_command(words: tuple[str, ...], *, as_json: bool) -> int:
     """Claim that editing PATH... advances the red tests TEST...
 
     TEST is an id, a function with all its cases, a test file, or a bare test name. Without one, the claim

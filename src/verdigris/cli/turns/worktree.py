@@ -1,4 +1,4 @@
-"""`tdd status`: shows the phase, the reds and claims, and the next move."""
+"""`tdd status` and `tdd sync`: show how the worktree stands, and move it with git outside any turn."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verdigris.cli.context import project
-from verdigris.cli.output import json_option, show, show_json
+from verdigris.cli.output import deny, json_option, say, show, show_json
+from verdigris.core.actions import Deny
 from verdigris.core.policy.next_move import next_move
 from verdigris.core.state import Phase
 from verdigris.views.lines import Dot, Line, count_of
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
     from verdigris.drivers.machine.survey import MachineSurvey
     from verdigris.storage.project import Project
     from verdigris.turns.survey import Survey
+    from verdigris.turns.sync import Moved
 
 
 @click.command("status")
 @json_option
-def command(*, as_json: bool) -> int:
+def status_command(*, as_json: bool) -> int:
     """Show the phase, a line per open red and claim, what waits, and the next move."""
     from verdigris.turns.survey import survey
 
@@ -171,3 +173,35 @@ def _claim_data(state: WorktreeState, claim: Claim) -> dict[str, Any]:
         "passing": _passes(state, claim),
         "strikes": state.strikes.get(claim.test_id, 0),
     }
+
+
+@click.command("sync", context_settings={"ignore_unknown_options": True})
+@click.argument("argv", nargs=-1, type=click.UNPROCESSED, metavar="-- GIT...", required=True)
+def sync_command(argv: tuple[str, ...]) -> int:
+    """Run switch, pull, merge, rebase, stash or revert with no turn open; what it brings joins the baseline.
+
+    Exit code: 0 git did it, 1 git did not, 3 denied.
+    """
+    from verdigris.gates.agent_shell import agent_git
+    from verdigris.turns.sync import sync
+
+    answer = sync(project(), argv, agents_git=agent_git)
+    if isinstance(answer, Deny):
+        return deny(answer)
+    show(moved_lines(answer))
+    if answer.exit_code != 0:
+        say(f"tdd: git ended with exit code {answer.exit_code}")
+    return 0 if answer.exit_code == 0 else 1
+
+
+MOST = 10
+
+
+def moved_lines(moved: Moved) -> list[Line]:
+    more = f" and {len(moved.brought) - MOST} more" if len(moved.brought) > MOST else ""
+    brought = f"accepted as the new baseline: {', '.join(moved.brought[:MOST])}{more}"
+    found = [Line(brought)] if moved.brought else []
+    if moved.in_progress is None:
+        return found
+    how = f"`tdd sync -- {moved.in_progress} --continue` or `--abort`"
+    return [*found, Line(f"a {moved.in_progress} is in progress; next: {how}")]

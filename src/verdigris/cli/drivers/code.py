@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from verdigris.cli.context import persons_only, start
-from verdigris.cli.machine import reporting_ends, with_time
+from verdigris.cli.drivers.machine import reporting_ends, with_time
 from verdigris.cli.output import deny, show, show_json
 from verdigris.core.errors import UserError
 

@@ -105,7 +105,7 @@ def run(name: str, iterations: int | None, record: Path | None, *, as_json: bool
     """
     from dataclasses import replace
 
-    from verdigris.cli.machine import reporting_ends, watching
+    from verdigris.cli.drivers.machine import reporting_ends, watching
     from verdigris.drivers.loop.opening import open_program
     from verdigris.drivers.loop.phases import EXIT_CODES, End
     from verdigris.drivers.loop.run import Run

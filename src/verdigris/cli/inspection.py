@@ -1,27 +1,82 @@
-"""`tdd log`, `tdd log verify`, `tdd log repair`."""
+"""`tdd doctor` and `tdd log`: check what Verdigris needs, and show, verify or repair the log."""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import PERSON, start
+from verdigris.cli.context import PERSON, actor, live, start
 from verdigris.cli.output import SCHEMA, json_option, show, show_json
 from verdigris.core.errors import LogDamaged
 from verdigris.core.records import flatten
-from verdigris.views.lines import Dot, Line, count_of
+from verdigris.views.lines import Dot, Line, count_of, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from verdigris.core.records import Record
     from verdigris.core.state import State
+    from verdigris.setup.doctor_checks import Finding, Level
     from verdigris.storage.log import Log
     from verdigris.storage.log.log import Repaired
     from verdigris.storage.log.verification import Verification
     from verdigris.storage.repository import Repository
+
+
+@click.command("doctor")
+@click.option("--room", is_flag=True, help="Also run the suite, unconfined and in the room, and compare.")
+@json_option
+def doctor_command(*, room: bool, as_json: bool) -> int:
+    """Check git, interpreters, sandbox, log, configuration, gates and models, with a fix for each finding.
+
+    Exit code: 0 nothing fails (warnings allowed), 1 something does.
+    """
+    from verdigris.drivers.machine.opening import check_players
+    from verdigris.gates.clients.registry import clients
+    from verdigris.setup.doctor import examine
+
+    with live() if room else nullcontext() as progress:
+        found = examine(start(), actor(), room=room, progress=progress)
+    found += tuple(finding for client in clients() if (finding := client.check(start())) is not None)
+    found += check_players(start())
+    if as_json:
+        show_json(finding_document(found))
+    else:
+        show(finding_lines(found))
+    return 1 if any(finding.level == "fail" for finding in found) else 0
+
+
+_FINDING_DOTS: dict[Level, Dot] = {"ok": "green", "warn": "yellow", "fail": "red"}
+
+
+def finding_lines(findings: Sequence[Finding]) -> list[Line]:
+    found: list[Line] = []
+    for finding in findings:
+        found.append(Line(f"{finding.level:<4} {finding.name}: {finding.what}", _FINDING_DOTS[finding.level]))
+        found += [Line(f"         {visible(detail)}") for detail in finding.details]
+        if finding.fix:
+            found.append(Line(f"         fix: {finding.fix}"))
+    return found
+
+
+def finding_document(findings: Sequence[Finding]) -> dict[str, Any]:
+    return {
+        "ok": all(f.level != "fail" for f in findings),
+        "findings": [_as_data(finding) for finding in findings],
+    }
+
+
+def _as_data(finding: Finding) -> dict[str, Any]:
+    return {
+        "name": finding.name,
+        "level": finding.level,
+        "what": finding.what,
+        "fix": finding.fix,
+        "details": list(finding.details),
+    }
 
 
 SHOWN = 20
@@ -33,7 +88,7 @@ SHOWN = 20
     "-n", "number", type=click.IntRange(min=1), help=f"The last N events (default: {SHOWN}; JSON: all)."
 )
 @click.pass_context
-def command(ctx: click.Context, number: int | None, *, as_json: bool) -> int:
+def log_command(ctx: click.Context, number: int | None, *, as_json: bool) -> int:
     """Show the log of this repository, oldest first."""
     if ctx.invoked_subcommand is not None:
         return 0
@@ -71,7 +126,7 @@ def _show_events(records: Iterator[Record]) -> None:
     click.echo("\n]}")
 
 
-@command.command("verify")
+@log_command.command("verify")
 @json_option
 def verify(*, as_json: bool) -> int:
     """Check every event against the chain. Exit code: 0 whole, 4 damaged."""
@@ -84,7 +139,7 @@ def verify(*, as_json: bool) -> int:
     return 0 if found.whole else LogDamaged.exit_code
 
 
-@command.command("repair")
+@log_command.command("repair")
 @click.option("--why", required=True, help="What happened to the log; recorded in it.")
 def repair(why: str) -> int:
     """Keep the longest whole part of a damaged log, and the damaged file beside it."""
@@ -112,7 +167,7 @@ _TELLING = (
     "argv",
 )
 """The fields that tell most, in the order in which a line shows them."""
-_DOTS: dict[str, Dot] = {"accepted": "green", "denied": "red", "violation": "red", "repair": "red"}
+_EVENT_DOTS: dict[str, Dot] = {"accepted": "green", "denied": "red", "violation": "red", "repair": "red"}
 
 
 def lines(records: Iterable[Record]) -> list[Line]:
@@ -128,9 +183,9 @@ def _line(record: Record, text: tuple[str, ...], widths: Sequence[int]) -> Line:
     facts = [fact for name in _TELLING if (fact := _fact(record.data.get(name)))]
     columns = (cell.ljust(width) for cell, width in zip(rest, widths[1:], strict=True))
     # A dot takes two columns of its own.
-    indent = "" if record.type in _DOTS else "  "
+    indent = "" if record.type in _EVENT_DOTS else "  "
     text_of_line = "  ".join((f"{indent}{seq.rjust(widths[0])}", *columns, *facts))
-    return Line(text_of_line.rstrip(), _DOTS.get(record.type))
+    return Line(text_of_line.rstrip(), _EVENT_DOTS.get(record.type))
 
 
 def _when(record: Record) -> str:

@@ -52,7 +52,7 @@ def run_cycle(spec: str, record: Path | None, *, as_json: bool) -> int:
     A run that was interrupted goes on where it was. Exit code: 0 done, 1 it stopped or waits for a person, 3
     it may not start, 69 no model answers, 130 interrupted.
     """
-    from verdigris.cli.machine import SUCCEEDED, reporting_ends, watching
+    from verdigris.cli.drivers.machine import SUCCEEDED, reporting_ends, watching
     from verdigris.drivers.cycle.run import Run
     from verdigris.drivers.cycle.stage_play import open_run
 
@@ -170,7 +170,7 @@ def report_test_bug(words: tuple[str, ...], name: str | None) -> int:
 
     Upheld: the tests are open again. Dismissed: the coder goes on.
     """
-    from verdigris.cli.test_bug import reported_lines
+    from verdigris.cli.turns.set_aside import reported_lines
     from verdigris.drivers.cycle.coder_turn import rule_on_bug
     from verdigris.turns.test_bug import report_bug
 

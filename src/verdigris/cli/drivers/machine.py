@@ -1,4 +1,4 @@
-"""Shows a run of the machine, and gives its exit code."""
+"""`tdd run` and `tdd step`: show a run of the machine, and give its exit code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import os
 import sys
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from verdigris.cli.context import persons_only, start
 from verdigris.cli.output import deny, show, show_json
@@ -14,11 +17,11 @@ from verdigris.core.errors import VerdigrisError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from verdigris.drivers.happenings import Happening, Watcher, YourTurn
     from verdigris.drivers.machine.person import Person
     from verdigris.views.lines import Line
+
 
 SUCCEEDED = frozenset({"steps-made", "kata-done", "cycle-done"})
 
@@ -97,3 +100,29 @@ def _lines(happening: Happening) -> list[Line]:
     from verdigris.views import machine as view
 
     return view.lines(happening)
+
+
+@click.command("run")
+@click.option(
+    "--steps", "-n", type=click.IntRange(min=1), help="How many steps; `machine.steps` when not given."
+)
+@click.option("--record", type=click.Path(path_type=Path), help="Append each exchange with a model to FILE.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document per event.")
+def run_command(steps: int | None, record: Path | None, *, as_json: bool) -> int:
+    """Turn the kata into code: tester, implementor and refactorer in turn, one proven commit per step.
+
+    A run that was interrupted goes on where it was. Exit code: 0 the steps are made or the kata is done, 1 a
+    step is blocked or a role says what is wrong, 69 no model answers, 130 interrupted.
+    """
+    return play_steps(steps, record, as_json=as_json)
+
+
+@click.command("step")
+@click.option("--record", type=click.Path(path_type=Path), help="Append each exchange with a model to FILE.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document per event.")
+def step_command(record: Path | None, *, as_json: bool) -> int:
+    """Run the next step only; where a person plays it, judge the tree as it is.
+
+    Exit code: as `tdd run`.
+    """
+    return play_steps(1, record, as_json=as_json)

@@ -1,0 +1,3 @@
+"""The commands of what moves turns on: the machine, the cycle of a spec, loops of programs."""
+
+from __future__ import annotations
