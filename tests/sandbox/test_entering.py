@@ -45,6 +45,22 @@ def test_what_is_laid_wins_and_what_is_removed_is_not_there(caged: Cage) -> None
     assert (caged.root / "data/x/y").exists()
 
 
+def test_a_file_that_is_fixed_cannot_be_written_moved_or_deleted(caged: Cage) -> None:
+    caged.write("root/bench/run.py", "the tree's\n")
+    caged.write("root/bench/free.txt", "free\n")
+    caged.write("first/bench/data", "laid\n")
+    done = caged.run(
+        "sh",
+        "-c",
+        "for file in run.py data; do"
+        " echo x > bench/$file; rm -f bench/$file; mv bench/free.txt bench/$file; chmod 777 bench/$file;"
+        " done; mv bench other; cat bench/run.py bench/data; echo y > bench/new; cat bench/new",
+        laid=(str(caged.folder / "first"),),
+        fixed=("bench/run.py", "bench/data", "bench/missing"),
+    )
+    assert done.out == "the tree's\nlaid\ny\n", done.err
+
+
 def test_a_link_is_removed_and_not_what_it_leads_to(one: Cage) -> None:
     one.write("root/real/file")
     (one.root / "link").symlink_to("real")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
         laid: tuple[str, ...]
         removed: tuple[str, ...]
+        fixed: tuple[str, ...]
         masked: tuple[str, ...]
         decoys: tuple[tuple[str, str], ...]
         writable: tuple[str, ...]
@@ -101,6 +102,7 @@ class Confinement:
     upper, work Empty private folders on one file system: what was written goes to `upper`, to be thrown away.
     laid        Folders whose files win over the worktree's, the first over the next; they are only read.
     removed     Paths relative to the root that the run does not find there.
+    fixed       Files relative to the root that it finds there and cannot write.
     masked      Paths whose content nobody inside can read.
     decoys      Pairs (folder, path): the folder is found, and written, in the place of what is at the path.
     writable    Folders outside the root that are written for real: a fresh HOME and TMPDIR.
@@ -116,6 +118,7 @@ class Confinement:
 
     __slots__ = (
         "decoys",
+        "fixed",
         "laid",
         "live",
         "masked",
@@ -137,6 +140,7 @@ class Confinement:
         self.work = work
         self.laid = more.pop("laid", ())
         self.removed = more.pop("removed", ())
+        self.fixed = more.pop("fixed", ())
         self.masked = more.pop("masked", ())
         self.decoys = more.pop("decoys", ())
         self.writable = more.pop("writable", ())
@@ -183,7 +187,7 @@ def check_confinement(confinement: Confinement) -> Confinement:
     for folder in made.writable:
         if inside(folder, made.root) or inside(made.root, folder):
             raise HarnessError(f"{folder!r} cannot be writable: it holds the worktree, or is in it")
-    for path in made.removed:
+    for path in (*made.removed, *made.fixed):
         if path.startswith("/") or {"", ".", ".."} & set(path.split("/")):
             raise HarnessError(f"{path!r} is no path below the worktree's root")
     return made

@@ -1,7 +1,7 @@
 """Confines the calling process step by step; the caller must exec or exit afterwards."""
 
 # Plain calls, as between fork and exec, and names stay `str`:
-# ruff: noqa: PTH103, PTH108, PTH109, PTH110, PTH112
+# ruff: noqa: PTH103, PTH108, PTH109, PTH110, PTH112, PTH113, PTH114
 
 from __future__ import annotations
 
@@ -96,6 +96,7 @@ def _mount(confinement: Confinement, *, user_namespace: bool) -> tuple[list[str]
     for point, fd in mounted.items():
         if os.path.lexists(point):
             bind(fd, point)
+    _fix(root, confinement.fixed)
     for folder, fd in outside.items():
         os.makedirs(folder, exist_ok=True)
         bind(fd, folder)
@@ -109,6 +110,16 @@ def _mount(confinement: Confinement, *, user_namespace: bool) -> tuple[list[str]
     own = [] if confinement.live else [root]
     seen = [path for path in decoys if os.path.lexists(path)]
     return [*own, *writable, *outside, *seen, *shared, *_processes()], list(devices)
+
+
+def _fix(root: str, paths: tuple[str, ...]) -> None:
+    """A file that is a mount of its own is sealed with all that is not writable."""
+    for path in paths:
+        place = f"{root}/{path}"
+        if os.path.isfile(place) and not os.path.islink(place):
+            fd = open_path(place)
+            bind(fd, place)
+            os.close(fd)
 
 
 def _processes() -> list[str]:

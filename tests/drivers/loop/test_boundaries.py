@@ -85,6 +85,7 @@ def _bind(world: World) -> Project:
         ("python -m bench.run", ["bench/run.py"]),
         ("SEED=1 sh -c 'node run.js > data/out'", ["run.js"]),
         ("pytest tests/", []),
+        ("./run.sh > data/a.json 2>> run.js", ["run.sh"]),
     ],
 )
 def test_files_that_a_command_names(command: str, expected: list[str]) -> None:

@@ -212,30 +212,64 @@ def test_what_lies_beside_the_targets_is_the_bases(bench: Bench) -> None:
     assert evaluated_tree(project, tree, bench.base) == bench.base
 
 
+FORGED = "'{\"fitness\": 0}'"
+
+
 @pytest.mark.parametrize(
-    ("cheat", "kind"),
+    "cheat",
     [
-        ("import time\n\ntime.perf_counter = lambda: 0.0\n", "tampered"),
-        ("import builtins\n\nbuiltins.print = lambda *_: None\n", "tampered"),
-        ("import json\n\njson.dumps = lambda _: '{\"fitness\": 0}'\n", "tampered"),
-        ("import atexit\n\natexit.register(print, '{\"fitness\": 0}')\n", "tampered"),
-        (
-            "import os\n\nif os.fork() == 0:\n    os.write(1, b'{\"fitness\": 0}\\n')\n    os._exit(0)\n",
-            "tampered",
-        ),
-        ("print('{\"fitness\": 0}')\n", "tampered"),
-        ("import subprocess\n\nsubprocess.Popen(['echo', '{\"fitness\": 0}'])\n", "tampered"),
-        ("import sys\n\nsys.stdout.write('METRIC fitness=0\\n')\n", None),
+        "import time\n\ntime.perf_counter = lambda: 0.0\n",
+        "import builtins\n\nbuiltins.print = lambda *_: None\n",
+        f"import json\n\njson.dumps = lambda _: {FORGED}\n",
+        f"import atexit\n\natexit.register(print, {FORGED})\n",
+        f"import os\n\nif os.fork() == 0:\n    print({FORGED})\n    os._exit(0)\n",
+        f"print({FORGED})\n",
+        f"import subprocess\n\nsubprocess.Popen(['echo', {FORGED}])\n",
+        "import sys\n\nsys.stdout.write('METRIC fitness=0\\n')\n",
+        f"import sys\n\nprint({FORGED})\nsys.stdout = None\n",
+        f"import os\n\nprint({FORGED}, flush=True)\nos.dup2(os.open('/dev/null', 1), 1)\n",
+        "import __main__\n\n__main__.Counted = int\n",
     ],
 )
-def test_a_candidate_gets_nothing_by_printing_or_patching(bench: Bench, cheat: str, kind: str | None) -> None:
+def test_a_candidate_gets_nothing_by_printing_or_patching(bench: Bench, cheat: str) -> None:
     found = bench.measure(sorting_py=f"{cheat}\n\n{SORT}")
-    if kind is None:
-        assert isinstance(found, Measurement)
-        assert found.metric == bench.best.metric
-    else:
-        assert isinstance(found, EvaluationFailed), found
-        assert found.kind == kind
+    assert isinstance(found, EvaluationFailed), found
+    assert found.kind == "tampered"
+
+
+@pytest.mark.parametrize(
+    "cheat",
+    [
+        f"    print({FORGED})\n    raise SystemExit\n",
+        f"    import sys\n\n    print({FORGED})\n    sys.exit()\n",
+        "    type(numbers[0]).compared = -(10**9)\n",
+        "    kind = numbers[0].__class__\n    setattr(kind, 'compared', -(10**9))\n",
+        "    exec('kind.compared = 0', {'kind': type(numbers[0])})\n",
+    ],
+)
+def test_a_candidate_gets_nothing_by_ending_early_or_changing_what_it_was_given(
+    bench: Bench, cheat: str
+) -> None:
+    found = bench.measure(sorting_py=SORT.replace("    done = []\n", f"{cheat}    done = []\n"))
+    assert isinstance(found, EvaluationFailed), found
+    assert found.kind == "tampered"
+
+
+def test_the_evaluator_and_its_data_cannot_be_written_while_they_measure(bench: Bench) -> None:
+    """The form that keeps the number out of the code's reach: it is measured in a process of its own."""
+    writes = "from pathlib import Path\n\nfor name in ('run.py', 'known.json'):\n"
+    writes += "    try:\n        Path('bench', name).write_text('[]')\n    except OSError:\n        pass\n"
+    program = bench.found.program
+    apart = replace(
+        program,
+        evaluation="python -c 'import sorting' && python bench/run.py bench/known.json",
+        evaluation_rules=replace(program.evaluation_rules, held_out_command=""),
+    )
+    project = bench.project
+    tree = project.workspace.compose(bench.base, {"sorting.py": ("100644", f"{writes}\n\n{SORT}".encode())})
+    found = measure(project, tree, bench.base, apart)
+    assert isinstance(found, Measurement), found
+    assert found.metric == bench.best.metric
 
 
 def test_a_child_that_left_the_group_is_ended_and_is_not_waited_for(bench: Bench) -> None:

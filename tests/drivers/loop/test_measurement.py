@@ -33,7 +33,7 @@ def program(direction: str = "higher", margin: Margin = Margin(), target: float 
         ('{"ported": 12, "other": 99}', 12, None, None),
         ("METRIC other=1\nMETRIC ported=2\n", 2, None, None),
         ("METRIC seconds=1.5\nMETRIC memory=9\n", 1.5, None, None),
-        ('METRIC seconds=9\n{"metric": 1}\n', 1, None, None),
+        ('METRIC seconds=1\n{"metric": 1}\n', 1, None, None),
         ('{"metric": 1}\n{"metric": 1}\n', 1, None, None),
     ],
 )
@@ -62,6 +62,8 @@ def test_a_measurement_is_read(output: str, metric: float, passing: int | None, 
         ("done\n", "unreadable", "its last line is 'done'"),
         ("", "unreadable", "it printed nothing"),
         ('{"metric": 1}\n{"metric": 100}\n', "tampered", "two measurements"),
+        ('{"metric": 1}\n{"fitness": 1}\n', "tampered", "two measurements"),
+        ('METRIC seconds=9\n{"metric": 1}\n', "tampered", "two measurements"),
         ("METRIC seconds=1\nMETRIC seconds=0.1\n", "tampered", "two measurements"),
     ],
 )
@@ -130,6 +132,12 @@ def test_a_lucky_run_among_noisy_ones_is_no_improvement() -> None:
     judged = judge_metric(noisy, BEST, program(), must_improve=True)
     assert not judged.accepted
     assert "margin 12" in judged.why
+
+
+def test_a_number_of_another_name_is_compared_with_nothing() -> None:
+    best = best_of(Measurement(9, "seconds"), "base", "oracle")
+    judged = judge_metric(Measurement(99, "speed"), best, program(), must_improve=True)
+    assert (judged.accepted, judged.why) == (False, "another number was measured: speed instead of seconds")
 
 
 def test_the_first_measurement_counts_and_failing_tests_never_do() -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def deny_beyond(bounds: Bounds, path: str, cls: PathClass) -> Deny | None:
     """None where the program may write it; whether the phase allows it is asked elsewhere."""
-    if _matches(bounds.measuring, path):
+    if is_measuring(bounds, path):
         return Deny(
             "program-measure",
             f"{path} is part of what measures the program {bounds.program}, so nobody writes it meanwhile.",
@@ -38,7 +38,11 @@ def deny_beyond(bounds: Bounds, path: str, cls: PathClass) -> Deny | None:
 
 def is_closed(bounds: Bounds, path: str) -> bool:
     """Whether it measures the program, or the program says not to modify it."""
-    return _matches(bounds.measuring, path) or _matches(bounds.closed, path)
+    return is_measuring(bounds, path) or _matches(bounds.closed, path)
+
+
+def is_measuring(bounds: Bounds, path: str) -> bool:
+    return _matches(bounds.measuring, path)
 
 
 def is_within(bounds: Bounds, path: str, cls: PathClass) -> bool:

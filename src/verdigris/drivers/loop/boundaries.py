@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from verdigris.drivers.loop.discovery import FoundProgram
     from verdigris.storage.project import Project
 
+_OUTPUT = re.compile(r"\d?&?>{1,2}[|&]?\s*[\w./-]+")
+"""What a command writes measures nothing."""
 _WORDS = re.compile(r"[\s;|&()<>\"'`$={}]+")
 _MODULE = re.compile(r"-m\s+([\w.]+)")
 _CHANGES_FOLDER = re.compile(r"\bcd\s+([\w./-]+)")
@@ -61,7 +63,7 @@ def named_files(command: str, files: Collection[str]) -> Iterator[str]:
     folders = ("", *(found[1] for found in _CHANGES_FOLDER.finditer(command)))
     modules = (found[1].replace(".", "/") for found in _MODULE.finditer(command))
     spelled = (end for module in modules for end in (f"{module}.py", f"{module}/__main__.py"))
-    for word in (*_WORDS.split(command), *spelled):
+    for word in (*_WORDS.split(_OUTPUT.sub(" ", command)), *spelled):
         for folder in folders:
             path = posixpath.normpath(posixpath.join(folder, word)) if word else ""
             if path in files:

@@ -134,7 +134,12 @@ class Candidate:
         assert found is not None  # noqa: S101 - the phase follows from it
         program = self.open.found.program
         new = Measurement(
-            found.metric or 0.0, passing=found.passing, failing=found.failing, held_out=found.held_out
+            found.metric or 0.0,
+            found.name,
+            passing=found.passing,
+            failing=found.failing,
+            samples=found.samples,
+            held_out=found.held_out,
         )
         best = None if self.state.best is None else best_of(self.state.best)
         return judge_metric(new, best, program, must_improve=not self.open.found.is_test_driven)
@@ -228,6 +233,8 @@ def as_measured(open_: OpenProgram, found: Measurement, iteration: int, base: st
         passing=found.passing,
         failing=found.failing,
         held_out=found.held_out,
+        name=found.name,
+        samples=found.samples,
         noise=found.noise,
         base=open_.base,
         oracle=hash_oracle(project, base, program),
@@ -235,4 +242,11 @@ def as_measured(open_: OpenProgram, found: Measurement, iteration: int, base: st
 
 
 def best_of(measured: e.Measured) -> Best:
-    return Best(measured.metric or 0.0, measured.held_out, measured.noise, measured.base, measured.oracle)
+    return Best(
+        measured.metric or 0.0,
+        measured.held_out,
+        measured.noise,
+        measured.base,
+        measured.oracle,
+        measured.name,
+    )

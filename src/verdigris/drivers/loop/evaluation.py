@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from verdigris.checks.observation import difference
 from verdigris.checks.verdict_checks import find_concerns
 from verdigris.core.errors import VerdigrisError
-from verdigris.core.policy.bounds import is_closed, is_within
+from verdigris.core.policy.bounds import is_closed, is_measuring, is_within
 from verdigris.core.settings import Bounds
 from verdigris.drivers.loop.measurement import (
     EvaluationFailed,
@@ -25,7 +25,9 @@ from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.room.layers import Layer
 from verdigris.execution.room.rooms import possible, room
 from verdigris.execution.test_run import run_shell_in
+from verdigris.languages.python.concerns.measured import find_measured_faults
 from verdigris.languages.registry import language_named
+from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,9 +40,9 @@ _NAME = "evaluation"
 _STARTS = frozenset({"sitecustomize", "usercustomize"})
 """Modules that an interpreter loads before any other, where it finds them."""
 _ROOTS = frozenset({"", "src", "lib", "python"})
-_REACHES = frozenset({"patches", "exits", "frames", "shadows", "detects-runner"})
-"""Concerns about source that reaches for whoever runs it; a ratchet, which has no tests of its own to hold
-against such code, refuses all of them."""
+_REACHES = frozenset({"patches", "exits", "frames", "shadows", "detects-runner", "obscured"})
+"""Concerns about source that reaches for whoever runs it; a ratchet, where the number is all that counts,
+refuses all of them."""
 _SECONDS = 60
 
 
@@ -119,6 +121,18 @@ def _doubt_candidate(project: Project, wanted: str, base: str, bounds: Bounds) -
         if concern.blocks or (not bounds.tests and concern.kind in _REACHES):
             why = f"{concern.path}:{concern.line}: {concern.what}: such code could change what measures it"
             return EvaluationFailed("tampered", why)
+    return None if bounds.tests else _doubt_measured(project, base, wanted, changes)
+
+
+def _doubt_measured(
+    project: Project, base: str, wanted: str, changes: tuple[Change, ...]
+) -> EvaluationFailed | None:
+    paths = [c.path for c in changes if not c.deleted and c.path.endswith(".py")]
+    before, after = texts_at(project, base, paths), texts_at(project, wanted, paths)
+    for path in paths:
+        for fault in find_measured_faults(path, before.get(path), after[path]):
+            why = f"{path}:{fault.line}: {fault.what}: measured code leaves the number to the evaluator"
+            return EvaluationFailed("tampered", why)
     return None
 
 
@@ -143,8 +157,12 @@ def _measure_by(
 ) -> Measurement | EvaluationFailed:
     found: list[Measurement] = []
     layer = _layer(project, wanted)
+    bounds = project.settings.bounds or Bounds()
+    measuring = [entry.path for entry in layer.firm if is_measuring(bounds, entry.path)]
+    # Nobody writes while it measures, least of all the code that is measured.
+    fixed = tuple(path for path in measuring if not path.endswith(".md"))
     for _ in range(program.evaluation_rules.repeats):
-        one = _run_once(project, layer, command, program)
+        one = _run_once(project, layer, fixed, command, program)
         if isinstance(one, EvaluationFailed):
             return one
         found.append(one)
@@ -152,11 +170,12 @@ def _measure_by(
 
 
 def _run_once(
-    project: Project, layer: Layer, command: str, program: Program
+    project: Project, layer: Layer, fixed: tuple[str, ...], command: str, program: Program
 ) -> Measurement | EvaluationFailed:
     rules = program.evaluation_rules
     interpreter = find_python(project)
-    with room(project, (interpreter,) if interpreter else (), layer=layer) as made:
+    argv = (interpreter,) if interpreter else ()
+    with room(project, argv, layer=layer, equip=lambda made, _: made.but(fixed=fixed)) as made:
         if interpreter:
             made.env["PATH"] = f"{os.path.dirname(interpreter)}:{made.env.get('PATH', '')}"  # noqa: PTH120 - a text
         descendants = Descendants()

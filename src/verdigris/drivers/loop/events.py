@@ -128,6 +128,9 @@ class Measured(Event):
     """The commit of the base branch below it."""
     oracle: str = ""
     """A hash of the evaluator, its data and its commands."""
+    name: str = ""
+    """What the evaluator calls the number."""
+    samples: tuple[float, ...] = ()
 
 
 @value

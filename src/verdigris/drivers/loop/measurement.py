@@ -70,7 +70,10 @@ def read_measurement(output: str, exit_code: int | None, name: str = "") -> Meas
     What stands below the last measurement and is none is a tool's chatter. Two measurements that differ are
     none: one of them may be what the code under test printed.
     """
-    found = _read_json(output, name) or _read_lines(output, name)
+    document, line = _read_json(output, name), _read_lines(output, name)
+    found = document or line
+    if isinstance(document, Measurement) and isinstance(line, Measurement) and document.metric != line.metric:
+        found = _two(f"{document.name} is {document.metric:g}, and METRIC {line.name} is {line.metric:g}")
     if found is None:
         return EvaluationFailed("unreadable", _describe_missing(output, exit_code, name), _tail(output))
     if isinstance(found, EvaluationFailed):
@@ -223,6 +226,8 @@ class Best:
     """The tree from which evaluator and data were taken, or the commit that the branch stands on."""
     oracle: str = ""
     """A hash of the evaluator, its data and its commands."""
+    name: str = ""
+    """What the evaluator called the number; empty: not known."""
 
 
 @value
@@ -236,7 +241,7 @@ class MetricJudgement:
 
 
 def best_of(found: Measurement, base: str, oracle: str) -> Best:
-    return Best(found.metric, found.held_out, found.noise, base, oracle)
+    return Best(found.metric, found.held_out, found.noise, base, oracle, found.name)
 
 
 def must_measure_again(best: Best, base: str, oracle: str) -> str:
@@ -263,6 +268,9 @@ def judge_metric(
         return MetricJudgement(
             accepted=True, why=f"{new.metric:g} is the first measurement", completed=completed
         )
+    if best.name and new.name != best.name:
+        why = f"another number was measured: {new.name or 'one without a name'} instead of {best.name}"
+        return MetricJudgement(accepted=False, why=why)
     gain = _gain(new.metric, best.metric, program.direction)
     margin = max(rules.margin.of(best.metric), new.noise, best.noise)
     told = (
