@@ -199,6 +199,37 @@ def test_a_commit_that_a_person_pushed_after_the_merge_is_never_pushed_away(shar
     shared.bare().git("merge-base", "--is-ancestor", theirs, WORK)
 
 
+def test_a_commit_that_the_loop_pushed_and_took_back_is_given_up_on_the_remote_too(shared: Loop) -> None:
+    kept = shared.iterate("a.txt", "a\n")
+    shared.push()
+    shared.iterate("b.txt", "rejected\n")
+    shared.push()
+    work = GitRepo(shared.prepare().root, shared.repo.home)
+    work.git("reset", "--quiet", "--hard", kept)
+    found = shared.prepare()
+    assert (found.commit, found.notes) == (
+        kept,
+        (f"what was taken back on {WORK} is given up on the remote too",),
+    )
+    made = shared.iterate("c.txt", "c\n")
+    assert shared.push() == Pushed(made)
+
+
+def test_what_was_taken_back_stays_on_the_remote_where_a_person_built_on_it(shared: Loop) -> None:
+    kept = shared.iterate("a.txt", "a\n")
+    shared.push()
+    shared.iterate("b.txt", "rejected\n")
+    shared.push()
+    person = shared.clone()
+    person.write("mine.txt", "mine\n")
+    theirs = person.commit("mine")
+    person.git("push", "--quiet")
+    GitRepo(next((shared.folder / "cache").rglob("a.txt")).parent, shared.repo.home).git(
+        "reset", "--quiet", "--hard", kept
+    )
+    assert shared.prepare().commit == theirs
+
+
 # -- people at the branch ---------------------------------------------------------------------
 
 

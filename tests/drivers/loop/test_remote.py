@@ -17,7 +17,6 @@ from verdigris.drivers.loop.remote import (
     Tip,
     Unreachable,
     fetch_tip,
-    find_remote,
     push_commit,
 )
 
@@ -36,12 +35,6 @@ def repo(tmp_path: Path) -> GitRepo:
     made.git("init", "--quiet", "--bare", str(tmp_path / "origin.git"))
     made.git("remote", "add", "origin", str(tmp_path / "origin.git"))
     return made
-
-
-def test_a_remote_is_found_by_its_name(repo: GitRepo) -> None:
-    assert find_remote(repo.root, "origin") == Remote("origin")
-    assert find_remote(repo.root, "fork") is None
-    assert find_remote(repo.root, "") is None
 
 
 def test_a_branch_is_pushed_and_found_again(repo: GitRepo) -> None:

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 BRANCHES = "autoloop/"
 DRIVER = "loop"
 _NOTES = "refs/tdd/loop"
-"""Below it, by program: `head` and `pushed`, where the loop left the branch here and on the remote;
-`ignored`, a head of the remote that is not taken in again; `lease`, one that may be given up; `left/ID`,
-displaced ones.
+"""Below it, by program: `head` and `pushed`, where the loop left the branch here and on the remote; `own`,
+what it pushed itself; `ignored`, a head of the remote that is not taken in again; `lease`, one that may be
+given up; `left/ID`, displaced ones.
 """
 _CONFLICT = 1
 """Exit code of `git merge-tree`."""
@@ -121,8 +121,8 @@ def push_branch(
     lease = _commit(root, f"{names}/lease")
     found = push_commit(root, remote, commit, branch, lease)
     if isinstance(found, Pushed):
-        _note(root, f"{names}/pushed", commit)
-        _note(root, f"{names}/head", commit)
+        for name in ("head", "pushed", "own"):
+            _note(root, f"{names}/{name}", commit)
         for name in ("lease", "ignored"):
             git(root, "update-ref", "-d", f"{names}/{name}")
     return found
@@ -210,6 +210,10 @@ class _Work:
             self._forget(name)
         if ancestor(self.root, tip, self.now):
             return None
+        if ancestor(self.root, self.now, tip) and tip == self.known("own"):
+            self.notes.append(f"what was taken back on {self.branch} is given up on the remote too")
+            self._give_up(tip)
+            return None
         if ancestor(self.root, self.now, tip):
             self.notes.append(f"{self.branch} has new commits on the remote: they are taken in")
             return self._move("merge", "--quiet", "--ff-only", tip)
@@ -240,8 +244,7 @@ class _Work:
         if is_merged(self.root, to, self.now):
             self.notes.append(f"{self.branch} was merged into {self.base.name}: it begins anew from there")
             if isinstance(self.tip, Tip) and ancestor(self.root, self.tip.commit, self.now):
-                for name in ("lease", "ignored"):
-                    _note(self.home.root, f"{_NOTES}/{self.program}/{name}", self.tip.commit)
+                self._give_up(self.tip.commit)
             return self._restart(to)
         return self._merge(to, self.base.name)
 
@@ -253,6 +256,11 @@ class _Work:
             return BranchBlocked(f"merge conflict in {', '.join(tried.out.split(chr(10))[1:]).strip(', ')}")
         self.notes.append(f"{what} is merged into {self.branch}")
         return self._move("merge", "--quiet", "--no-edit", "-m", f"Merge {what} into {self.branch}", commit)
+
+    def _give_up(self, tip: str) -> None:
+        """A head of the remote with nothing of a person's that is not kept elsewhere."""
+        for name in ("lease", "ignored"):
+            _note(self.home.root, f"{_NOTES}/{self.program}/{name}", tip)
 
     def _restart(self, commit: str) -> BranchBlocked | None:
         """The branch goes elsewhere; where it stood is kept."""

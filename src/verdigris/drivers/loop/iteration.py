@@ -17,6 +17,7 @@ from verdigris.drivers.loop.improvement import Improvement
 from verdigris.drivers.loop.opening import now_ms
 from verdigris.drivers.loop.phases import LoopPhase, choose_iteration, next_phase
 from verdigris.drivers.loop.pinning import Pinning
+from verdigris.drivers.loop.state_file.view import read_count
 from verdigris.storage.repository import head
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Iteration:
         choice = choose_iteration(state) if self.open.found.is_test_driven else "new"
         begun = e.IterationBegun(
             program=self.open.name,
-            number=state.count + 1,
+            number=max(state.count, read_count(self.text)) + 1,
             commit=head(project.repo).commit or "",
             tree=project.workspace.snapshot(),
             at=now_ms(),

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 LONGEST = 120.0
 """Seconds that one conversation with a remote may take."""
-BACK_OFF = (1.0, 5.0, 20.0)
-"""Seconds between two attempts; after the last the remote counts as out of reach."""
+BACK_OFF = (1.0, 5.0)
+"""Seconds between two pushes; after the last the remote counts as out of reach, until the next iteration."""
 _NO_BRANCH = 2
 """Exit code of `git ls-remote --exit-code`."""
 _MOVED = re.compile(r"^!\t.*\[rejected\]", re.MULTILINE)
@@ -75,15 +75,11 @@ class PushRefused:
     why: str
 
 
-def find_remote(root: Path, name: str) -> Remote | None:
-    """None where the repository has no remote of that name."""
-    return Remote(name) if name in git(root, "remote").out.split() else None
-
-
 def fetch_tip(root: Path, remote: Remote, branch: str) -> Tip | NoBranch | Unreachable:
+    """Tried once more at most: it is asked again before the next iteration anyway."""
     ref = f"refs/heads/{branch}"
     why = ""
-    for delay in (*remote.back_off, None):
+    for delay in (*remote.back_off[:1], None):
         code, said = _converse(root, remote, "ls-remote", "--exit-code", "--heads", remote.name, ref)
         if code == _NO_BRANCH:
             return NoBranch()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ModelUnavailable
@@ -12,7 +13,7 @@ from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branch import BRANCHES, push_branch
 from verdigris.drivers.loop.candidate import OutOfReach, as_measured, best_of
 from verdigris.drivers.loop.evaluation import hash_oracle, measure
-from verdigris.drivers.loop.history import ACCEPTED
+from verdigris.drivers.loop.history import ACCEPTED, ProgramState
 from verdigris.drivers.loop.iteration import Iteration
 from verdigris.drivers.loop.measurement import EvaluationFailed, must_measure_again
 from verdigris.drivers.loop.memory import MemoryPlace, StateDeferred, see_state, write_state
@@ -21,13 +22,12 @@ from verdigris.drivers.loop.phases import End, Ended, Spent, end_of_pause, pause
 from verdigris.drivers.loop.remote import Pushed
 from verdigris.drivers.loop.roles import RATCHET, TEST_DRIVEN
 from verdigris.drivers.loop.state_file.person_edits import read_edits
-from verdigris.drivers.loop.state_file.view import ProgramFacts, render_state
+from verdigris.drivers.loop.state_file.view import ProgramFacts, read_target, render_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.core.events import Event
-    from verdigris.drivers.loop.history import ProgramState
     from verdigris.drivers.loop.opening import OpenProgram
     from verdigris.drivers.loop.program import Limits
     from verdigris.drivers.loop.state_file.person_edits import PersonEdits
@@ -38,6 +38,8 @@ _SECONDS = 3600.0
 class Run:
     def __init__(self, open_: OpenProgram, limits: Limits, clock: float | None = None) -> None:
         self._open, self._limits = open_, limits
+        self._program = open_.found.program
+        """As it is written: a person may have set another target in the state file."""
         self._began = time.monotonic() if clock is None else clock
         self._made = 0
         self._commits: list[str] = []
@@ -138,10 +140,13 @@ class Run:
         """What people wrote there meanwhile is put on record, and holds."""
         seen = see_state(self._open.home.root, self._open.name, self._place)
         self._text = seen.text
+        wanted = replace(self._program, target_metric=read_target(seen.text, self._program))
+        self._open = replace(self._open, found=replace(self._open.found, program=wanted))
         state = self._open.state()
         if not state.written and not state.iterations and not seen.text:
             return
-        edits = read_edits(seen.base, seen.text)
+        known = state != ProgramState(state.name)  # else the log was lost, or the file is older than it
+        edits = read_edits(seen.base if known else "", seen.text)
         events = tuple(_as_events(self._open.name, edits, state))
         if events:
             self._open.record(*events)
@@ -150,7 +155,7 @@ class Run:
 
     def _write_state(self) -> None:
         open_, state = self._open, self._open.state()
-        facts = ProgramFacts(open_.found.program, f"{BRANCHES}{open_.name}")
+        facts = ProgramFacts(self._program, f"{BRANCHES}{open_.name}")
         text = render_state(self._text, state, facts)
         why = f"{open_.name}: iteration {state.count}"
         written = write_state(open_.home.root, open_.name, text, why, self._place)

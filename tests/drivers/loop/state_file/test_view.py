@@ -366,3 +366,4 @@ def test_a_file_that_the_log_does_not_know_is_read_as_news() -> None:
     found = read_edits("", paused)
     assert found.paused == "ci-timeout"
     assert found.lessons == ("NaN sorts last, whatever the direction.",)
+    assert found.what == ("it was there before the log: what it says holds",)

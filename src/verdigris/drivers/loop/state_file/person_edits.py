@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 MANUAL = "manual"
 """Why it is paused, where a person gave no other reason."""
 _OF_TARGET = "Target Metric"
+_OLDER = "it was there before the log: what it says holds"
 
 
 @value
@@ -43,18 +44,18 @@ def read_edits(base: str, theirs: str) -> PersonEdits:
     if not theirs or base == theirs:
         return PersonEdits()
     before, now = read_machine_state(base), read_machine_state(theirs)
-    paused = _begun(before, now, "Paused", "Pause Reason")
-    completed = _begun(before, now, "Completed", "Completed Reason")
     return PersonEdits(
-        paused=paused,
+        paused=_begun(before, now, "Paused", "Pause Reason"),
         resumed=_ended(before, now, "Paused"),
-        completed=completed,
+        completed=_begun(before, now, "Completed", "Completed Reason"),
         reopened=_ended(before, now, "Completed"),
         target_metric=_new_number(before, now, _OF_TARGET),
         priorities=_new_priorities(base, theirs),
         statuses=tuple(_new_statuses(base, theirs)),
         lessons=tuple(_new_lessons(base, theirs)),
-        what=tuple(_sentences(base, theirs)),
+        what=tuple(_sentences(base, theirs))
+        if base
+        else ("it was there before the log: what it says holds",),
     )
 
 
