@@ -25,7 +25,9 @@ DOTS: dict[str, Dot] = {
     **dict.fromkeys(("implementor", "refactorer", "coder", "code_writer", "improver", "optimizer"), "green"),
 }
 _SHORT = 9
-_FINE = frozenset({NOTHING_TO_DO, NOTHING_RED, Say.KATA_DONE, UPHELD, Say.PASS, "handed-in"})
+_FINE = frozenset(
+    {NOTHING_TO_DO, NOTHING_RED, Say.KATA_DONE, UPHELD, Say.PASS, "handed-in", "green", "refactor", "ci-fix"}
+)
 BLOCKED = "blocked"
 _GOOD_ENDS = frozenset({"steps-made", "kata-done", "cycle-done", "completed", "limit"})
 _TOLD_AT_THE_END = frozenset(

@@ -200,6 +200,31 @@ def test_a_right_test_stands_and_five_failures_block_it(world: PlayedLoop) -> No
     assert entry.blocked.startswith("5 attempts failed: ")
     assert "| Paused | true |" in world.text
     assert "| Pause Reason | td-stuck: first |" in world.text
+    assert '@pytest.mark.skip(reason="blocked: first: 5 attempts failed' in world.file(TESTS)
+    assert world.subjects() == [f"[Autoloop: {NAME}] Iteration 1: blocked: first is the first item"]
+
+
+def test_a_resumed_program_leaves_what_is_blocked_and_pins_something_else(world: PlayedLoop) -> None:
+    world.plays(
+        step_22_code_writer=[BAD_CODE] * 3,
+        step_23_test_writer=[stop("test-is-right", "reference.md says so")],
+        step_24_code_writer=[BAD_CODE] * 2,
+    )
+    world.run(3)
+    write(world, world.text.replace("| Paused | true |", "| Paused | false |"))
+    blocked = world.file(TESTS) + "\n"
+    last = blocked + "\n\ndef test_last_is_the_last_item():\n    assert port.last([3, 4]) == 4\n"
+    stub = FIRST_STUB + "\n\ndef last(items):  # STUB:TDD\n    return None\n"
+    code = FIRST_STUB + "\n\ndef last(items):\n    return list(items)[-1]\n"
+    world.plays(
+        step_41_test_writer=[
+            edit("test", "the last item", {TESTS: last, "port.py": stub}, pin=pin("last", "the last item"))
+        ],
+        step_42_code_writer=[edit("feat", "the last item", {"port.py": code})],
+    )
+    world.run()
+    assert statuses(world) == ["blocked", "accepted"], refusals(world)
+    assert [one.status for one in world.state.harness] == ["blocked", "passing"]
 
 
 # -- refactor ---------------------------------------------------------------------------------

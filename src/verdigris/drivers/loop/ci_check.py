@@ -116,6 +116,6 @@ class CiCheck(PhaseWork):
         if isinstance(got, Exhausted) or not isinstance(got, e.RefactorChosen) or not got.improvement:
             why = got.why if isinstance(got, Exhausted | e.RefactorChosen) else "a role stopped"
             return candidate.end(CI_EXHAUSTED, f"ci-fix-exhausted: {failed.signature}", why)
-        step.close("ci-fix")
+        step.tell_end("ci-fix")
         self.open.record(got)
         return candidate.commit(f"CI fix {attempt}: {got.improvement}") or candidate.evaluate()

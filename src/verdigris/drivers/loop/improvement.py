@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from verdigris.drivers.attempts import Exhausted
 from verdigris.drivers.edits import Bad, forbidden
 from verdigris.drivers.judges.refactorer import extent, judge_refactoring
+from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.phase_work import PhaseWork
 from verdigris.drivers.loop.phases import LoopPhase
 from verdigris.drivers.loop.roles import IMPROVER, OPTIMIZER
@@ -40,7 +41,8 @@ class Improvement(PhaseWork):
         if isinstance(got, Exhausted):
             why = f"no change was accepted: {got.why}"
             return self.chosen(self.now.rest, why=why) if role is IMPROVER else self.error(str(phase), why)
-        step.close(str(phase))
+        if isinstance(got, e.RefactorChosen):
+            step.tell_end(str(phase), got.improvement or got.why)
         return got
 
     def _too_large(self, plan: EditPlan) -> Bad | None:

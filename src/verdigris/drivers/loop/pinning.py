@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verdigris.core.actions import Deny
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.test_ids import split_id
 from verdigris.drivers.attempts import Exhausted
@@ -20,6 +21,7 @@ from verdigris.drivers.message import flat
 from verdigris.languages.tests import text_of_test
 from verdigris.storage.project import texts_at
 from verdigris.storage.repository import head
+from verdigris.turns.skip import skip_blocked
 from verdigris.turns.test_bug import close_bug, report_bug
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ class Pinning(PhaseWork):
             if picked is not None and picked.picks >= picks:
                 return self.end(REJECTED, "red", f"every test that was picked passes already: {got.why}")
             return self.error("red", got.why)
-        step.close("red")
+        step.tell_end("red", got.behaviour if isinstance(got, e.BehaviourPinned) else "")
         return got
 
     # -- green --------------------------------------------------------------------------------
@@ -105,7 +107,7 @@ class Pinning(PhaseWork):
         got = step.take(self.task(step, reds), taken=made)
         if isinstance(got, Exhausted):
             return self.failed(self.now.attempts + most, (got.why,))
-        step.close("green")
+        step.tell_end("green", got.subject if isinstance(got, e.BehaviourMade) else "")
         return got
 
     # -- a test in doubt ----------------------------------------------------------------------
@@ -135,7 +137,7 @@ class Pinning(PhaseWork):
         got = step.take(self.task(step), taken=lambda: stand("the revision was interrupted"))
         if isinstance(got, Exhausted):
             got = stand(f"no revision was accepted: {got.why}")
-        step.close("rethink-test")
+        step.tell_end("rethink-test", got.why if isinstance(got, e.TestRethought) else "")
         return got
 
     def _rethought(
@@ -167,16 +169,22 @@ class Pinning(PhaseWork):
         return "\n\n".join(filter(None, found))
 
     def block(self, candidate: Candidate) -> Event | None:
-        """A person has to look. The test stays."""
-        pinned = self.pinned
+        """A person has to look. The test stays, skipped by the kernel: nobody else may skip one."""
+        pinned, project = self.pinned, self.open.project
         why = f"{self.now.attempts} attempts failed: {'; '.join(self.now.reasons)}"
-        if not candidate.is_committed and (refused := candidate.commit(f"blocked: {pinned.behaviour}")):
-            return refused
+        if not candidate.is_committed:
+            open_reds(project, [flat(test) for test in pinned.tests])
+            skipped = skip_blocked(project, pinned.tests, f"{pinned.target}: {why}")
+            if isinstance(skipped, Deny):
+                return self.pause(f"td-stuck: {pinned.target}; its test cannot be skipped: {skipped.reason}")
+            if refused := candidate.commit(f"blocked: {pinned.behaviour}"):
+                return refused
         blocked = e.BehaviourBlocked(
             program=self.open.name,
             iteration=self.now.number,
             tests=pinned.tests,
             why=why,
+            skipped=all(test in project.state().blocked for test in pinned.tests),
         )
         self.open.record(blocked)
         return self.end(BLOCKED, "green", why, commit=head(self.open.project.repo).commit or "")

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from verdigris.core.errors import VerdigrisError
-from verdigris.core.events import StepBegun, StepPassed, StepProposed
+from verdigris.core.events import StepBegun, StepProposed
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.records import from_json, to_json
 from verdigris.core.value import value
 from verdigris.drivers.attempts import Attempts
 from verdigris.drivers.edits import Bad, join_reasons
-from verdigris.drivers.happenings import StepBegan
+from verdigris.drivers.happenings import StepBegan, StepEnded
 from verdigris.drivers.loop.roles import DRIVER
 from verdigris.drivers.step_records import StepLog
 from verdigris.models.roles.check import EditPlan, Stop
@@ -131,9 +131,6 @@ class RoleStep(Generic[Done]):
         data = self.project.workspace.blob_bytes(step.proposal) if step and step.proposal else None
         return from_json(Proposal, json.loads(data)) if data else Proposal()
 
-    def close(self, outcome: str, why: str = "") -> None:
-        """What its edits come to is on record: the next role is on."""
-        passed = StepPassed(
-            step=self.number, role=self.role.name, outcome=outcome, why=why, after="", driver=DRIVER
-        )
-        self.project.record(passed, sync=True)
+    def tell_end(self, outcome: str, why: str = "") -> None:
+        """What it came to; the event of the phase puts that on record."""
+        self.open.watch(StepEnded(self.number, self.role.name, outcome, why))
