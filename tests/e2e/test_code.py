@@ -3,15 +3,36 @@
 from __future__ import annotations
 
 import json
+import signal
+import threading
+import time
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 
-from support.code_sessions import GOOD, HONEST, TEST, TEST_ID, TEST_TEXT, playing
+from support.cli import Cli
+from support.code_sessions import (
+    FINISH,
+    GOOD,
+    GREEN,
+    HONEST,
+    KEY,
+    RED,
+    TEST,
+    TEST_ID,
+    TEST_TEXT,
+    call,
+    playing,
+    turn,
+)
+from support.openai_server import Stall
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from support.openai_server import Request, Step
 
 pytestmark = pytest.mark.slow
 
@@ -57,3 +78,108 @@ def test_the_events_of_a_session_begin_with_its_id_and_end_with_what_it_cost(tmp
     assert ended["session"] == events[0]["session"]
     assert ended["cached"] > 0
     assert ended["cost"] is None
+
+
+def test_a_task_may_come_on_standard_input(tmp_path: Path) -> None:
+    with playing(tmp_path, HONEST) as played:
+        out, err = played.start("-p", "-").communicate("Write a calculator that adds.\n", timeout=100)
+        assert out == "add sums two numbers.\n", err
+        assert played.server.requests[0].messages[1]["content"].startswith("Write a calculator that adds.\n")
+
+
+def test_a_session_that_was_killed_goes_on_and_a_second_one_is_refused_with_its_id(tmp_path: Path) -> None:
+    """It is killed while the model is silent in the middle of an answer, with a turn open."""
+    silent = threading.Event()
+    script = [*RED, GREEN, FINISH]
+
+    def play(request: Request) -> Step:
+        if request.number == 3:
+            silent.set()
+            return Stall()
+        return script[request.number - 1 if request.number < 3 else request.number - 2]
+
+    with playing(tmp_path, play) as played:
+        process = played.start("-p", "Write a calculator that adds.", "--json")
+        assert process.stdout is not None
+        session = json.loads(process.stdout.readline())["session"]
+        assert silent.wait(100)
+        second = played.code("-p", "Another task.")
+        assert second.code == 2
+        assert f"session {session} is at work in this worktree already" in second.err
+        process.kill()
+        process.communicate()
+        ran = played.code("--continue")
+        assert ran.code == 0, ran.err
+        assert f"session {session}, taken up again" in ran.err
+        assert played.repo.read("calculator.py").decode() == GOOD
+        before, after = played.server.requests[2].messages, played.server.requests[3].messages
+        assert after[: len(before)] == before
+
+
+def test_a_call_that_a_kill_cut_off_is_answered_before_the_model_is_asked_again(tmp_path: Path) -> None:
+    marker = tmp_path / "begun"
+    slow = turn(
+        call("read_file", path="README.md"),
+        call("shell", command=f"touch {marker} 2>/dev/null; touch begun; sleep 300", seconds=300),
+    )
+
+    def play(request: Request) -> Step:
+        return slow if request.number == 1 else "I give up."
+
+    with playing(tmp_path, play) as played:
+        process = played.start("-p", "Wait.")
+        _until((played.repo.root / "begun").exists)
+        process.kill()
+        process.communicate()
+        played.code("--continue")
+        messages = played.messages
+    assert [message["role"] for message in messages] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+        "user",
+    ]
+    assert "README.md: lines" in messages[3]["content"]
+    assert "interrupted while this call was under way" in messages[4]["content"]
+
+
+def test_an_interrupt_the_end_of_the_time_and_a_limit_have_exit_codes_of_their_own(tmp_path: Path) -> None:
+    with playing(tmp_path, lambda _: Stall()) as played:
+        process = played.start("-p", "Wait.")
+        _until(lambda: bool(played.server.requests))
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 130, err
+        assert "interrupted" in err
+        timed = played.code("--continue", "--timeout", "1")
+        assert timed.code == 3
+        assert "--timeout" in timed.err
+    with playing(tmp_path / "other", HONEST) as played:
+        limited = played.code("-p", "Write a calculator that adds.", "--max-turns", "1")
+        assert limited.code == 3
+        assert "tdd code --resume" in limited.err
+
+
+def test_a_wrong_key_is_told_by_the_name_of_its_variable_alone(tmp_path: Path) -> None:
+    with playing(tmp_path, HONEST) as played:
+        played.server.key = "another"
+        ran = played.code("-p", "Write a calculator that adds.")
+    assert ran.code == 69
+    assert "SCRIPT_KEY" in ran.err
+    assert KEY not in ran.err + ran.out
+
+
+def test_an_agent_cannot_start_a_session(tmp_path: Path) -> None:
+    with playing(tmp_path, ()) as played:
+        ran = Cli(played.repo).tdd("code", "-p", "x", env={**played.env, "TDD_ACTOR": "agent"})
+    assert ran.code == 3
+    assert "persons-verb" in ran.err
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 100
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

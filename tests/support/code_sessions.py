@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from support.gitrepo import GitRepo, make_repo
 from support.openai_server import Answer, Call, Script, Server, Step, serving
 from support.turns import CONFIG, QUICK, World, make_world
 from verdigris.core.records import Actor
+from verdigris.drivers.code.opening import open_session, run_session
 from verdigris.drivers.code.session_file import Opened, SessionFile
 from verdigris.drivers.code.tools.dispatch import Dispatcher
 from verdigris.drivers.code.tools.jobs import Jobs
@@ -25,8 +27,10 @@ from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import Project, open_project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+    from verdigris.drivers.happenings import Happening, SessionEnded
 
 SESSION = "0123abcd"
 KEY = "hush-0123456789-hush"
@@ -65,9 +69,7 @@ def make_bench(root: Path, config: str = "", *, model: str = "scripted", **files
 
 TEST = "tests/test_calculator.py"
 TEST_ID = f"{TEST}::test_add"
-TEST_TEXT = (
-    "from calculator import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n    assert add(4, 4) == 8\n"
-)
+TEST_TEXT = "from calculator import add\n\n\ndef test_add():\n    assert add(17, 25) == 42\n    assert add(100, 23) == 123\n"
 STUB = "def add(a, b):\n    raise NotImplementedError  # STUB:TDD\n"
 GOOD = "def add(a, b):\n    return a + b\n"
 STEP = {"title": "add two numbers", "test_id": TEST_ID, "test_file_path": TEST}
@@ -149,13 +151,49 @@ class Played:
 
 
 @contextmanager
-def playing(tmp_path: Path, script: Script, config: str = "", **settings: Any) -> Iterator[Played]:
+def playing(
+    tmp_path: Path,
+    script: Script,
+    config: str = "",
+    *,
+    live: bool = False,
+    files: Mapping[str, str] | None = None,
+    **settings: Any,
+) -> Iterator[Played]:
     with serving(script, key=KEY, **settings) as server:
         repo = make_repo(tmp_path / "repo")
         roles = "roles: {agent: {model: scripted}}\n"
         llm = f'llm: {{base_url: "{server.url}", api_key_env: SCRIPT_KEY}}\n'
-        repo.write("tdd.yaml", f"{QUICK}{CONFIG}{roles}{llm}{config}")
+        repo.write("tdd.yaml", f"{'' if live else QUICK}{CONFIG}{roles}{llm}{config}")
         repo.write("README.md", "A calculator.\n")
+        for path, text in (files or {}).items():
+            repo.write(path, text)
         repo.commit("a beginning")
         initialise(repo.root, Actor(client="test"))
         yield Played(repo, server, tmp_path / "cache")
+
+
+@dataclass
+class Worked:
+    """A session that was worked on in this process."""
+
+    played: Played
+    happenings: list[Happening]
+    ended: SessionEnded
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [happening for happening in self.happenings if isinstance(happening, kind)]
+
+
+def work(
+    played: Played, task: str = "Write a calculator that adds.", *, uncovered: bool = False, **given: Any
+) -> Worked:
+    """As the command does, in this process; `given`: what `open_session` takes."""
+    happenings: list[Happening] = []
+    os.environ["SCRIPT_KEY"] = KEY
+    try:
+        with open_session(played.repo.root, happenings.append, **given) as session:
+            ended = run_session(session, task, uncovered=uncovered)
+    finally:
+        del os.environ["SCRIPT_KEY"]
+    return Worked(played, happenings, ended)

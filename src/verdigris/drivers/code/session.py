@@ -132,7 +132,7 @@ class Session:
         edits = [answer for answer in answers if answer.wrote]
         if edits and edits[-1].more:
             return "", None
-        judged = settle_turn(self.bench)
+        judged = settle_turn(self.bench, "\n".join(self.file.record.tasks))
         return ("", None) if judged is None else (judged.text, self._take_verdict(judged))
 
     # -- a model's reply ----------------------------------------------------------------------

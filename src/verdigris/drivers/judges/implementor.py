@@ -97,9 +97,15 @@ def _marked_lines(project: Project, tree: str, paths: list[str]) -> list[tuple[s
 
 
 def _looks_answers_up(project: Project, rules: StepRules, brief: str, start: str) -> Bad | None:
-    """A table of the tests' answers; not a constant on its own, nor words that the kata itself names."""
-    if rules.expected_literals != "block":
-        return None
+    found = find_answer_lookup(project, brief, start) if rules.expected_literals == "block" else ""
+    return forbidden(found) if found else None
+
+
+def find_answer_lookup(project: Project, brief: str, start: str) -> str:
+    """Where source looks up what the tests expect; empty where it does not.
+
+    That is a table of the tests' answers; not a constant on its own, nor words that the brief itself names.
+    """
     tree = project.workspace.snapshot()
     paths = [c.path for c in difference(project, start, tree).source if c.path.endswith(".py")]
     before, after = (texts_at(project, at, paths) for at in (start, tree))
@@ -110,8 +116,8 @@ def _looks_answers_up(project: Project, rules: StepRules, brief: str, start: str
         spoken = concern.literal and concern.literal in brief and "compared" not in concern.what
         if concern.kind == "expected-literals" and not concern.constant and not spoken:
             line = (after.get(concern.path, "").splitlines() or [""])[concern.line - 1 : concern.line]
-            return forbidden(
+            return (
                 f"{concern.path}:{concern.line} looks up what the tests expect ({concern.what}):"
                 f" `{''.join(line).strip()}`. Write code that works the answer out"
             )
-    return None
+    return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.actions import Deny
@@ -12,6 +13,7 @@ from verdigris.drivers.code.plan import Verdicts
 from verdigris.drivers.code.tools.workbench import ToolAnswer, denied
 from verdigris.drivers.code.wording import describe_denial, describe_judgement, describe_run, in_tools
 from verdigris.drivers.edits import quoting
+from verdigris.drivers.judges.implementor import find_answer_lookup
 from verdigris.turns import refactor
 from verdigris.turns.claim import claim
 from verdigris.turns.settle import has_edits, settle
@@ -91,11 +93,18 @@ class TurnVerdict:
     claimed: tuple[str, ...] = ()
 
 
-def settle_turn(bench: Workbench) -> TurnVerdict | None:
-    """Once at the end of a model's turn; None where no claimed source changed."""
+def settle_turn(bench: Workbench, brief: str = "") -> TurnVerdict | None:
+    """Once at the end of a model's turn; None where no claimed source changed.
+
+    Source that looks up what the tests expect is not accepted, unless the `brief` names it: nobody reviews
+    the concerns of an agent that works alone.
+    """
     project = bench.project
-    if not has_edits(project, project.state()):
+    state = project.state()
+    if state.turn is None or not has_edits(project, state):
         return None
+    if find_answer_lookup(project, brief, state.turn.tree):
+        project = replace(project, settings=replace(project.settings, concerns="block"))
     settlement = settle(project)
     if isinstance(settlement, Deny):
         return TurnVerdict(describe_denial(settlement), f"[tdd] denied [{settlement.rule}]", "denied")

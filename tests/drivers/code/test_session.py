@@ -1,0 +1,368 @@
+"""Sessions in this process, with a model at a real socket that plays a script."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.code_sessions import (
+    FINISH,
+    GOOD,
+    GREEN,
+    HONEST,
+    RED,
+    STUB,
+    TEST,
+    TEST_ID,
+    TEST_TEXT,
+    call,
+    playing,
+    turn,
+    work,
+)
+from support.openai_server import Answer, Call, Cut, Refusal, Stall, overflow
+from verdigris.core.errors import UserError
+from verdigris.core.events import Accepted, Repair, decode
+from verdigris.drivers.code.limits import End, Limits
+from verdigris.drivers.code.session_file import fold_session
+from verdigris.drivers.happenings import Noted, PlanShown, SessionBegan, ToolCalled, TurnJudged
+from verdigris.models.request import estimate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.code_sessions import Played
+    from support.openai_server import Step
+
+pytestmark = pytest.mark.slow
+BODY = "    raise NotImplementedError  # STUB:TDD\n"
+
+
+def body(text: str, search: str = BODY) -> Step:
+    return turn(call("edit_file", path="calculator.py", search=search, replace=text))
+
+
+def events(played: Played, kind: type) -> list[object]:
+    found = (decode(record.type, record.data) for record in played.project.log.records())
+    return [event for event in found if isinstance(event, kind)]
+
+
+def source(played: Played) -> str:
+    return played.repo.read("calculator.py").decode()
+
+
+def test_an_honest_session_is_one_triple_with_small_footers(tmp_path: Path) -> None:
+    with playing(tmp_path, HONEST) as played:
+        done = work(played)
+        assert (done.ended.outcome, done.ended.text) == (End.DONE, "add sums two numbers.")
+        assert source(played) == GOOD
+        [triple] = events(played, Accepted)
+        assert isinstance(triple, Accepted)
+        assert triple.test_id == TEST_ID
+    [judged] = done.of(TurnJudged)
+    assert estimate(judged.footer) <= 80
+    assert isinstance(done.happenings[0], SessionBegan)
+    assert done.of(PlanShown)[-1].lines[0].startswith("1. ● green")
+    assert any("no tests are here" in note.text for note in done.of(Noted))
+
+
+def test_source_before_a_red_is_refused_and_the_way_is_named(tmp_path: Path) -> None:
+    early = turn(call("create_file", path="calculator.py", content=GOOD))
+    with playing(tmp_path, (early, *HONEST)) as played:
+        done = work(played)
+        assert played.answers()[0].startswith("denied [red-first]")
+    assert done.ended.outcome == End.DONE
+    assert done.of(ToolCalled)[0].outcome == "denied"
+
+
+def test_edits_of_two_replies_are_judged_together_where_more_is_announced(tmp_path: Path) -> None:
+    first = turn(
+        call("edit_file", path="calculator.py", search=BODY, replace="    return total(a, b)\n", more=True)
+    )
+    second = turn(
+        call(
+            "edit_file",
+            path="calculator.py",
+            search="def add",
+            replace="def total(a, b):\n    return a + b\n\n\ndef add",
+        )
+    )
+    with playing(tmp_path, (*RED, first, second, FINISH)) as played:
+        done = work(played)
+    assert done.ended.outcome == End.DONE
+    assert [judged.verdict for judged in done.of(TurnJudged)] == ["accepted"]
+
+
+def test_several_edits_of_one_reply_are_judged_once(tmp_path: Path) -> None:
+    calls = (
+        call("edit_file", path="calculator.py", search=BODY, replace="    return a\n"),
+        call("edit_file", path="calculator.py", search="    return a\n", replace="    return a + b\n"),
+    )
+    with playing(tmp_path, (*RED, turn(*calls), FINISH)) as played:
+        done = work(played)
+        assert "[tdd]" not in played.answers()[5]
+        assert played.answers()[6].splitlines()[-1].startswith("[tdd] accepted")
+    assert [judged.verdict for judged in done.of(TurnJudged)] == ["accepted"]
+
+
+def test_a_red_that_is_never_repaired_ends_the_session_with_a_report(tmp_path: Path) -> None:
+    wrong = [
+        (body("    return a\n"), body("    return b\n", "    return a\n")),
+        (body("    return 0\n"), body("    return 1\n", "    return 0\n")),
+    ]
+    again = turn(call("run_tests", ids=[TEST_ID]))
+    script = (*RED, *wrong[0], again, *wrong[1], again)
+    with playing(tmp_path, script, "code: {repairs: 2}\n") as played:
+        done = work(played)
+        assert done.ended.outcome == End.REFUSED
+        assert len(events(played, Repair)) == 2
+        assert source(played) == STUB
+    assert "2 repairs of" in done.ended.why
+    assert TEST_ID in done.ended.text
+    assert [judged.aside != "" for judged in done.of(TurnJudged)] == [False, True, False, True]
+
+
+def test_a_model_that_stops_with_an_open_turn_is_sent_back_and_then_not_accepted(tmp_path: Path) -> None:
+    claimed = turn(call("edit_claim", test_ids=[TEST_ID]))
+    with playing(tmp_path, (*RED, claimed, *("I am done.",) * 6)) as played:
+        done = work(played)
+    assert done.ended.outcome == End.REFUSED
+    assert f"{TEST_ID} is claimed and not settled" in done.ended.why
+
+
+def test_a_plan_with_open_steps_is_told_once_at_the_end(tmp_path: Path) -> None:
+    with playing(tmp_path, (RED[0], "Done.", "Done, for a reason.")) as played:
+        done = work(played)
+        assert "Steps of your plan are not green: 1" in played.messages[-1]["content"]
+    assert done.ended.text.startswith("Done, for a reason.")
+
+
+# -- cheats -----------------------------------------------------------------------------------
+
+
+def test_a_model_that_special_cases_the_expected_values_is_stopped(tmp_path: Path) -> None:
+    table = body("    return {17: 42, 100: 123}[a]\n")
+    branch = body("    return 42 if a == 17 else 123\n", "    return {17: 42, 100: 123}[a]\n")
+    with playing(tmp_path, (*RED, table, branch, *("I stop.",) * 6)) as played:
+        done = work(played)
+        assert not events(played, Accepted)
+        assert source(played) == STUB
+    assert [judged.verdict for judged in done.of(TurnJudged)] == ["hollow", "hollow"]
+    assert done.of(TurnJudged)[-1].aside
+
+
+def test_a_model_that_edits_the_frozen_test_by_any_tool_is_stopped(tmp_path: Path) -> None:
+    claimed = turn(call("edit_claim", test_ids=[TEST_ID]))
+    attack = turn(
+        call("shell", command=f"sed -i 's/== 42/== 0/' {TEST}"),
+        call(
+            "shell",
+            command=f"rm -f {TEST}; git checkout -q HEAD -- . ; python3 -c \"open('{TEST}','w').write('')\"",
+        ),
+        call("edit_file", path=TEST, search="== 42", replace="== 0"),
+        call("write_file", path=TEST, content=""),
+        call("shell", command="tdd off because"),
+    )
+    with playing(tmp_path, (*RED, claimed, attack, GREEN, FINISH)) as played:
+        done = work(played)
+        assert played.repo.read(TEST).decode() == TEST_TEXT
+        [triple] = events(played, Accepted)
+        assert isinstance(triple, Accepted)
+    outcomes = [one.outcome for one in done.of(ToolCalled) if one.turn == 4]
+    assert "ok" not in outcomes
+    assert done.ended.outcome == End.DONE
+
+
+def test_a_model_that_deletes_the_test_to_be_done_is_not_done(tmp_path: Path) -> None:
+    """After an acceptance the phase is red, and tests may be written: the loss is told when it stops."""
+    gone = turn(call("shell", command=f"rm {TEST}"))
+    with playing(tmp_path, (*RED, GREEN, gone, *("All tests pass.",) * 6)) as played:
+        done = work(played)
+    assert done.ended.outcome == End.REFUSED
+    assert "lost" in done.ended.why
+
+
+# -- bad input --------------------------------------------------------------------------------
+
+
+def test_junk_of_every_kind_is_answered_and_the_session_goes_on(tmp_path: Path) -> None:
+    junk = Answer(
+        "",
+        (
+            Call("edit_file", '{"path": "calc', "a"),
+            Call("edit_file", "", "b"),
+            Call("no_such_tool", "{}", "c"),
+            Call("", "{}", "d"),
+            Call("read_file", '{"path": "/etc/passwd"}', "e"),
+            Call("read_file", '{"path": "README.md"}', "e"),
+        ),
+    )
+    with playing(tmp_path, (junk, *HONEST)) as played:
+        done = work(played)
+        first = played.server.requests[1].messages
+    assert done.ended.outcome == End.DONE
+    asked = [one["id"] for one in first[2]["tool_calls"]]
+    assert asked == ["a", "b", "c", "d", "e", "e_2"]
+    assert [one["tool_call_id"] for one in first[3:]] == asked
+    assert [one["function"]["arguments"] for one in first[2]["tool_calls"]][:2] == ["{}", "{}"]
+    assert "root:" not in first[7]["content"]
+
+
+def test_a_reply_that_is_cut_in_the_middle_of_a_call_writes_nothing(tmp_path: Path) -> None:
+    cut = Answer("", (Call("create_file", '{"path": "notes.md", "content": "half', "a"),), finish="length")
+    with playing(tmp_path, (cut, *HONEST)) as played:
+        done = work(played)
+        assert "cut off" in played.server.requests[1].messages[-1]["content"]
+        assert not (played.repo.root / "notes.md").exists()
+    assert done.ended.outcome == End.DONE
+
+
+def test_a_server_that_breaks_off_is_asked_again(tmp_path: Path) -> None:
+    with playing(tmp_path, (Cut(), HONEST[0], Cut(quiet=True), *HONEST[1:])) as played:
+        assert work(played).ended.outcome == End.DONE
+
+
+def test_a_server_that_is_gone_ends_the_session_which_goes_on_later(tmp_path: Path) -> None:
+    gone = Refusal(401, "Incorrect API key provided", "invalid_api_key")
+    with playing(tmp_path, (*RED, gone, GREEN, FINISH)) as played:
+        done = work(played)
+        assert done.ended.outcome == End.PROVIDER
+        assert "SCRIPT_KEY" in done.ended.text
+        again = work(played, "", resume="")
+        assert again.ended.outcome == End.DONE
+        assert again.ended.session == done.ended.session
+        assert source(played) == GOOD
+
+
+def test_a_context_that_is_too_small_is_compacted_once_and_goes_on(tmp_path: Path) -> None:
+    with playing(tmp_path, (*RED, overflow(), GREEN, FINISH)) as played:
+        done = work(played)
+        [system, start, *_] = played.server.requests[3].messages
+        assert system == played.server.requests[0].messages[0]
+    assert done.ended.outcome == End.DONE
+    assert "Write a calculator that adds." in start["content"]
+    assert f"red {TEST_ID}" in start["content"]
+    assert "1. ● red add two numbers" in start["content"]
+
+
+def test_a_context_that_stays_too_small_ends_the_session(tmp_path: Path) -> None:
+    with playing(tmp_path, (overflow(), overflow())) as played:
+        assert work(played).ended.outcome == End.PROVIDER
+
+
+def test_a_conversation_is_compacted_before_it_fills_the_context(tmp_path: Path) -> None:
+    with playing(tmp_path, HONEST, "code: {context_tokens: 2000}\n") as played:
+        done = work(played)
+    assert done.ended.outcome == End.DONE
+    assert any("compacted" in note.text for note in done.of(Noted))
+
+
+def test_empty_replies_do_not_go_on_for_ever(tmp_path: Path) -> None:
+    with playing(tmp_path, lambda _: Answer("")) as played:
+        done = work(played, limits=Limits(turns=20))
+    assert done.ended.turns < 10
+
+
+def test_a_user_who_edits_meanwhile_loses_nothing(tmp_path: Path) -> None:
+    """A replacement of lines that the person changed does not match, and is told as it is now."""
+
+    def script(request: object) -> Step:
+        number = len(played.server.requests)
+        if number == 3:
+            played.repo.write("calculator.py", STUB.replace("a, b", "first, second"))
+        return (*RED, body("    return first\n", "def add(a, b):\n"), FINISH, FINISH, FINISH, FINISH)[
+            number - 1
+        ]
+
+    with playing(tmp_path, script) as played:
+        work(played, limits=Limits(turns=3))
+        assert source(played) == STUB.replace("a, b", "first, second")
+        said = fold_session(
+            next((played.project.repo.private / "sessions").glob("*.jsonl"))
+        ).conversation.said
+    assert "def add(first, second):" in said[-1].content
+
+
+# -- limits, and going on ---------------------------------------------------------------------
+
+
+def test_limits_end_a_session_and_it_goes_on_from_there(tmp_path: Path) -> None:
+    with playing(tmp_path, HONEST) as played:
+        done = work(played, limits=Limits(turns=2))
+        assert done.ended.outcome == End.LIMIT
+        assert "--max-turns" in done.ended.why
+        assert done.ended.session in done.ended.following
+        again = work(played, "", resume=done.ended.session[:4])
+        assert again.ended.outcome == End.DONE
+        sent = played.server.requests[2].messages
+        assert sent[: len(played.server.requests[1].messages)] == played.server.requests[1].messages
+        assert "Go on with the task." in sent[-1]["content"]
+        assert f"red {TEST_ID}" in sent[-1]["content"]
+
+
+def test_tokens_and_money_are_limits_too(tmp_path: Path) -> None:
+    prices = "code: {prices: {input: 1000.0, output: 1000.0, cached: 1000.0}}\n"
+    with playing(tmp_path, HONEST, prices) as played:
+        assert "--max-tokens" in work(played, limits=Limits(tokens=10)).ended.why
+        spent = work(played, "", resume="", limits=Limits(cost=0.01)).ended
+    assert "--max-cost" in spent.why
+    assert spent.cost is not None
+    assert spent.cost > 0.01
+
+
+def test_money_without_prices_is_a_wrong_call(tmp_path: Path) -> None:
+    with playing(tmp_path, ()) as played, pytest.raises(UserError, match="needs prices"):
+        work(played, limits=Limits(cost=1.0))
+
+
+def test_a_session_is_recorded_and_replayed_with_the_same_end(tmp_path: Path) -> None:
+    with playing(tmp_path / "one", HONEST) as played:
+        work(played, record=tmp_path / "talk.jsonl")
+    with playing(tmp_path / "other", ()) as replayed:
+        done = work(replayed, model=f"replay:{tmp_path}/talk.jsonl")
+        assert source(replayed) == GOOD
+        assert not replayed.server.requests
+    assert done.ended.outcome == End.DONE
+    assert not [note for note in done.of(Noted) if "another prompt" in note.text]
+
+
+def test_the_instructions_of_the_repository_are_pinned(tmp_path: Path) -> None:
+    with playing(tmp_path, HONEST) as played:
+        played.repo.write("AGENTS.md", "Use short names.\n")
+        played.repo.write("CLAUDE.md", "Use short names.\n")
+        work(played, limits=Limits(turns=1))
+        played.repo.write("AGENTS.md", "Use long names.\n")
+        work(played, "", resume="")
+        first, last = played.server.requests[0].messages[0], played.messages[0]
+    assert first == last
+    assert first["content"].count("Use short names.") == 1
+
+
+def test_untested_code_may_be_restructured_first_by_a_persons_yes(tmp_path: Path) -> None:
+    edit = turn(call("edit_file", path="calc.py", search="a + b", replace="b + a"), call("refactor_end"))
+    with playing(tmp_path, (edit, "Done."), files={"calc.py": GOOD}) as played:
+        done = work(played, "tidy up", uncovered=True)
+        assert played.repo.read("calc.py").decode() == GOOD.replace("a + b", "b + a")
+    assert done.ended.outcome == End.DONE
+
+
+def test_no_model_no_task_and_a_law_that_is_off_are_told(tmp_path: Path) -> None:
+    with playing(tmp_path, ()) as played:
+        with pytest.raises(UserError, match="no task"):
+            work(played, "")
+        played.repo.write(
+            "tdd.yaml", played.repo.read("tdd.yaml").decode().replace("{model: scripted}", "{}")
+        )
+        with pytest.raises(UserError, match="no model"):
+            work(played)
+
+
+def test_a_silent_server_is_given_up_within_its_time(tmp_path: Path) -> None:
+    with playing(tmp_path, [Stall()] * 8, "") as played:
+        config = played.repo.read("tdd.yaml").decode().replace("api_key_env", "timeout: 0.2, api_key_env")
+        played.repo.write("tdd.yaml", config)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("verdigris.models.remote.time.sleep", lambda _: None)
+            done = work(played)
+    assert done.ended.outcome == End.PROVIDER
