@@ -69,7 +69,14 @@ def make_bench(root: Path, config: str = "", *, model: str = "scripted", **files
 
 TEST = "tests/test_calculator.py"
 TEST_ID = f"{TEST}::test_add"
-TEST_TEXT = "from calculator import add\n\n\ndef test_add():\n    assert add(17, 25) == 42\n    assert add(100, 23) == 123\n"
+TEST_TEXT = """\
+from calculator import add
+
+
+def test_add():
+    assert add(17, 25) == 42
+    assert add(100, 23) == 123
+"""
 STUB = "def add(a, b):\n    raise NotImplementedError  # STUB:TDD\n"
 GOOD = "def add(a, b):\n    return a + b\n"
 STEP = {"title": "add two numbers", "test_id": TEST_ID, "test_file_path": TEST}
