@@ -6,6 +6,7 @@ import sys
 
 import gate
 import log_state
+import loop
 import machine
 import one_id
 import room
@@ -30,6 +31,7 @@ BENCHMARKS = {
     "gate": gate.rows,
     "warm": warm.rows,
     "machine": machine.rows,
+    "loop": loop.rows,
 }
 
 

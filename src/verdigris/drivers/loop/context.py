@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.drivers.edits import describe_reds
 from verdigris.drivers.loop.history import BLOCKED, PASSING
+from verdigris.drivers.loop.program import hide_held_out
 from verdigris.drivers.loop.roles import CODE_WRITER, IMPROVER, OPTIMIZER, TEST_WRITER
 from verdigris.drivers.loop.state_file.text import read_sections
 from verdigris.models.roles.prompt import Task, clip, put_fences
@@ -31,9 +32,9 @@ _DIFF = 2_000
 
 
 def brief_of(found: FoundProgram) -> str:
-    """The program and its playbook; a role's own prompt is part of its task."""
+    """The program, without what it holds back, and its playbook; a role's own prompt is part of its task."""
     playbooks = [text for path, text in found.strategies.items() if "/prompts/" not in path]
-    return "\n\n".join((found.text, *playbooks))
+    return "\n\n".join((hide_held_out(found.text), *playbooks))
 
 
 def task_of(
