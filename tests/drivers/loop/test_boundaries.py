@@ -9,6 +9,7 @@ import pytest
 from support.turns import World, make_world
 from verdigris.core.actions import Allow, Deny
 from verdigris.core.paths import PathClass
+from verdigris.core.policy.bounds import is_measuring, is_within
 from verdigris.core.state import Phase
 from verdigris.drivers.loop.boundaries import (
     bind_project,
@@ -97,6 +98,16 @@ def test_a_target_that_the_command_runs_is_no_evaluator() -> None:
     text = "## Target\n- `train.py`\n\n## Evaluation\n```\npython train.py && python prepare.py\n```\n"
     found = FoundProgram(read_program("x", text), "program.md", text, {})
     assert evaluator_files(found, {"train.py", "prepare.py"}) == ("prepare.py",)
+
+
+def test_a_target_below_the_folder_of_programs_may_be_written_and_nothing_else_there() -> None:
+    command = "sh .autoloop/programs/x/run.sh"
+    text = f"## Target\n- `.autoloop/programs/x/code/`\n\n## Evaluation\n```\n{command}\n```\n"
+    found = FoundProgram(read_program("x", text), ".autoloop/programs/x/program.md", text, {})
+    bounds = bounds_of(found, {".autoloop/programs/x/run.sh"})
+    assert is_within(bounds, ".autoloop/programs/x/code/sort.py", PathClass.SOURCE)
+    for name in ("run.sh", "program.md", "strategy/strategy.md"):
+        assert is_measuring(bounds, f".autoloop/programs/x/{name}")
 
 
 @pytest.mark.parametrize(

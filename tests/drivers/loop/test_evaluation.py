@@ -22,6 +22,7 @@ from verdigris.drivers.loop.measurement import (
     judge_metric,
 )
 from verdigris.execution.room.rooms import possible
+from verdigris.sandbox import Ability, Availability
 
 if TYPE_CHECKING:
     from verdigris.drivers.loop.discovery import FoundProgram
@@ -329,3 +330,49 @@ def test_the_hash_of_the_oracle_changes_with_evaluator_data_and_command_only(ben
     assert of(".autoloop/programs/fast/program.md") == same
     assert of("bench/held.json") != same
     assert hash_oracle(project, bench.base, replace(program, evaluation="true")) != same
+
+
+COUNTS = """\
+import json
+from pathlib import Path
+
+tests = sum(file.read_text().count("def test_") for file in Path("tests").glob("test_*.py"))
+print(json.dumps({"metric": tests, "passing": tests, "failing": 0}))
+"""
+PORT = "## Goal\nPort it.\n\n## Evaluation\n```sh\npython count.py\n```\n"
+
+
+def test_a_test_driven_program_counts_the_candidates_tests_with_the_bases_evaluator(tmp_path: Path) -> None:
+    files = {
+        "count.py": COUNTS,
+        ".autoloop/programs/port/program.md": PORT,
+        ".autoloop/programs/port/strategy/strategy.md": "Pin one behaviour.\n",
+    }
+    world = make_world(tmp_path / "repo", **files)
+    plain = world.project
+    if not possible(plain).ok:
+        pytest.skip("no sandbox can be made here")
+    base = plain.workspace.snapshot()
+    found = find_program(world.root, "port")
+    project = bind_project(plain, bounds_of(found, [entry.path for entry in plain.workspace.files(base)]))
+    changed = {
+        "tests/test_more.py": b"def test_more():\n    assert True\n",
+        "count.py": b"print('{\"metric\": 1000}')\n",
+        "calc.py": b"def add(a, b):\n    return b + a\n",
+    }
+    tree = plain.workspace.compose(base, {path: ("100644", data) for path, data in changed.items()})
+    measured = measure(project, tree, base, found.program)
+    assert isinstance(measured, Measurement), measured
+    assert (measured.metric, measured.passing, measured.failing) == (2, 2, 0)
+    seen = plain.workspace.read(evaluated_tree(project, tree, base), "calc.py")
+    assert seen == changed["calc.py"]
+
+
+def test_without_a_sandbox_nothing_is_measured_and_nothing_is_held_against_the_candidate(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    none = Availability(None, "", (Ability("namespaces", ok=False, why="not here"),))
+    monkeypatch.setattr("verdigris.drivers.loop.evaluation.possible", lambda _: none)
+    found = bench.measure()
+    assert isinstance(found, EvaluationFailed)
+    assert (found.kind, "not here" in found.why) == ("infrastructure", True)
