@@ -80,6 +80,7 @@ def test_a_run_of_one_test_folds_the_log_once_and_loads_few_modules(world: World
     found = counts(world, TDD, "test", TEST)
     assert (found["opened"], found["folds"]) == (1, 1)
     assert found["modules"] <= 100
+    assert found["slow"] == ["_ctypes"]  # the sandbox's system calls
 
 
 def test_a_denied_hook_opens_the_project_once_folds_the_log_once_and_loads_few_modules(world: World) -> None:

@@ -1,82 +1,65 @@
 from __future__ import annotations
 
+import os
+import sys
+from typing import TYPE_CHECKING
+
 import pytest
 
-from verdigris.storage.git import has_exec, plain_environment, starting_word
+from support.gitrepo import make_repo
+from verdigris.core.errors import ToolMissing, UserError
+from verdigris.core.value import replace
+from verdigris.storage.git import store_git
+from verdigris.storage.repository import find_repository
 
-pytestmark = pytest.mark.quick
+if TYPE_CHECKING:
+    from pathlib import Path
 
+    from verdigris.storage.git import Git
 
-@pytest.mark.parametrize(
-    ("command", "word"),
-    [
-        ("rebase --exec=sh HEAD~1", "--exec=sh"),
-        ("rebase --exe sh HEAD~1", "--exe"),
-        ("rebase -x sh HEAD~1", "-x"),
-        ("rebase -ix sh HEAD~1", "-ix"),
-        ("fetch --upload-pack=sh origin", "--upload-pack=sh"),
-        ("pull --upl sh origin", "--upl"),
-        ("fetch ext::sh%20-c%20x", "ext::sh%20-c%20x"),
-        ("pull evil::x main", "evil::x"),
-        ("merge -s evil side", "evil"),
-        ("merge -sevil side", "-sevil"),
-        ("pull --strategy=evil", "--strategy=evil"),
-    ],
-)
-def test_a_word_that_starts_a_program_is_found(command: str, word: str) -> None:
-    assert starting_word(command.split()) == word
+MUCH = b"a line\n" * 200_000
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "switch -c feature",
-        "pull --rebase --autostash origin main",
-        "rebase -i --onto main side",
-        "rebase -Xours main",
-        "cherry-pick -x side",
-        "revert -s HEAD",
-        "merge -s ours side",
-        "merge --strategy=ort -X theirs side",
-        "fetch --all --prune --update-head-ok ssh://git@host/x",
-        "reset --hard HEAD~1",
-        "stash push -u -m exec",
-        "rebase --continue",
-        "rebase --cont",
-        "checkout -- .",
-    ],
-)
-def test_moves_of_every_day_start_none(command: str) -> None:
-    assert starting_word(command.split()) is None
+@pytest.fixture
+def git(tmp_path: Path) -> Git:
+    repo = find_repository(make_repo(tmp_path / "repo").root)
+    return store_git(repo, repo.git_dir)
 
 
-@pytest.mark.parametrize(
-    ("todo", "starts"),
-    [("pick 1 a\nexec sh x\n", True), ("x sh\n", True), ("pick 1 exec it\n# exec x\n", False)],
-)
-def test_steps_of_a_rebase(todo: str, starts: bool) -> None:
-    assert has_exec(todo) is starts
+def test_much_input_and_much_output_pass_each_other(git: Git) -> None:
+    assert git.run("stripspace", stdin=MUCH) == MUCH
 
 
-def test_only_who_commits_and_how_a_server_is_reached_stay_in_the_environment() -> None:
-    given = {
-        "HOME": "/h",
-        "GIT_AUTHOR_NAME": "a",
-        "GIT_SSH_COMMAND": "ssh -i k",
-        "GIT_DIR": "x",
-        "GIT_EXEC_PATH": "x",
-        "GIT_EXTERNAL_DIFF": "x",
-        "GIT_CONFIG_PARAMETERS": "x",
-        "PATH": "/w/bin:/usr/bin",
-    }
-    made = plain_environment(given, ["/usr/bin"])
-    assert made["HOME"] == "/h"
-    assert made["PATH"] == "/usr/bin"
-    assert {"GIT_AUTHOR_NAME", "GIT_SSH_COMMAND"} < made.keys()
-    assert not {"GIT_DIR", "GIT_EXEC_PATH", "GIT_EXTERNAL_DIFF", "GIT_CONFIG_PARAMETERS"} & made.keys()
-    settings = {made[f"GIT_CONFIG_KEY_{n}"]: made[f"GIT_CONFIG_VALUE_{n}"] for n in range(3)}
-    assert settings == {
-        "core.hooksPath": "/dev/null",
-        "core.fsmonitor": "false",
-        "protocol.ext.allow": "never",
-    }
+def test_what_git_does_not_read_is_no_error(git: Git) -> None:
+    assert git.run("version", stdin=MUCH).startswith(b"git version")
+
+
+def test_what_it_says_and_how_it_ends_are_told(git: Git) -> None:
+    output = git.call("cat-file", "-t", "nothing")
+    assert (output.code, output.stdout) == (128, b"")
+    assert output.stderr.startswith("fatal: ")
+
+
+def test_it_starts_in_the_worktree_and_several_run_at_once(git: Git) -> None:
+    calls = [git.start("rev-parse", "--show-toplevel") for _ in range(3)]
+    assert {call(b"").stdout.decode().strip() for call in calls} == {os.fspath(git.root)}
+
+
+def test_a_worktree_that_is_gone_and_a_git_that_is_missing(git: Git, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is gone"):
+        replace(git, root=tmp_path / "gone").call("version")
+    with pytest.raises(ToolMissing, match="git cannot be found"):
+        replace(git, environment={"PATH": str(tmp_path)}).call("version")
+
+
+def test_it_holds_the_lock_and_no_other_descriptor(git: Git) -> None:
+    held, other = os.pipe()
+    alias = f"alias.fds=!{sys.executable} -c 'import os; print(os.listdir(\"/proc/self/fd\"))'"
+    if not os.path.isdir("/proc/self/fd"):  # noqa: PTH112
+        pytest.skip("no /proc")
+    said = replace(git, held=held).run("-c", alias, "fds").decode()
+    os.close(other)
+    os.close(held)
+    assert f"'{held}'" in said
+    assert f"'{other}'" not in said
+    assert not os.path.exists(f"/proc/self/fd/{held}")  # noqa: PTH110

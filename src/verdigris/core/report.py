@@ -238,7 +238,7 @@ def _variants(one: Iterable[VariantOutcome], two: Iterable[VariantOutcome]) -> t
     return tuple(found.values())
 
 
-_HOLDS_TESTS = re.compile(r"^(?:async )?def test|^class \w+\(.*TestCase\b", re.MULTILINE)
+_HOLDS_TESTS = r"(?m)^(?:async )?def test|^class \w+\(.*TestCase\b"
 """At the beginning of a line: what a runner takes for tests, if it takes the file."""
 
 
@@ -266,7 +266,7 @@ def unseen_files(report: TestReport, paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def holds_tests(text: str) -> bool:
-    return _HOLDS_TESTS.search(text) is not None
+    return re.search(_HOLDS_TESTS, text) is not None
 
 
 def _below(root: str, entry: str) -> str:

@@ -53,7 +53,7 @@ def make_folders(path: str) -> None:
 
 DEPTH = 4
 _INSTALLED = frozenset({"node_modules", "__pycache__", "venv"})
-_ASIDE = re.compile(
+_ASIDE = (
     "tests?|__tests__|spec|testdata|test_data|fixtures|__fixtures__|examples?|samples?|templates?|docs?|"
     "target|dist|build|out|vendor|third_party|coverage|benchmarks?"
 )
@@ -78,7 +78,7 @@ def folders(root: Path) -> tuple[Folder, ...]:
     """A folder before those in it."""
     found = []
     for at, inner, files in walk(root, DEPTH):
-        inner[:] = [name for name in inner if not _ASIDE.fullmatch(name)]
+        inner[:] = [name for name in inner if not re.fullmatch(_ASIDE, name)]
         found.append(Folder(at, frozenset(files)))
     return tuple(found)
 

@@ -7,8 +7,9 @@ system's unread; what does need the filters is asked apart.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # `signal` makes enumerations first
 import os
-import re
+import select
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,6 @@ from verdigris.core.value import replace, value
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-    from subprocess import Popen
 
     from verdigris.storage.repository import Repository
 
@@ -70,32 +70,27 @@ class Git:
     def with_index(self, index: Path, held: int | None = None) -> Git:
         return replace(self, index=index, held=held)
 
-    def start(self, *arguments: str) -> Popen[bytes]:
-        import subprocess
-
+    def start(self, *arguments: str) -> Callable[[bytes], Output]:
+        """Gives what hands it its input and waits for its end."""
         own_index = {"GIT_INDEX_FILE": str(self.index)} if self.index else {}
+        env = {**self.environment, **own_index}
+        argv = [
+            *(program(self.environment), f"--git-dir={self.git_dir}", f"--work-tree={self.root}"),
+            *arguments,
+        ]
+        kept = () if self.held is None else (self.held,)
         try:
-            return subprocess.Popen(
-                [
-                    program(self.environment),
-                    f"--git-dir={self.git_dir}",
-                    f"--work-tree={self.root}",
-                    *arguments,
-                ],
-                cwd=self.root,
-                env={**self.environment, **own_index},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                pass_fds=() if self.held is None else (self.held,),
-                preexec_fn=self.confine,  # noqa: PLW1509 - as in execution/children.py
-            )
+            if not self.root.is_dir():
+                raise not_started(self.root)
+            if self.confine is not None:
+                return _start_confined(argv, self.root, env, kept, self.confine)
+            return _spawn([argv[0], "-C", str(self.root), *argv[1:]], env, kept)
         except FileNotFoundError as error:
             raise not_started(self.root) from error
 
     def call(self, *arguments: str, stdin: bytes = b"") -> Output:
         """Run git, whatever becomes of it."""
-        return finish(self.start(*arguments), stdin)
+        return self.start(*arguments)(stdin)
 
     def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """Run git and give its output; a failure is an error."""
@@ -174,9 +169,92 @@ def run_openly(
     return done.returncode, os.fsdecode(done.stdout or b"").strip()
 
 
-def finish(process: Popen[bytes], stdin: bytes = b"") -> Output:
-    stdout, stderr = process.communicate(stdin)
-    return Output(process.returncode, stdout, os.fsdecode(stderr).strip())
+def _spawn(argv: list[str], env: Mapping[str, str], kept: Sequence[int]) -> Callable[[bytes], Output]:
+    """Without `subprocess`, which takes as long to load as git for its work."""
+    pipes = [os.pipe() for _ in range(3)]
+    given, *theirs = pipes[0][0], pipes[1][1], pipes[2][1]
+    ours = (pipes[0][1], pipes[1][0], pipes[2][0])
+    actions = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate((given, *theirs))]
+    try:
+        for fd in kept:
+            os.set_inheritable(fd, True)
+        pid = os.posix_spawn(
+            argv[0], argv, env, file_actions=actions, setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ)
+        )
+    except BaseException:
+        for fd in ours:
+            os.close(fd)
+        raise
+    finally:
+        for fd in kept:
+            os.set_inheritable(fd, False)
+        for fd in (given, *theirs):
+            os.close(fd)
+    return lambda stdin: _finish(pid, ours, stdin)
+
+
+def _finish(pid: int, ends: tuple[int, int, int], stdin: bytes) -> Output:
+    """Reads while it writes: a full pipe would stop git."""
+    given, *read = ends
+    said: dict[int, list[bytes]] = {fd: [] for fd in read}
+    os.set_blocking(given, False)
+    waiting = select.poll()
+    waiting.register(given, select.POLLOUT)
+    for fd in read:
+        waiting.register(fd, select.POLLIN)
+    left = {given, *read}
+    while left:
+        for fd, _ in waiting.poll():
+            if fd == given:
+                stdin = _hand_over(given, stdin)
+                ended = not stdin
+            else:
+                said[fd].append(os.read(fd, 1 << 16))
+                ended = not said[fd][-1]
+            if ended:
+                waiting.unregister(fd)
+                os.close(fd)
+                left.discard(fd)
+    _, status = os.waitpid(pid, 0)
+    out, err = (b"".join(said[fd]) for fd in read)
+    return Output(os.waitstatus_to_exitcode(status), out, os.fsdecode(err).strip())
+
+
+def _hand_over(fd: int, data: bytes) -> bytes:
+    """What is left; git may have ended without reading it."""
+    try:
+        return data[os.write(fd, data) :] if data else b""
+    except BlockingIOError:
+        return data
+    except BrokenPipeError:
+        return b""
+
+
+def _start_confined(
+    argv: Sequence[str],
+    root: Path,
+    env: Mapping[str, str],
+    kept: Sequence[int],
+    confine: Callable[[], None],
+) -> Callable[[bytes], Output]:
+    from subprocess import PIPE, Popen
+
+    process = Popen(
+        argv,
+        cwd=root,
+        env=env,
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=PIPE,
+        pass_fds=kept,
+        preexec_fn=confine,  # noqa: PLW1509 - as in execution/children.py
+    )
+
+    def finish(stdin: bytes) -> Output:
+        stdout, stderr = process.communicate(stdin)
+        return Output(process.returncode, stdout, os.fsdecode(stderr).strip())
+
+    return finish
 
 
 def require_success(output: Output, arguments: Iterable[str]) -> bytes:
@@ -263,60 +341,3 @@ def ask_users_git(root: Path, *arguments: str) -> str:
             hint="`tdd doctor` checks the repository",
         )
     return said.out.removesuffix("\n")
-
-
-LONG = ("--exec", "--upload-pack", "--receive-pack")
-STRATEGIES = frozenset({"ort", "recursive", "resolve", "octopus", "ours", "subtree"})
-"""Any other is a program `git-merge-NAME`."""
-_MERGING = frozenset({"merge", "pull", "rebase"})
-_EXEC = re.compile(r"-[A-Za-z]*x.*", re.DOTALL)
-_TRANSPORT = re.compile(r"[A-Za-z0-9+.-]+::.*", re.DOTALL)
-_TODO = re.compile(r"^\s*(?:exec|x)\s", re.MULTILINE)
-KEPT = ("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSH", "GIT_ASKPASS", "GIT_TERMINAL_PROMPT", "GIT_CONFIG_GLOBAL")
-
-
-def starting_word(argv: Sequence[str]) -> str | None:
-    """The first word that names a program to start; git takes a beginning of a long option for the whole."""
-    verb, *words = argv
-    for before, word in zip(("", *words), words, strict=False):
-        name = word.partition("=")[0]
-        if name.startswith("--") and name != "--" and any(option.startswith(name) for option in LONG):
-            return word
-        if verb == "rebase" and _EXEC.fullmatch(word):
-            return word
-        if _TRANSPORT.fullmatch(word):
-            return word
-        if verb in _MERGING and (strategy := _strategy(before, word)) and strategy not in STRATEGIES:
-            return word
-    return None
-
-
-def _strategy(before: str, word: str) -> str | None:
-    if before in {"-s", "--strategy"}:
-        return word
-    for prefix in ("--strategy=", "-s"):
-        if word.startswith(prefix) and word != "-s":
-            return word.removeprefix(prefix)
-    return None
-
-
-def has_exec(todo: str) -> bool:
-    """Whether the list of a rebase's steps, which lies in a folder that an agent writes, starts a program."""
-    return _TODO.search(todo) is not None
-
-
-def plain_environment(environment: Mapping[str, str], programs: Iterable[str]) -> dict[str, str]:
-    """Keeps who commits and how a server is reached, and drops what else steers git. `programs` is PATH."""
-    kept = {
-        name: value
-        for name, value in environment.items()
-        if not name.startswith("GIT_") or name.startswith(KEPT)
-    }
-    steered = {"core.hooksPath": "/dev/null", "core.fsmonitor": "false", "protocol.ext.allow": "never"}
-    for number, (key, setting) in enumerate(steered.items()):
-        kept |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": setting}
-    return kept | {
-        "PATH": ":".join(programs),
-        "GIT_CONFIG_COUNT": str(len(steered)),
-        "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
-    }

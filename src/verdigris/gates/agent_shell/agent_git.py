@@ -7,6 +7,7 @@ all that git started is killed at its end; what cannot be killed stays in the re
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -17,11 +18,11 @@ from verdigris.execution.descendants import Descendants
 from verdigris.gates.agent_shell.confinement import confine
 from verdigris.gates.agent_shell.protection import found_way, protection, regions
 from verdigris.storage import open_calls
-from verdigris.storage.git import has_exec, plain_environment, run_openly, starting_word
+from verdigris.storage.git import run_openly
 from verdigris.storage.repository import read_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from verdigris.storage.project import Project
 
@@ -76,3 +77,60 @@ def _confining(project: Project, record: int) -> Callable[[], None] | None:
         open_calls.note_namespace(record, open_calls.namespace(user_namespace=way != "plain"))
 
     return enter
+
+
+LONG = ("--exec", "--upload-pack", "--receive-pack")
+STRATEGIES = frozenset({"ort", "recursive", "resolve", "octopus", "ours", "subtree"})
+"""Any other is a program `git-merge-NAME`."""
+_MERGING = frozenset({"merge", "pull", "rebase"})
+_EXEC = re.compile(r"-[A-Za-z]*x.*", re.DOTALL)
+_TRANSPORT = re.compile(r"[A-Za-z0-9+.-]+::.*", re.DOTALL)
+_TODO = re.compile(r"^\s*(?:exec|x)\s", re.MULTILINE)
+KEPT = ("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSH", "GIT_ASKPASS", "GIT_TERMINAL_PROMPT", "GIT_CONFIG_GLOBAL")
+
+
+def starting_word(argv: Sequence[str]) -> str | None:
+    """The first word that names a program to start; git takes a beginning of a long option for the whole."""
+    verb, *words = argv
+    for before, word in zip(("", *words), words, strict=False):
+        name = word.partition("=")[0]
+        if name.startswith("--") and name != "--" and any(option.startswith(name) for option in LONG):
+            return word
+        if verb == "rebase" and _EXEC.fullmatch(word):
+            return word
+        if _TRANSPORT.fullmatch(word):
+            return word
+        if verb in _MERGING and (strategy := _strategy(before, word)) and strategy not in STRATEGIES:
+            return word
+    return None
+
+
+def _strategy(before: str, word: str) -> str | None:
+    if before in {"-s", "--strategy"}:
+        return word
+    for prefix in ("--strategy=", "-s"):
+        if word.startswith(prefix) and word != "-s":
+            return word.removeprefix(prefix)
+    return None
+
+
+def has_exec(todo: str) -> bool:
+    """Whether the list of a rebase's steps, which lies in a folder that an agent writes, starts a program."""
+    return _TODO.search(todo) is not None
+
+
+def plain_environment(environment: Mapping[str, str], programs: Iterable[str]) -> dict[str, str]:
+    """Keeps who commits and how a server is reached, and drops what else steers git. `programs` is PATH."""
+    kept = {
+        name: value
+        for name, value in environment.items()
+        if not name.startswith("GIT_") or name.startswith(KEPT)
+    }
+    steered = {"core.hooksPath": "/dev/null", "core.fsmonitor": "false", "protocol.ext.allow": "never"}
+    for number, (key, setting) in enumerate(steered.items()):
+        kept |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": setting}
+    return kept | {
+        "PATH": ":".join(programs),
+        "GIT_CONFIG_COUNT": str(len(steered)),
+        "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
+    }

@@ -28,7 +28,7 @@ from verdigris.core.paths import (
 )
 from verdigris.core.value import value
 from verdigris.languages.folders import is_environment
-from verdigris.storage.git import Git, finish, null_ended, null_split, require_success
+from verdigris.storage.git import Git, null_ended, null_split, require_success
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -127,7 +127,7 @@ class Installed:
 
 
 LARGE_OTHER = 10 * 1024 * 1024
-UNREADABLE = re.compile(r"^warning: could not open directory '(.*?)/': ", re.MULTILINE | re.DOTALL)
+UNREADABLE = r"(?ms)^warning: could not open directory '(.*?)/': "
 
 OTHERS = ("ls-files", "-z", "--others", *(f"--exclude={name}" for name in NAMES))
 PASSED_OVER = (*OTHERS, "--ignored", "--directory")
@@ -168,7 +168,7 @@ class Scan:
         # Processes at once, because each alone keeps one core waiting.
         others, passed_over = self._git.start(*OTHERS), self._git.start(*PASSED_OVER)
         compared = self._git.call(*DIFFERING)
-        listed, named = finish(others), finish(passed_over)
+        listed, named = others(b""), passed_over(b"")
         self._refuse_unreadable(compared.stderr, listed.stderr)
         take: dict[str, os.stat_result] = {}
         # To `update-index --add`, an entry that does not show it is up to date: it has to go first.
@@ -288,7 +288,7 @@ class Scan:
 
     def _refuse_unreadable(self, compared: str, listed: str) -> None:
         """What cannot be read may hold anything, unless it is ignored: then it is somebody else's."""
-        folders = UNREADABLE.findall(listed)
+        folders = re.findall(UNREADABLE, listed)
         ignored = self._find_ignored(folders)
         seen = [folder for folder in folders if folder not in ignored]
         if seen:
