@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from support.cli import Cli
 
@@ -38,3 +40,43 @@ def test_a_workflow_is_written_for_a_program(bare_cli: Cli) -> None:
     bare_cli.ok("loop", "workflow", "github", "--force")
     agent = {"TDD_ACTOR": "agent", "TDD_ROOT": str(bare_cli.root)}
     assert bare_cli.tdd("loop", "workflow", "github", env=agent).code == 3
+
+
+def with_program(cli: Cli) -> None:
+    text = "## Goal\nx\n## Target\n- `calc.py`\n## Evaluation\n```sh\ntrue\n```\n"
+    program = cli.root / ".autoloop/programs/port/program.md"
+    program.parent.mkdir(parents=True)
+    program.write_text(text)
+
+
+def test_a_program_is_paused_told_and_resumed(cli: Cli) -> None:
+    assert "there is no program" in cli.ok("loop", "status").out
+    with_program(cli)
+    assert cli.ok("loop", "status").out.splitlines() == [
+        "● port (ratchet) due",
+        "  never run",
+        "  branch autoloop/port",
+    ]
+    paused = cli.ok("loop", "pause", "port", "--why", "the reference changes")
+    assert paused.out.splitlines()[0] == "port is paused: the reference changes"
+    assert cli.tdd("loop", "pause", "port").code == 1
+    assert "paused: the reference changes (`tdd loop resume port`)" in cli.tdd("loop", "due").out
+    told = cli.ok("loop", "status", "port", "--json").json["programs"][0]
+    assert (told["condition"], told["why"]) == ("paused", "the reference changes")
+    assert cli.ok("loop", "resume", "port").out.startswith("port is resumed; it was paused: ")
+    assert cli.tdd("loop", "resume", "port").code == 1
+    assert cli.ok("loop", "due").out.startswith("● due: port ")
+
+
+def test_nothing_at_work_cannot_be_stopped(cli: Cli) -> None:
+    with_program(cli)
+    stopped = cli.tdd("loop", "stop")
+    assert (stopped.code, stopped.out.partition(";")[0]) == (1, "nothing is at work")
+    named = cli.tdd("loop", "stop", "port")
+    assert (named.code, "port is not at work" in named.err) == (2, True)
+
+
+@pytest.mark.parametrize("words", [("run", "port"), ("pause", "port"), ("resume", "port"), ("stop",)])
+def test_an_agent_neither_runs_nor_pauses_nor_stops_programs(cli: Cli, words: tuple[str, ...]) -> None:
+    agent = {"TDD_ACTOR": "agent", "TDD_ROOT": str(cli.root)}
+    assert cli.tdd("loop", *words, env=agent).code == 3

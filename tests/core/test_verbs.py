@@ -31,6 +31,14 @@ def test_what_a_spec_says_is_a_persons_and_reading_it_is_anybodys(part: str) -> 
     assert local(["spec", "lint", "specs/a.md"])
 
 
+def test_running_and_pausing_programs_is_a_persons_and_looking_at_them_is_anybodys() -> None:
+    denial = refusal(["loop", "resume", "port"])
+    assert denial is not None
+    assert (denial.rule, "prompt" in denial.next) == ("persons-verb", False)
+    assert not local(["loop", "run", "port"])
+    assert local(["loop", "status"])
+
+
 @pytest.mark.parametrize("argv", [["hook", "claude"], ["nonsense"], []])
 def test_nor_is_what_nobody_knows(argv: list[str]) -> None:
     assert refusal(argv) is not None

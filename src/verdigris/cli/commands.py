@@ -35,7 +35,7 @@ GROUPS = {
         "run": "Turn a kata into code: tester, implementor, refactorer in turn.",
         "step": "Run one step of the machine.",
         "cycle": "From a spec to evidence: plan, red, frozen tests, green.",
-        "loop": "Programs for a loop of iterations: new, lint, due.",
+        "loop": "Programs that pin one behaviour an iteration: new, run, status …",
         "spec": "Specs and their scenarios: new, show, lint, activate, supersede.",
     },
     "Plumbing": {

@@ -22,6 +22,7 @@ _PERSONS_PARTS = {
     "refactor": ("--uncovered",),
     "doctor": ("--room",),
     "spec": ("activate", "supersede"),
+    "loop": ("new", "run", "daemon", "pause", "resume", "stop", "workflow"),
 }
 """What lifts a law, says what is to be built, or runs the project's code unconfined, of a verb that is an
 agent's otherwise."""
@@ -42,7 +43,7 @@ def persons(verb: str) -> Deny:
 
     line = "tdd off WHY" if verb == "off" else f"tdd {verb} …"
     way = "they run it in a shell of their own"
-    if not verb.startswith("spec "):
+    if not verb.startswith(("spec ", "loop ")):
         way = f"the first line of a prompt may be `{line}`; or {way}"
     return Deny("persons-verb", f"`tdd {verb}` is a person's, not an agent's.", f"ask the person: {way}")
 

@@ -41,9 +41,9 @@ def hold_lock(path: Path, *, wait: float | None = None) -> Iterator[int]:
 
 
 @contextmanager
-def hold_alone(path: Path, why: str, hint: str) -> Iterator[None]:
+def hold_alone(path: Path, why: str, hint: str, *, wait: float = 0) -> Iterator[None]:
     """The lock at once, or a UserError: `why`, with who holds it, and what to do about it."""
-    held = hold_lock(path, wait=0)
+    held = hold_lock(path, wait=wait)
     try:
         held.__enter__()
     except UserError as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verdigris.cli.context import here, persons_only
+from verdigris.cli.context import here, persons_only, project
 from verdigris.cli.output import deny, json_option, show, show_json
 from verdigris.views.lines import Line, count_of
 
@@ -28,6 +28,8 @@ def command() -> None:
     tdd loop lint NAME       what keeps it from running
     tdd loop run NAME        run it: a branch, a state file, a commit for each behaviour
     tdd loop status          how each program stands
+    tdd loop pause NAME      before its next step; `resume` lets it go on
+    tdd loop stop            end what is at work after its current step
     """  # noqa: D301 - click's mark for lines that stay as they are
 
 
@@ -76,7 +78,7 @@ def due(name: str, *, as_json: bool) -> int:
     from verdigris.drivers.loop.schedule import choose_due, due_document
 
     root = _root()
-    found = choose_due([_candidate(root, one) for one in _programs(root, name)], _now(), forced=name)
+    found = choose_due(_candidates(root, name), _now(), forced=name)
     if as_json:
         show_json(due_document(found))
     else:
@@ -133,8 +135,82 @@ def run(name: str, iterations: int | None, record: Path | None, *, as_json: bool
 def _choose(root: Path) -> str:
     from verdigris.drivers.loop.schedule import choose_due
 
-    found = choose_due([_candidate(root, one) for one in _programs(root, "")], _now())
+    found = choose_due(_candidates(root, ""), _now())
     return found.selected.found.name if found.selected else ""
+
+
+@command.command("status")
+@click.argument("name", metavar="[NAME]", default="")
+@json_option
+def status(name: str, *, as_json: bool) -> int:
+    """Say how each program stands: due, running or paused, its harness, metric and last iterations."""
+    from verdigris.drivers.loop.survey import survey_programs
+    from verdigris.views.loop import status_document, status_lines
+
+    found = survey_programs(project(), name)
+    if as_json:
+        show_json(status_document(found))
+    else:
+        show(status_lines(found))
+    return 0
+
+
+_why = click.option("--why", default="", metavar="WHY", help="The reason, for the log and the state file.")
+
+
+@command.command("pause")
+@click.argument("name", metavar="NAME")
+@_why
+def pause(name: str, why: str) -> int:
+    """Pause a program (a person's command); a run that is at work on it ends before its next step.
+
+    Exit code: 0 it is paused now, 1 it was already, or it is completed.
+    """
+    from verdigris.drivers.loop.interventions import pause_program
+
+    if denial := persons_only("loop pause"):
+        return deny(denial)
+    told = pause_program(project(), name, why)
+    show([*map(Line, told.lines), Line(f"next: `tdd loop resume {name}` when it may go on")])
+    return 0 if told.changed else 1
+
+
+@command.command("resume")
+@click.argument("name", metavar="NAME")
+@_why
+def resume(name: str, why: str) -> int:
+    """Let a program go on after a pause, a plateau or its completion (a person's command).
+
+    Exit code: 0 it may go on, 1 nothing held it.
+    """
+    from verdigris.drivers.loop.interventions import resume_program
+
+    if denial := persons_only("loop resume"):
+        return deny(denial)
+    told = resume_program(project(), name, why)
+    show([*map(Line, told.lines), Line(f"next: `tdd loop run {name}`")])
+    return 0 if told.changed else 1
+
+
+@command.command("stop")
+@click.argument("name", metavar="[NAME]", default="")
+def stop(name: str) -> int:
+    """End the run that is at work, after its current step; without NAME, a daemon too (a person's command).
+
+    The next `tdd loop run` goes on where it was. Exit code: 0 it was asked to stop, 1 nothing is at work.
+    """
+    from verdigris.drivers.loop.interventions import stop_runs
+
+    if denial := persons_only("loop stop"):
+        return deny(denial)
+    asked = stop_runs(project().repo, name)
+    for one in asked:
+        what = f"the run of {one.program}" if one.program else "the daemon"
+        now = f"`kill {one.pid}` ends it at once"
+        show([Line(f"asked {what} to stop after its current step (process {one.pid}; {now})")])
+    if not asked:
+        show([Line("nothing is at work; `tdd loop status` tells how each program stands")])
+    return 0 if asked else 1
 
 
 @command.command("workflow")
@@ -173,14 +249,11 @@ def _programs(root: Path, name: str) -> tuple[FoundProgram, ...]:
     return (find_program(root, name),) if name else find_programs(root)
 
 
-def _candidate(root: Path, one: FoundProgram) -> Candidate:
-    from verdigris.drivers.loop.discovery import lint_program
-    from verdigris.drivers.loop.memory import read_state
-    from verdigris.drivers.loop.schedule import Candidate
-    from verdigris.drivers.loop.state_file.text import read_machine_state
+def _candidates(root: Path, name: str) -> tuple[Candidate, ...]:
+    from verdigris.drivers.loop.settings import load_loop
+    from verdigris.drivers.loop.survey import gather_candidates
 
-    text = read_state(root, one.name)
-    return Candidate(one, read_machine_state(text), len(text.encode()), len(lint_program(one, root)))
+    return gather_candidates(root, name, load_loop(root).memory)
 
 
 def _lint_lines(one: FoundProgram, faults: tuple[ProgramFault, ...]) -> list[Line]:

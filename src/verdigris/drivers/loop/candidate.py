@@ -27,6 +27,7 @@ from verdigris.turns.sync import sync
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from verdigris.core.events import Event
     from verdigris.drivers.loop.history import OpenIteration, ProgramState
@@ -52,12 +53,7 @@ class Candidate:
     @property
     def is_committed(self) -> bool:
         """Whether HEAD is the iteration's own commit: git knows it also after a kill."""
-        commit_ = head(self.open.project.repo).commit
-        if commit_ == self.now.commit:
-            return False
-        keys = f"%(trailers:key={_ITERATION},valueonly)"
-        said = git(self.open.project.root, "log", "--format=%H%x00" + keys, f"{self.now.commit}..HEAD").out
-        return any(line.endswith(f"\0{self.now.number}") for line in said.splitlines())
+        return has_commit(self.open.project.root, self.now)
 
     def commit(self, subject: str = "") -> Event | None:
         """None: it is made. A refusal pauses the program: no role can mend what a hook says."""
@@ -213,6 +209,13 @@ class Candidate:
             ci_attempts=sum(one.outcome == "failed" for one in now.ci),
             run=run_address(),
         )
+
+
+def has_commit(root: Path, now: OpenIteration, tip: str = "HEAD") -> bool:
+    """Whether the iteration made its commit, on the branch that ends with `tip`."""
+    keys = f"%(trailers:key={_ITERATION},valueonly)"
+    said = git(root, "log", "--format=%H%x00" + keys, f"{now.commit}..{tip}").out
+    return any(line.endswith(f"\0{now.number}") for line in said.splitlines())
 
 
 def run_address() -> str:

@@ -14,6 +14,7 @@ from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.candidate import Candidate
 from verdigris.drivers.loop.ci_check import CiCheck
 from verdigris.drivers.loop.improvement import Improvement
+from verdigris.drivers.loop.occupancy import is_asked_to_stop
 from verdigris.drivers.loop.opening import now_ms
 from verdigris.drivers.loop.phases import LoopPhase, choose_iteration, next_phase
 from verdigris.drivers.loop.pinning import Pinning
@@ -32,13 +33,15 @@ class Iteration:
     text: str
     """The state file as it stands, of which people may have written parts."""
 
-    def make(self) -> e.IterationEnded | e.ProgramPaused:
-        """From wherever it is to its end, or to a pause."""
+    def make(self) -> e.IterationEnded | e.ProgramPaused | None:
+        """From wherever it is to its end, or to a pause; None: a person paused or stopped it meanwhile."""
         state = self.open.state()
         if state.open is None:
             self._begin(state)
         while True:
             state = self.open.state()
+            if state.paused or is_asked_to_stop(self.open.home.repo, self.open.name):
+                return None
             assert state.open is not None  # noqa: S101 - nothing but its end closes it
             event = self._play(state, state.open)
             if event is None:

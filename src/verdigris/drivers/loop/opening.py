@@ -16,6 +16,7 @@ from verdigris.drivers.loop.branch import BranchBlocked, find_base, prepare_bran
 from verdigris.drivers.loop.context import brief_of
 from verdigris.drivers.loop.discovery import find_program, lint_program
 from verdigris.drivers.loop.history import read_history
+from verdigris.drivers.loop.occupancy import RUN, occupy
 from verdigris.drivers.loop.remote import Remote
 from verdigris.drivers.loop.roles import DRIVER, RATCHET, TEAM, TEST_DRIVEN
 from verdigris.drivers.loop.settings import load_loop
@@ -24,7 +25,6 @@ from verdigris.drivers.private_worktree import adapt_stacks, hooks, open_private
 from verdigris.drivers.step_records import StepRecords
 from verdigris.models.casting import cast_roles
 from verdigris.storage.git import git
-from verdigris.storage.lock import hold_alone
 from verdigris.storage.project import open_project
 from verdigris.turns.operation import operation
 
@@ -42,9 +42,6 @@ if TYPE_CHECKING:
     from verdigris.models.roles import Role
     from verdigris.models.roles.context import Material
     from verdigris.storage.project import Project
-
-BUSY = "a program is at work in this repository already"
-LET_IT_END = "let it end, or stop it with `tdd loop stop`"
 
 
 def now_ms() -> int:
@@ -124,7 +121,7 @@ def open_program(
         notice=lambda why: watch(Delayed(why)),
         optional=[role for role in TEAM.names if role not in needed],
     )
-    with hold_alone(home.repo.lock("loop"), BUSY, LET_IT_END), casting:
+    with occupy(home.repo, RUN, name), casting:
         told = scrub_events(watch, casting.scrub)
         work, base = _prepare(home, found, settings, told)
         project = adapt_stacks(home, open_private(home, work.root, DRIVER, settings.share))

@@ -13,26 +13,25 @@ from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branch import BRANCHES, push_branch
 from verdigris.drivers.loop.candidate import OutOfReach, as_measured, best_of
 from verdigris.drivers.loop.evaluation import hash_oracle, measure
-from verdigris.drivers.loop.history import ACCEPTED, ProgramState
+from verdigris.drivers.loop.history import ACCEPTED
 from verdigris.drivers.loop.iteration import Iteration
 from verdigris.drivers.loop.measurement import EvaluationFailed, must_measure_again
-from verdigris.drivers.loop.memory import MemoryPlace, StateDeferred, see_state, write_state
+from verdigris.drivers.loop.occupancy import is_asked_to_stop
 from verdigris.drivers.loop.opening import BranchStuck, follow_base, now_ms
 from verdigris.drivers.loop.phases import End, Ended, Spent, end_of_pause, pause_reason, reached_limit
 from verdigris.drivers.loop.remote import Pushed
 from verdigris.drivers.loop.roles import RATCHET, TEST_DRIVEN
-from verdigris.drivers.loop.state_file.person_edits import read_edits
-from verdigris.drivers.loop.state_file.view import ProgramFacts, read_target, render_state
+from verdigris.drivers.loop.state_file.view import read_target
+from verdigris.drivers.loop.state_keeper import StateKeeper
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from verdigris.core.events import Event
+    from verdigris.drivers.loop.history import ProgramState
     from verdigris.drivers.loop.opening import OpenProgram
     from verdigris.drivers.loop.program import Limits
-    from verdigris.drivers.loop.state_file.person_edits import PersonEdits
 
 _SECONDS = 3600.0
+STOPPED = "stopped by a person"
+"""The run, not the program: the next run goes on."""
 
 
 class Run:
@@ -41,6 +40,7 @@ class Run:
         self._program = open_.found.program
         """As it is written: a person may have set another target in the state file."""
         self._began = time.monotonic() if clock is None else clock
+        self._keeper = StateKeeper(open_.home, open_.found, open_.settings, open_.watch)
         self._made = 0
         self._commits: list[str] = []
 
@@ -57,7 +57,7 @@ class Run:
             ended = Ended(End.BLOCKED, stuck.message, stuck.hint or self._again)
         except (OutOfReach, ModelUnavailable) as gone:
             ended = Ended(End.INFRASTRUCTURE, str(gone), self._again)
-        self._write_state()
+        self._keeper.write()
         return self._tell_end(ended)
 
     @property
@@ -66,13 +66,17 @@ class Run:
 
     def _check(self) -> Ended | None:
         """What ends the run, if anything does: the program's state, then its limits."""
-        self._read_state()
+        self._keeper.read()
+        wanted = replace(self._program, target_metric=read_target(self._keeper.text, self._program))
+        self._open = replace(self._open, found=replace(self._open.found, program=wanted))
         state = self._open.state()
         if state.completed:
             again = f"`tdd loop resume {state.name}` opens it again"
             return Ended(End.COMPLETED, state.completed, again)
         if state.paused:
             return end_of_pause(state.name, state.paused)
+        if is_asked_to_stop(self._open.home.repo, state.name):
+            return Ended(End.PAUSED, STOPPED, self._again)
         hours = (time.monotonic() - self._began) / _SECONDS
         spent = Spent(self._made, hours, self._open.meter.tokens)
         if limit := reached_limit(spent, self._limits):
@@ -86,7 +90,7 @@ class Run:
         if open_.state().open is None:
             self._open = open_ = follow_base(open_)
             self._measure_base()
-        ended = Iteration(open_, self._text).make()
+        ended = Iteration(open_, self._keeper.text).make()
         state = open_.state()
         if isinstance(ended, e.IterationEnded):
             self._made += 1
@@ -95,7 +99,7 @@ class Run:
             if reason := pause_reason(state):
                 open_.record(e.ProgramPaused(program=state.name, reason=reason, at=now_ms()))
         self._push()
-        self._write_state()
+        self._keeper.write()
 
     def _measure_base(self) -> None:
         """The best that is compared with is of the base as it stands; a ratchet has one from the start."""
@@ -129,42 +133,6 @@ class Run:
             self._open.watch(
                 Noted(f"{BRANCHES}{self._open.name} is not pushed: {why}; the next run tries again")
             )
-
-    # -- the state file -----------------------------------------------------------------------
-
-    @property
-    def _place(self) -> MemoryPlace:
-        return MemoryPlace(self._open.settings.memory, self._open.remote)
-
-    def _read_state(self) -> None:
-        """What people wrote there meanwhile is put on record, and holds."""
-        seen = see_state(self._open.home.root, self._open.name, self._place)
-        self._text = seen.text
-        wanted = replace(self._program, target_metric=read_target(seen.text, self._program))
-        self._open = replace(self._open, found=replace(self._open.found, program=wanted))
-        state = self._open.state()
-        if not state.written and not state.iterations and not seen.text:
-            return
-        known = state != ProgramState(state.name)  # else the log was lost, or the file is older than it
-        edits = read_edits(seen.base if known else "", seen.text)
-        events = tuple(_as_events(self._open.name, edits, state))
-        if events:
-            self._open.record(*events)
-        for note in (*seen.notes, *(f"the state file was edited: {what}" for what in edits.what)):
-            self._open.watch(Noted(note))
-
-    def _write_state(self) -> None:
-        open_, state = self._open, self._open.state()
-        facts = ProgramFacts(self._program, f"{BRANCHES}{open_.name}")
-        text = render_state(self._text, state, facts)
-        why = f"{open_.name}: iteration {state.count}"
-        written = write_state(open_.home.root, open_.name, text, why, self._place)
-        if isinstance(written, StateDeferred):
-            open_.watch(Noted(f"the state file waits for the next time: {written.why}"))
-            return
-        self._text = written.text
-        for note in written.notes:
-            open_.watch(Noted(note))
 
     # -- what is told -------------------------------------------------------------------------
 
@@ -220,19 +188,3 @@ class Run:
         )
         self._open.watch(found)
         return found
-
-
-def _as_events(name: str, edits: PersonEdits, state: ProgramState) -> Iterator[Event]:
-    at = now_ms()
-    if edits.what:
-        yield e.StateFileEdited(program=name, what=edits.what)
-    if (edits.resumed and state.paused) or (edits.reopened and state.completed):
-        yield e.ProgramResumed(program=name, why="the state file says so", at=at)
-    if edits.paused and not state.paused:
-        yield e.ProgramPaused(program=name, reason=edits.paused, at=at)
-    if edits.completed and not state.completed:
-        yield e.ProgramCompleted(program=name, reason=edits.completed, at=at)
-    known = {one.name: one.status for one in state.harness}
-    for test, status in edits.statuses:
-        if known.get(test, status) != status:
-            yield e.StatusSet(program=name, test=test, status=status)

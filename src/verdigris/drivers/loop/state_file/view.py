@@ -79,11 +79,13 @@ class ProgramFacts:
     foreclosed: tuple[str, ...] = ()
     """New ones, added once."""
     directions: tuple[str, ...] = ()
+    resumed: bool = False
+    """Since the file was written last: older rejections do not count any more."""
 
 
 def render_state(previous: str, state: ProgramState, facts: ProgramFacts) -> str:
     """`previous` is the text that stands there, or the one that the loop wrote last."""
-    if previous and state == ProgramState(state.name):
+    if previous and not facts.resumed and state == ProgramState(state.name):
         return previous  # the log has nothing to say, and the file may know more
     text = previous or _new_file(facts)
     known = read_count(text)
@@ -141,8 +143,8 @@ _TABLE = "| Field | Value |\n|-------|-------|\n"
 def _with_rows(text: str, state: ProgramState, facts: ProgramFacts, new: Sequence[IterationEnded]) -> str:
     before, program = read_machine_state(text), facts.program
     recent = [word.strip() for word in before.get("Recent Statuses", "").split(",") if word.strip()]
-    recent += [one.status for one in new]
-    programs = _shown(program.target_metric)
+    recent = list(state.recent) if facts.resumed else recent + [one.status for one in new]
+    counted, programs = bool(new) or facts.resumed, _shown(program.target_metric)
     ours = {
         "Last Run": _time(state.last_run) or before.get("Last Run", ""),
         "Iteration Count": str(max(state.count, read_count(text))),
@@ -157,7 +159,7 @@ def _with_rows(text: str, state: ProgramState, facts: ProgramFacts, new: Sequenc
         "Completed": "true" if state.completed else "false",
         "Completed Reason": state.completed,
         "Consecutive Errors": str(state.errors),
-        "Recent Statuses": ", ".join(recent[-_STATUSES:]) if new else before.get("Recent Statuses", ""),
+        "Recent Statuses": ", ".join(recent[-_STATUSES:]) if counted else before.get("Recent Statuses", ""),
     }
     if programs or _PROGRAMS_TARGET in before:
         ours[_PROGRAMS_TARGET] = programs

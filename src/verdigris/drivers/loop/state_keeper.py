@@ -1,0 +1,107 @@
+"""Keeps a program's log and state file together: what people edit is recorded, what is recorded is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.drivers.happenings import Noted
+from verdigris.drivers.loop import events as e
+from verdigris.drivers.loop.branch import BRANCHES
+from verdigris.drivers.loop.history import ProgramState, read_history
+from verdigris.drivers.loop.memory import MemoryPlace, StateDeferred, see_state, write_state
+from verdigris.drivers.loop.opening import now_ms, remote_of
+from verdigris.drivers.loop.state_file.person_edits import read_edits
+from verdigris.drivers.loop.state_file.view import ProgramFacts, render_state
+from verdigris.storage.lock import hold_lock
+from verdigris.storage.repository import LOCKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdigris.core.events import Event
+    from verdigris.drivers.happenings import Watcher
+    from verdigris.drivers.loop.discovery import FoundProgram
+    from verdigris.drivers.loop.settings import LoopSettings
+    from verdigris.drivers.loop.state_file.person_edits import PersonEdits
+    from verdigris.storage.project import Project
+
+
+class StateKeeper:
+    def __init__(self, home: Project, found: FoundProgram, settings: LoopSettings, watch: Watcher) -> None:
+        self._home, self._found, self._watch = home, found, watch
+        self._place = MemoryPlace(settings.memory, remote_of(home.root, settings))
+        self._lock = home.repo.control / LOCKS / "loop-state"
+        self._resumed = False
+        self.text = ""
+        """The file as it stood when it was read or written last."""
+
+    @property
+    def name(self) -> str:
+        return self._found.name
+
+    def state(self) -> ProgramState:
+        return read_history(self._home.log.records(), self.name)
+
+    def read(self) -> None:
+        """What people wrote there meanwhile is put on record, and holds."""
+        with hold_lock(self._lock):
+            self._read()
+
+    def write(self) -> None:
+        """Read first: another process may have taken in what people wrote."""
+        with hold_lock(self._lock):
+            self._read()
+            self._write()
+
+    def record(self, *events: Event) -> None:
+        """For a person's verbs: on record and in the file."""
+        with hold_lock(self._lock):
+            self._read()
+            self._append(*events)
+            self._write()
+
+    def _append(self, *events: Event) -> None:
+        self._resumed = self._resumed or any(isinstance(event, e.ProgramResumed) for event in events)
+        self._home.record(*events, sync=True)
+
+    def _read(self) -> None:
+        seen = see_state(self._home.root, self.name, self._place)
+        self.text = seen.text
+        state = self.state()
+        if not state.written and not state.iterations and not seen.text:
+            return
+        known = state != ProgramState(state.name)  # else the log was lost, or the file is older than it
+        edits = read_edits(seen.base if known else "", seen.text)
+        self._append(*_as_events(self.name, edits, state))
+        for note in (*seen.notes, *(f"the state file was edited: {what}" for what in edits.what)):
+            self._watch(Noted(note))
+
+    def _write(self) -> None:
+        state = self.state()
+        facts = ProgramFacts(self._found.program, f"{BRANCHES}{self.name}", resumed=self._resumed)
+        text = render_state(self.text, state, facts)
+        why = f"{self.name}: iteration {state.count}"
+        written = write_state(self._home.root, self.name, text, why, self._place)
+        if isinstance(written, StateDeferred):
+            self._watch(Noted(f"the state file waits for the next time: {written.why}"))
+            return
+        self._resumed = False
+        self.text = written.text
+        for note in written.notes:
+            self._watch(Noted(note))
+
+
+def _as_events(name: str, edits: PersonEdits, state: ProgramState) -> Iterator[Event]:
+    at = now_ms()
+    if edits.what:
+        yield e.StateFileEdited(program=name, what=edits.what)
+    if (edits.resumed and state.paused) or (edits.reopened and state.completed):
+        yield e.ProgramResumed(program=name, why="the state file says so", at=at)
+    if edits.paused and not state.paused:
+        yield e.ProgramPaused(program=name, reason=edits.paused, at=at)
+    if edits.completed and not state.completed:
+        yield e.ProgramCompleted(program=name, reason=edits.completed, at=at)
+    known = {one.name: one.status for one in state.harness}
+    for test, status in edits.statuses:
+        if known.get(test, status) != status:
+            yield e.StatusSet(program=name, test=test, status=status)

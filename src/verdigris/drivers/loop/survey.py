@@ -1,0 +1,160 @@
+"""Reports how each program stands: whether it may run, what it is at, what it pinned and measured."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.drivers.loop.branch import BRANCHES
+from verdigris.drivers.loop.candidate import has_commit
+from verdigris.drivers.loop.discovery import find_program, find_programs, lint_program
+from verdigris.drivers.loop.history import read_history
+from verdigris.drivers.loop.memory import read_state
+from verdigris.drivers.loop.occupancy import RUN, find_occupant
+from verdigris.drivers.loop.phases import next_phase
+from verdigris.drivers.loop.schedule import Candidate, choose_due
+from verdigris.drivers.loop.settings import load_loop
+from verdigris.drivers.loop.state_file.text import read_machine_state
+from verdigris.drivers.loop.state_file.view import read_count, read_target
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verdigris.drivers.loop.discovery import FoundProgram
+    from verdigris.drivers.loop.events import IterationEnded
+    from verdigris.drivers.loop.history import ProgramState
+    from verdigris.drivers.loop.settings import LoopSettings
+    from verdigris.storage.project import Project
+
+READY, RUNNING, WAITING = "ready", "running", "waiting"
+PAUSED, COMPLETED, UNREADY = "paused", "completed", "not-ready"
+_LAST = 3
+
+
+@value
+class OpenWork:
+    """The iteration that has not ended."""
+
+    number: int
+    choice: str
+    phase: str
+    attempt: int
+    """The one that is next or under way; 0: the phase does not count them."""
+    target: str
+
+
+@value
+class ProgramSurvey:
+    name: str
+    path: str
+    strategy: str
+    condition: str
+    """`ready`, `running`, `waiting` for its time, `paused`, `completed` or `not-ready`."""
+    why: str
+    next_due: str
+    """When it is `waiting`."""
+    pid: int
+    """Of the run that is at work; 0: none."""
+    iterations: int
+    open: OpenWork | None
+    harness: tuple[str, ...]
+    """The status of each behaviour, the oldest first."""
+    best: float | None
+    target_metric: float | None
+    direction: str
+    metrics: tuple[float, ...]
+    """Of the accepted iterations, the oldest first."""
+    branch: str
+    history: tuple[IterationEnded, ...]
+    """The last ones, the newest last."""
+
+
+def gather_candidates(root: Path, name: str, memory: str) -> tuple[Candidate, ...]:
+    """What the schedule chooses from: all programs, or the one of this name."""
+    return tuple(_candidate(root, one, memory) for one in _programs(root, name))
+
+
+def survey_programs(home: Project, name: str) -> tuple[ProgramSurvey, ...]:
+    settings, records = load_loop(home.root), tuple(home.log.records())
+    return tuple(
+        _survey(home, settings, one, read_history(records, one.found.name))
+        for one in gather_candidates(home.root, name, settings.memory)
+    )
+
+
+def _programs(root: Path, name: str) -> tuple[FoundProgram, ...]:
+    return (find_program(root, name),) if name else find_programs(root)
+
+
+def _candidate(root: Path, one: FoundProgram, memory: str) -> Candidate:
+    text = read_state(root, one.name, memory)
+    return Candidate(one, read_machine_state(text), len(text.encode()), len(lint_program(one, root)))
+
+
+def _survey(home: Project, settings: LoopSettings, one: Candidate, state: ProgramState) -> ProgramSurvey:
+    found, text = one.found, read_state(home.root, one.found.name, settings.memory)
+    run = find_occupant(home.repo, RUN)
+    pid = run.pid if run is not None and run.program == found.name else 0
+    condition, why, next_due = _condition(one, state, running=bool(pid))
+    measured = (ended.metric for ended in state.iterations if ended.status == "accepted")
+    return ProgramSurvey(
+        found.name,
+        found.path,
+        "test-driven" if found.is_test_driven else "ratchet",
+        condition,
+        why,
+        next_due,
+        pid,
+        max(state.count, read_count(text)),
+        _open_work(home, settings, found, state),
+        tuple(behaviour.status for behaviour in state.harness),
+        state.best.metric if state.best else _number(one.state.get("Best Metric", "")),
+        read_target(text, found.program),
+        found.program.direction,
+        tuple(metric for metric in measured if metric is not None),
+        f"{BRANCHES}{found.name}",
+        state.iterations[-_LAST:],
+    )
+
+
+def _condition(one: Candidate, state: ProgramState, *, running: bool) -> tuple[str, str, str]:
+    """The log first; what it does not know, the state file may."""
+    if running:
+        return RUNNING, "", ""
+    if one.faults:
+        return UNREADY, f"{one.faults} findings: `tdd loop lint {one.found.name}` lists them", ""
+    if state.completed:
+        return COMPLETED, state.completed, ""
+    if state.paused:
+        return PAUSED, state.paused, ""
+    skipped = choose_due([one], datetime.now(UTC)).skipped
+    if not skipped:
+        return READY, "", ""
+    first = skipped[0]
+    if first.next_due:
+        return WAITING, "", first.next_due
+    word, _, why = first.reason.partition(": ")
+    return (COMPLETED if word == COMPLETED else PAUSED), why if word == PAUSED else first.reason, ""
+
+
+def _open_work(
+    home: Project, settings: LoopSettings, found: FoundProgram, state: ProgramState
+) -> OpenWork | None:
+    now = state.open
+    if now is None:
+        return None
+    committed = has_commit(home.root, now, f"refs/heads/{BRANCHES}{found.name}")
+    phase = next_phase(
+        now, is_test_driven=found.is_test_driven, committed=committed, attempts=settings.attempts
+    )
+    attempt = {"red": now.picks + 1, "green": now.attempts + 1}.get(str(phase), 0)
+    target = now.pinned.target if now.pinned else ""
+    return OpenWork(now.number, now.choice, str(phase), attempt, target)
+
+
+def _number(said: str) -> float | None:
+    try:
+        return float(said)
+    except ValueError:
+        return None

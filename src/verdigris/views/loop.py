@@ -1,0 +1,138 @@
+"""Renders how programs stand, as lines and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from verdigris.views.lines import Line, count_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from verdigris.drivers.loop.events import IterationEnded
+    from verdigris.drivers.loop.survey import ProgramSurvey
+    from verdigris.views.lines import Dot
+
+_CONDITION_DOTS: dict[str, Dot] = {
+    "ready": "green",
+    "running": "green",
+    "completed": "green",
+    "waiting": "green",
+    "paused": "yellow",
+    "not-ready": "red",
+}
+HARNESS_MARKS = {"passing": "●", "failing": "○", "blocked": "✗"}
+HARNESS_COLOURS = {"passing": "green", "failing": "red", "blocked": "yellow"}
+_BARS = "▁▂▃▄▅▆▇█"
+_MOST_MARKS = 60
+
+
+def harness_marks(statuses: Sequence[str], most: int = _MOST_MARKS) -> str:
+    """A mark for each behaviour, the oldest first; of very many, the newest."""
+    marks = "".join(HARNESS_MARKS.get(status, "·") for status in statuses[-most:])
+    return f"…{marks}" if len(statuses) > most else marks
+
+
+def sparkline(metrics: Sequence[float], most: int = 20) -> str:
+    """The last values, from the smallest to the largest of them."""
+    shown = metrics[-most:]
+    low, high = (min(shown), max(shown)) if shown else (0.0, 0.0)
+    if low == high:
+        return _BARS[3] * len(shown)
+    return "".join(_BARS[round((one - low) / (high - low) * (len(_BARS) - 1))] for one in shown)
+
+
+def count_harness(statuses: Sequence[str]) -> str:
+    """`3 passing, 1 blocked`; a status that nobody here knows is told as it is."""
+    order = dict.fromkeys((*HARNESS_MARKS, *statuses))
+    return ", ".join(f"{statuses.count(one)} {one}" for one in order if one in statuses)
+
+
+def status_lines(found: Sequence[ProgramSurvey]) -> list[Line]:
+    if not found:
+        return [Line("there is no program; `tdd loop new NAME` writes one to fill in")]
+    return [line for one in found for line in _program_lines(one)]
+
+
+def _program_lines(one: ProgramSurvey) -> Iterator[Line]:
+    said = {
+        "waiting": f"due at {one.next_due}",
+        "running": f"running (process {one.pid})",
+        "ready": "due",
+        "not-ready": f"does not run: {one.why}",
+    }.get(one.condition, f"{one.condition}: {one.why}")
+    yield Line(f"{one.name} ({one.strategy}) {said}", _CONDITION_DOTS[one.condition])
+    if one.open is not None:
+        attempt = f", attempt {one.open.attempt}" if one.open.attempt else ""
+        about = f" ({one.open.target})" if one.open.target else ""
+        yield Line(f"  iteration {one.open.number}{about}: {one.open.phase}{attempt}")
+    else:
+        yield Line(f"  {count_of(one.iterations, 'iteration')}" if one.iterations else "  never run")
+    if one.harness:
+        yield Line(f"  harness {harness_marks(one.harness)}  {count_harness(one.harness)}")
+    if one.best is not None or one.target_metric is not None:
+        yield Line(f"  best {_metric(one)}  {sparkline(one.metrics)}".rstrip())
+    yield Line(f"  branch {one.branch}")
+    yield from (Line(f"  {_history_line(ended)}") for ended in one.history)
+    if one.condition in {"paused", "completed"}:
+        yield Line(f"next: `tdd loop resume {one.name}`")
+
+
+def _metric(one: ProgramSurvey) -> str:
+    best = "not measured" if one.best is None else f"{one.best:g}"
+    return (
+        best if one.target_metric is None else f"{best} of {one.target_metric:g} ({one.direction} is better)"
+    )
+
+
+def _history_line(ended: IterationEnded) -> str:
+    metric = "" if ended.metric is None else f", metric {ended.metric:g}"
+    what = ended.change or "; ".join(ended.notes)
+    return f"{ended.number}: {ended.status}: {what}{metric}"
+
+
+def status_document(found: Sequence[ProgramSurvey]) -> dict[str, Any]:
+    return {"programs": [_program_document(one) for one in found]}
+
+
+def _program_document(one: ProgramSurvey) -> dict[str, Any]:
+    work = one.open
+    return {
+        "name": one.name,
+        "path": one.path,
+        "strategy": one.strategy,
+        "condition": one.condition,
+        "why": one.why,
+        "next_due": one.next_due or None,
+        "pid": one.pid or None,
+        "iterations": one.iterations,
+        "open": None
+        if work is None
+        else {
+            "iteration": work.number,
+            "choice": work.choice,
+            "phase": work.phase,
+            "attempt": work.attempt,
+            "target": work.target,
+        },
+        "harness": {status: one.harness.count(status) for status in dict.fromkeys(one.harness)},
+        "best": one.best,
+        "target_metric": one.target_metric,
+        "direction": one.direction,
+        "metrics": list(one.metrics),
+        "branch": one.branch,
+        "history": [_ended_document(ended) for ended in one.history],
+    }
+
+
+def _ended_document(ended: IterationEnded) -> dict[str, Any]:
+    return {
+        "iteration": ended.number,
+        "status": ended.status,
+        "at": ended.at,
+        "change": ended.change,
+        "target": ended.target,
+        "metric": ended.metric,
+        "commit": ended.commit,
+        "notes": list(ended.notes),
+    }

@@ -1,0 +1,109 @@
+"""How programs stand is read from the log, the state files and the lock."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.loops import NAME, make_loop
+from verdigris.core.records import Actor
+from verdigris.drivers.loop import events as e
+from verdigris.drivers.loop.occupancy import RUN, occupy
+from verdigris.drivers.loop.opening import now_ms
+from verdigris.drivers.loop.survey import survey_programs
+from verdigris.storage.project import open_project
+from verdigris.views.loop import status_lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verdigris.storage.project import Project
+
+pytestmark = pytest.mark.usefixtures("apart")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Project:
+    return open_project(make_loop(tmp_path / "project").root, Actor())
+
+
+def pinned(home: Project, number: int, target: str) -> None:
+    commit = home.workspace.snapshot()
+    home.record(
+        e.IterationBegun(program=NAME, number=number, commit="HEAD", tree=commit, at=1),
+        e.BehaviourPinned(
+            program=NAME,
+            iteration=number,
+            tests=(f"t.py::test_{target}",),
+            target=target,
+            behaviour=f"{target} holds",
+            source="reference.md",
+            tree=commit,
+        ),
+    )
+
+
+def test_a_program_that_never_ran_is_ready(home: Project) -> None:
+    (found,) = survey_programs(home, "")
+    assert (found.name, found.condition, found.strategy) == (NAME, "ready", "test-driven")
+    assert (found.iterations, found.open, found.harness, found.best) == (0, None, (), None)
+
+
+def test_an_open_iteration_tells_its_phase_and_attempt(home: Project) -> None:
+    pinned(home, 1, "first")
+    home.record(e.GreenFailed(program=NAME, iteration=1, attempt=2, reasons=("no",)))
+    with occupy(home.repo, RUN, NAME):
+        (found,) = survey_programs(home, NAME)
+    assert (found.condition, found.pid) == ("running", os.getpid())
+    assert found.open is not None
+    assert (found.open.number, found.open.phase, found.open.attempt, found.open.target) == (
+        *(1, "green", 3),
+        "first",
+    )
+    assert [line.text for line in status_lines([found])] == [
+        f"{NAME} (test-driven) running (process {os.getpid()})",
+        "  iteration 1 (first): green, attempt 3",
+        "  harness ○  1 failing",
+        f"  branch autoloop/{NAME}",
+    ]
+
+
+def test_what_ended_is_told_with_its_metric_and_its_reason(home: Project) -> None:
+    pinned(home, 1, "first")
+    home.record(
+        e.BehaviourMade(program=NAME, iteration=1, tests=("t.py::test_first",), tree="", lines=2),
+        e.Measured(program=NAME, iteration=1, tree="", metric=3.0),
+        e.IterationEnded(
+            program=NAME, number=1, status="accepted", at=now_ms(), change="first holds", metric=3.0
+        ),
+    )
+    pinned(home, 2, "last")
+    home.record(
+        e.BehaviourBlocked(program=NAME, iteration=2, tests=("t.py::test_last",), why="5 attempts failed"),
+        e.IterationEnded(program=NAME, number=2, status="blocked", at=now_ms(), notes=("5 attempts failed",)),
+        e.ProgramPaused(program=NAME, reason="td-stuck: last", at=now_ms()),
+    )
+    (found,) = survey_programs(home, NAME)
+    assert (found.condition, found.why, found.harness) == (
+        *("paused", "td-stuck: last"),
+        ("passing", "blocked"),
+    )
+    assert [line.text for line in status_lines([found])] == [
+        f"{NAME} (test-driven) paused: td-stuck: last",
+        "  2 iterations",
+        "  harness ●✗  1 passing, 1 blocked",
+        "  best 3  ▄",
+        f"  branch autoloop/{NAME}",
+        "  1: accepted: first holds, metric 3",
+        "  2: blocked: 5 attempts failed",
+        f"next: `tdd loop resume {NAME}`",
+    ]
+
+
+def test_a_broken_program_says_so(tmp_path: Path) -> None:
+    broken = make_loop(tmp_path / "project", program="## Goal\n\n<CUSTOMIZE: what>\n")
+    (found,) = survey_programs(open_project(broken.root, Actor()), NAME)
+    assert found.condition == "not-ready"
+    assert status_lines([found])[0].dot == "red"
