@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.cli.demo import DemoScreen
-from verdigris.drivers.demo import scenes as s
+from verdigris.drivers import demo as s
 
 if TYPE_CHECKING:
     from support.cli import Cli

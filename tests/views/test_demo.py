@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from verdigris.core.verdict import Kind
+from verdigris.drivers import demo as s
 from verdigris.drivers import happenings as w
-from verdigris.drivers.demo import scenes as s
 from verdigris.views.demo import LEGEND, Row, machine_rows, rows
 
 LONG = "a reason of many words that goes on " * 6

@@ -5,8 +5,8 @@ import json
 from verdigris.core.report import Status
 from verdigris.core.state import PassedStep, Red
 from verdigris.drivers import happenings as w
+from verdigris.drivers.machine.history import MachineSurvey
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TESTER
-from verdigris.drivers.machine.survey import MachineSurvey
 from verdigris.views import machine, machine_live
 from verdigris.views import machine as machinestatus
 from verdigris.views.machine_live import Glance

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.records import Actor
-    from verdigris.drivers.demo.scenes import Scene
+    from verdigris.drivers.demo import Scene
     from verdigris.drivers.happenings import Happening, RunEnded, Watcher
     from verdigris.views.demo import Row, Tone
 
@@ -114,15 +114,15 @@ class DemoScreen:
 
 def _machine(screen: DemoScreen) -> bool:
     """The other half of the product, on a real kata."""
-    from verdigris.drivers.demo.kata import build
+    from verdigris.drivers.demo.recorded import build_kata
 
-    return _replayed(screen, "The machine builds a kata", build)
+    return _replayed(screen, "The machine builds a kata", build_kata)
 
 
 def _cycle(screen: DemoScreen) -> bool:
-    from verdigris.drivers.demo.spec import build
+    from verdigris.drivers.demo.recorded import build_spec
 
-    return _replayed(screen, "A spec becomes evidence", build)
+    return _replayed(screen, "A spec becomes evidence", build_spec)
 
 
 def _replayed(screen: DemoScreen, title: str, build: Callable[[Path, Actor, Watcher], RunEnded]) -> bool:
@@ -131,7 +131,7 @@ def _replayed(screen: DemoScreen, title: str, build: Callable[[Path, Actor, Watc
 
     from verdigris.cli.context import PERSON
     from verdigris.cli.drivers.machine import SUCCEEDED
-    from verdigris.drivers.demo.scenes import Act
+    from verdigris.drivers.demo import Act
     from verdigris.storage.project import open_project
 
     root = Path(tempfile.mkdtemp(prefix="tdd-demo-"))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.value import value
 from verdigris.core.verdict import Kind
+from verdigris.drivers import demo as s
 from verdigris.drivers import happenings as w
-from verdigris.drivers.demo import scenes as s
 from verdigris.views.lines import count_of, visible
 from verdigris.views.machine import changed_lines
 

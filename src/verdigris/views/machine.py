@@ -16,7 +16,7 @@ from verdigris.views.lines import Line, count_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.drivers.machine.survey import MachineSurvey
+    from verdigris.drivers.machine.history import MachineSurvey
     from verdigris.views.lines import Dot
 
 

@@ -30,7 +30,7 @@ from verdigris.core.errors import ModelUnavailable, UserError
 from verdigris.core.state import Phase, Stage
 from verdigris.drivers.cycle.coder_turn import resume, rule_on_bug
 from verdigris.drivers.cycle.completion import verify
-from verdigris.drivers.cycle.identity import identity_of
+from verdigris.drivers.cycle.frame import identity_of
 from verdigris.drivers.happenings import CycleBegan, Refused, StepEnded, Told
 from verdigris.storage.project import Project
 from verdigris.turns.settle import Settlement, settle

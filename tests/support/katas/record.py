@@ -15,7 +15,8 @@ from support.katas import leap_year_unittest, shipping_unittest, string_calculat
 from support.katas.script import served
 from support.openai_server import serving
 from verdigris.core.records import Actor
-from verdigris.drivers.demo import kata, spec
+from verdigris.drivers.demo import recorded as kata
+from verdigris.drivers.demo import recorded as spec
 from verdigris.drivers.machine import recorded
 
 if TYPE_CHECKING:
@@ -43,12 +44,12 @@ RECORDINGS = {
     ),
     "leap-year": Recording(
         lambda: served(leap_year_unittest.script()),
-        kata.prepare,
-        ("run", "--steps", str(kata.STEPS)),
-        kata.TALK,
+        kata.prepare_kata,
+        ("run", "--steps", str(kata.KATA_STEPS)),
+        kata.KATA_TALK,
     ),
     "shipping": Recording(
-        lambda: shipping_unittest.answer, spec.prepare, ("cycle", "run", spec.PATH), spec.TALK
+        lambda: shipping_unittest.answer, spec.prepare_spec, ("cycle", "run", spec.SPEC_PATH), spec.SPEC_TALK
     ),
 }
 

@@ -211,7 +211,7 @@ def show_stack(*, as_json: bool) -> int:
     import json
 
     from verdigris.cli.output import say
-    from verdigris.drivers.cycle.stack import stack_document, write_stack
+    from verdigris.drivers.cycle.settings import stack_document, write_stack
 
     opened = project()
     if said := write_stack(opened):
@@ -291,7 +291,7 @@ def _iso(milliseconds: int) -> str:
 def _document(cycle: Cycle | None) -> dict[str, Any] | None:
     if cycle is None:
         return None
-    from verdigris.drivers.cycle.identity import identity_of
+    from verdigris.drivers.cycle.frame import identity_of
 
     return {
         "id": cycle.id,
@@ -311,7 +311,7 @@ def _document(cycle: Cycle | None) -> dict[str, Any] | None:
 
 
 def _status_lines(cycle: Cycle) -> list[Line]:
-    from verdigris.drivers.cycle.identity import identity_of
+    from verdigris.drivers.cycle.frame import identity_of
 
     lines = [
         Line(f"cycle {cycle.id} on {cycle.spec_id}, branch {cycle.on}: stage {cycle.stage}", _dot(cycle))

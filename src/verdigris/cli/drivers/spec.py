@@ -168,7 +168,7 @@ def _read(spelling: str) -> tuple[Spec, str]:
 
 
 def _lint_plan(plan: str, specs: Sequence[Spec]) -> tuple[Spec, tuple[Fault, ...]]:
-    from verdigris.drivers.cycle.plan import lint_plan
+    from verdigris.drivers.cycle.pages import lint_plan
 
     if len(specs) != 1:
         raise UserError("a plan belongs to one spec.", hint="name one spec beside `--plan`")

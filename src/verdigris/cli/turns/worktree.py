@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.core.state import Claim, Red, WorktreeState
-    from verdigris.drivers.machine.survey import MachineSurvey
+    from verdigris.drivers.machine.history import MachineSurvey
     from verdigris.storage.project import Project
     from verdigris.turns.survey import Survey
     from verdigris.turns.sync import Moved
@@ -50,7 +50,7 @@ def _machine(here: Project) -> MachineSurvey | None:
     """What the machine's modules cost is spent only where it was at work."""
     if not any(known.machine.runs for known in here.log.state().worktrees.values()):
         return None
-    from verdigris.drivers.machine.survey import survey_machine
+    from verdigris.drivers.machine.history import survey_machine
 
     return survey_machine(here)
 

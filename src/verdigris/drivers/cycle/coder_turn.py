@@ -20,16 +20,16 @@ from verdigris.core.state import Stage
 from verdigris.core.verdict.turn_events import next_aside
 from verdigris.drivers.cycle.frame import (
     CycleStep,
+    commit_stage,
     deny_misplaced,
+    deny_same,
     now_ms,
     open_cycle,
     refuse,
     report_step,
     spec_of,
 )
-from verdigris.drivers.cycle.identity import deny_same
 from verdigris.drivers.cycle.settings import load_cycle
-from verdigris.drivers.cycle.stage_commit import commit_stage
 from verdigris.turns import aside
 from verdigris.turns.claim_check import ALL_SOURCE, claim_within
 from verdigris.turns.operation import operation

@@ -13,11 +13,17 @@ from verdigris.core.events import CycleEnded, decode
 from verdigris.core.paths import PathClass
 from verdigris.core.records import from_json, to_json
 from verdigris.core.state import Cycle, Stage
-from verdigris.drivers.cycle.evidence import FOLDER, EvidenceFacts, next_id, path_of, read_fields, render
-from verdigris.drivers.cycle.frame import CycleStep, now_ms
-from verdigris.drivers.cycle.identity import deny_same, identity_of, is_test, workers_since
+from verdigris.drivers.cycle.frame import (
+    CycleStep,
+    commit_stage,
+    deny_same,
+    identity_of,
+    is_test,
+    now_ms,
+    workers_since,
+)
+from verdigris.drivers.cycle.pages import FOLDER, EvidenceFacts, next_id, path_of, read_fields, render
 from verdigris.drivers.cycle.settings import load_cycle
-from verdigris.drivers.cycle.stage_commit import commit_stage
 from verdigris.drivers.specs.spec import normalized_digest
 from verdigris.storage.git import git
 from verdigris.storage.snapshots.head_moves import checked_out, listing

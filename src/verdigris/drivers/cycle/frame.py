@@ -1,20 +1,31 @@
-"""What every verb of a cycle shares: the open cycle, refusals, and what holds in each stage."""
+"""What every verb of a cycle shares: the open cycle, refusals, who worked in a stage, its commit."""
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.cycle import next_step, supersede_steps
 from verdigris.core.errors import UserError
+from verdigris.core.events import Committing
+from verdigris.core.paths import PathClass
+from verdigris.core.records import Actor
 from verdigris.core.value import value
 from verdigris.core.verdict.turn_events import denial_event
 from verdigris.drivers.cycle.entry import read_at
+from verdigris.languages.registry import holds_tests
+from verdigris.storage import tdd_folder
 from verdigris.storage.git import git
+from verdigris.storage.open_calls import UNKNOWN
 from verdigris.storage.repository import head
+from verdigris.turns.commit import CommitIdentity, CommitRefused, commit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from verdigris.core.settings import DriverSettings
     from verdigris.core.state import Cycle
     from verdigris.drivers.specs.spec import Spec
     from verdigris.storage.project import Project
@@ -90,3 +101,136 @@ def spec_of(project: Project, cycle: Cycle) -> Spec:
     if spec is None:
         raise UserError(f"{cycle.spec_path} is gone.", hint=f"git checkout -- {cycle.spec_path}")
     return spec
+
+
+AGENT = "agent"
+KERNEL = Actor("kernel", "validator", "tdd")
+"""Who validates where nobody judges besides: code that wrote no test."""
+
+
+def identity_of(actor: Actor) -> str:
+    """`client/role/context`, as evidence names it."""
+    return "/".join(part for part in (actor.client, actor.role, actor.context) if part)
+
+
+def workers_since(
+    project: Project, cycle: Cycle, is_work: Callable[[str], bool], changed: Collection[str] = ()
+) -> tuple[Actor, ...]:
+    """Who wrote what is the open stage's work: by the gate's records, else whoever ends the stage.
+
+    `changed`: paths of that work that differ from the stage's start.
+
+    What a shell wrote is recorded at its call's end. Where something changed that no record explains, such as
+    the write of a process that outlived its call, nobody is cleared: every agent of the stage counts.
+    """
+    writers: dict[Actor, None] = {}
+    agents: dict[Actor, None] = {}
+    written: set[str] = set()
+    for record in project.log.records(reverse=True):
+        if record.seq <= cycle.since:
+            break
+        if record.worktree != project.repo.worktree:
+            continue
+        who = Actor(**{key: record.actor.get(key, "") for key in ("role", "context", "client")})
+        if who.role == AGENT:
+            agents[who] = None
+        paths = [path for path in record.data.get("paths", ()) if is_work(path)]
+        if record.type == "edit" and paths:
+            writers[who] = None
+            written.update(paths)
+    if set(changed) - written or any(who.context == UNKNOWN for who in writers):
+        writers |= {**agents, project.actor: None}
+    return tuple(writers) or (project.actor,)
+
+
+def is_test(project: Project, path: str) -> bool:
+    cls = project.classify(path)
+    return cls is PathClass.TEST or holds_tests(path, cls)
+
+
+def deny_same(cycle: Cycle, validator: Actor) -> Deny | None:
+    """The author of a test does not certify it."""
+    if validator.role == AGENT and validator.context == UNKNOWN:
+        why = "Nothing says which agent runs this command: its client changed it after the gate had seen it."
+        return Deny("unknown-context", why, "run the `tdd cycle …` call as a plain command of its own")
+    if validator not in cycle.authors:
+        return None
+    who = identity_of(validator)
+    return Deny(
+        "self-validation",
+        f"{who} wrote tests of this cycle, and nobody certifies their own.",
+        "let another context validate: another sub-agent, another session, or another person with `--as NAME`"
+        if validator.role != "person"
+        else f"another person validates (`tdd cycle validate --as NAME`); {next_step(cycle)}",
+    )
+
+
+DRIVER = "cycle"
+_SUBJECT = 72
+_PERSON = re.compile(r"(.*) <([^<>]*)> \d+ [+-]\d+")
+
+
+def commit_stage(
+    project: Project,
+    cycle: Cycle,
+    settings: DriverSettings,
+    subject: str,
+    trailers: Iterable[tuple[str, str]],
+    own: Sequence[str] = (),
+) -> str:
+    """The new commit's id, or HEAD's where the stage left nothing. `own`: files of ours that belong to it."""
+    paths = tuple(_changed_paths(project, own))
+    now = head(project.repo).commit or ""
+    if not paths:
+        return now
+    message = "\n\n".join((_clip(subject), "\n".join(f"{k}: {v}" for k, v in _trailers(cycle, trailers))))
+    intent = Committing(
+        step=cycle.since,
+        role=str(cycle.stage),
+        parent=now,
+        tree=project.workspace.snapshot(),
+        message=project.workspace.blob(f"{message}\n".encode()),
+        paths=paths,
+        driver=DRIVER,
+    )
+    made = commit(project, intent, _author(project, settings))
+    if isinstance(made, CommitRefused):
+        hint = (
+            "mend what the hook objects to, then call it again"
+            if made.by_content
+            else "repair it, then again"
+        )
+        raise UserError(f"the stage's commit was refused: {made.why}\n{made.output}".rstrip(), hint=hint)
+    return made
+
+
+def _clip(subject: str) -> str:
+    return subject if len(subject) <= _SUBJECT else subject[: _SUBJECT - 1].rstrip() + "…"
+
+
+def _trailers(cycle: Cycle, trailers: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+    yield "TDD-Cycle", cycle.id
+    yield "TDD-Stage", str(cycle.stage)
+    yield "TDD-Spec", cycle.spec_id
+    yield "TDD-Spec-Hash", cycle.spec_hash
+    yield from trailers
+
+
+def _changed_paths(project: Project, own: Sequence[str]) -> Iterable[str]:
+    """What differs from HEAD, of tests, specs, source and what git knows; new files of no class are left."""
+    said = git(project.root, "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames").out
+    for entry in said.split("\0"):
+        state, path = entry[:2], entry[3:]
+        if not path:
+            continue
+        known = state != "??" and not path.startswith(f"{tdd_folder.NAME}/")
+        if path in own or known or project.classify(path) not in {PathClass.OTHER, PathClass.SWITCH}:
+            yield path
+
+
+def _author(project: Project, settings: DriverSettings) -> CommitIdentity:
+    """Whoever git says acts here; where it does not know, as `commit` in tdd.yaml says."""
+    found = _PERSON.fullmatch(git(project.root, "var", "GIT_AUTHOR_IDENT").out.strip())
+    if found:
+        return CommitIdentity(found[1], found[2])
+    return CommitIdentity(settings.author_name, settings.author_email)

@@ -11,9 +11,8 @@ from verdigris.core.state import Stage
 from verdigris.core.value import value
 from verdigris.drivers.budget import BudgetUsedUp
 from verdigris.drivers.cycle.coder_turn import freeze, resume
-from verdigris.drivers.cycle.context import step_of
 from verdigris.drivers.cycle.frame import deny_misplaced
-from verdigris.drivers.cycle.roles import ROLE_OF, TEAM, VALIDATOR
+from verdigris.drivers.cycle.roles import ROLE_OF, TEAM, VALIDATOR, step_of
 from verdigris.drivers.cycle.stage_play import StagePlay, set_back
 from verdigris.drivers.cycle.stages import advance, start
 from verdigris.drivers.cycle.validation.judgement import validate

@@ -16,9 +16,8 @@ from verdigris.core.state import Stage
 from verdigris.drivers.attempts import Attempts, Exhausted
 from verdigris.drivers.budget import Meter
 from verdigris.drivers.cycle.coder_turn import resume
-from verdigris.drivers.cycle.context import material_of, task_of
 from verdigris.drivers.cycle.frame import CycleStep, report_step
-from verdigris.drivers.cycle.roles import DRIVER, ROLE_OF, TEAM, VALIDATOR
+from verdigris.drivers.cycle.roles import DRIVER, ROLE_OF, TEAM, VALIDATOR, material_of, task_of
 from verdigris.drivers.cycle.settings import load_cycle
 from verdigris.drivers.cycle.stages import advance
 from verdigris.drivers.cycle.validation.judgement import HOLDOUT, Judgement, validate

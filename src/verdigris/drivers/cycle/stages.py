@@ -17,17 +17,18 @@ from verdigris.drivers.cycle.completion import complete
 from verdigris.drivers.cycle.entry import decide_entry, gather_entry
 from verdigris.drivers.cycle.frame import (
     CycleStep,
+    commit_stage,
     deny_misplaced,
+    is_test,
     now_ms,
     open_cycle,
     refuse,
     report_step,
     spec_of,
+    workers_since,
 )
-from verdigris.drivers.cycle.identity import is_test, workers_since
-from verdigris.drivers.cycle.plan import EXAMPLE, lint_plan
+from verdigris.drivers.cycle.pages import EXAMPLE, lint_plan
 from verdigris.drivers.cycle.settings import load_cycle
-from verdigris.drivers.cycle.stage_commit import commit_stage
 from verdigris.drivers.cycle.validation.coverage import observe_reds
 from verdigris.drivers.specs.spec import normalized_digest, slug
 from verdigris.setup.initialisation import has_tests

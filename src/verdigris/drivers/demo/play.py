@@ -19,8 +19,8 @@ from verdigris.core.test_ids import shell_words
 from verdigris.core.value import value
 from verdigris.core.verdict import Kind, first_line
 from verdigris.core.verdict.redness import VALID, WHY_NOT, judge_collect_error
-from verdigris.drivers.demo import scenes as s
-from verdigris.drivers.demo.scenes import Act, Moral
+from verdigris.drivers import demo as s
+from verdigris.drivers.demo import Act, Moral
 from verdigris.execution.tools.lookup import program
 from verdigris.languages.registry import language_named
 from verdigris.setup.initialisation import initialise
@@ -34,7 +34,7 @@ from verdigris.turns.write import write
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from verdigris.drivers.demo.scenes import Stage
+    from verdigris.drivers.demo import Stage
     from verdigris.languages.starter import Cheat, PlainTool, Program, Script
     from verdigris.storage.project import Project
 

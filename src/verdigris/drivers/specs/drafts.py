@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import yaml
 
 from verdigris.core.value import value
-from verdigris.drivers.specs.feature import is_feature
-from verdigris.drivers.specs.markdown import read_page
+from verdigris.drivers.specs.markdown import is_feature, read_page
 from verdigris.drivers.specs.spec import STATUSES, read_spec, slug
 
 if TYPE_CHECKING:

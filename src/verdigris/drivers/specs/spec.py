@@ -12,8 +12,14 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import replace, value
-from verdigris.drivers.specs.feature import is_feature, read_feature
-from verdigris.drivers.specs.markdown import list_items, read_page, split_lines, strip_emphasis
+from verdigris.drivers.specs.markdown import (
+    is_feature,
+    list_items,
+    read_feature,
+    read_page,
+    split_lines,
+    strip_emphasis,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -24,8 +24,7 @@ from verdigris.drivers.specs.delta import (
     stale_scenarios,
 )
 from verdigris.drivers.specs.drafts import with_status
-from verdigris.drivers.specs.feature import is_feature
-from verdigris.drivers.specs.markdown import read_page
+from verdigris.drivers.specs.markdown import is_feature, read_page
 from verdigris.drivers.specs.spec import ACTIVE, DEPRECATED, DRAFT, SUPERSEDED, read_spec, slug
 from verdigris.drivers.specs.spec_lint import base_path, lint_spec
 from verdigris.languages.tests import SCENARIO, read_scenario_marks

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.value import value
 from verdigris.drivers.specs.delta import is_delta, level_body, read_delta, requirements, unread_headings
-from verdigris.drivers.specs.feature import is_feature
+from verdigris.drivers.specs.markdown import is_feature
 from verdigris.drivers.specs.spec import STATUSES, UNCLEAR
 
 if TYPE_CHECKING:

@@ -1,3 +1,54 @@
-"""Validates the tests of a cycle: coverage, reds, vacuity, strength, mocks; then what others judge."""
+"""What a validation of tests says: checks, each with findings and with notes on what it could not try."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.cycle import BLOCKER, CONCERNS, PASS
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@value
+class Finding:
+    check: str
+    """`coverage`, `red`, `vacuity`, `strength`, `mocks` or `held-out`."""
+    level: str
+    """`concern`, or `blocker` where only a person can help."""
+    place: str
+    """`path:line`."""
+    what: str
+    """What is wrong, and what to do."""
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.what} ({self.check})"
+
+
+@value
+class Check:
+    name: str
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What could not be tried, and why."""
+
+
+@value
+class Validation:
+    verdict: str
+    """`PASS`, `CONCERNS` or `BLOCKER`."""
+    checks: tuple[Check, ...]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(finding for check in self.checks for finding in check.findings)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(note for check in self.checks for note in check.notes)
+
+
+def verdict_of(checks: Iterable[Check]) -> str:
+    levels = {finding.level for check in checks for finding in check.findings}
+    return BLOCKER if "blocker" in levels else CONCERNS if levels else PASS

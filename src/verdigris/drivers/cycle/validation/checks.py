@@ -9,7 +9,7 @@ from verdigris.checks.held_out import held_out_reds
 from verdigris.core.paths import PathClass
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.drivers.cycle.validation.findings import Check, Finding, Validation, verdict_of
+from verdigris.drivers.cycle.validation import Check, Finding, Validation, verdict_of
 from verdigris.drivers.cycle.validation.strength import TriedTest, find_stubs, try_strength
 from verdigris.drivers.cycle.validation.stub_runs import StubRuns
 from verdigris.execution.room.rooms import frozen_layer

@@ -15,15 +15,16 @@ from verdigris.core.records import to_json
 from verdigris.core.state import Stage
 from verdigris.core.value import value
 from verdigris.drivers.cycle.frame import (
+    KERNEL,
     CycleStep,
     deny_misplaced,
+    deny_same,
     now_ms,
     open_cycle,
     refuse,
     report_step,
     spec_of,
 )
-from verdigris.drivers.cycle.identity import KERNEL, deny_same
 from verdigris.drivers.cycle.settings import load_cycle
 from verdigris.drivers.cycle.validation.checks import Check, Finding, Validation, validate_tests
 from verdigris.drivers.cycle.validation.coverage import observe_reds

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.paths import PathClass
 from verdigris.core.value import value
-from verdigris.drivers.cycle.validation.findings import Check, Finding
+from verdigris.drivers.cycle.validation import Check, Finding
 from verdigris.drivers.cycle.validation.stub_runs import SECONDS, StubRuns
 from verdigris.languages.registry import by_language
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.drivers.cycle.plan import PlannedScenario, lint_plan, read_plan
+from verdigris.drivers.cycle.pages import PlannedScenario, lint_plan, read_plan
 
 IDS = ("calc#add/two", "calc#add/none")
 GOOD = """\

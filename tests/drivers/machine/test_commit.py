@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from support.machines import make_kata, stop
 from verdigris.drivers.happenings import ignore_event
 from verdigris.drivers.machine import history
+from verdigris.drivers.machine.commit import cycle_message
 from verdigris.drivers.machine.opening import open_machine
 from verdigris.drivers.machine.roles import REFACTORER, TESTER
 from verdigris.drivers.machine.run import where
-from verdigris.drivers.machine.squash import cycle_message
 
 if TYPE_CHECKING:
     from pathlib import Path
