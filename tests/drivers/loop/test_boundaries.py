@@ -8,6 +8,7 @@ import pytest
 
 from support.turns import World, make_world
 from verdigris.core.actions import Allow, Deny
+from verdigris.core.confinement.protection import is_writable
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.bounds import is_measuring, is_within
 from verdigris.core.state import Phase
@@ -23,7 +24,11 @@ from verdigris.drivers.loop.discovery import FoundProgram, find_program
 from verdigris.drivers.loop.program import read_program
 from verdigris.execution.room.rooms import possible, room
 from verdigris.execution.test_run import run_tool
+from verdigris.gates.agent_shell.protection import regions
+from verdigris.turns.rollback import place
 from verdigris.turns.test import run_tests
+from verdigris.turns.tripwire.strays import strays
+from verdigris.turns.tripwire.watch import TripwireMemory
 from verdigris.turns.write import write
 
 if TYPE_CHECKING:
@@ -166,6 +171,22 @@ def test_what_a_tree_changes_beyond_the_bounds_is_told_whoever_wrote_it(bound: P
     found = find_crossings(bound, start, bound.workspace.snapshot())
     assert [one.rule for one in found] == ["outside-program", "program-measure"]
     assert "helper.py" in found[0].reason
+
+
+def test_no_shell_can_write_what_measures_in_any_phase(bound: Project) -> None:
+    for phase in (Phase.RED, Phase.GREEN, Phase.REFACTOR):
+        known = regions(bound, phase)
+        assert not is_writable(f"{bound.root}/tools/bench.py", known), phase
+        assert not is_writable(f"{bound.root}/secret/c.txt", known), phase
+        assert is_writable(f"{bound.root}/calc.py", known), phase
+
+
+def test_the_tripwire_sees_a_change_of_what_measures_in_red(bound: Project) -> None:
+    start = bound.workspace.snapshot()
+    (bound.root / "tools/bench.py").write_text("print(2)\n")
+    memory = TripwireMemory(start, None, Phase.RED, place(bound))
+    found = strays(bound, bound.state(), memory, bound.workspace.snapshot())
+    assert [(one.cls, one.paths) for one in found] == [(PathClass.SWITCH, ("tools/bench.py",))]
 
 
 def test_held_back_inputs_are_in_no_prompt(bound: Project) -> None:

@@ -256,6 +256,19 @@ def test_a_candidate_gets_nothing_by_ending_early_or_changing_what_it_was_given(
     assert found.kind == "tampered"
 
 
+@pytest.mark.parametrize(
+    "name", ["sitecustomize.py", "lib/usercustomize.py", "json.py", "src/statistics.py", "src/conftest.py"]
+)
+def test_a_candidate_gets_nothing_by_shadowing_where_everything_is_a_target(bench: Bench, name: str) -> None:
+    bounds = bench.project.settings.bounds
+    assert bounds is not None
+    project = bind_project(bench.world.project, replace(bounds, targets=""))
+    tree = project.workspace.compose(bench.base, {name: ("100644", b"VALUE = 1\n")})
+    found = measure(project, tree, bench.base, bench.found.program)
+    assert isinstance(found, EvaluationFailed), found
+    assert (found.kind, "shadows" in found.why) == ("tampered", True)
+
+
 def test_the_evaluator_and_its_data_cannot_be_written_while_they_measure(bench: Bench) -> None:
     """The form that keeps the number out of the code's reach: it is measured in a process of its own."""
     writes = "from pathlib import Path\n\nfor name in ('run.py', 'known.json'):\n"

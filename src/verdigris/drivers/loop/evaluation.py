@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -30,16 +29,14 @@ from verdigris.languages.registry import language_named
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verdigris.core.paths import Change
     from verdigris.drivers.loop.program import Program
     from verdigris.storage.project import Project
 
 _NAME = "evaluation"
-_STARTS = frozenset({"sitecustomize", "usercustomize"})
-"""Modules that an interpreter loads before any other, where it finds them."""
-_ROOTS = frozenset({"", "src", "lib", "python"})
+_STARTS = frozenset({"sitecustomize.py", "usercustomize.py"})
+"""What an interpreter loads before any other module, where it finds them."""
+_CONFTEST = "conftest.py"
 _REACHES = frozenset({"patches", "exits", "frames", "shadows", "detects-runner", "obscured"})
 """Concerns about source that reaches for whoever runs it; a ratchet, where the number is all that counts,
 refuses all of them."""
@@ -114,8 +111,11 @@ def hash_oracle(project: Project, base: str, program: Program) -> str:
 def _doubt_candidate(project: Project, wanted: str, base: str, bounds: Bounds) -> EvaluationFailed | None:
     """Why nothing that is measured on it could be trusted, as far as reading tells."""
     changes = project.workspace.changes(base, wanted)
-    if brought := next(_find_shadows(changes, bounds), None):
-        return EvaluationFailed("tampered", brought)
+    starts = _STARTS if bounds.tests else _STARTS | {_CONFTEST}
+    for change in changes:
+        if change.path.rpartition("/")[2] in starts and not change.deleted:
+            why = f"{change.path} is loaded first, and so shadows whatever an evaluator loads"
+            return EvaluationFailed("tampered", why)
     edits = difference(project, base, wanted)
     for concern in find_concerns(project, base, wanted, edits):
         if concern.blocks or (not bounds.tests and concern.kind in _REACHES):
@@ -134,19 +134,6 @@ def _doubt_measured(
             why = f"{path}:{fault.line}: {fault.what}: measured code leaves the number to the evaluator"
             return EvaluationFailed("tampered", why)
     return None
-
-
-def _find_shadows(changes: tuple[Change, ...], bounds: Bounds) -> Iterator[str]:
-    """A module of Python's that an evaluator would load in place of the one that it means."""
-    for change in changes:
-        folder, _, name = change.path.removesuffix("/__init__.py").removesuffix(".py").rpartition("/")
-        if change.deleted or not change.path.endswith((".py", ".pth")):
-            continue
-        beside = folder in _ROOTS or is_closed(bounds, f"{folder}/x.py")
-        if name in _STARTS or change.path.endswith(".pth"):
-            yield f"{change.path} is loaded before any evaluator, and so could change what it sees"
-        elif change.added and beside and name in sys.stdlib_module_names:
-            yield f"{change.path} shadows the module {name} of the standard library, which evaluators use"
 
 
 # -- running ----------------------------------------------------------------------------------
