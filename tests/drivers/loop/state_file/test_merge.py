@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from verdigris.drivers.loop.state_file.merge import merge_state
 
@@ -145,3 +149,44 @@ def test_a_heading_with_another_sign_is_the_same_section(sign: str) -> None:
     assert merge_state(BASE, theirs, OURS).text == OURS.replace(
         "## ⚙️ Machine State", f"## {sign}Machine State"
     )
+
+
+# -- any edits --------------------------------------------------------------------------------
+
+LINES = st.sampled_from(
+    [
+        *("", "words", "- an item", "- another item", "| Paused | true |", "| Paused | false |"),
+        *("| Best Metric | 3 |", "- **Status**: accepted", "- **Status**: pending-ci", "## Own section"),
+        *(
+            "## 📚 Lessons Learned",
+            "### Iteration 1 — a",
+            "### Iteration 2 — b",
+            "### sorts  ·  gen 3",
+            "---",
+        ),
+    ]
+)
+TEXTS = st.lists(LINES, max_size=12).map(lambda lines: "".join(f"{line}\n" for line in lines))
+
+
+@settings(max_examples=60, deadline=None)
+@given(TEXTS, TEXTS)
+def test_a_text_that_only_one_changed_is_that_ones(base: str, changed: str) -> None:
+    assert merge_state(base, base, changed).text == changed
+    assert merge_state(base, changed, base).text == changed
+
+
+@settings(max_examples=60, deadline=None)
+@given(TEXTS, TEXTS, TEXTS)
+def test_no_line_that_a_person_wrote_is_lost(base: str, theirs: str, ours: str) -> None:
+    merged = Counter(merge_state(base, theirs, ours).text.splitlines())
+    written = Counter(theirs.splitlines()) - Counter(base.splitlines())
+    assert not [line for line in written if line and not merged[line]]
+
+
+@settings(max_examples=60, deadline=None)
+@given(TEXTS, TEXTS, TEXTS)
+def test_what_was_merged_once_is_merged(base: str, theirs: str, ours: str) -> None:
+    merged = merge_state(base, theirs, ours).text
+    assert merge_state(merged, merged, merged).text == merged
+    assert merge_state(theirs, theirs, merged).text == merged

@@ -9,6 +9,8 @@ from difflib import SequenceMatcher
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.history import Behaviour, ProgramState
@@ -236,6 +238,36 @@ def test_a_lesson_or_an_entry_that_a_person_took_out_does_not_come_back() -> Non
 def test_the_same_lesson_of_two_iterations_stands_once() -> None:
     text = render_state("", state_of(ended(1, lessons=("A.",)), ended(2, lessons=("A.",))), FACTS)
     assert text.count("- A.\n") == 1
+
+
+LINES = st.sampled_from(
+    [
+        *("", "words", "- an item", "---", "## Own section", "## ⚙️ Machine State", "## 📊 Iteration History"),
+        *(
+            "## ✅ Test Harness",
+            "## Lessons Learned",
+            "| Paused | true |",
+            "| Iteration Count | 2 |",
+            "|---|---|",
+        ),
+        *("- **Status**: pending-ci", "### Iteration 2 — b", "### Iters 1–3 — ✅ (metrics 1→2): x"),
+        *("### sorts  ·  gen 3", "### Tests 1–2 — ✅ passing (2 batch additions): a, b"),
+    ]
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(LINES, max_size=16), st.integers(1, 4), st.booleans())
+def test_any_file_is_rendered_once_and_keeps_what_is_not_the_loops(
+    lines: list[str], count: int, ended_by_newline: bool
+) -> None:
+    text = "\n".join(lines) + "\n" * ended_by_newline
+    state = state_of(*(ended(n) for n in range(1, count + 1)), harness=tuple(pinned(n) for n in range(count)))
+    once = render_state(text, state, FACTS)
+    assert render_state(once, state, FACTS) == once
+    own = {"words", "- an item", "## Own section", "- **Status**: pending-ci"}
+    assert not [line for line in lines if line in own and line not in once.splitlines()]
+    assert read_machine_state(once)["Branch"] == "autoloop/port"
 
 
 # -- size -------------------------------------------------------------------------------------

@@ -43,7 +43,10 @@ LONGEST_RANGE = 600
 
 def read_sections(text: str) -> Mapping[str, str]:
     """By title in small letters without its sign, the text below each heading of level two."""
-    return {title: text[start:end] for title, start, end in _sections(text)}
+    found: dict[str, str] = {}
+    for title, start, end in _sections(text):
+        found.setdefault(title, text[start:end])
+    return found
 
 
 def _sections(text: str) -> Iterator[tuple[str, int, int]]:
@@ -62,9 +65,17 @@ def with_section(text: str, title: str, body: str) -> str:
     """The same with another text below a heading; a heading that is missing is added at the end."""
     for found, start, end in _sections(text):
         if found == title:
-            return text if text[start:end] == body else f"{text[:start]}{body}{text[end:]}"
-    gap = "" if not text or text.endswith("\n\n") else "\n" if text.endswith("\n") else "\n\n"
-    return f"{text}{gap}## {HEADINGS.get(title, title)}\n\n{body.lstrip()}"
+            if text[start:end] == body:
+                return text
+            head, tail = text[:start], text[end:]
+            return f"{head}{_gap(head, 1)}{body}{_gap(body, 1) if tail else ''}{tail}"
+    return f"{text}{_gap(text, 2)}## {HEADINGS.get(title, title)}\n\n{body.lstrip()}"
+
+
+def _gap(text: str, lines: int) -> str:
+    """What it needs at its end for something to follow: so many ends of lines, unless it is empty."""
+    there = len(text) - len(text.rstrip("\n"))
+    return "\n" * max(0, lines - there) if text else ""
 
 
 def split_entries(body: str) -> tuple[str, tuple[str, ...]]:
@@ -121,12 +132,15 @@ def with_machine_state(text: str, changes: Mapping[str, str]) -> str:
     """Known rows change in place, new ones come last, all others stay."""
     if not changes:
         return text
-    body = read_sections(text).get(MACHINE, _TABLE)
+    body = read_sections(text).get(MACHINE, "\n")
+    if not (lines := list(_ROW.finditer(body))):
+        body = f"{body}{_gap(body, 1)}{_TABLE}"
+        lines = list(_ROW.finditer(body))
     rows = list(_rows(body))
     known = {found["field"] for found in rows}
-    end = rows[-1].end() if rows else (body.rfind("|\n") + 1 if "|\n" in body else len(body))
+    end = lines[-1].end()
     new = "".join(f"\n| {name} | {_cell(said)} |" for name, said in changes.items() if name not in known)
-    body = f"{body[:end]}{new}{body[end:]}"
+    body = f"{body[:end]}{new}{body[end:] or chr(10)}"
     for found in reversed(rows):
         if found["field"] in changes:
             said = _cell(changes[found["field"]])
