@@ -69,13 +69,18 @@ def too_large(
 
 
 def judge_refactoring(
-    project: Project, rules: StepRules, changes: Mapping[str, bytes | None], seen: Seen
+    project: Project,
+    rules: StepRules,
+    changes: Mapping[str, bytes | None],
+    seen: Seen,
+    *,
+    unnoticed: bool = False,
 ) -> Bad | None:
-    """None: accepted."""
+    """None: accepted. `unnoticed`: what only makes it quicker is noticed by no test, and may stand."""
     start = project.workspace.snapshot()
     if large := too_large(project, rules, start, changes):
         return large
-    begun = refactor.begin(project, uncovered=False, known=True)
+    begun = refactor.begin(project, uncovered=unnoticed, known=True)
     if isinstance(begun, Deny):
         return Bad(feedback.describe_denial(begun), (f"denied [{begun.rule}]: {begun.reason}",))
     return write_changes(project, changes) or judge_restructured(project, rules, start, seen)

@@ -30,7 +30,9 @@ class Improvement(PhaseWork):
         def judge(plan: EditPlan, seen: Seen) -> Event | Bad:
             if large := self._too_large(plan):
                 return large
-            return judge_refactoring(project, self.open.settings, plan.changes, seen) or accepted()
+            quicker = role is OPTIMIZER
+            found = judge_refactoring(project, self.open.settings, plan.changes, seen, unnoticed=quicker)
+            return found or accepted()
 
         def accepted() -> Event:
             said = step.proposal()
