@@ -1,14 +1,19 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from verdigris.models.client import AnswerStream
 from verdigris.models.protocol import ModelReply, ToolCall, Usage
+
+if TYPE_CHECKING:
+    from verdigris.models.client import AnswerStream
 
 
 def heard(*documents: dict[str, Any]) -> AnswerStream:
+    """By a module that is loaded when a test runs: it loads the library of OpenAI."""
+    from verdigris.models.client import AnswerStream
+
     hearing = AnswerStream()
     for document in documents:
         hearing.take(document)
