@@ -288,7 +288,8 @@ def uninit_command(*, force: bool) -> int:
     """Undo `tdd init`: take the gates out of agents' settings, remove tdd.yaml if it is as init wrote it.
 
     A scaffold is removed while nobody has worked in it; what the machine left (worktree, branch, .tdd) is
-    removed where your branch has all of its commits. The log stays, and so does the git repository.
+    removed where your branch has all of its commits, and a program's worktree where it holds no changes. The
+    log stays, and so does the git repository.
     """
     from verdigris.setup.initialisation import uninitialise
     from verdigris.setup.scaffold_files import undo
@@ -307,11 +308,13 @@ def uninit_command(*, force: bool) -> int:
 
 def _remove_leftovers() -> None:
     """Shown before anything is done; nothing goes that is nowhere else."""
-    from verdigris.drivers.machine.worktree import leftovers, remove
+    from verdigris.drivers.loop import branch
+    from verdigris.drivers.machine import worktree
+    from verdigris.drivers.private_worktree import remove
     from verdigris.storage.repository import find_repository
 
     root = find_repository(here()).root
-    found = leftovers(root)
+    found = (*worktree.leftovers(root), *branch.leftovers(root))
     show(leftover_lines((one.what, one.kept) for one in found))
     remove(root, found)
 

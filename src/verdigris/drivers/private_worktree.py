@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from verdigris.checks.observation import source_roots
 from verdigris.core.errors import StorageError, UserError, VerdigrisError
 from verdigris.core.events import HeldOut
 from verdigris.core.records import Actor
+from verdigris.core.value import value
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.languages.registry import language_named
 from verdigris.storage.git import git
@@ -162,3 +164,39 @@ def _importable(project: Project) -> tuple[str, ...]:
     folders = dict.fromkeys(os.path.normpath(project.root / root) for root in ("src", *found, "."))
     usual = os.environ.get("PYTHONPATH", "")
     return (f"PYTHONPATH={os.pathsep.join([*folders, *filter(None, [usual])])}",)
+
+
+# -- what is left of it -----------------------------------------------------------------------
+
+
+@value
+class Leftover:
+    what: str
+    """As a person is told it."""
+    kept: str = ""
+    """Why it stays, and how to take it away; empty where it can go."""
+    worktree: str = ""
+    branch: str = ""
+    folder: str = ""
+
+
+def describe_changes(place: str) -> str:
+    """Why the worktree cannot go; the links to environments that a driver made are no changes."""
+    folder = Path(place)
+    said = git(folder, "status", "--porcelain", "--untracked-files=all").out if folder.is_dir() else ""
+    dirty = [line[3:] for line in said.splitlines() if not (folder / line[3:]).is_symlink()]
+    return f"it has changes ({dirty[0]}): `git worktree remove --force {place}`" if dirty else ""
+
+
+def remove(root: Path, found: tuple[Leftover, ...]) -> None:
+    """Removes those that can go."""
+    for one in found:
+        if one.kept:
+            continue
+        if one.worktree:
+            git(root, "worktree", "remove", "--force", one.worktree)
+            git(root, "worktree", "prune")
+        if one.branch:
+            git(root, "branch", "--delete", "--force", one.branch)
+        if one.folder:
+            shutil.rmtree(one.folder, ignore_errors=True)

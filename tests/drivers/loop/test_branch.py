@@ -11,8 +11,16 @@ from support.gitrepo import GitRepo
 from support.turns import CALC, make_world
 from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
-from verdigris.drivers.loop.branch import BranchBlocked, WorkBranch, find_base, prepare_branch, push_branch
+from verdigris.drivers.loop.branch import (
+    BranchBlocked,
+    WorkBranch,
+    find_base,
+    leftovers,
+    prepare_branch,
+    push_branch,
+)
 from verdigris.drivers.loop.remote import Pushed, Remote, RemoteMoved, Unreachable
+from verdigris.drivers.private_worktree import remove
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
@@ -350,3 +358,20 @@ def test_the_base_is_where_it_stands_farthest(shared: Loop) -> None:
     shared.repo.git("switch", "--quiet", "--create", WORK)
     with pytest.raises(UserError, match="which branch"):
         find_base(shared.repo.root, "", None)
+
+
+# -- what is left -----------------------------------------------------------------------------
+
+
+def test_a_private_worktree_goes_where_nothing_is_open_in_it_and_the_branch_stays(alone: Loop) -> None:
+    made = alone.iterate("a.txt", "a\n")
+    root = alone.prepare().root
+    (root / "open.txt").write_text("not committed\n")
+    (found,) = leftovers(alone.repo.root)
+    assert "open.txt" in found.kept
+    remove(alone.repo.root, (found,))
+    assert root.is_dir()
+    (root / "open.txt").unlink()
+    remove(alone.repo.root, leftovers(alone.repo.root))
+    assert not root.exists()
+    assert (leftovers(alone.repo.root), alone.commit()) == ((), made)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from support.machines import make_kata
-from verdigris.drivers.machine.worktree import leftovers, remove
+from verdigris.drivers.machine.worktree import leftovers
+from verdigris.drivers.private_worktree import remove
 
 
 def test_worktree_branch_and_folder_go_where_the_users_branch_has_the_commits(tmp_path: Path) -> None:

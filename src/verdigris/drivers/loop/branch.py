@@ -25,10 +25,19 @@ from verdigris.drivers.loop.remote import (
     fetch_tip,
     push_commit,
 )
-from verdigris.drivers.private_worktree import ancestor, current_branch, is_made, make, place, ref
+from verdigris.drivers.private_worktree import (
+    Leftover,
+    ancestor,
+    current_branch,
+    describe_changes,
+    is_made,
+    make,
+    place,
+    ref,
+)
 from verdigris.storage.git import git
 from verdigris.storage.project import open_project
-from verdigris.storage.repository import in_progress
+from verdigris.storage.repository import find_repository, in_progress
 from verdigris.turns.commit import author_environment
 from verdigris.turns.sync import sync
 
@@ -320,3 +329,16 @@ def _commit(root: Path, name: str) -> str:
 
 def _note(root: Path, name: str, commit: str) -> None:
     git(root, "update-ref", name, commit)
+
+
+def leftovers(root: Path) -> tuple[Leftover, ...]:
+    """Private worktrees of programs; their branches are people's to keep."""
+    said = git(root, "for-each-ref", "--format=%(refname:short)%00%(worktreepath)", ref(BRANCHES)).out
+    found = (line.split("\0") for line in said.splitlines())
+    return tuple(
+        Leftover(
+            f"the loop's worktree of {branch} in {where} (the branch stays)", describe_changes(where), where
+        )
+        for branch, where in found
+        if where and where == str(place(find_repository(root), DRIVER, branch.removeprefix(BRANCHES)))
+    )

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UserError
 from verdigris.core.value import value
 from verdigris.drivers import private_worktree
-from verdigris.drivers.private_worktree import ancestor, current_branch, is_made, make, ref
+from verdigris.drivers.private_worktree import (
+    Leftover,
+    ancestor,
+    current_branch,
+    describe_changes,
+    is_made,
+    make,
+    ref,
+)
 from verdigris.storage import tdd_folder
 from verdigris.storage.git import ask_users_git, git
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from verdigris.storage.repository import Repository
 
@@ -79,17 +86,6 @@ def behind(root: Path, branch: str) -> bool:
     return not ancestor(root, ref(branch), "HEAD")
 
 
-@value
-class Leftover:
-    what: str
-    """As a person is told it."""
-    kept: str = ""
-    """Why it stays, and how to take it away; empty where it can go."""
-    worktree: str = ""
-    branch: str = ""
-    folder: str = ""
-
-
 def leftovers(root: Path) -> tuple[Leftover, ...]:
     """Lists what is there, and what of it exists nowhere else; changes nothing."""
     return (*_branches(root), *_folder(root))
@@ -109,16 +105,7 @@ def _unsafe(root: Path, branch: str, theirs: str, place: str) -> str:
     if not ancestor(root, ref(branch), ref(theirs)):
         moves = f"`git merge --ff-only {branch}`, or `git branch -D {branch}`"
         return f"{theirs} does not have its commits: {moves}"
-    dirty = _dirty(Path(place)) if place else []
-    return f"it has changes ({dirty[0]}): `git worktree remove --force {place}`" if dirty else ""
-
-
-def _dirty(place: Path) -> list[str]:
-    """Changed paths, without the links to environments that the machine made itself."""
-    if not place.is_dir():
-        return []
-    said = git(place, "status", "--porcelain", "--untracked-files=all").out.splitlines()
-    return [line[3:] for line in said if not (place / line[3:]).is_symlink()]
+    return describe_changes(place) if place else ""
 
 
 def _folder(root: Path) -> Iterator[Leftover]:
@@ -129,17 +116,3 @@ def _folder(root: Path) -> Iterator[Leftover]:
     others = sorted(path.name for path in folder.iterdir() if path.name not in tdd_folder.PRIVATE)
     kept = f"it holds {others[0]}, which is not the machine's" if others else ""
     yield Leftover(f"{tdd_folder.NAME}/ with the machine's plans and logs", kept, folder=str(folder))
-
-
-def remove(root: Path, found: tuple[Leftover, ...]) -> None:
-    """Removes those that can go."""
-    for one in found:
-        if one.kept:
-            continue
-        if one.worktree:
-            git(root, "worktree", "remove", "--force", one.worktree)
-            git(root, "worktree", "prune")
-        if one.branch:
-            git(root, "branch", "--delete", "--force", one.branch)
-        if one.folder:
-            shutil.rmtree(one.folder, ignore_errors=True)
