@@ -14,7 +14,7 @@ from support.gitrepo import GitRepo, make_repo
 from support.openai_server import Answer, Call, Script, Server, Step, serving
 from support.turns import CONFIG, QUICK, World, make_world
 from verdigris.core.records import Actor
-from verdigris.drivers.code.opening import open_session, run_session
+from verdigris.drivers.code.opening import SessionOptions, open_session, run_session
 from verdigris.drivers.code.session_file import Opened, SessionFile
 from verdigris.drivers.code.tools.dispatch import Dispatcher
 from verdigris.drivers.code.tools.jobs import Jobs
@@ -195,11 +195,11 @@ class Worked:
 def work(
     played: Played, task: str = "Write a calculator that adds.", *, uncovered: bool = False, **given: Any
 ) -> Worked:
-    """As the command does, in this process; `given`: what `open_session` takes."""
+    """As the command does, in this process; `given`: its `SessionOptions`."""
     happenings: list[Happening] = []
     os.environ["SCRIPT_KEY"] = KEY
     try:
-        with open_session(played.repo.root, happenings.append, **given) as session:
+        with open_session(played.repo.root, happenings.append, SessionOptions(**given)) as session:
             ended = run_session(session, task, uncovered=uncovered)
     finally:
         del os.environ["SCRIPT_KEY"]

@@ -6,7 +6,7 @@ import signal
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
 import click
 
@@ -18,6 +18,8 @@ from verdigris.core.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from verdigris.drivers.code.permission import Mode
+    from verdigris.drivers.code.session import Session
     from verdigris.drivers.happenings import Happening, Watcher
 
 AGAIN = "`tdd code --continue` goes on"
@@ -26,18 +28,15 @@ AGAIN = "`tdd code --continue` goes on"
 @click.command("code")
 @click.option("--prompt", "-p", "task", metavar="TASK", help="What is to be done; `-` reads standard input.")
 @click.option("--model", "-m", default="", metavar="MODEL", help="PROVIDER:NAME, or replay:FILE.")
-@click.option(
-    "--continue", "-c", "goes_on", is_flag=True, help="Go on with the last session of this worktree."
-)
+@click.option("--continue", "-c", "goes_on", is_flag=True, help="Go on with this worktree's last session.")
 @click.option("--resume", metavar="ID", help="Go on with this session.")
+@click.option("--permission", type=click.Choice(["ask", "edits", "all"]), help="What is asked about.")
 @click.option("--max-turns", type=click.IntRange(min=0), default=0, help="Replies of the model.")
 @click.option("--max-tokens", type=click.IntRange(min=0), default=0, help="Of all prompts and replies.")
 @click.option("--max-cost", type=click.FloatRange(min=0), default=0.0, help="By `code.prices` in tdd.yaml.")
 @click.option("--timeout", type=click.FloatRange(min=0), default=0.0, metavar="SECONDS", help="Of all of it.")
 @click.option("--uncovered", is_flag=True, help="Begin with a refactor of code that no test runs.")
-@click.option(
-    "--record", type=click.Path(path_type=Path), help="Append each exchange with the model to FILE."
-)
+@click.option("--record", type=click.Path(path_type=Path), help="Append each exchange with a model to FILE.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document per event.")
 def command(  # noqa: PLR0913 - options, each by its name
     *,
@@ -45,6 +44,7 @@ def command(  # noqa: PLR0913 - options, each by its name
     model: str,
     goes_on: bool,
     resume: str | None,
+    permission: str | None,
     max_turns: int,
     max_tokens: int,
     max_cost: float,
@@ -55,25 +55,26 @@ def command(  # noqa: PLR0913 - options, each by its name
 ) -> int:
     """Let a model work on a task, red before green: the result on stdout, the progress on stderr.
 
-    Exit code: 0 done, 1 what is left is not accepted, 3 a limit is reached, 69 no model answers, 130
-    interrupted. A session that ended, or was killed, goes on with --continue or --resume.
+    Without --prompt, on a terminal: a prompt for tasks and for commands (/help). Exit code: 0 done, 1 what is
+    left is not accepted, 3 a limit is reached, 69 no model answers, 130 interrupted. A session that ended, or
+    was killed, goes on with --continue or --resume.
     """
     if (no := persons_only("code")) is not None:
         return deny(no, as_json=as_json)
     from verdigris.drivers.code.limits import EXIT_CODES, End, Limits
-    from verdigris.drivers.code.opening import open_session, run_session
+    from verdigris.drivers.code.opening import SessionOptions, open_session, run_session
 
+    attended = task is None and not as_json and sys.stdin.isatty()
     resumed = resume if resume is not None else "" if goes_on else None
-    words = _read_task(task, optional=resumed is not None)
+    words = "" if attended else _read_task(task, optional=resumed is not None)
     limits = Limits(max_turns, max_tokens, max_cost, timeout)
+    options = SessionOptions(model, resumed, record, limits, cast("Mode | None", permission))
     with reporting_ends(AGAIN, as_json=as_json) as failed:
-        watch = _watching(as_json=as_json)
-        with (
-            _signals(timeout),
-            open_session(
-                start(), watch, model=model, resume=resumed, record=record, limits=limits
-            ) as session,
-        ):
+        ask = _ask if attended else None
+        opened = open_session(start(), _watching(as_json=as_json), options, ask_person=ask)
+        with _signals(timeout), opened as session:
+            if attended:
+                return _converse(session, uncovered=uncovered)
             ended = run_session(session, words, uncovered=uncovered)
         if not as_json:
             sys.stdout.write(f"{ended.text.rstrip()}\n")
@@ -85,11 +86,64 @@ def _read_task(task: str | None, *, optional: bool) -> str:
     """As it is given, or from standard input."""
     if task is not None and task != "-":
         return task.strip()
-    if task == "-" or not sys.stdin.isatty():
-        return "" if task is None and optional else sys.stdin.read().strip()
-    if optional:
+    if task is None and optional:
         return ""
-    raise UserError("there is no task.", hint='tdd code -p "TASK", or a task on standard input')
+    words = sys.stdin.read().strip()
+    if not words:
+        raise UserError("there is no task.", hint='tdd code -p "TASK", or a task on standard input')
+    return words
+
+
+def _converse(session: Session, *, uncovered: bool) -> int:
+    """Tasks and commands, line by line; Ctrl-C ends what is under way, and Ctrl-D or /quit the session."""
+    from verdigris.drivers.code.commands import run_command
+    from verdigris.drivers.code.opening import begin_session, work_on_task
+
+    import_history()
+    begin_session(session, uncovered=uncovered)
+    notes: list[str] = []
+    while (line := _read_line()) is not None:
+        if line.startswith("/"):
+            answer = run_command(session, line)
+            sys.stdout.writelines(f"{text}\n" for text in answer.lines)
+            notes += [answer.note] if answer.note else []
+            if answer.ends:
+                break
+        elif line:
+            ended = work_on_task(
+                session, line, resumed=bool(session.file.record.tasks), notes="\n".join(notes)
+            )
+            notes = []
+            sys.stdout.write(f"{ended.text.rstrip()}\n")
+    return 0
+
+
+def import_history() -> None:
+    """Loading it gives `input` its line editing and its history."""
+    import readline  # noqa: F401 - see above
+
+
+def _read_line() -> str | None:
+    """None at the end; an interrupt here is a new line."""
+    sys.stdout.flush()
+    try:
+        return input("> ").strip()
+    except EOFError:
+        return None
+    except KeyboardInterrupt:
+        sys.stdout.write("\n")
+        return ""
+
+
+def _ask(tool: str, arguments: str) -> bool:
+    from verdigris.views.code import describe_arguments
+    from verdigris.views.lines import visible
+
+    try:
+        said = input(f"  {tool} {visible(describe_arguments(arguments))}  run it? [y/N] ")
+    except EOFError:
+        return False
+    return said.strip().lower() in {"y", "yes"}
 
 
 def _watching(*, as_json: bool) -> Watcher:
@@ -115,10 +169,8 @@ def _signals(seconds: float) -> Iterator[None]:
     def end_time(*_: object) -> NoReturn:
         raise OutOfTime
 
-    before = [
-        (number, signal.signal(number, call))
-        for number, call in ((signal.SIGTERM, interrupt), (signal.SIGALRM, end_time))
-    ]
+    handlers = ((signal.SIGTERM, interrupt), (signal.SIGALRM, end_time))
+    before = [(number, signal.signal(number, handler)) for number, handler in handlers]
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield

@@ -12,10 +12,12 @@ from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
 from verdigris.core.settings import HUMAN, Player
 from verdigris.core.state import Phase
+from verdigris.core.value import value
 from verdigris.drivers.budget import Meter
 from verdigris.drivers.code import session_file as entries
 from verdigris.drivers.code.conversation import pin_prefix
 from verdigris.drivers.code.limits import EXIT_CODES, Limits
+from verdigris.drivers.code.permission import Permission
 from verdigris.drivers.code.session import Session, SessionResult
 from verdigris.drivers.code.session_file import SessionFile, find_session, note_current, read_current
 from verdigris.drivers.code.settings import AGENT, load_code
@@ -36,9 +38,10 @@ from verdigris.turns import refactor
 from verdigris.turns.claim_check import following
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from verdigris.drivers.code.permission import Mode
     from verdigris.drivers.code.settings import CodeSettings
     from verdigris.drivers.happenings import Watcher
     from verdigris.storage.project import Project
@@ -50,32 +53,41 @@ _UNTESTED = (
 )
 
 
+@value
+class SessionOptions:
+    model: str = ""
+    """Instead of the one that `tdd.yaml` names."""
+    resume: str | None = None
+    """The beginning of a session's name, empty for the last one; None begins a new one."""
+    record: Path | None = None
+    limits: Limits = Limits()
+    permission: Mode | None = None
+
+
 @contextmanager
 def open_session(
     start: Path,
     watch: Watcher,
-    *,
-    model: str = "",
-    resume: str | None = None,
-    record: Path | None = None,
-    limits: Limits = Limits(),  # noqa: B008 - frozen
+    options: SessionOptions = SessionOptions(),  # noqa: B008 - frozen
+    ask_person: Callable[[str, str], bool] | None = None,
 ) -> Iterator[Session]:
-    """`resume`: the beginning of a session's name, empty for the last one; None begins a new one."""
+    """`ask_person`: where somebody is there to say yes to a call."""
     name = secrets.token_hex(4)
     project = open_project(start, Actor("agent", name, CLIENT))
     settings = load_code(project.root)
     _require_law(project)
+    limits = options.limits
     if limits.cost and settings.prices is None:
         raise UserError(
             "--max-cost needs prices, and tdd.yaml has none.",
             hint="code: {prices: {input: …, cached: …, output: …}}, of a million tokens",
         )
-    if resume is not None:
-        name = find_session(project.repo, resume)
+    if options.resume is not None:
+        name = find_session(project.repo, options.resume)
         project = replace(project, actor=Actor("agent", name, CLIENT))
     busy = f"session {read_current(project.repo) or 'of another'} is at work in this worktree already"
     wait = "let it end, or stop it with Ctrl-C there; `git worktree add` makes room for a second one"
-    casting = _cast(settings, model, project, record, watch)
+    casting = _cast(settings, options, project, watch)
     with hold_alone(project.repo.lock(CLIENT), busy, wait), casting:
         note_current(project.repo, name)
         told = scrub_events(watch, casting.scrub)
@@ -83,6 +95,9 @@ def open_session(
             project, SessionFile(project.repo, name, casting.scrub), casting, settings, told
         )
         session.limits = replace(limits, tokens=limits.tokens or settings.tokens)
+        mode = options.permission or settings.permission or ("all" if ask_person is None else "edits")
+        session.dispatcher.permission = Permission(mode, settings.allow)
+        session.dispatcher.ask_person = ask_person
         try:
             yield session
         finally:
@@ -100,11 +115,9 @@ def _require_law(project: Project) -> None:
         )
 
 
-def _cast(
-    settings: CodeSettings, model: str, project: Project, record: Path | None, watch: Watcher
-) -> Casting:
+def _cast(settings: CodeSettings, options: SessionOptions, project: Project, watch: Watcher) -> Casting:
     player = settings.player(AGENT)
-    player = Player(model, player.served) if model else player
+    player = Player(options.model, player.served) if options.model else player
     if not player.model or player.model == HUMAN:
         raise UserError(
             "no model is named for the agent.",
@@ -114,7 +127,7 @@ def _cast(
         {AGENT: player},
         settings.llm,
         root=project.root,
-        record=record,
+        record=options.record,
         notice=lambda why: watch(Delayed(why)),
     )
 
@@ -166,25 +179,29 @@ def _instructions(root: Path) -> Iterator[tuple[str, str]]:
 
 def run_session(session: Session, task: str, *, uncovered: bool = False) -> SessionEnded:
     """From the first event to the last; `uncovered`: a person's yes to a refactor of code without tests."""
+    begin_session(session, task, uncovered=uncovered)
+    resumed = bool(session.file.record.tasks)
+    words = task or ("Go on with the task." if resumed else "")
+    if not words:
+        raise UserError("there is no task.", hint='tdd code -p "TASK", or a task on standard input')
+    return work_on_task(session, words, resumed=resumed)
+
+
+def begin_session(session: Session, task: str = "", *, uncovered: bool = False) -> None:
     resumed = session.file.record.openings > 1
-    project, record = session.bench.project, session.file.record
-    replay = session.model.name.startswith("replay:")
-    session.watch(
-        SessionBegan(session.file.name, session.model.name, resumed, str(project.root), task, replay)
-    )
+    root, replay = str(session.bench.project.root), session.model.name.startswith("replay:")
+    session.watch(SessionBegan(session.file.name, session.model.name, resumed, root, task, replay))
     if uncovered:
         _begin_uncovered(session)
     elif not resumed and not session.bench.has_tests():
-        session.watch(
-            Noted(
-                "no tests are here: the first ones pin what the code does; --uncovered restructures without"
-            )
-        )
-    words = task or ("Go on with the task." if record.tasks else "")
-    if not words:
-        raise UserError("there is no task.", hint='tdd code -p "TASK", or a task on standard input')
-    result = session.work_on(words, _facts(session, resumed=resumed))
-    ended = _report(session, result)
+        told = "no tests are here: the first ones pin what the code does; --uncovered restructures without"
+        session.watch(Noted(told))
+
+
+def work_on_task(session: Session, task: str, *, resumed: bool = False, notes: str = "") -> SessionEnded:
+    """`notes`: what the person did since the model last heard from them."""
+    facts = "\n".join(filter(None, (notes, _facts(session, resumed=resumed))))
+    ended = _report(session, session.work_on(task, facts))
     session.watch(ended)
     return ended
 

@@ -156,8 +156,9 @@ class Session:
 
     def _open_turn(self, said: Message) -> None:
         self.turns += 1
-        tree = self.bench.project.workspace.snapshot()
-        self.file.add(entries.TurnBegan(len(self.file.record.turns) + 1, tree))
+        project = self.bench.project
+        tree, ground = project.workspace.snapshot(), project.state().ground or ""
+        self.file.add(entries.TurnBegan(self.file.record.last_turn + 1, tree, ground))
         self._say(said)
         if said.content.strip():
             self.watch(ModelSpoke(self.turns, said.content))

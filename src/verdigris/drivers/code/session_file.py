@@ -55,6 +55,15 @@ class TurnBegan:
     number: int
     tree: str
     """The worktree before it, for undo."""
+    ground: str = ""
+    """What edits were compared with then."""
+
+
+@value
+class Undone:
+    """A person took a turn back, and those after it were taken back before."""
+
+    number: int
 
 
 @value
@@ -85,12 +94,15 @@ class Ended:
     why: str = ""
 
 
-Entry: TypeAlias = Opened | Tasked | Said | TurnBegan | Counted | Planned | Judged | Compacted | Ended
+Entry: TypeAlias = (
+    Opened | Tasked | Said | TurnBegan | Undone | Counted | Planned | Judged | Compacted | Ended
+)
 _KINDS: dict[str, type[Entry]] = {
     "opened": Opened,
     "tasked": Tasked,
     "said": Said,
     "turn": TurnBegan,
+    "undone": Undone,
     "counted": Counted,
     "planned": Planned,
     "judged": Judged,
@@ -108,6 +120,8 @@ class SessionRecord:
     conversation: Conversation = Conversation(())
     tasks: tuple[str, ...] = ()
     turns: tuple[TurnBegan, ...] = ()
+    """Those that are not undone."""
+    last_turn: int = 0
     usage: Usage = Usage()
     plan: Plan = Plan()
     verdicts: tuple[str, ...] = ()
@@ -128,7 +142,9 @@ class SessionRecord:
             case Said():
                 return replace(self, conversation=self.conversation.add(*entry.messages))
             case TurnBegan():
-                return replace(self, turns=(*self.turns, entry))
+                return replace(self, turns=(*self.turns, entry), last_turn=entry.number)
+            case Undone():
+                return replace(self, turns=tuple(turn for turn in self.turns if turn.number < entry.number))
             case Counted():
                 return replace(self, usage=self.usage + entry.usage)
             case Planned():

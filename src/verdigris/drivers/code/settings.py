@@ -9,6 +9,7 @@ import msgspec
 from verdigris.core.settings import DriverSettings
 from verdigris.core.value import value
 from verdigris.drivers.code.limits import Prices
+from verdigris.drivers.code.permission import Mode  # noqa: TC001 - msgspec reads it
 from verdigris.storage.config import load_driver
 from verdigris.storage.config.drivers import DriverSection, KeyExample, Positive, shared_values
 
@@ -31,6 +32,10 @@ class CodeSettings(DriverSettings):
     context_tokens: int = 0
     """What the model can read: a conversation is compacted at four fifths. 0: when the server refuses."""
     prices: Prices | None = None
+    permission: Mode | None = None
+    """What a person is asked about; None: commands where somebody is there, and nothing where nobody is."""
+    allow: tuple[str, ...] = ()
+    """Commands that nobody is asked about."""
 
 
 _DEFAULT = CodeSettings()
@@ -47,6 +52,8 @@ class CodeKeys(msgspec.Struct, forbid_unknown_fields=True):
     shell_seconds: Positive = _DEFAULT.shell_seconds
     context_tokens: Annotated[int, msgspec.Meta(ge=0)] = _DEFAULT.context_tokens
     prices: PriceKeys | None = None
+    permission: Mode | None = None
+    allow: tuple[str, ...] = ()
 
 
 def code_settings(said: CodeKeys, shared: DriverSettings, _: Places) -> CodeSettings:
@@ -57,6 +64,8 @@ def code_settings(said: CodeKeys, shared: DriverSettings, _: Places) -> CodeSett
         shell_seconds=said.shell_seconds,
         context_tokens=said.context_tokens,
         prices=None if prices is None else Prices(prices.input, prices.output, prices.cached),
+        permission=said.permission,
+        allow=said.allow,
     )
 
 
@@ -70,6 +79,8 @@ SECTION = DriverSection(
         KeyExample("shell_seconds", str(_DEFAULT.shell_seconds), "that a command may take"),
         KeyExample("context_tokens", "128000", "that the model can read; 0: until the server refuses"),
         KeyExample("prices", "{input: 0.5, cached: 0.05, output: 2.0}", "of a million tokens"),
+        KeyExample("permission", "edits", "what is asked about: ask, edits (only commands), all (nothing)"),
+        KeyExample("allow", '["git log*", "ls*"]', "commands that are never asked about"),
     ),
     roles={AGENT: '{model: "ollama:qwen3-coder"}'},
 )

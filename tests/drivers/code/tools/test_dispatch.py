@@ -6,6 +6,7 @@ import pytest
 
 from support.code_sessions import Bench, make_bench
 from verdigris.core.errors import StorageError
+from verdigris.drivers.code.permission import Permission
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,3 +72,20 @@ def test_a_disk_that_fails_ends_the_session(tool: Bench, monkeypatch: pytest.Mon
 
 def test_a_summary_is_handed_on(tool: Bench) -> None:
     assert tool("finish", summary="all done").summary == "all done"
+
+
+def test_a_call_that_needs_a_yes_is_asked_about_and_denied_without_one(tool: Bench) -> None:
+    asked: list[str] = []
+
+    def ask(name: str, arguments: str) -> bool:
+        asked.append(f"{name} {arguments}")
+        return "yes" in arguments
+
+    tool.dispatcher.permission = Permission("ask")
+    assert "[no-permission]" in tool("create_file", path="a.md", content="x").text
+    tool.dispatcher.ask_person = ask
+    assert tool("create_file", path="no.md", content="x").outcome == "denied"
+    assert tool("create_file", path="yes.md", content="x").outcome == "ok"
+    assert tool("create_file", path="yes.py", content="X = sum([1])\n").text.startswith("denied [red-first]")
+    assert tool("read_file", path="calc.py").outcome == "ok"
+    assert len(asked) == 3

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import StorageError, VerdigrisError
+from verdigris.drivers.code.permission import Permission, deny_without_yes
 from verdigris.drivers.code.plan import (
     BadPlan,
     Plan,
@@ -19,8 +20,8 @@ from verdigris.drivers.code.session_file import Planned
 from verdigris.drivers.code.tools import files, law
 from verdigris.drivers.code.tools.repetition import CallHistory, describe_suppression
 from verdigris.drivers.code.tools.shell import shell
-from verdigris.drivers.code.tools.table import READING
-from verdigris.drivers.code.tools.workbench import ToolAnswer, failed
+from verdigris.drivers.code.tools.table import EDITING, READING
+from verdigris.drivers.code.tools.workbench import ToolAnswer, denied, failed
 from verdigris.drivers.code.wording import in_tools
 from verdigris.models.tool_calls import BadArguments, read_arguments
 
@@ -50,6 +51,10 @@ _KERNEL: Mapping[str, Callable[[Workbench, Mapping[str, Any]], ToolAnswer]] = {
 
 
 class Dispatcher:
+    permission = Permission()
+    ask_person: Callable[[str, str], bool] | None = None
+    """Asks about a tool and what it is to do; None: nobody is there to be asked."""
+
     def __init__(self, bench: Workbench, file: SessionFile, tools: tuple[ToolSpec, ...]) -> None:
         self._bench, self._file = bench, file
         self._tools = {tool.name: tool for tool in tools}
@@ -71,6 +76,8 @@ class Dispatcher:
         self._history = self._history.after(call.name, given, reads=call.name in READING)
         if repeated:
             return ToolAnswer(describe_suppression(call.name), "suppressed")
+        if not self._is_allowed(call, given):
+            return denied(deny_without_yes(call.name))
         try:
             answer = self._run(call.name, given)
         except StorageError:
@@ -79,6 +86,11 @@ class Dispatcher:
             hint = f"\nnext: {in_tools(error.hint)}" if error.hint else ""
             answer = failed(f"{in_tools(error.message)}{hint}")
         return replace(answer, text=self._bench.answer(answer.text))
+
+    def _is_allowed(self, call: ToolCall, given: Mapping[str, Any]) -> bool:
+        if not self.permission.needs_yes(call.name, given, edits=call.name in EDITING):
+            return True
+        return self.ask_person is not None and self.ask_person(call.name, call.arguments)
 
     def _run(self, name: str, given: Mapping[str, Any]) -> ToolAnswer:
         match name:

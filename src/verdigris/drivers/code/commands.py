@@ -1,0 +1,196 @@
+"""What a person may say to a session beside tasks: lines that begin with `/`; they are a person's acts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from verdigris.core.actions import Deny
+from verdigris.core.errors import UserError, VerdigrisError
+from verdigris.core.events import Ground
+from verdigris.core.records import Actor
+from verdigris.core.state import Phase
+from verdigris.core.value import value
+from verdigris.drivers.code.plan import describe_plan
+from verdigris.drivers.code.session_file import Undone
+from verdigris.drivers.code.tools.shell import CLIENT
+from verdigris.drivers.code.wording import describe_law
+from verdigris.storage.repository import head
+from verdigris.turns import refactor
+from verdigris.turns.aside import lay_back, restore
+from verdigris.turns.claim_check import following
+from verdigris.turns.person import switch_off, switch_on
+from verdigris.turns.test_bug import report_bug
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from verdigris.drivers.code.session import Session
+    from verdigris.storage.project import Project
+
+QUIT = "/quit"
+_MOST_DIFF = 200
+
+
+@value
+class CommandAnswer:
+    lines: tuple[str, ...]
+    ends: bool = False
+    note: str = ""
+    """What the model is told of it with the next task."""
+
+
+def run_command(session: Session, line: str) -> CommandAnswer:
+    """Never raises for what a person writes: a wrong word is answered with those there are."""
+    name, _, rest = line.strip().partition(" ")
+    if name not in COMMANDS:
+        return CommandAnswer((f"there is no {name}; there are {' '.join(COMMANDS)}",))
+    try:
+        return COMMANDS[name][1](session, rest.strip())
+    except VerdigrisError as error:
+        return CommandAnswer(tuple(filter(None, (error.message, error.hint and f"next: {error.hint}"))))
+
+
+def _person(session: Session) -> Project:
+    return replace(session.bench.project, actor=Actor(client=CLIENT))
+
+
+def _denied(deny: Deny) -> CommandAnswer:
+    return CommandAnswer(deny.lines())
+
+
+def _plan(session: Session, _: str) -> CommandAnswer:
+    plan = session.file.record.plan
+    if not plan.steps:
+        return CommandAnswer(("there is no plan",))
+    return CommandAnswer(tuple(describe_plan(plan, session.dispatcher.verdicts()).splitlines()))
+
+
+def _status(session: Session, _: str) -> CommandAnswer:
+    project = _person(session)
+    state = project.state()
+    return CommandAnswer((*describe_law(state), f"next: {following(project, state)}"))
+
+
+def _diff(session: Session, _: str) -> CommandAnswer:
+    """What the open turn, or else the last turn of the model, changed."""
+    project = session.bench.project
+    state, turns = project.state(), session.file.record.turns
+    start = state.turn.tree if state.turn is not None else turns[-1].tree if turns else None
+    now = project.workspace.snapshot()
+    paths = [change.path for change in project.workspace.changes(start, now)] if start else []
+    if start is None or not paths:
+        return CommandAnswer(("nothing is changed",))
+    return CommandAnswer(tuple(project.workspace.diff(start, now, paths).splitlines()[:_MOST_DIFF]))
+
+
+def _undo(session: Session, _: str) -> CommandAnswer:
+    """The worktree as it was before the last turn that changed it; what is taken back is kept."""
+    project = _person(session)
+    now = project.workspace.snapshot()
+    turn = next((one for one in reversed(session.file.record.turns) if one.tree != now), None)
+    if turn is None:
+        return CommandAnswer(("no turn of this session changed anything that is still there",))
+    paths = lay_back(project, turn.tree, f"turn {turn.number} was undone by a person")
+    state = project.state()
+    if turn.ground and state.ground != turn.ground:
+        place = head(project.repo)
+        why = f"turn {turn.number} was undone"
+        project.record(Ground(tree=turn.ground, commit=place.commit, on=place.branch, why=why), sync=True)
+    session.file.add(Undone(turn.number))
+    kept = list(state.aside)[-1]
+    told = f"turn {turn.number} is undone: {', '.join(paths)}; it is kept as {kept}"
+    return CommandAnswer((told,), note=f"The person has undone your turn {turn.number}: {', '.join(paths)}.")
+
+
+def _restore(session: Session, rest: str) -> CommandAnswer:
+    back = restore(_person(session), rest)
+    if isinstance(back, Deny):
+        return _denied(back)
+    told = f"brought back: {', '.join(back)}"
+    return CommandAnswer((told,), note=f"The person has {told}.")
+
+
+def _refactor(session: Session, rest: str) -> CommandAnswer:
+    """`/refactor [--uncovered]` begins one, and `/refactor` ends the open one."""
+    project = _person(session)
+    if project.state().phase is Phase.REFACTOR:
+        ended = refactor.end(project)
+        if isinstance(ended, Deny):
+            return _denied(ended)
+        return CommandAnswer((ended.footer,), note=ended.footer)
+    if rest not in {"", "--uncovered"}:
+        raise UserError(f"/refactor does not know {rest!r}.", hint="/refactor [--uncovered]")
+    begun = refactor.begin(project, uncovered=bool(rest))
+    if isinstance(begun, Deny):
+        return _denied(begun)
+    told = f"a refactor is open: {begun.passed} tests pass, {begun.failed} do not"
+    return CommandAnswer((told, "next: say what to restructure; /refactor again has it judged"), note=told)
+
+
+def _test_bug(session: Session, rest: str) -> CommandAnswer:
+    place, _, why = rest.partition(" ")
+    if not why:
+        raise UserError("/test-bug needs a place and a reason.", hint="/test-bug tests/test_x.py:12 WHY")
+    project = _person(session)
+    reported = report_bug(project, [place], why, cwd=project.root)
+    if isinstance(reported, Deny):
+        return _denied(reported)
+    told = f"{reported.bug}: {', '.join(reported.places)}: {why}"
+    return CommandAnswer((told,), note=f"The person reports a wrong test, {told}. Revise it.")
+
+
+def _off(session: Session, rest: str) -> CommandAnswer:
+    if not rest:
+        raise UserError("/off needs a reason, which is recorded.", hint="/off WHY")
+    no = switch_off(_person(session), rest)
+    return _denied(no) if no is not None else CommandAnswer((f"the law is off: {rest}; /on ends that",))
+
+
+def _on(session: Session, _: str) -> CommandAnswer:
+    no = switch_on(_person(session))
+    return _denied(no) if no is not None else CommandAnswer(("the law is on",))
+
+
+def _compact(session: Session, _: str) -> CommandAnswer:
+    session.compact()
+    return CommandAnswer(())
+
+
+def _cost(session: Session, _: str) -> CommandAnswer:
+    usage, spent = session.file.record.usage, session.spent()
+    cached = f"{usage.cached} cached" if usage.cache_known else "cached unknown"
+    money = "" if spent.cost is None else f"; {spent.cost:.4f} in this run"
+    tokens = f"{usage.prompt} tokens read ({cached}), {usage.completion} written"
+    return CommandAnswer((f"{tokens}{money}; {spent.seconds:.0f} s",))
+
+
+def _model(session: Session, _: str) -> CommandAnswer:
+    again = f"`tdd code --resume {session.file.name} --model MODEL` goes on with another"
+    return CommandAnswer((f"{session.model.name}; {again}",))
+
+
+def _help(_: Session, __: str) -> CommandAnswer:
+    return CommandAnswer(tuple(f"{name:<10} {about}" for name, (about, _) in COMMANDS.items()))
+
+
+def _quit(_: Session, __: str) -> CommandAnswer:
+    return CommandAnswer((), ends=True)
+
+
+COMMANDS: Mapping[str, tuple[str, Callable[[Session, str], CommandAnswer]]] = {
+    "/plan": ("the steps, each with its colour", _plan),
+    "/status": ("phase, reds, claims and the next move", _status),
+    "/diff": ("what the open turn changed", _diff),
+    "/undo": ("take the last turn back, to the byte", _undo),
+    "/restore": ("ID: bring back what was set aside", _restore),
+    "/refactor": ("[--uncovered]: begin one, or have the open one judged", _refactor),
+    "/test-bug": ("FILE:LINE WHY: report a wrong test", _test_bug),
+    "/off": ("WHY: switch the law off; recorded", _off),
+    "/on": ("switch it on again", _on),
+    "/compact": ("shorten the conversation to what matters", _compact),
+    "/cost": ("tokens, money and time", _cost),
+    "/model": ("who answers", _model),
+    "/help": ("this list", _help),
+    QUIT: ("end; `tdd code --continue` goes on", _quit),
+}

@@ -1,0 +1,128 @@
+"""A person's commands in a session, on a real project with a scripted model."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.code_sessions import GOOD, GREEN, KEY, RED, STUB, TEST, TEST_ID, TEST_TEXT, call, playing, turn
+from verdigris.core.events import SwitchedOff, decode
+from verdigris.drivers.code.commands import COMMANDS, run_command
+from verdigris.drivers.code.limits import End, Limits
+from verdigris.drivers.code.opening import SessionOptions, open_session, work_on_task
+from verdigris.drivers.happenings import ignore_event
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from support.code_sessions import Played
+    from verdigris.drivers.code.session import Session
+
+pytestmark = pytest.mark.slow
+
+
+@contextmanager
+def session_after(tmp_path: Path, *script: object, turns: int) -> Iterator[tuple[Played, Session]]:
+    """An open session in which the model made these turns."""
+    with playing(tmp_path, script) as played, pytest.MonkeyPatch.context() as patch:  # type: ignore[arg-type]
+        patch.setenv("SCRIPT_KEY", KEY)
+        options = SessionOptions(limits=Limits(turns=turns))
+        with open_session(played.repo.root, ignore_event, options) as session:
+            work_on_task(session, "Write a calculator that adds.")
+            session.limits = Limits()
+            yield played, session
+
+
+def told(session: Session, line: str) -> str:
+    return "\n".join(run_command(session, line).lines)
+
+
+def test_a_turn_is_undone_to_the_byte_and_the_one_before_it_after_that(tmp_path: Path) -> None:
+    with session_after(tmp_path, *RED, GREEN, turns=3) as (played, session):
+        root = played.repo.root
+        assert (root / "calculator.py").read_text() == GOOD
+        answer = run_command(session, "/undo")
+        assert answer.lines[0].startswith("turn 3 is undone: calculator.py; it is kept as a")
+        assert "undone your turn 3" in answer.note
+        assert (root / "calculator.py").read_text() == STUB
+        assert told(session, "/undo").startswith("turn 2 is undone: calculator.py")
+        assert not (root / "calculator.py").exists()
+        assert (root / TEST).read_text() == TEST_TEXT
+        assert told(session, "/undo").startswith("turn 1 is undone")
+        assert not (root / TEST).exists()
+        assert told(session, "/undo") == "no turn of this session changed anything that is still there"
+
+
+def test_after_an_undo_the_law_goes_on_from_there(tmp_path: Path) -> None:
+    """What was accepted and taken back is no edit without a red: the same change can be made again."""
+    again = turn(call("run_tests", ids=[TEST_ID]))
+    with session_after(tmp_path, *RED, GREEN, again, GREEN, "Done again.", "Done again.", turns=3) as (
+        played,
+        session,
+    ):
+        run_command(session, "/undo")
+        session.plan_told = True
+        ended = work_on_task(session, "Do it again.", resumed=True)
+        assert ended.outcome == End.DONE, ended
+        assert (played.repo.root / "calculator.py").read_text() == GOOD
+
+
+def test_files_that_are_not_text_and_modes_come_back_too(tmp_path: Path) -> None:
+    change = turn(call("shell", command="printf '\\0\\1' > data.bin; chmod -x run.sh; rm README.md"))
+    with playing(
+        tmp_path / "other", (change,), files={"data.bin": "\x00old", "run.sh": "#!/bin/sh\n"}
+    ) as played:
+        root = played.repo.root
+        (root / "run.sh").chmod(0o755)
+        os.environ["SCRIPT_KEY"] = KEY
+        with open_session(root, ignore_event, SessionOptions(limits=Limits(turns=1))) as session:
+            work_on_task(session, "Change things.")
+            assert (root / "data.bin").read_bytes() == b"\0\1"
+            run_command(session, "/undo")
+        del os.environ["SCRIPT_KEY"]
+        assert (root / "data.bin").read_bytes() == b"\0old"
+        assert os.access(root / "run.sh", os.X_OK)
+        assert (root / "README.md").exists()
+
+
+def test_what_is_shown_is_what_the_kernel_knows(tmp_path: Path) -> None:
+    with session_after(tmp_path, *RED, turns=2) as (_, session):
+        assert "1. ● red add two numbers" in told(session, "/plan")
+        assert f"red {TEST_ID}" in told(session, "/status")
+        assert "+def add(a, b):" in told(session, "/diff")
+        assert "tokens read" in told(session, "/cost")
+        assert "scripted" in told(session, "/model")
+        assert all(name in told(session, "/help") for name in COMMANDS)
+        assert "there is no /nonsense" in told(session, "/nonsense")
+        assert run_command(session, "/quit").ends
+
+
+def test_a_persons_verbs_are_recorded_as_a_persons(tmp_path: Path) -> None:
+    with session_after(tmp_path, *RED, turns=2) as (played, session):
+        assert "needs a reason" in told(session, "/off")
+        assert "the law is off" in told(session, "/off a spike")
+        [record] = [
+            r for r in played.project.log.records() if isinstance(decode(r.type, r.data), SwitchedOff)
+        ]
+        assert (record.actor["role"], record.data["why"]) == ("person", "a spike")
+        assert told(session, "/on") == "the law is on"
+        assert "needs a place" in told(session, "/test-bug")
+        assert f"b1: {TEST}:" in told(session, f"/test-bug {TEST}:5 the sum is wrong")
+        assert "denied [not-in-phase]" in told(session, "/restore a9")
+
+
+def test_a_refactor_is_begun_and_judged(tmp_path: Path) -> None:
+    with session_after(tmp_path, *RED, GREEN, turns=3) as (_, session):
+        assert "does not know" in told(session, "/refactor everything")
+        assert "a refactor is open: 1 tests pass" in told(session, "/refactor")
+        assert told(session, "/refactor").startswith("[tdd] accepted")
+
+
+def test_a_conversation_is_compacted_on_demand(tmp_path: Path) -> None:
+    with session_after(tmp_path, *RED, turns=2) as (_, session):
+        run_command(session, "/compact")
+        assert "Write a calculator that adds." in session.file.record.conversation.said[0].content
