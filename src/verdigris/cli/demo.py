@@ -116,16 +116,16 @@ def _machine(screen: DemoScreen) -> bool:
     """The other half of the product, on a real kata."""
     from verdigris.drivers.demo.recorded import build_kata
 
-    return _replayed(screen, "The machine builds a kata", build_kata)
+    return _show_replay(screen, "The machine builds a kata", build_kata)
 
 
 def _cycle(screen: DemoScreen) -> bool:
     from verdigris.drivers.demo.recorded import build_spec
 
-    return _replayed(screen, "A spec becomes evidence", build_spec)
+    return _show_replay(screen, "A spec becomes evidence", build_spec)
 
 
-def _replayed(screen: DemoScreen, title: str, build: Callable[[Path, Actor, Watcher], RunEnded]) -> bool:
+def _show_replay(screen: DemoScreen, title: str, build: Callable[[Path, Actor, Watcher], RunEnded]) -> bool:
     import tempfile
     from pathlib import Path
 

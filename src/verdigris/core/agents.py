@@ -11,29 +11,68 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 
+# Plain classes, not `value`: that loads `typing`, which a shell call does not wait for.
+class AgentVariables:
+    """The environment variables of an agent; an empty name where it has none."""
+
+    __slots__ = ("homes", "in_commands", "in_hooks", "session", "temporary")
+
+    def __init__(
+        self,
+        *,
+        homes: tuple[str, ...] = (),
+        temporary: tuple[str, ...] = (),
+        session: str = "",
+        in_commands: str = "",
+        in_hooks: str = "",
+    ) -> None:
+        self.homes = homes
+        """Say where else its settings lie."""
+        self.temporary = temporary
+        """Name a temporary folder of its own."""
+        self.session = session
+        """Names the session, in the environment of its hooks and commands."""
+        self.in_commands = in_commands
+        """Stands in the environment of its commands."""
+        self.in_hooks = in_hooks
+        """Stands in the environment of hooks, and not of an agent's commands."""
+
+
+class AgentSockets:
+    """The sockets of an agent's own; a line that comes there is a prompt to it."""
+
+    __slots__ = ("folders", "secrets", "variables")
+
+    def __init__(
+        self,
+        *,
+        variables: tuple[str, ...] = (),
+        folders: tuple[str, ...] = (),
+        secrets: tuple[str, ...] = (),
+    ) -> None:
+        self.variables = variables
+        """Variables that name one."""
+        self.folders = folders
+        """Where they lie, below temporary folders; `{}` is the user's number."""
+        self.secrets = secrets
+        """Variables that let one in there."""
+
+
+_NO_VARIABLES, _NO_SOCKETS = AgentVariables(), AgentSockets()
+
+
 class AgentFacts:
-    """A plain class: `value` loads `dataclasses`, which a shell call does not wait for."""
+    __slots__ = ("caches", "in_home", "name", "settings", "sockets", "variables")
 
-    __slots__ = (
-        *("caches", "home_variables", "hook_variable", "in_home", "name", "secrets", "session_variable"),
-        *("settings", "shell_variable", "socket_folders", "socket_variables", "temporary_variables"),
-    )
-
-    def __init__(  # noqa: PLR0913 - facts, each by its name
+    def __init__(
         self,
         name: str,
         *,
         settings: tuple[str, ...],
         in_home: tuple[str, ...] = (),
-        home_variables: tuple[str, ...] = (),
         caches: tuple[str, ...] = (),
-        temporary_variables: tuple[str, ...] = (),
-        session_variable: str = "",
-        shell_variable: str = "",
-        hook_variable: str = "",
-        socket_variables: tuple[str, ...] = (),
-        socket_folders: tuple[str, ...] = (),
-        secrets: tuple[str, ...] = (),
+        variables: AgentVariables = _NO_VARIABLES,
+        sockets: AgentSockets = _NO_SOCKETS,
     ) -> None:
         self.name = name
         """As in `tdd init --agent NAME`."""
@@ -42,24 +81,10 @@ class AgentFacts:
         also of servers that it starts outside of any sandbox."""
         self.in_home = in_home
         """Its settings in the user's home."""
-        self.home_variables = home_variables
-        """Variables that say where else its settings lie."""
         self.caches = caches
         """Below the home; it runs what lies there."""
-        self.temporary_variables = temporary_variables
-        """Variables that name a temporary folder of its own."""
-        self.session_variable = session_variable
-        """Names the session, in the environment of its hooks and commands."""
-        self.shell_variable = shell_variable
-        """Stands in the environment of its commands."""
-        self.hook_variable = hook_variable
-        """Stands in the environment of hooks, and not of an agent's commands."""
-        self.socket_variables = socket_variables
-        """Variables that name a socket of the agent's own; a line that comes there is a prompt to it."""
-        self.socket_folders = socket_folders
-        """Where such sockets lie, below temporary folders; `{}` is the user's number."""
-        self.secrets = secrets
-        """Variables that let one in there."""
+        self.variables = variables
+        self.sockets = sockets
 
 
 _ALL = (
@@ -70,22 +95,26 @@ _ALL = (
             r"\.mcp\.json",
         ),
         in_home=(".claude", ".claude.json", ".claude/settings.json", ".claude/settings.local.json"),
-        home_variables=("CLAUDE_CONFIG_DIR",),
         caches=(".cache/claude",),
-        temporary_variables=("CLAUDE_CODE_TMPDIR",),
-        session_variable="CLAUDE_CODE_SESSION_ID",
-        shell_variable="CLAUDECODE",
-        hook_variable="CLAUDE_PROJECT_DIR",
-        socket_variables=("CLAUDE_CODE_MESSAGING_SOCKET",),
-        socket_folders=("cc-socks", "cc-socks-{}", "cc-daemon-{}"),
-        secrets=("CLAUDE_CODE_MESSAGING_TOKEN",),
+        variables=AgentVariables(
+            homes=("CLAUDE_CONFIG_DIR",),
+            temporary=("CLAUDE_CODE_TMPDIR",),
+            session="CLAUDE_CODE_SESSION_ID",
+            in_commands="CLAUDECODE",
+            in_hooks="CLAUDE_PROJECT_DIR",
+        ),
+        sockets=AgentSockets(
+            variables=("CLAUDE_CODE_MESSAGING_SOCKET",),
+            folders=("cc-socks", "cc-socks-{}", "cc-daemon-{}"),
+            secrets=("CLAUDE_CODE_MESSAGING_TOKEN",),
+        ),
     ),
     AgentFacts(
         "codex",
         settings=(r"\.codex",),
         in_home=(".codex", ".codex/config.toml"),
-        home_variables=("CODEX_HOME",),
         caches=(".cache/codex",),
+        variables=AgentVariables(homes=("CODEX_HOME",)),
     ),
     AgentFacts(
         "gemini",
@@ -124,13 +153,15 @@ def of_all(pick: Callable[[AgentFacts], Iterable[str]]) -> tuple[str, ...]:
 
 def session_in(environment: Mapping[str, str]) -> str:
     """The session that a process belongs to; empty where no agent started it."""
-    names = (OWN_SESSION, *(agent.session_variable for agent in _ALL if agent.session_variable))
+    names = (OWN_SESSION, *(agent.variables.session for agent in _ALL if agent.variables.session))
     return next(filter(None, (environment.get(name, "") for name in names)), "")
 
 
 def agent_in(environment: Mapping[str, str]) -> str:
     """The agent whose command a process is; empty where it is nobody's."""
-    return next((a.name for a in _ALL if a.shell_variable and a.shell_variable in environment), "")
+    return next(
+        (a.name for a in _ALL if a.variables.in_commands and a.variables.in_commands in environment), ""
+    )
 
 
 def caller_in(environment: Mapping[str, str], subagent: str) -> tuple[str, str]:
@@ -142,4 +173,4 @@ def caller_in(environment: Mapping[str, str], subagent: str) -> tuple[str, str]:
 
 def hook_in(environment: Mapping[str, str]) -> str:
     """The agent whose hook a process is; empty where it is none."""
-    return next((a.name for a in _ALL if a.hook_variable and a.hook_variable in environment), "")
+    return next((a.name for a in _ALL if a.variables.in_hooks and a.variables.in_hooks in environment), "")

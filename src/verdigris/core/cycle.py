@@ -140,7 +140,7 @@ def cycle_after(cycle: Cycle | None, event: Event, seq: int) -> Cycle | None:
         case e.CycleEnded(outcome="done"):
             commits = {**cycle.commits, Stage.GREEN: event.commit}
             ended = replace(cycle, stage=Stage.DONE, entered=event.at, since=seq)
-            workers = _joined(cycle, Stage.GREEN, event.workers)
+            workers = _join_workers(cycle, Stage.GREEN, event.workers)
             return replace(ended, commits=commits, evidence=event.evidence, workers=workers)
         case e.CycleEnded() | e.SwitchedOff():
             return None
@@ -196,7 +196,7 @@ def _advance(cycle: Cycle, event: e.CycleAdvanced, seq: int) -> Cycle:
         since=seq,
         plan_hash=event.plan_hash or cycle.plan_hash,
         planned=event.tree if left is Stage.PLAN else cycle.planned,
-        workers=_joined(cycle, left, event.workers),
+        workers=_join_workers(cycle, left, event.workers),
         commits=commits,
         verdict="" if again else cycle.verdict,
         stopped="",
@@ -227,12 +227,12 @@ def _validate(cycle: Cycle, event: e.CycleValidated) -> Cycle:
         judged=event.tree,
         findings=event.findings,
         rounds=cycle.rounds + (event.verdict != PASS),
-        workers=_joined(cycle, Stage.VALIDATE, (event.by,), anew=True),
+        workers=_join_workers(cycle, Stage.VALIDATE, (event.by,), anew=True),
         stopped=event.findings[0] if event.verdict == BLOCKER and event.findings else "",
     )
 
 
-def _joined(
+def _join_workers(
     cycle: Cycle, stage: str, workers: tuple[Actor, ...], *, anew: bool = False
 ) -> Mapping[str, tuple[Actor, ...]]:
     known = () if anew else cycle.workers.get(stage, ())

@@ -217,7 +217,7 @@ def note_caller(private: str, session: str, command: str, agent: str) -> None:
     record = _record(private, session, command)
     if agent:
         record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    elif not _noted(private):
+    elif not _names_of_calls(private):
         return
     record.write_bytes(os.fsencode(agent))
 
@@ -225,7 +225,7 @@ def note_caller(private: str, session: str, command: str, agent: str) -> None:
 def forget_caller(private: str, agent: str) -> None:
     """Forgets a subagent whose calls are all over; with the last one, the session's own calls too."""
     left = {}
-    for name in _noted(private):
+    for name in _names_of_calls(private):
         with suppress(FileNotFoundError):
             left[name] = Path(private, FOLDER, name).read_bytes()
     others = set(left.values()) - {os.fsencode(agent), b""}
@@ -236,13 +236,13 @@ def forget_caller(private: str, agent: str) -> None:
 
 def forget_old_callers(private: str, now: float) -> None:
     """Those of subagents that were killed: they never say that they stop."""
-    for name in _noted(private):
+    for name in _names_of_calls(private):
         with suppress(FileNotFoundError):
             if os.stat(f"{private}/{FOLDER}/{name}").st_mtime < now - _DAY:
                 _remove(f"{private}/{FOLDER}/{name}")
 
 
-def _noted(private: str) -> list[str]:
+def _names_of_calls(private: str) -> list[str]:
     try:
         return os.listdir(f"{private}/{FOLDER}")
     except FileNotFoundError:
@@ -259,7 +259,7 @@ def at_work(private: str, session: str) -> frozenset[str]:
 
 def caller(private: str, session: str, line: str) -> str:
     """The subagent whose command stands in the line; empty where it is the session's own, or `UNKNOWN`."""
-    if not _noted(private):
+    if not _names_of_calls(private):
         return ""
     for word in _words(line):
         with suppress(FileNotFoundError):

@@ -190,7 +190,7 @@ class _Seen:
 def _record_runs(project: Project, state: WorktreeState, seen: _Seen) -> tuple[TestRun, ...]:
     report, tree = seen.report, seen.tree
     runs = test_events(project, report, tree)
-    if any(run.red for run in runs) and not _stayed(project, seen):
+    if any(run.red for run in runs) and not _tree_stood_still(project, seen):
         runs = tuple(replace(run, red=MOVED) if run.red else run for run in runs)
     valid = tuple(run.native_id for run in runs if run.red == "valid")
     known = frozenset(red.native_id for red in state.reds.values())
@@ -211,7 +211,7 @@ def _record_runs(project: Project, state: WorktreeState, seen: _Seen) -> tuple[T
     return runs
 
 
-def _stayed(project: Project, seen: _Seen) -> bool:
+def _tree_stood_still(project: Project, seen: _Seen) -> bool:
     """Asked for reds only, since a look at the tree takes a tenth of a short run."""
     return seen.steady and not difference(project, seen.tree, project.workspace.snapshot()).protected
 

@@ -25,13 +25,13 @@ MODULES = sorted(
     and not OWN.match(name := path.relative_to(ROOT).as_posix())
 )
 FACTS = {
-    *of_all(lambda agent: agent.home_variables),
-    *of_all(lambda agent: agent.temporary_variables),
-    *of_all(lambda agent: agent.socket_variables),
-    *of_all(lambda agent: agent.secrets),
+    *of_all(lambda agent: agent.variables.homes),
+    *of_all(lambda agent: agent.variables.temporary),
+    *of_all(lambda agent: agent.sockets.variables),
+    *of_all(lambda agent: agent.sockets.secrets),
     *of_all(lambda agent: agent.in_home),
     *of_all(lambda agent: agent.caches),
-    *of_all(lambda agent: (agent.session_variable, agent.shell_variable, agent.hook_variable)),
+    *of_all(lambda agent: (agent.variables.session, agent.variables.in_commands, agent.variables.in_hooks)),
 } - {""}
 
 
@@ -45,8 +45,8 @@ def test_no_module_names_an_agent_or_what_is_its_own(module: str) -> None:
 def test_a_client_that_comes_with_verdigris_has_its_facts() -> None:
     assert set(BUILT_IN) <= set(AGENTS)
     facts = AGENTS[quick.NAME]
-    assert facts.hook_variable == quick.PROJECT
-    assert set(quick.HOMES) - {"HOME"} <= set(facts.home_variables)
+    assert facts.variables.in_hooks == quick.PROJECT
+    assert set(quick.HOMES) - {"HOME"} <= set(facts.variables.homes)
     assert any(re.fullmatch(regex, quick.LOCAL) for regex in facts.settings)
 
 
@@ -63,7 +63,7 @@ def test_each_agent_says_what_turns_its_hooks_on_and_off(name: str) -> None:
 def test_a_process_is_told_by_its_environment() -> None:
     facts = AGENTS[quick.NAME]
     assert (agent_in({}), hook_in({}), session_in({})) == ("", "", "")
-    assert agent_in({facts.shell_variable: "1"}) == quick.NAME
-    assert hook_in({facts.hook_variable: "/w"}) == quick.NAME
-    assert hook_in({facts.shell_variable: "1"}) == ""
-    assert session_in({facts.session_variable: "s1"}) == "s1"
+    assert agent_in({facts.variables.in_commands: "1"}) == quick.NAME
+    assert hook_in({facts.variables.in_hooks: "/w"}) == quick.NAME
+    assert hook_in({facts.variables.in_commands: "1"}) == ""
+    assert session_in({facts.variables.session: "s1"}) == "s1"

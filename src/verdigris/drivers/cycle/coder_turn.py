@@ -49,7 +49,7 @@ def freeze(project: Project) -> CycleStep | Deny:
     denial = deny_misplaced(project, cycle) or _deny_freezing(project, cycle)
     if denial is not None:
         return refuse(project, denial, "cycle freeze")
-    tests = tuple(sorted(_carried(project, cycle)))
+    tests = tuple(sorted(_validated_tests(project, cycle)))
     subject = f"test: the scenarios of {cycle.spec_id}"
     trailers = (("TDD-Verdict", PASS), *(("TDD-Test", test) for test in tests))
     made = commit_stage(project, cycle, load_cycle(project.root), subject, trailers)
@@ -75,7 +75,7 @@ def _deny_freezing(project: Project, cycle: Cycle) -> Deny | None:
         why = "The tree changed since the tests were validated."
         return Deny("cycle-freeze", why, "put it back, or `tdd cycle validate` again")
     reds = {red.test_id for red in project.state().valid_reds}
-    if gone := _carried(project, cycle) - reds:
+    if gone := _validated_tests(project, cycle) - reds:
         why = f"{min(gone)} was validated, and is not red any more."
         return Deny("cycle-freeze", why, "`tdd cycle validate` runs the tests again")
     for validator in cycle.workers.get(Stage.VALIDATE, ()):
@@ -84,7 +84,7 @@ def _deny_freezing(project: Project, cycle: Cycle) -> Deny | None:
     return None
 
 
-def _carried(project: Project, cycle: Cycle) -> frozenset[str]:
+def _validated_tests(project: Project, cycle: Cycle) -> frozenset[str]:
     """The tests that were validated, from the validation's record."""
     data = project.workspace.blob_bytes(cycle.record)
     return frozenset(json.loads(data or b"{}").get("tests", ()))

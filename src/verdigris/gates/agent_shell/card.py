@@ -28,7 +28,7 @@ NEUTRAL = frozenset(
 """Events after which the same is protected as before them."""
 VARIABLES = (
     *("HOME", "PATH", "TMPDIR", "TMP", "TEMP"),
-    *of_all(lambda agent: (*agent.temporary_variables, *agent.home_variables)),
+    *of_all(lambda agent: (*agent.variables.temporary, *agent.variables.homes)),
     *("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "ZDOTDIR", "BASH_ENV", "ENV"),
     *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "NPM_CONFIG_USERCONFIG", "PIP_CONFIG_FILE"),
     *("npm_config_cache", "NPM_CONFIG_CACHE", "npm_config_store_dir", "YARN_GLOBAL_FOLDER"),

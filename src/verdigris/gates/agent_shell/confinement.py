@@ -44,12 +44,18 @@ if TYPE_CHECKING:
 
 
 DROPPED = frozenset(
-    {"TMUX", "TMUX_PANE", "STY", "ZELLIJ", *of_all(lambda agent: (*agent.socket_variables, *agent.secrets))}
+    {
+        "TMUX",
+        "TMUX_PANE",
+        "STY",
+        "ZELLIJ",
+        *of_all(lambda agent: (*agent.sockets.variables, *agent.sockets.secrets)),
+    }
 )
 """What names them, or lets one in."""
-_NAMED = (*of_all(lambda agent: agent.socket_variables), "TMUX")
-_PARENTS = ("XDG_RUNTIME_DIR", "TMPDIR", "TMUX_TMPDIR", *of_all(lambda agent: agent.temporary_variables))
-_FOLDERS = (*of_all(lambda agent: agent.socket_folders), "tmux-{}", "zellij-{}")
+_NAMED = (*of_all(lambda agent: agent.sockets.variables), "TMUX")
+_PARENTS = ("XDG_RUNTIME_DIR", "TMPDIR", "TMUX_TMPDIR", *of_all(lambda agent: agent.variables.temporary))
+_FOLDERS = (*of_all(lambda agent: agent.sockets.folders), "tmux-{}", "zellij-{}")
 _SCREENS = ("/run/screen", "/var/run/screen", "/tmp/screens")  # noqa: S108 - where others put it
 
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from verdigris.core.confinement.protection import Cache
 
-TEMPORARY_VARIABLES = ("TMPDIR", "TMP", "TEMP", *of_all(lambda agent: agent.temporary_variables))
+TEMPORARY_VARIABLES = ("TMPDIR", "TMP", "TEMP", *of_all(lambda agent: agent.variables.temporary))
 PLACES = (
     *("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "ZDOTDIR"),
-    *of_all(lambda agent: agent.home_variables),
+    *of_all(lambda agent: agent.variables.homes),
 )
 """Folders of a person's that can be elsewhere than in the home."""
 FILES = (

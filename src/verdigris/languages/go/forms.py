@@ -102,7 +102,7 @@ _NUMBERS = re.compile(r"u?int(8|16|32|64)?|float(32|64)")
 _WITH_ERROR = re.compile(r"\(\s*(?:\w+\s+)?([\w\[\]]+)\s*,\s*(?:\w+\s+)?error\s*\)")
 
 
-def _returned(function: Node, body: Node) -> Returned | None:  # noqa: ARG001 - the type tells
+def _return_form(function: Node, body: Node) -> Returned | None:  # noqa: ARG001 - the type tells
     told = text_of_node(part(function, "result")).strip()
     pair = _WITH_ERROR.fullmatch(told)
     told, form = (pair[1], "{ return %s, nil }") if pair else (told, "{ return %s }")
@@ -114,7 +114,7 @@ def _returned(function: Node, body: Node) -> Returned | None:  # noqa: ARG001 - 
 
 FORMS = AnswerForms(
     functions={"function_declaration": body_of, "method_declaration": body_of},
-    returned=_returned,
+    returned=_return_form,
     constants={
         NUMBER: ("0", "N", "1"),
         TEXT: ('""', '"W"', '"W N"'),

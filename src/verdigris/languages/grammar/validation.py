@@ -55,7 +55,7 @@ def find_empty_assertions(suite_of: SuiteOf, test: TestText) -> tuple[TestFault,
         return None
     suite, plain = (_read(suite_of, test, root, named=named) for named in (True, False))
     found: dict[int, TestFault] = {}
-    for (fact, node, at), (bare, _, _) in zip(_asserted(suite), _asserted(plain), strict=True):
+    for (fact, node, at), (bare, _, _) in zip(_asserted_facts(suite), _asserted_facts(plain), strict=True):
         if holds(test.name, at.scope) and (why := _fault_of(fact, bare, node, at, suite)):
             found.setdefault(fact.line, TestFault(test.path, fact.line, f"`{short(fact.what)}` {why}"))
     own = next((one for one in suite.tests if one.name == test.name), None)
@@ -99,7 +99,7 @@ class _Unnamed:
         return made
 
 
-def _asserted(suite: GrammarSuite) -> Iterator[tuple[PlainFact, Node, At]]:
+def _asserted_facts(suite: GrammarSuite) -> Iterator[tuple[PlainFact, Node, At]]:
     facts = (fact for fact in suite.facts if fact.check.kind != ROW)
     return ((fact, node, at) for fact, (node, at) in zip(facts, suite.asserted, strict=True))
 
@@ -241,28 +241,28 @@ def _answers(forms: AnswerForms, kind: str, literals: Sequence[str], dice: Rando
     kinds = forms.untold if kind == UNTOLD else (kind,)
     for one in kinds:
         nothing, *values = forms.constants[one]
-        yield from (Answer(_filled(text, dice), one) for text in values)
+        yield from (Answer(_fill_numbers(text, dice), one) for text in values)
         if nothing:
             yield Answer(nothing, one, empty=True)
     for literal in literals:
         mine = TEXT if literal[:1] in "\"'`" else NUMBER
         if mine not in kinds:
             continue
-        yield Answer(_written(forms, mine, literal), "expected", literal=literal)
+        yield Answer(_write_literal(forms, mine, literal), "expected", literal=literal)
         others = other_literals(literal.removeprefix("-"), Pool(), dice)[:_ALTERED]
         sign = "-" if literal.startswith("-") else ""
         for other in others:
-            yield Answer(_written(forms, mine, sign + other), "expected", literal=literal, altered=True)
+            yield Answer(_write_literal(forms, mine, sign + other), "expected", literal=literal, altered=True)
 
 
-def _written(forms: AnswerForms, kind: str, literal: str) -> str:
+def _write_literal(forms: AnswerForms, kind: str, literal: str) -> str:
     """A literal as the language returns a value of its kind, e.g. `"a".to_string()`."""
     form = forms.constants[kind][1]
     quoted = re.search(r'"W[^"]*"', form)
     return form.replace(quoted[0], literal) if kind == TEXT and quoted else literal
 
 
-def _filled(text: str, dice: Chance) -> str:
+def _fill_numbers(text: str, dice: Chance) -> str:
     text = re.sub(r"\bW\b", lambda _: draw_word(dice), text)
     return re.sub(r"\bN\b", lambda _: str(dice.randint(50, 120)), text)
 

@@ -61,12 +61,12 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
         return layout(home)
 
     def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:  # noqa: ARG002 - a mark is enough
-        from verdigris.languages.node.project import find_stacks
+        from verdigris.languages.node.stacks import find_stacks
 
         return find_stacks(root, known)
 
     def detect_bare(self, root: Path, known: Sequence[Folder]) -> FoundStacks:
-        from verdigris.languages.node.project import bare
+        from verdigris.languages.node.stacks import bare
 
         return bare(root, known)
 

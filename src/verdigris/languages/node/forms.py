@@ -191,7 +191,7 @@ _CONSTANTS = {
 _NOTHING = frozenset({"void", "never", "asserts"})
 
 
-def _returned(function: Node, body: Node) -> Returned | None:
+def _return_form(function: Node, body: Node) -> Returned | None:
     form = "{ return %s; }" if body.type == "statement_block" else "(%s)"
     holder = part(function, "value") or function
     if text_of_node(part(function, "name")) == "constructor" or any(
@@ -228,7 +228,7 @@ FORMS = AnswerForms(
         "method_definition": body_of,
         "variable_declarator": body_of_value,
     },
-    returned=_returned,
+    returned=_return_form,
     constants={
         NUMBER: ("0", "N", "-N"),
         TEXT: ('""', '"W"', '"W N"'),

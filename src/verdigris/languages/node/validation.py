@@ -65,7 +65,7 @@ def find_mocked_subjects(test: TestText, lines: tuple[int, int]) -> tuple[TestFa
     calls = [n for n in walk(root) if n.type == "call_expression" and first_line <= line_of(n) <= last_line]
     found: dict[int, str] = {}
     for call in calls:
-        for line, target in _replaced(reading, call):
+        for line, target in _find_replaced(reading, call):
             found.setdefault(line, target)
     return tuple(
         TestFault(
@@ -136,7 +136,7 @@ def _mocked_names(given: list[Node]) -> list[str]:
     return [text_of_node(part(one, "key") or part(one, "name")) for one in pairs]
 
 
-def _replaced(reading: _Reading, call: Node) -> Iterator[tuple[int, str]]:
+def _find_replaced(reading: _Reading, call: Node) -> Iterator[tuple[int, str]]:
     function = part(call, "function")
     owner, name = text_of_node(part(function, "object")), text_of_node(part(function, "property"))
     known = reading.imports.get(owner or text_of_node(function))
@@ -172,7 +172,7 @@ def find_unheard(test: TestText, first: int, last: int) -> Iterator[TestFault]:
         if not first <= line_of(node) <= last:
             continue
         shown = short(on_one_line(node))
-        if node.type == "expression_statement" and (why := _unfinished(parts(node)[:1])):
+        if node.type == "expression_statement" and (why := _why_unfinished(parts(node)[:1])):
             yield TestFault(test.path, line_of(node), f"`{shown}` {why}")
         elif node.type == "call_expression" and _is_late(node):
             yield TestFault(
@@ -180,7 +180,7 @@ def find_unheard(test: TestText, first: int, last: int) -> Iterator[TestFault]:
             )
 
 
-def _unfinished(found: list[Node]) -> str:
+def _why_unfinished(found: list[Node]) -> str:
     for node in found:
         if node.type == "call_expression" and text_of_node(part(node, "function")) == "expect":
             return "has no matcher: it asserts nothing"

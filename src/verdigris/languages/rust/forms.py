@@ -81,7 +81,7 @@ _WRAPPED = re.compile(r"(Option|Result)<\s*(\w+)\s*(?:,.*)?>")
 _KINDS = {"String": TEXT, "bool": TRUTH, "Vec<String>": LIST}
 
 
-def _returned(function: Node, body: Node) -> Returned | None:  # noqa: ARG001 - the type tells
+def _return_form(function: Node, body: Node) -> Returned | None:  # noqa: ARG001 - the type tells
     told = text_of_node(part(function, "return_type")).strip()
     wrapped = _WRAPPED.fullmatch(told)
     form = "{ %s }"
@@ -94,7 +94,7 @@ def _returned(function: Node, body: Node) -> Returned | None:  # noqa: ARG001 - 
 
 FORMS = AnswerForms(
     functions={"function_item": body_of},
-    returned=_returned,
+    returned=_return_form,
     constants={
         NUMBER: ("0", "N", "1"),
         TEXT: ("String::new()", '"W".to_string()', '"W N".to_string()'),

@@ -30,9 +30,9 @@ _META = re.compile(r"([\\.+*?()|\[\]{}^$])")
 
 def main(arguments: Sequence[str]) -> None:
     settings = json.loads(os.environ.pop(SETTINGS))
-    own, asked = _cut(arguments)
+    own, asked = _split_arguments(arguments)
     folder = paths.relpath(os.getcwd(), paths.realpath(settings["worktree"]))
-    tests = {name: (paths.normpath(paths.join(folder, file)), line) for name, file, line in _declared()}
+    tests = {name: (paths.normpath(paths.join(folder, file)), line) for name, file, line in _declared_tests()}
     chosen = wanted(tests, asked, folder) if asked else None
     package = _package()
     record = {"package": package, "folder": folder, "tests": tests, "chosen": chosen}
@@ -166,7 +166,7 @@ def wanted(tests: Mapping[str, tuple[str, int]], asked: Sequence[str], folder: s
     return list(found)
 
 
-def _cut(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+def _split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     own = list(arguments)
     if MARK not in own:
         return own, []
@@ -174,7 +174,7 @@ def _cut(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return own[:at], own[at + 1 :]
 
 
-def _declared() -> Iterator[tuple[str, str, int]]:
+def _declared_tests() -> Iterator[tuple[str, str, int]]:
     for file in sorted(os.listdir(".")):
         if file.endswith("_test.go") and paths.isfile(file):
             with open(file, encoding="utf-8", errors="replace", newline="") as opened:

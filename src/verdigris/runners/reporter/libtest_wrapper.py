@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     for path in settings.get("withheld", ()):  # compiled already
         os.truncate(paths.join(worktree, path), 0)
     limit = settings.get("limit")
-    tests = _listed(executable, limit) if _may_hold(base, files, worktree, asked) else []
+    tests = _list_tests(executable, limit) if _may_hold(base, files, worktree, asked) else []
     ids = {name: _named(name, base, files, worktree) for name in ([ALONE] if tests is None else tests)}
     chosen = [name for name in ids if not asked or _is_asked(ids[name], asked)]
     place = paths.join(settings["folder"], os.urandom(8).hex())
@@ -204,7 +204,7 @@ def _sources(executable: str, worktree: str) -> tuple[str, list[str]]:
     return base, files
 
 
-def _listed(executable: str, limit: float | None) -> list[str] | None:
+def _list_tests(executable: str, limit: float | None) -> list[str] | None:
     """None for a binary that is its own test."""
     said = bytearray()
     ends = None if limit is None else time.monotonic() + limit

@@ -241,7 +241,7 @@ def with_key(text: str, section: str, key: str, given: str) -> str:
     if found is not None and (not isinstance(found, dict) or key in found):
         return text
     made = _within(text, section, f"{key}: {given}", places) if section in before else ""
-    made = made or _uncommented(text, section, key, given)
+    made = made or _uncomment_key(text, section, key, given)
     if _read(made) != {**before, section: {**(found or {}), key: given}}:
         hint = f"write it yourself: `{section}: {{{key}: {given}}}`, then try again"
         raise ConfigError(f"{NAME}: {key} cannot be added to {section} as it is written", hint=hint)
@@ -270,7 +270,7 @@ def _within(text: str, section: str, said: str, places: Places) -> str:
     return "".join((*lines[: at + 1], f"{indent}{said}{_line_end(text)}", *lines[at + 1 :]))
 
 
-def _uncommented(text: str, section: str, key: str, given: str) -> str:
+def _uncomment_key(text: str, section: str, key: str, given: str) -> str:
     """In the lines that `tdd init` left as comments, else at the file's end."""
     shown = re.compile(
         rf"^# {section}:(?P<end>\r?\n(?:#.*\r?\n)*?)#   {key}: *(?:[^#\r\n]*?)(?P<why> +#.*)?$", re.MULTILINE

@@ -52,7 +52,7 @@ def validate_tests(
     read = _read_tests(project, tree, tests)
     once = tuple({(one.text.path, one.text.name): one for one in read}.values())
     literals = {(one.text.path, one.text.name): _literals(one) for one in once}
-    tried = [_tried(one, literals[one.text.path, one.text.name]) for one in read]
+    tried = [_tried_test(one, literals[one.text.path, one.text.name]) for one in read]
     stubs = find_stubs(project, tried, start, tree)
     runs = None if room is None else StubRuns(project, tree, room, tests, stubs.stubs)
     strength = try_strength(tried, stubs, runs)
@@ -115,7 +115,7 @@ def _literals(one: _Test) -> tuple[str, ...]:
     return () if one.language is None else one.language.expected_literals(one.text)
 
 
-def _tried(one: _Test, literals: tuple[str, ...]) -> TriedTest:
+def _tried_test(one: _Test, literals: tuple[str, ...]) -> TriedTest:
     return TriedTest(one.native, one.place, one.text.texts.get(one.text.path, ""), one.body, literals)
 
 
@@ -135,12 +135,12 @@ def _check_vacuity(read: Sequence[_Test], runs: StubRuns | None) -> Check:
         found += faults or ()
     findings = [*_findings(VACUITY, found)]
     known = {finding.place for finding in findings}
-    findings += (one for one in _unreached(read, runs) if one.place not in known)
-    findings += _repeated(read)
+    findings += (one for one in _find_unreached_assertions(read, runs) if one.place not in known)
+    findings += _find_repeated_tests(read)
     return Check(VACUITY, tuple(findings), tuple(notes))
 
 
-def _repeated(read: Sequence[_Test]) -> Iterator[Finding]:
+def _find_repeated_tests(read: Sequence[_Test]) -> Iterator[Finding]:
     """A test under two names shows one scenario, not two."""
     first: dict[str, _Test] = {}
     for one in read:
@@ -150,7 +150,7 @@ def _repeated(read: Sequence[_Test]) -> Iterator[Finding]:
             yield Finding(VACUITY, "concern", one.place, what)
 
 
-def _unreached(read: Sequence[_Test], runs: StubRuns | None) -> Iterator[Finding]:
+def _find_unreached_assertions(read: Sequence[_Test], runs: StubRuns | None) -> Iterator[Finding]:
     """An assertion above the one that failed, which the run went round."""
     red = None if runs is None else runs.done.get(())
     if runs is None or red is None:

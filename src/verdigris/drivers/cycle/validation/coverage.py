@@ -90,7 +90,7 @@ def judge_coverage(spec: Spec, marks: ScenarioMarks, report: TestReport, runs: S
     """`runs`: what was recorded of the report's tests."""
     known = [scenario.id for scenario in spec.scenarios]
     ours = [mark for mark in marks.marks if any(_is_of(spec, one) for one in mark.scenarios)]
-    tests = tuple(_carried(ours, report, {run.native_id: run for run in runs}))
+    tests = tuple(_carried_tests(ours, report, {run.native_id: run for run in runs}))
     faults = (
         *(CoverageFault(f"{loose.path}:{loose.line}", loose.why) for loose in marks.loose),
         *_unknown_ids(spec, ours, known),
@@ -107,7 +107,7 @@ def judge_coverage(spec: Spec, marks: ScenarioMarks, report: TestReport, runs: S
         if scenario.id not in covered
     )
     coverage = Coverage(tests, (*faults, *missing))
-    concerns = (*_stuffed(ours), *_same_tests(coverage, known))
+    concerns = (*_find_stuffed_tests(ours), *_same_tests(coverage, known))
     return Coverage(tests, coverage.faults, concerns)
 
 
@@ -116,7 +116,7 @@ def _is_of(spec: Spec, scenario: str) -> bool:
     return scenario.partition("#")[0] == spec.id or "#" not in scenario
 
 
-def _carried(
+def _carried_tests(
     marks: Sequence[ScenarioMark], report: TestReport, runs: Mapping[str, TestRun]
 ) -> Iterator[CarriedTest]:
     for result in report.results:
@@ -160,7 +160,7 @@ def _wrong_reds(tests: Sequence[CarriedTest]) -> Iterator[CoverageFault]:
         yield CoverageFault(one.place, f"{one.test_id} shows nothing yet: {reason}; {following}")
 
 
-def _stuffed(marks: Sequence[ScenarioMark]) -> Iterator[CoverageFault]:
+def _find_stuffed_tests(marks: Sequence[ScenarioMark]) -> Iterator[CoverageFault]:
     """More is claimed of a test than it asserts."""
     by_test: dict[tuple[str, object], list[ScenarioMark]] = {}
     for mark in marks:

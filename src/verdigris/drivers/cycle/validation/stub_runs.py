@@ -134,7 +134,7 @@ class StubRuns:
             layer = replace(self.room, wanted=wanted, worktree=self.tree)
             request = TestRequest(names, timeout=max(1.0, self._left()), sources=())
             found[one] = Outcome(
-                _by_name(names, _told(run_request(self.project, stack, request, layer=layer)))
+                _by_name(names, _passes_by_test(run_request(self.project, stack, request, layer=layer)))
             )
         return found
 
@@ -157,7 +157,7 @@ def _is_of(stack: Stack, path: str) -> bool:
     return language is not None and language.name == stack.language
 
 
-def _told(report: TestReport) -> dict[str, bool]:
+def _passes_by_test(report: TestReport) -> dict[str, bool]:
     return {r.native_id: r.status is Status.PASS for r in report.results if r.status is not Status.SKIP}
 
 

@@ -27,7 +27,7 @@ def find_mocked_subjects(test: TestText, sources: Collection[str]) -> tuple[Test
     if file is None or test.name not in file.functions:
         return None
     reading = _Reading(test, file, frozenset(filter(None, map(_module, sources))))
-    for owner, function in _started(suite, file, test.name):
+    for owner, function in _nodes_around(suite, file, test.name):
         reading.take_patches(owner, function)
     function = file.functions[test.name]
     reading.take_uses(function)
@@ -41,7 +41,7 @@ def _module(path: str) -> str:
     )
 
 
-def _started(suite: SuiteFiles, file: File, name: str) -> Iterator[tuple[File, ast.AST]]:
+def _nodes_around(suite: SuiteFiles, file: File, name: str) -> Iterator[tuple[File, ast.AST]]:
     """All that runs before and around the test: its class, what sets it up, its fixtures, itself."""
     owner = name.rpartition("::")[0]
     for node in ast.walk(file.tree):
@@ -107,9 +107,9 @@ class _Reading:
                 elif last_name(func) == "setattr" or (
                     last_name(func) == "object" and _owner(func) == "patch"
                 ):
-                    yield f"{_dotted(file, owner)}.{name}"
+                    yield f"{_dotted_name(file, owner)}.{name}"
             case ast.Assign(targets=[ast.Attribute() as target]):
-                yield _dotted(file, target)
+                yield _dotted_name(file, target)
             case ast.Assign(targets=[ast.Subscript(value=table, slice=ast.Constant(value=str(name)))]):
                 if ast.unparse(table) == "sys.modules":
                     yield name
@@ -132,10 +132,12 @@ class _Reading:
         inner = [node for statement in function.body for node in ast.walk(statement)]
         for node in inner:
             if isinstance(node, ast.Call):
-                self.called.setdefault(_dotted(self.file, node.func), node.lineno)
+                self.called.setdefault(_dotted_name(self.file, node.func), node.lineno)
                 if isinstance(node.func, ast.Attribute):
                     self.methods.add(node.func.attr)
-        names = {_dotted(self.file, node) for node in inner if isinstance(node, ast.Name | ast.Attribute)}
+        names = {
+            _dotted_name(self.file, node) for node in inner if isinstance(node, ast.Name | ast.Attribute)
+        }
         self.used = {name for name in names if name in self.called and self._is_project(name)}
 
     def faults(self) -> Iterator[TestFault]:
@@ -179,12 +181,12 @@ def _texts(nodes: Iterable[ast.expr]) -> Iterator[str]:
                 yield key.value
 
 
-def _dotted(file: File, node: ast.expr) -> str:
+def _dotted_name(file: File, node: ast.expr) -> str:
     """As the file imports it; a name that is not imported stands for itself."""
     match node:
         case ast.Name(id=name):
             return file.imports.get(name, name)
         case ast.Attribute(value=value, attr=name):
-            return f"{_dotted(file, value)}.{name}"
+            return f"{_dotted_name(file, value)}.{name}"
         case _:
             return "?"

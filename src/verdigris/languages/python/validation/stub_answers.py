@@ -90,13 +90,13 @@ def _answers(function: Function, literals: Sequence[str], dice: Chance) -> Itera
         value = ast.literal_eval(literal)
         if type(value).__name__ in kinds and not isinstance(value, bool) and value is not None:
             yield Answer(f"return {literal}", "expected", literal=literal)
-            others = list(dict.fromkeys(repr(other) for other in _altered(value, dice)))[:_ALTERED]
+            others = list(dict.fromkeys(repr(other) for other in _other_values(value, dice)))[:_ALTERED]
             yield from (Answer(f"return {o}", "expected", literal=literal, altered=True) for o in others)
 
 
 def _kind_of(function: Function) -> str:
     """By its annotation, else by the constant that it returns; empty where neither tells."""
-    if kind := _annotated(function.returns):
+    if kind := _annotation_of(function.returns):
         return kind
     given = [node.value for node in function.body if isinstance(node, ast.Return) and node.value is not None]
     if function.returns is not None or not given:
@@ -108,18 +108,20 @@ def _kind_of(function: Function) -> str:
     return _KINDS.get(found, "")
 
 
-def _annotated(node: ast.expr | None) -> str:
+def _annotation_of(node: ast.expr | None) -> str:
     match node:
         case ast.Constant(value=str(text)):
             try:
-                return _annotated(ast.parse(text, mode="eval").body)
+                return _annotation_of(ast.parse(text, mode="eval").body)
             except SyntaxError:
                 return ""
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return _annotated(left) or _annotated(right)
+            return _annotation_of(left) or _annotation_of(right)
         case ast.Subscript(value=value, slice=inner):
             name = last_name(value)
-            return _annotated(inner) if name in {"Optional", "Annotated", "Final"} else _KINDS.get(name, "")
+            return (
+                _annotation_of(inner) if name in {"Optional", "Annotated", "Final"} else _KINDS.get(name, "")
+            )
         case ast.Name() | ast.Attribute():
             return _KINDS.get(last_name(node), "")
         case _:
@@ -145,7 +147,7 @@ def _constants(kind: str, dice: Chance) -> Iterator[Answer]:
         yield Answer(f"return {nothing}", kind, empty=True)
 
 
-def _altered(value: object, dice: Chance) -> Iterator[object]:
+def _other_values(value: object, dice: Chance) -> Iterator[object]:
     """Others of the same kind, near and not so near."""
     match value:
         case int():

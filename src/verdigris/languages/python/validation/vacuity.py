@@ -1,4 +1,4 @@
-"""Finds what a Python test seems to assert and does not: it cannot fail, is not reached, or is not heard."""
+"""Finds what a Python test seems to assert and does not: it cannot fail, or its outcome is settled."""
 
 from __future__ import annotations
 
@@ -6,25 +6,23 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
 from verdigris.languages.findings import TestFault
 from verdigris.languages.python.stubs.forms import Function, last_name
-from verdigris.languages.python.tests.code import BROAD, Tests
-from verdigris.languages.python.tests.file import LEAVES, is_assert_call
+from verdigris.languages.python.tests.code import Tests
+from verdigris.languages.python.validation.blocks import find_block_faults, first_line_of, truth_of
 from verdigris.languages.python.weakening.facts import facts
 from verdigris.languages.python.weakening.names import own_nodes
 from verdigris.languages.python.weakening.strength import conjuncts
 from verdigris.languages.python.weakening.suite import suite_of_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from verdigris.languages.findings import TestText
     from verdigris.languages.python.tests.code import AssertionPlace
 
 _REFLEXIVE = ast.Eq | ast.Is | ast.LtE | ast.GtE
 _DISPLAYS = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp
-_TEXTS = 60
 
 
 def find_empty_assertions(test: TestText) -> tuple[TestFault, ...] | None:
@@ -35,7 +33,7 @@ def find_empty_assertions(test: TestText) -> tuple[TestFault, ...] | None:
     if code is None or place is None:
         return None
     there, known = place
-    found = {(one.path, one.line): one for one in _block_faults(there.path, there.functions[known])}
+    found = {(one.path, one.line): one for one in find_block_faults(there.path, there.functions[known])}
     forms = _forms(test)
     for at in tests.assertions(code, test.name):
         path, line = at.code.path, at.node.lineno
@@ -84,16 +82,13 @@ def _is_literal(node: ast.expr) -> bool:
     return True
 
 
-# -- one assertion -------------------------------------------------------------------------------------------
-
-
 def _fault_of(at: AssertionPlace, forms: Sequence[ast.expr]) -> str:
-    written = [part for test in _asserted(at.node) for part in conjuncts(test)]
-    shown = _shown(at.node)
+    written = [part for test in _asserted_expressions(at.node) for part in conjuncts(test)]
+    shown = first_line_of(at.node)
     for part in written:
         if why := _always(part, at.function):
             return f"`{shown}` {why}: assert what the code under test answers"
-    marks_a_way = at.guarded and any(_constant(part) is False for part in written)
+    marks_a_way = at.guarded and any(truth_of(part) is False for part in written)
     if not forms or marks_a_way or _changing(at.function) & _names(written):
         return ""
     if all(_is_settled(form) for form in forms):
@@ -101,7 +96,7 @@ def _fault_of(at: AssertionPlace, forms: Sequence[ast.expr]) -> str:
     return ""
 
 
-def _asserted(node: ast.stmt) -> list[ast.expr]:
+def _asserted_expressions(node: ast.stmt) -> list[ast.expr]:
     match node:
         case ast.Assert(test=test):
             return [test]
@@ -171,11 +166,11 @@ def _is_one_call(call: ast.expr, name: ast.expr, function: Function) -> bool:
     return (
         isinstance(call, ast.Call)
         and not _makes_object(call)
-        and _given(name, function) == [ast.unparse(call)]
+        and _assignments_of(name, function) == [ast.unparse(call)]
     )
 
 
-def _given(name: ast.expr, function: Function) -> list[str]:
+def _assignments_of(name: ast.expr, function: Function) -> list[str]:
     """All that a name is assigned in the test."""
     found = []
     for node in own_nodes(function):
@@ -190,7 +185,7 @@ def _given(name: ast.expr, function: Function) -> list[str]:
 def _is_alias(one: ast.expr, two: ast.expr, function: Function) -> bool:
     """`b = a` and then `a == b`."""
     return any(
-        _given(mine, function) == [ast.unparse(other)] for mine, other in ((one, two), (two, one))
+        _assignments_of(mine, function) == [ast.unparse(other)] for mine, other in ((one, two), (two, one))
     ) and all(isinstance(side, ast.Name) for side in (one, two))
 
 
@@ -212,7 +207,7 @@ def _names(forms: Iterable[ast.expr]) -> set[str]:
 
 def _changing(function: Function) -> set[str]:
     """Names whose value may be another by the time of the assertion, whatever they were given first."""
-    found = {part.arg for part in ast.walk(function.args) if isinstance(part, ast.arg)} - _parametrized(
+    found = {part.arg for part in ast.walk(function.args) if isinstance(part, ast.arg)} - _parameter_names(
         function
     )
     for node in ast.walk(function):
@@ -231,7 +226,7 @@ def _count(function: Function, name: str, context: type[ast.expr_context]) -> in
     return sum(isinstance(node.ctx, context) for node in names)
 
 
-def _parametrized(function: Function) -> set[str]:
+def _parameter_names(function: Function) -> set[str]:
     found: set[str] = set()
     for decorator in function.decorator_list:
         match decorator:
@@ -239,138 +234,3 @@ def _parametrized(function: Function) -> set[str]:
                 texts = (part.value for part in ast.walk(names) if isinstance(part, ast.Constant))
                 found |= {name.strip() for text in texts for name in str(text).split(",")}
     return found
-
-
-def _shown(node: ast.stmt) -> str:
-    text = ast.unparse(node).splitlines()[0]
-    return text if len(text) <= _TEXTS else f"{text[: _TEXTS - 1]}…"
-
-
-# -- the blocks around assertions ----------------------------------------------------------------------------
-
-
-@value
-class _Where:
-    path: str
-    dead: str = ""
-    """Why nothing here is ever run."""
-    swallowed: str = ""
-    """What catches the failure of an assertion here."""
-    sure: bool = True
-    """It runs whenever the test runs."""
-
-
-def _block_faults(path: str, function: Function) -> Iterator[TestFault]:
-    yield from _block(function.body, _Where(path))
-    used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
-    used |= {node.attr for node in ast.walk(function) if isinstance(node, ast.Attribute)}
-    for node in own_nodes(function):
-        if not isinstance(node, Function) or node.name in used or node.decorator_list:
-            continue
-        if any(map(_asserts, ast.walk(node))):
-            yield TestFault(path, node.lineno, f"`{node.name}` asserts, and nobody calls it: call it")
-
-
-def _block(body: Iterable[ast.stmt], at: _Where) -> Iterator[TestFault]:
-    dead = at.dead
-    for node in body:
-        yield from _statement(node, _Where(at.path, dead, at.swallowed, at.sure))
-        if isinstance(node, LEAVES):
-            dead = dead or f"line {node.lineno} leaves before it"
-
-
-def _statement(node: ast.stmt, at: _Where) -> Iterator[TestFault]:
-    if _asserts(node) and (at.dead or at.swallowed):
-        why = f"is never reached: {at.dead}" if at.dead else f"fails unheard: {at.swallowed} catches it"
-        yield TestFault(at.path, node.lineno, f"`{_shown(node)}` {why}")
-        return
-    match node:
-        case ast.Expr(value=ast.Compare() as compared):
-            yield TestFault(at.path, node.lineno, f"`{ast.unparse(compared)}` is compared and not asserted")
-        case ast.Expr(value=ast.Attribute(attr=name)) if name.startswith("assert"):
-            yield TestFault(at.path, node.lineno, f"`{_shown(node)}` is not called: it asserts nothing")
-        case ast.Expr(value=ast.Call(func=func)) if last_name(func) == "fail" and at.sure and not at.dead:
-            yield TestFault(
-                at.path,
-                node.lineno,
-                f"`{_shown(node)}` fails whatever the code does: assert an answer instead",
-            )
-        case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
-            yield from _context(node, [item.context_expr for item in items], body, at)
-        case ast.Try():
-            yield from _attempt(node, at)
-        case ast.If(test=test, body=body, orelse=orelse):
-            never = [f"`{_shown(node)}` never holds" if _constant(test) is False else "", ""]
-            never[1] = f"`{_shown(node)}` always holds" if _constant(test) is True else ""
-            for block, dead in zip((body, orelse), never, strict=True):
-                yield from _block(block, _Where(at.path, at.dead or dead, at.swallowed, sure=False))
-        case ast.For(iter=ast.List(elts=[]) | ast.Tuple(elts=[]), body=body):
-            yield from _block(body, _Where(at.path, at.dead or "it goes over an empty list"))
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            return
-        case _:
-            for part in ("body", "orelse"):
-                inner = _Where(at.path, at.dead, at.swallowed, sure=False)
-                yield from _block(getattr(node, part, []), inner)
-
-
-def _context(
-    node: ast.stmt, contexts: Iterable[ast.expr], body: Sequence[ast.stmt], at: _Where
-) -> Iterator[TestFault]:
-    swallowed = at.swallowed
-    for call in contexts:
-        if isinstance(call, ast.Call) and (kind := _broad_kind(call)):
-            name = last_name(call.func)
-            if name == "suppress" or kind == "AssertionError" or any(map(_asserts, body)):
-                swallowed = swallowed or f"`{ast.unparse(call)}`"
-            elif not any(keyword.arg == "match" for keyword in call.keywords):
-                yield TestFault(
-                    at.path,
-                    node.lineno,
-                    f"`{ast.unparse(call)}` takes any error, a missing name too: "
-                    "name the error, or `match` its text",
-                )
-    yield from _block(body, _Where(at.path, at.dead, swallowed, at.sure))
-
-
-def _broad_kind(call: ast.Call) -> str:
-    """The kind that `suppress` or `raises` takes and that a failed assertion is of, too."""
-    if last_name(call.func) not in {"suppress", "raises", "assertRaises"}:
-        return ""
-    kinds = (last_name(part) for arg in call.args for part in ast.walk(arg) if isinstance(part, ast.expr))
-    return next((kind for kind in kinds if kind in BROAD), "")
-
-
-def _attempt(node: ast.Try, at: _Where) -> Iterator[TestFault]:
-    silent = next((handler for handler in node.handlers if _is_silent(handler)), None)
-    caught = "" if silent is None else f"the `except` of line {silent.lineno}"
-    yield from _block(node.body, _Where(at.path, at.dead, at.swallowed or caught, sure=False))
-    for block in (*(handler.body for handler in node.handlers), node.orelse):
-        yield from _block(block, _Where(at.path, at.dead, at.swallowed, sure=False))
-    yield from _block(node.finalbody, at)
-
-
-def _is_silent(handler: ast.ExceptHandler) -> bool:
-    """It takes a failed assertion, and neither raises nor asserts."""
-    kinds = [handler.type] if handler.type is not None else []
-    named = {last_name(part) for kind in kinds for part in ast.walk(kind) if isinstance(part, ast.expr)}
-    if kinds and not named & BROAD:
-        return False
-    return not any(isinstance(part, ast.Raise) or _asserts(part) for part in ast.walk(handler))
-
-
-def _asserts(node: ast.AST) -> bool:
-    return isinstance(node, ast.Assert) or (isinstance(node, ast.Expr) and is_assert_call(node.value))
-
-
-def _constant(test: ast.expr) -> bool | None:
-    match test:
-        case ast.Constant(value=found):
-            return bool(found)
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            inner = _constant(operand)
-            return None if inner is None else not inner
-        case ast.Name(id="TYPE_CHECKING"):
-            return False
-        case _:
-            return None
