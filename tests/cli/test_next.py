@@ -45,7 +45,7 @@ def _typed(cli: Cli, move: str) -> str:
 
 
 def _is_accepted(text: str) -> bool:
-    return any(line.endswith("● accepted") for line in text.splitlines())
+    return any("● accepted" in line for line in text.splitlines())
 
 
 def _red(cli: Cli) -> None:

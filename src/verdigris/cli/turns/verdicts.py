@@ -63,8 +63,7 @@ MOST_OUTPUT = 40
 
 def settled_lines(settlement: Settlement, *, for_model: bool = False) -> list[Line]:
     """A model also gets the footer, which says the same in at most 80 tokens."""
-    found = _verdict(settlement.verdict) + unconfined_lines(settlement.report)
-    found += [Line(f"accepted: {test_id}", "green") for test_id in settlement.accepted]
+    found = _verdict(settlement.verdict, settlement.accepted) + unconfined_lines(settlement.report)
     for output in settlement.output:
         found += block(output, most=MOST_OUTPUT)
     found += _aside(settlement.aside) or _tries(settlement)
@@ -104,10 +103,18 @@ def refactor_document(ended: RefactorResult) -> dict[str, Any]:
     return {**_common(ended), "tests": _tests(ended.report, ())}
 
 
-def _verdict(verdict: Verdict) -> list[Line]:
+def _verdict(verdict: Verdict, accepted: Sequence[str] = ()) -> list[Line]:
+    """`accepted`: the claims, which the verdict's own line names where it is one."""
     dot: Dot = "green" if verdict.accepted else "red"
-    reasons = [Line(f"  {reason}") for reason in verdict.reasons]
-    return [Line(f"{verdict.kind}", dot), *reasons, *(Line(f"  concern: {c}") for c in verdict.concerns)]
+    first, *others = accepted or ("",)
+    what = count_of(len(accepted), "test") if others else first
+    listed = accepted if others else ()
+    return [
+        Line(f"{verdict.kind}: {what}" if what else f"{verdict.kind}", dot),
+        *(Line(f"  {test_id}") for test_id in listed),
+        *(Line(f"  {reason}") for reason in verdict.reasons),
+        *(Line(f"  concern: {concern}") for concern in verdict.concerns),
+    ]
 
 
 def _aside(aside: str | None) -> list[Line]:
