@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from support.openai_server import Request, Step
     from verdigris.drivers.happenings import Happening, RunEnded
 
 TALK = "talk.jsonl"
@@ -162,17 +164,30 @@ class PlayedLoop:
         return [happening for happening in self.happenings if isinstance(happening, kind)]
 
 
-def make_loop(root: Path, config: str = "", *, program: str = PROGRAM, **files: str) -> PlayedLoop:
-    key = ("loop", config, program, *files.items())
-    world = PlayedLoop(copied(root, lambda place: _make(place, config, program, files), *key))
+def cast(model: str = f"replay:{TALK}") -> str:
+    return "roles:\n" + "".join(f"  {role}: {{model: '{model}'}}\n" for role in ROLES)
+
+
+def honest(request: Request) -> Step:
+    """As a server's script."""
+    found = re.search(r"You are the (\w+), in step (\d+)\.", request.text)
+    assert found
+    return HONEST[f"step-{found[2]}-{found[1]}"][0]
+
+
+def make_loop(
+    root: Path, config: str = "", *, program: str = PROGRAM, roles: str = "", **files: str
+) -> PlayedLoop:
+    setup = (roles or cast()) + config
+    key = ("loop", setup, program, *files.items())
+    world = PlayedLoop(copied(root, lambda place: _make(place, setup, program, files), *key))
     world.plays()
     return world
 
 
-def _make(root: Path, config: str, program: str, files: Mapping[str, str]) -> None:
+def _make(root: Path, setup: str, program: str, files: Mapping[str, str]) -> None:
     repo = make_repo(root)
-    roles = "".join(f"  {role}: {{model: 'replay:{TALK}'}}\n" for role in ROLES)
-    repo.write("tdd.yaml", f"{QUICK}{CONFIG}roles:\n{roles}{config}")
+    repo.write("tdd.yaml", f"{QUICK}{CONFIG}{setup}")
     home = f".autoloop/programs/{NAME}"
     repo.write(f"{home}/program.md", program)
     if "strategy/" in program:
