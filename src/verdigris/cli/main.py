@@ -6,9 +6,7 @@ import gc
 import os
 import sys
 
-from verdigris.cli.commands import overview
 from verdigris.core.errors import VerdigrisError
-from verdigris.core.verbs import local
 
 BROKER = "TDD_BROKER"
 """Where an agent's shell finds the kernel."""
@@ -38,9 +36,11 @@ def _run_guarded(argv: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    if (broker := os.environ.get(BROKER)) and not local(argv):
+    if (broker := os.environ.get(BROKER)) and not _is_local(argv):
         return _through(broker, argv)
     if argv in (["--help"], ["-h"]):
+        from verdigris.cli.commands import overview
+
         sys.stdout.write(overview())
         return 0
     try:
@@ -50,6 +50,12 @@ def _run_guarded(argv: list[str]) -> int:
         return error.exit_code
     except Exception as error:  # noqa: BLE001 - the last line of defence: whatever else comes is our fault
         return _our_fault(error)
+
+
+def _is_local(argv: list[str]) -> bool:
+    from verdigris.core.verbs import local
+
+    return local(argv)
 
 
 def _through(broker: str, argv: list[str]) -> int:

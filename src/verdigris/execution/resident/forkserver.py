@@ -17,7 +17,6 @@ import os
 from verdigris.core.confinement.environment import surroundings
 from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.resident.borrowed_child import Lent, LentChild
-from verdigris.execution.resident.keeper import without
 from verdigris.execution.room.room import Room
 from verdigris.storage.log.light import digest
 
@@ -141,6 +140,8 @@ def learn(
         and resident.read_note(folder).get("key") == key
     ):
         return
+    from verdigris.execution.resident.keeper import without
+
     known["names"] = [*known["names"], *fresh][:MOST]
     load = [] if ALL in known["declined"] else without(known["names"], known["refused"])
     try:
