@@ -11,8 +11,8 @@ from support.gitrepo import GitRepo, copied, make_repo
 from support.machines import edit, recording, stop
 from support.turns import CONFIG, QUICK, remember_interpreter
 from verdigris.core.records import Actor
+from verdigris.drivers.loop.branches.memory import read_state
 from verdigris.drivers.loop.history import ProgramState, read_history
-from verdigris.drivers.loop.memory import read_state
 from verdigris.drivers.loop.opening import open_program
 from verdigris.drivers.loop.program import Limits
 from verdigris.drivers.loop.run import Run

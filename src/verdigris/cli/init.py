@@ -308,13 +308,13 @@ def uninit_command(*, force: bool) -> int:
 
 def _remove_leftovers() -> None:
     """Shown before anything is done; nothing goes that is nowhere else."""
-    from verdigris.drivers.loop import branch
+    from verdigris.drivers.loop.branches import work
     from verdigris.drivers.machine import worktree
     from verdigris.drivers.private_worktree import remove
     from verdigris.storage.repository import find_repository
 
     root = find_repository(here()).root
-    found = (*worktree.leftovers(root), *branch.leftovers(root))
+    found = (*worktree.leftovers(root), *work.leftovers(root))
     show(leftover_lines((one.what, one.kept) for one in found))
     remove(root, found)
 

@@ -12,8 +12,8 @@ from support.gitrepo import GitRepo
 from support.loops import HONEST, NAME, PROGRAM, make_loop
 from verdigris.drivers.happenings import Noted
 from verdigris.drivers.loop import opening
-from verdigris.drivers.loop.memory import BRANCH
-from verdigris.drivers.loop.remote import Remote
+from verdigris.drivers.loop.branches.memory import BRANCH
+from verdigris.drivers.loop.branches.remote import Remote
 from verdigris.drivers.loop.state_file.text import read_machine_state
 
 if TYPE_CHECKING:

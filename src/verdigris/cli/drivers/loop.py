@@ -219,7 +219,7 @@ def stop(name: str) -> int:
 @click.option("--force", is_flag=True, help="Write it anew, though somebody changed it.")
 def workflow(service: str, name: str, *, force: bool) -> int:  # noqa: ARG001 - the one there is
     """Write the workflow that runs a program, or each of them, on GitHub Actions (a person's command)."""
-    from verdigris.drivers.loop.workflow import TOKEN, find_needs, render_workflow, write_workflow
+    from verdigris.drivers.loop.ci.workflow import TOKEN, find_needs, render_workflow, write_workflow
 
     if denial := persons_only("loop workflow"):
         return deny(denial)

@@ -12,12 +12,12 @@ from verdigris.core.records import Actor
 from verdigris.drivers.budget import Meter
 from verdigris.drivers.happenings import Delayed, Noted, scrub_events
 from verdigris.drivers.loop.boundaries import bind_project, bounds_of, withheld_paths
-from verdigris.drivers.loop.branch import BranchBlocked, find_base, prepare_branch
+from verdigris.drivers.loop.branches.remote import Remote
+from verdigris.drivers.loop.branches.work import BranchBlocked, find_base, prepare_branch
 from verdigris.drivers.loop.context import brief_of
 from verdigris.drivers.loop.discovery import find_program, lint_program
 from verdigris.drivers.loop.history import read_history
 from verdigris.drivers.loop.occupancy import RUN, occupy
-from verdigris.drivers.loop.remote import Remote
 from verdigris.drivers.loop.roles import DRIVER, RATCHET, TEAM, TEST_DRIVEN
 from verdigris.drivers.loop.settings import load_loop
 from verdigris.drivers.material import gather_material
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.events import Event
     from verdigris.drivers.happenings import Watcher
-    from verdigris.drivers.loop.branch import WorkBranch
+    from verdigris.drivers.loop.branches.work import WorkBranch
     from verdigris.drivers.loop.discovery import FoundProgram
     from verdigris.drivers.loop.history import ProgramState
     from verdigris.drivers.loop.settings import LoopSettings

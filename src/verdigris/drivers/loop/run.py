@@ -10,7 +10,8 @@ from verdigris.core.errors import ModelUnavailable
 from verdigris.drivers.budget import BudgetUsedUp
 from verdigris.drivers.happenings import IterationDone, Noted, ProgramBegan, RunEnded
 from verdigris.drivers.loop import events as e
-from verdigris.drivers.loop.branch import BRANCHES, push_branch
+from verdigris.drivers.loop.branches.remote import Pushed
+from verdigris.drivers.loop.branches.work import BRANCHES, push_branch
 from verdigris.drivers.loop.candidate import OutOfReach, as_measured, best_of
 from verdigris.drivers.loop.evaluation import hash_oracle, measure
 from verdigris.drivers.loop.history import ACCEPTED
@@ -19,7 +20,6 @@ from verdigris.drivers.loop.measurement import EvaluationFailed, must_measure_ag
 from verdigris.drivers.loop.occupancy import is_asked_to_stop
 from verdigris.drivers.loop.opening import BranchStuck, follow_base, now_ms
 from verdigris.drivers.loop.phases import End, Ended, Spent, end_of_pause, pause_reason, reached_limit
-from verdigris.drivers.loop.remote import Pushed
 from verdigris.drivers.loop.roles import RATCHET, TEST_DRIVEN
 from verdigris.drivers.loop.state_file.view import read_target
 from verdigris.drivers.loop.state_keeper import StateKeeper

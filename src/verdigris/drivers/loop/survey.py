@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.drivers.loop.branch import BRANCHES
+from verdigris.drivers.loop.branches.memory import read_state
+from verdigris.drivers.loop.branches.work import BRANCHES
 from verdigris.drivers.loop.candidate import has_commit
 from verdigris.drivers.loop.discovery import find_program, find_programs, lint_program
 from verdigris.drivers.loop.history import read_history
-from verdigris.drivers.loop.memory import read_state
 from verdigris.drivers.loop.occupancy import RUN, find_occupant
 from verdigris.drivers.loop.phases import next_phase
 from verdigris.drivers.loop.schedule import Candidate, choose_due

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.drivers.loop.failure_signature import FailedTest, read_failures, signature_of
+from verdigris.drivers.loop.ci.failure_signature import FailedTest, read_failures, signature_of
 
 PYTEST = """\
 =================================== FAILURES ===================================

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.gitrepo import make_repo
-from verdigris.drivers.loop.remote import (
+from verdigris.drivers.loop.branches.remote import (
     NoBranch,
     Pushed,
     PushRefused,

@@ -13,8 +13,8 @@ from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
 from verdigris.core.value import value
-from verdigris.drivers.loop.memory import AUTHOR
-from verdigris.drivers.loop.remote import (
+from verdigris.drivers.loop.branches.memory import AUTHOR
+from verdigris.drivers.loop.branches.remote import (
     NoBranch,
     Pushed,
     PushRefused,

@@ -11,7 +11,8 @@ from support.gitrepo import GitRepo
 from support.turns import CALC, make_world
 from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
-from verdigris.drivers.loop.branch import (
+from verdigris.drivers.loop.branches.remote import Pushed, Remote, RemoteMoved, Unreachable
+from verdigris.drivers.loop.branches.work import (
     BranchBlocked,
     WorkBranch,
     find_base,
@@ -19,7 +20,6 @@ from verdigris.drivers.loop.branch import (
     prepare_branch,
     push_branch,
 )
-from verdigris.drivers.loop.remote import Pushed, Remote, RemoteMoved, Unreachable
 from verdigris.drivers.private_worktree import remove
 from verdigris.storage.project import open_project
 

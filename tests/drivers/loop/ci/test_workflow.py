@@ -8,14 +8,14 @@ import pytest
 import yaml
 
 from verdigris.core.errors import UserError
-from verdigris.drivers.loop.program import Schedule
-from verdigris.drivers.loop.workflow import (
+from verdigris.drivers.loop.ci.workflow import (
     WorkflowNeeds,
     cron_of,
     find_needs,
     render_workflow,
     write_workflow,
 )
+from verdigris.drivers.loop.program import Schedule
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,8 @@ import pytest
 
 from support.turns import CALC, TEST_ADD, make_world
 from verdigris.core.records import Actor
-from verdigris.drivers.loop.acceptance import (
+from verdigris.drivers.loop.branches.remote import Unreachable
+from verdigris.drivers.loop.ci.acceptance import (
     BACK_OFF,
     Accept,
     AskAgain,
@@ -30,7 +31,6 @@ from verdigris.drivers.loop.acceptance import (
     outcome_of,
 )
 from verdigris.drivers.loop.events import CheckedByCi
-from verdigris.drivers.loop.remote import Unreachable
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:

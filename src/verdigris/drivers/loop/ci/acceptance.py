@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from verdigris.core.value import value
+from verdigris.drivers.loop.branches.remote import Unreachable
+from verdigris.drivers.loop.ci.failure_signature import FailedTest, read_failures, signature_of
 from verdigris.drivers.loop.evaluation import find_python
-from verdigris.drivers.loop.failure_signature import FailedTest, read_failures, signature_of
-from verdigris.drivers.loop.remote import Unreachable
 from verdigris.execution.process import Command, run
 from verdigris.execution.room.rooms import room
 from verdigris.execution.test_run import run_shell_in

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.gitrepo import GitRepo, make_repo
-from verdigris.drivers.loop.memory import (
+from verdigris.drivers.loop.branches.memory import (
     BRANCH,
     MemoryPlace,
     StateDeferred,
@@ -19,7 +19,7 @@ from verdigris.drivers.loop.memory import (
     see_state,
     write_state,
 )
-from verdigris.drivers.loop.remote import Pushed, Remote, Unreachable
+from verdigris.drivers.loop.branches.remote import Pushed, Remote, Unreachable
 
 if TYPE_CHECKING:
     from pathlib import Path

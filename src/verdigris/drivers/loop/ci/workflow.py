@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import UserError, VerdigrisError
 from verdigris.core.settings import HUMAN, REPLAY
 from verdigris.core.value import value
-from verdigris.drivers.loop.memory import BRANCH
+from verdigris.drivers.loop.branches.memory import BRANCH
 from verdigris.drivers.loop.settings import load_loop
 from verdigris.models.providers import endpoint_of
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UserError
 from verdigris.core.value import value
-from verdigris.drivers.loop.remote import (
+from verdigris.drivers.loop.branches.remote import (
     Pushed,
     PushRefused,
     Remote,
