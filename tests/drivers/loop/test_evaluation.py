@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.sorting import BENCH, BETTER, CACHES, HELD, KNOWN, PROGRAM, SORT
 from support.turns import World, make_world
 from verdigris.drivers.loop.boundaries import bind_project, bounds_of
 from verdigris.drivers.loop.discovery import find_program
@@ -27,82 +29,6 @@ from verdigris.sandbox import Ability, Availability
 if TYPE_CHECKING:
     from verdigris.drivers.loop.discovery import FoundProgram
     from verdigris.storage.project import Project
-
-SORT = '''\
-def sort(numbers):
-    """Insertion, one at a time."""
-    done = []
-    for number in numbers:
-        at = 0
-        while at < len(done) and done[at] <= number:
-            at += 1
-        done.insert(at, number)
-    return done
-'''
-BETTER = '''\
-def sort(numbers):
-    """Insertion, where a half is left out each time."""
-    done = []
-    for number in numbers:
-        low, high = 0, len(done)
-        while low < high:
-            half = (low + high) // 2
-            low, high = (half + 1, high) if done[half] <= number else (low, half)
-        done.insert(low, number)
-    return done
-'''
-BENCH = """\
-import json
-import random
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
-import sorting
-
-
-class Counted(int):
-    compared = 0
-
-    def __lt__(self, other):
-        Counted.compared += 1
-        return int(self) < int(other)
-
-    def __le__(self, other):
-        Counted.compared += 1
-        return int(self) <= int(other)
-
-
-numbers = json.loads(Path(sys.argv[1]).read_text())
-for round in range(50):
-    given = numbers if len(sys.argv) < 3 else random.Random(round).sample(numbers, len(numbers))
-    if list(map(int, sorting.sort(list(map(Counted, given))))) != sorted(numbers):
-        print(json.dumps({"fitness": None, "rejected_reason": f"{given} is not sorted"}))
-        sys.exit()
-print(json.dumps({"fitness": Counted.compared}))
-"""
-PROGRAM = """\
----
-metric_direction: lower
-evaluator: [bench/]
-held-out: [bench/held.json]
----
-## Goal
-Fewer comparisons.
-
-## Target
-- `sorting.py`
-
-## Evaluation
-```sh
-python bench/run.py bench/known.json
-```
-
-### Held-out
-```sh
-python bench/run.py bench/held.json shuffled
-```
-"""
 
 
 class Bench:
@@ -147,8 +73,8 @@ def bench(tmp_path: Path) -> Bench:
         **{
             "sorting.py": SORT,
             "bench/run.py": BENCH,
-            "bench/known.json": "[5, 3, 9, 1, 7, 2, 8, 4, 6, 0, 15, 13, 19, 11, 17]",
-            "bench/held.json": "[25, 23, 29, 21, 27, 22, 28, 24, 26, 20, 35, 33, 39, 31, 37, 2, 1]",
+            "bench/known.json": KNOWN,
+            "bench/held.json": HELD,
             ".autoloop/programs/fast/program.md": PROGRAM,
         },
     )
@@ -170,18 +96,6 @@ def test_an_honest_improvement_is_accepted(bench: Bench) -> None:
     assert bench.world.read("sorting.py") == SORT, "nothing of the worktree is touched"
 
 
-CACHES = (
-    SORT.replace(
-        "    done = []\n",
-        "    key = tuple(numbers)\n"
-        "    if key in KNOWN:\n"
-        "        return list(KNOWN[key])\n"
-        "    done = KNOWN.setdefault(key, [])\n",
-    )
-    + "\n\nKNOWN = {}\n"
-)
-
-
 def test_a_cache_of_the_finished_result_is_told_by_held_back_inputs(bench: Bench) -> None:
     judged = bench.judge(sorting_py=CACHES)
     assert isinstance(judged, MetricJudgement)
@@ -192,7 +106,7 @@ def test_a_cache_of_the_finished_result_is_told_by_held_back_inputs(bench: Bench
 def test_an_answer_that_was_written_down_is_rejected_without_a_word_about_the_held_back_inputs(
     bench: Bench,
 ) -> None:
-    answer = sorted([5, 3, 9, 1, 7, 2, 8, 4, 6, 0, 15, 13, 19, 11, 17])
+    answer = sorted(json.loads(KNOWN))
     judged = bench.judge(sorting_py=f"def sort(numbers):\n    return {answer}\n")
     assert isinstance(judged, EvaluationFailed)
     assert (judged.kind, judged.why) == ("rejected", "on held-back inputs: the evaluator rejects it")
