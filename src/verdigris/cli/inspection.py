@@ -34,6 +34,7 @@ def doctor_command(*, room: bool, as_json: bool) -> int:
 
     Exit code: 0 nothing fails (warnings allowed), 1 something does.
     """
+    from verdigris.drivers.code.opening import check_session
     from verdigris.drivers.machine.opening import check_players
     from verdigris.gates.clients.registry import clients
     from verdigris.setup.doctor import examine
@@ -41,7 +42,7 @@ def doctor_command(*, room: bool, as_json: bool) -> int:
     with live() if room else nullcontext() as progress:
         found = examine(start(), actor(), room=room, progress=progress)
     found += tuple(finding for client in clients() if (finding := client.check(start())) is not None)
-    found += check_players(start())
+    found += (*check_players(start()), *check_session(start()))
     if as_json:
         show_json(finding_document(found))
     else:

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from verdigris.core.errors import ConfigError, ModelMisused
 from verdigris.core.settings import AS_USUAL
 from verdigris.core.value import value
+from verdigris.storage.config.drivers import LIKE_A_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -66,6 +67,20 @@ def _spellings(secret: str) -> set[str]:
     if len(secret) < _SHORTEST or secret.lower() in _DUMMIES:
         return set()
     return {secret, json.dumps(secret)[1:-1], quote(secret, safe=""), quote(secret)}
+
+
+_MORE_KEYS = re.compile(
+    r"\bA(?:KIA|SIA)[0-9A-Z]{16}\b"
+    r"|-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----.*?(?:-----END (?:[A-Z]+ )*PRIVATE KEY-----|\Z)",
+    re.DOTALL,
+)
+
+
+def hide_keys(text: str) -> str:
+    """Without what looks like a key, whoever's it is; a model does without."""
+    for pattern in (LIKE_A_KEY, _MORE_KEYS):
+        text = pattern.sub("[looks like a key]", text)
+    return text
 
 
 def shown_url(url: str) -> str:

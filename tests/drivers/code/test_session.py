@@ -11,6 +11,7 @@ from support.code_sessions import (
     GOOD,
     GREEN,
     HONEST,
+    KEY,
     RED,
     STUB,
     TEST,
@@ -25,6 +26,7 @@ from support.openai_server import Answer, Call, Cut, Refusal, Stall, overflow
 from verdigris.core.errors import UserError
 from verdigris.core.events import Accepted, Repair, decode
 from verdigris.drivers.code.limits import End, Limits
+from verdigris.drivers.code.opening import check_session
 from verdigris.drivers.code.session_file import fold_session
 from verdigris.drivers.happenings import Noted, PlanShown, SessionBegan, ToolCalled, TurnJudged
 from verdigris.models.request import estimate
@@ -366,3 +368,51 @@ def test_a_silent_server_is_given_up_within_its_time(tmp_path: Path) -> None:
             patch.setattr("verdigris.models.remote.time.sleep", lambda _: None)
             done = work(played)
     assert done.ended.outcome == End.PROVIDER
+
+
+def test_the_doctor_tells_of_the_model_and_of_a_plan_that_names_no_file(tmp_path: Path) -> None:
+    plan = turn(call("submit_plan", steps=[{"title": "add", "test_id": TEST_ID}]))
+    with playing(tmp_path, (plan, *HONEST)) as played:
+        done = work(played, limits=Limits(turns=1))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("SCRIPT_KEY", KEY)
+            model, odd = check_session(played.repo.root)
+    assert (model.name, model.level) == ("model (agent)", "ok")
+    assert (odd.name, odd.level) == (f"plan of session {done.ended.session}", "warn")
+    assert "no test_file_path" in odd.what
+
+
+def test_a_bug_in_a_package_that_has_tests_is_fixed_by_its_regression_test(tmp_path: Path) -> None:
+    files = {
+        "src/shop/__init__.py": "",
+        "src/shop/cart.py": "def total(prices, discount=0):\n    return sum(prices) - discount\n",
+        "tests/test_cart.py": (
+            "from shop.cart import total\n\n\ndef test_sum():\n    assert total([10, 15]) == 25\n"
+        ),
+        "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["src"]\n',
+    }
+    regression = (
+        "\n\ndef test_a_discount_never_makes_it_negative():\n    assert total([10], discount=25) == 0\n"
+    )
+    test_id = "tests/test_cart.py::test_a_discount_never_makes_it_negative"
+    script = (
+        turn(call("search", text="discount"), call("read_file", path="src/shop/cart.py")),
+        turn(
+            call("edit_file", path="tests/test_cart.py", search="== 25\n", replace=f"== 25\n{regression}"),
+            call("run_tests", ids=[test_id]),
+        ),
+        turn(
+            call(
+                "edit_file",
+                path="src/shop/cart.py",
+                search="return sum(prices) - discount",
+                replace="return max(0, sum(prices) - discount)",
+            )
+        ),
+        turn(call("shell", command="git diff --stat"), call("finish", summary="A total is at least 0.")),
+    )
+    with playing(tmp_path, script, files=files) as played:
+        done = work(played, "A discount larger than the sum gives a negative total. Fix it.")
+        assert "max(0" in played.repo.read("src/shop/cart.py").decode()
+    assert (done.ended.outcome, done.ended.turns) == (End.DONE, 4)
+    assert [judged.accepted for judged in done.of(TurnJudged)] == [(test_id,)]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
-from verdigris.core.errors import UserError
+from verdigris.core.errors import UserError, VerdigrisError
 from verdigris.core.records import Actor
 from verdigris.core.settings import HUMAN, Player
 from verdigris.core.state import Phase
@@ -18,8 +18,15 @@ from verdigris.drivers.code import session_file as entries
 from verdigris.drivers.code.conversation import pin_prefix
 from verdigris.drivers.code.limits import EXIT_CODES, Limits
 from verdigris.drivers.code.permission import Permission
+from verdigris.drivers.code.plan import lint_plan
 from verdigris.drivers.code.session import Session, SessionResult
-from verdigris.drivers.code.session_file import SessionFile, find_session, note_current, read_current
+from verdigris.drivers.code.session_file import (
+    SessionFile,
+    find_session,
+    fold_session,
+    note_current,
+    read_current,
+)
 from verdigris.drivers.code.settings import AGENT, load_code
 from verdigris.drivers.code.tools.dispatch import Dispatcher
 from verdigris.drivers.code.tools.jobs import Jobs
@@ -30,10 +37,13 @@ from verdigris.drivers.code.tools.workbench import Workbench
 from verdigris.drivers.code.wording import describe_law, in_tools
 from verdigris.drivers.edits import describe_tools
 from verdigris.drivers.happenings import Delayed, Noted, SessionBegan, SessionEnded, scrub_events
+from verdigris.drivers.machine.opening import check_player
 from verdigris.models.casting import Casting
 from verdigris.models.roles.context import as_text
+from verdigris.setup.doctor_checks import Finding
 from verdigris.storage.lock import hold_alone
 from verdigris.storage.project import open_project
+from verdigris.storage.repository import find_repository
 from verdigris.turns import refactor
 from verdigris.turns.claim_check import following
 
@@ -244,3 +254,23 @@ def _report(session: Session, result: SessionResult) -> SessionEnded:
         round(spent.seconds, 1),
         "" if EXIT_CODES[result.end] == 0 else f"`tdd code --resume {session.file.name}` goes on",
     )
+
+
+def check_session(start: Path) -> tuple[Finding, ...]:
+    """The agent's model, where one is configured, and what is odd about the plan of the last session."""
+    try:
+        repo = find_repository(start)
+        settings = load_code(repo.root)
+    except VerdigrisError:
+        return ()
+    player = settings.player(AGENT)
+    found = [check_player(AGENT, player, settings, repo.root)] if player.model else []
+    try:
+        name = find_session(repo, "")
+        plan = fold_session(repo.private / entries.FOLDER / f"{name}.jsonl").plan
+    except VerdigrisError:
+        return tuple(found)
+    if odd := lint_plan(plan):
+        fix = "tell the agent to revise its plan: each step with a test_id names the file of the test"
+        found.append(Finding(f"plan of session {name}", "warn", odd[0], fix, odd[1:]))
+    return tuple(found)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from verdigris.core.settings import MachineSettings, Player
+    from verdigris.core.settings import DriverSettings, MachineSettings, Player
     from verdigris.drivers.happenings import Watcher
     from verdigris.models.casting import Casting
     from verdigris.models.roles import Role
@@ -207,11 +207,12 @@ def check_players(start: Path) -> tuple[Finding, ...]:
     for player in players.values():
         if player not in known:
             roles = ", ".join(role for role, other in players.items() if other == player)
-            known[player] = _player(roles, player, settings, root)
+            known[player] = check_player(roles, player, settings, root)
     return tuple(known.values())
 
 
-def _player(roles: str, player: Player, settings: MachineSettings, root: Path) -> Finding:
+def check_player(roles: str, player: Player, settings: DriverSettings, root: Path) -> Finding:
+    """Whether whoever is configured answers."""
     name = f"model ({roles})"
     if not player.model:
         return failure(name, "tdd.yaml names no model", "`roles: {ROLE: {model: …}}`, see `tdd help machine`")

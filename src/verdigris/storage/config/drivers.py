@@ -39,8 +39,9 @@ _KEY_OUTSIDE = (
     "put the key into an environment variable and write that variable's name: `api_key_env: LLM_API_KEY`"
 )
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_LIKE_A_KEY = re.compile(
-    r"(sk|pk|rk)-[\w-]{12,}|gh[pousr]_\w{20,}|AIza[\w-]{20,}|xox[a-z]-\S{10,}|eyJ[\w-]{20,}\.\S+"
+LIKE_A_KEY = re.compile(
+    r"(?<![\w-])(?:(?:sk|pk|rk)-(?=[\w-]*\d)[\w-]{12,}|gh[pousr]_\w{20,}|AIza[\w-]{20,}|xox[a-z]-\S{10,}"
+    r"|eyJ[\w-]{20,}\.\S+)"
 )
 _LONG = 20
 
@@ -187,7 +188,7 @@ def check_below_root(path: str, at: str, places: Places) -> None:
 
 def _player(keys: RoleKeys, at: str, places: Places) -> Player:
     for where, text in _texts(keys, at):
-        if _LIKE_A_KEY.search(text):
+        if LIKE_A_KEY.search(text):
             raise wrong(places, where, "this looks like a secret key", _KEY_OUTSIDE)
     if keys.model.startswith(REPLAY) and not keys.model.removeprefix(REPLAY).strip():
         raise wrong(places, f"{at}.model", "the recording's file is missing", "write `model: replay:FILE`")
@@ -198,7 +199,7 @@ def _player(keys: RoleKeys, at: str, places: Places) -> Player:
 
 def _make_served(keys: ServedKeys, at: str, places: Places) -> ModelSettings:
     for where, text in _texts(keys, at):
-        if _LIKE_A_KEY.search(text):
+        if LIKE_A_KEY.search(text):
             raise wrong(places, where, "this looks like a secret key", _KEY_OUTSIDE)
     name = keys.api_key_env
     if name and (not _VARIABLE.fullmatch(name) or _opaque(name)):

@@ -54,6 +54,21 @@ def test_the_value_of_a_key_is_never_told(tool: Bench, monkeypatch: pytest.Monke
     assert "[LLM_KEY]" in told
 
 
+def test_what_looks_like_a_key_is_not_told_whosever_it_is(tool: Bench) -> None:
+    keys = ("sk-0123456789abcdefghij", "ghp_0123456789abcdefghijABCDEFGHIJ012345", "AKIA0123456789ABCDEF")
+    pem = "-----BEGIN RSA PRIVATE KEY-----\nMIIabc\n-----END RSA PRIVATE KEY-----"
+    tool.world.write(
+        "notes.md",
+        "\n".join(
+            (*keys, pem, "after: sk-learn is fine, task-management-system-2, highs_and_lows_of_the_market")
+        ),
+    )
+    told = tool("search", text="", regex=True).text + tool("shell", command="cat notes.md").text
+    told += tool("read_file", path="notes.md").text
+    assert not [key for key in (*keys, "MIIabc") if key in told.partition("1\t")[2]]
+    assert "sk-learn is fine, task-management-system-2, highs_and_lows_of_the_market" in told
+
+
 def test_a_huge_answer_is_cut_in_its_middle(tool: Bench) -> None:
     tool.world.write("big.txt", "x" * 300 + "\n" + "y" * 200_000 + "\nend\n")
     told = tool("read_file", path="big.txt").text

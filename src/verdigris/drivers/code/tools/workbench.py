@@ -13,6 +13,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.value import value
 from verdigris.drivers.code.wording import clip, describe_denial
 from verdigris.languages.tests import written_tests
+from verdigris.models.providers import hide_keys
 from verdigris.models.roles.context import HUGE, as_text, secret
 from verdigris.storage.log.light import digest
 from verdigris.storage.paths import canonical
@@ -106,8 +107,8 @@ class Workbench:
         return any(written_tests(path, tree[path] or "", ()) for path in paths)
 
     def answer(self, text: str) -> str:
-        """As it is sent: without the values of key variables, and not too long."""
-        return clip(self.scrub(text))
+        """As it is sent: without the values of key variables and what looks like a key, and not too long."""
+        return clip(hide_keys(self.scrub(text)))
 
 
 class DiskTree(Mapping[str, "str | None"]):
