@@ -12,9 +12,9 @@ from verdigris.models.remote import Checked, check
 KEY = "sk-checked-0123456789"
 
 
-def checked(server: Server, word: str = "m", **given: Any) -> Checked:
+def checked(server: Server, word: str = "m", *, seconds: float = 60, **given: Any) -> Checked:
     endpoint = endpoint_of(word, ModelSettings(server.url, "LLM_API_KEY", **given))
-    return check(endpoint, {"LLM_API_KEY": KEY}, seconds=0.5)
+    return check(endpoint, {"LLM_API_KEY": KEY}, seconds=seconds)
 
 
 @pytest.mark.parametrize("listed", ["m", "m:latest", "models/m"])
@@ -55,7 +55,7 @@ def test_a_web_page_is_no_server_of_models() -> None:
 
 def test_a_server_that_stalls_or_is_not_there_is_told_in_time() -> None:
     with serving([Stall()], without=frozenset({"models"})) as server:
-        assert "silent for 0.5 s" in checked(server).words
+        assert "silent for 0.5 s" in checked(server, seconds=0.5).words
     found = check(endpoint_of("m", ModelSettings(nobody())))
     assert ("refused" in found.words, "base_url" in found.hint) == (True, True)
 

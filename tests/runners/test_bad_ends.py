@@ -57,13 +57,13 @@ def test_the_running_test_is_to_blame(project: PyProject, body: str, ended: Ende
 
 
 def test_hang(project: PyProject) -> None:
-    report = run(project, "time.sleep(60)", timeout=3)
+    report = run(project, "time.sleep(60)", timeout=6)
     assert report.ended is Ended.TIMEOUT
     assert outline(report)[1:] == [("test_bad", "error", "Timeout")]
 
 
 def test_timeout_plugin_fails_a_test_as_a_timeout(project: PyProject) -> None:
-    report = run(project, "time.sleep(60)", extra=["-p", "pytest_timeout", "--timeout=0.2"])
+    report = run(project, "time.sleep(60)", extra=["-p", "pytest_timeout", "--timeout=1"])
     assert report.ended is Ended.FINISHED
     assert outline(report)[1] == ("test_bad", "fail", "Timeout")
 

@@ -44,6 +44,6 @@ def test_silence_after_a_test_began_is_the_end(tmp_path: Path, last: str) -> Non
 
 
 def test_what_goes_on_reporting_or_still_loads_is_left_alone(tmp_path: Path) -> None:
-    steps = "[(p.open('a').write('x'), time.sleep(0.4)) for _ in range(4)]"
-    assert watched(tmp_path / "a", f'{START}\n{{"kind":"started"}}', steps)[0] == 0
+    steps = "[(p.open('a').write('x'), time.sleep(0.1)) for _ in range(25)]"
+    assert watched(tmp_path / "a", f'{START}\n{{"kind":"started"}}', steps, limit=2)[0] == 0
     assert watched(tmp_path / "b", START, "time.sleep(1.5)")[0] == 0

@@ -321,7 +321,7 @@ def test_what_was_not_reached_is_said(tmp_path: Path) -> None:
     assert (project.root / "tests/test_calc.py").read_text() == "def test_x(): pass\n"
 
 
-@pytest.mark.parametrize(("limits", "whys"), [({"seconds": 1}, 2), ({"seconds": 60, "each": 1}, 1)])
+@pytest.mark.parametrize(("limits", "whys"), [({"seconds": 1}, 2), ({"seconds": 60, "each": 3}, 1)])
 def test_time_is_limited(tmp_path: Path, limits: dict[str, Any], whys: int) -> None:
     project = made(tmp_path, test="def test_x(): pass\n")
     endless = "def test_x(): import time; time.sleep(600)\n"

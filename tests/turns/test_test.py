@@ -153,7 +153,7 @@ def test_a_file_that_does_not_load_is_not_passed(world: World) -> None:
 
 
 def test_a_hanging_test_is_a_timeout_and_no_red(tmp_path: Path) -> None:
-    world = make_world(tmp_path / "repo", "room:\n  timeout: 3\n")
+    world = make_world(tmp_path / "repo", "room:\n  timeout: 6\n")
     world.write("tests/test_sub.py", "import time\n\n\ndef test_sub():\n    time.sleep(60)\n")
     tested = world.test(SUB_ID)
     assert tested.report is not None

@@ -115,7 +115,7 @@ def warm(world: World, warmth: Warmth, *names: str) -> TestReport:
     """Whoever was there before must have left."""
     (folder,) = folders(world)
     until(lambda: resident.is_running(str(folder)), "no resident")
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     found = called(world, *names)
     while not warmth.taken[-1]:
         assert time.monotonic() < deadline, "it was made cold"
