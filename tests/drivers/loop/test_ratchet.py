@@ -170,3 +170,54 @@ def test_an_evaluation_that_a_person_pays_for_is_made_of_what_the_base_has(world
     assert [one.status for one in world.state.iterations] == ["error"]
     assert "measure.py" in world.of(Refused)[0].why
     assert world.subjects() == []
+
+
+WILD = """\
+<!-- Written for another scheduler. -->
+---
+schedule: every 6h
+metric-direction: lower
+timeout-minutes: 5
+---
+
+# Autoloop: comparisons
+
+## Goal
+
+Make `find` cheaper, 🤖 step by step.
+
+## Target
+
+Only modify these files:
+- `search.py` -- the search itself
+
+Do NOT modify:
+- `measure.py` (the evaluation)
+- `inputs.txt`
+
+## Evaluation
+
+```bash
+python measure.py inputs.txt | sed 's/metric/fitness/'
+```
+
+The metric is `fitness`. **Lower is better.**
+"""
+
+
+def test_a_program_in_the_wild_runs_unchanged(tmp_path: Path) -> None:
+    world = make_loop(
+        tmp_path / "project",
+        program=WILD,
+        **{
+            "search.py": LINEAR,
+            "tests/test_search.py": TEST,
+            "measure.py": MEASURE,
+            "inputs.txt": "200 150 150 150\n",
+        },
+    )
+    faster = edit("perf", "halve the range", {"search.py": BINARY}, improvement="halve the range each time")
+    world.plays({"step-26-optimizer": [faster]})
+    world.run()
+    (ended,) = world.state.iterations
+    assert (ended.status, ended.previous) == ("accepted", 3 * 151), ended

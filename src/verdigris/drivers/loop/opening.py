@@ -82,7 +82,9 @@ class OpenProgram:
     def acting(self, role: Role) -> Project:
         """Each role in a context of its own. One strike: what is refused is set aside at once."""
         actor = Actor("agent", f"{DRIVER}:{role}:{self.name}", DRIVER)
-        return replace(self.project, actor=actor, settings=replace(self.project.settings, strikes=1))
+        return replace(
+            self.project, actor=actor, settings=replace(self.project.settings, strikes=1, uncovered="block")
+        )
 
     def material(self, tree: str) -> Material:
         found = gather_material(
