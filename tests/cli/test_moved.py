@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.cli.turns import worktree
-from verdigris.turns.sync import Moved
+from verdigris.turns.git.sync import Moved
 
 pytestmark = pytest.mark.quick
 

@@ -5,7 +5,7 @@ from random import Random
 
 from verdigris.core.report import Status
 from verdigris.languages.literals import EndOfTest, apply, differences, other_value
-from verdigris.languages.python.mutation.other_inputs import replace_inputs
+from verdigris.languages.python.mutation import replace_inputs
 
 TEST = '''\
 import calc

@@ -26,8 +26,8 @@ from verdigris.core.state import Phase
 from verdigris.storage.intents import recover
 from verdigris.turns import aside, refactor
 from verdigris.turns.claim import claim
+from verdigris.turns.git.sync import sync
 from verdigris.turns.settle import settle
-from verdigris.turns.sync import sync
 from verdigris.turns.test_bug import report_bug
 
 if TYPE_CHECKING:

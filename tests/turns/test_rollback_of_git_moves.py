@@ -15,8 +15,8 @@ from verdigris.core.records import Actor
 from verdigris.gates.agent_shell import agent_git
 from verdigris.storage.project import open_project
 from verdigris.turns import rollback
+from verdigris.turns.git.sync import sync
 from verdigris.turns.operation import operation
-from verdigris.turns.sync import sync
 from verdigris.turns.tripwire.calls import after_call, before_call
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from verdigris.cli import inspection
-from verdigris.cli.output import show
+from verdigris.cli.context import show
 from verdigris.core.languages import DEFAULT_LANGUAGE, READ_LANGUAGES
 from verdigris.views.lines import Line
 

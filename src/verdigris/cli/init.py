@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verdigris.cli.context import PERSON, here, persons_only, project
-from verdigris.cli.output import deny, say, show
+from verdigris.cli.context import PERSON, deny, here, persons_only, project, say, show
 from verdigris.core.errors import NotARepository, NotConfigured
 from verdigris.gates.clients.registry import BUILT_IN
 from verdigris.views.lines import Line

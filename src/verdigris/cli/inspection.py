@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import PERSON, actor, live, start
-from verdigris.cli.output import SCHEMA, json_option, show, show_json
+from verdigris.cli.context import PERSON, SCHEMA, actor, json_option, live, show, show_json, start
 from verdigris.core.errors import LogDamaged
 from verdigris.core.records import flatten
 from verdigris.views.lines import Dot, Line, count_of, visible

@@ -135,7 +135,7 @@ def _tell_error(argv: list[str], message: str, hint: str | None) -> None:
     if not _wants_json(argv):
         _say(message, hint)
         return
-    from verdigris.cli.output import show_json
+    from verdigris.cli.context import show_json
 
     show_json({"error": {"message": message, "hint": hint}})
 

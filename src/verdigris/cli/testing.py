@@ -10,8 +10,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from verdigris.cli.context import here, live, project
-from verdigris.cli.output import show, show_json
+from verdigris.cli.context import here, live, project, show, show_json
 from verdigris.core.errors import TimedOut
 from verdigris.core.report import Ended, Status, TestReport
 from verdigris.core.test_ids import shell_words

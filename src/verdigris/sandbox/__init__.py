@@ -16,8 +16,8 @@ if TYPE_CHECKING:
         remembered,
     )
     from verdigris.sandbox.confinement import Confinement, Network
+    from verdigris.sandbox.entry import temporary
     from verdigris.sandbox.folders import clear, discard
-    from verdigris.sandbox.places import temporary
     from verdigris.sandbox.written_paths import report
 
 __all__ = [
@@ -52,7 +52,7 @@ _MODULES = {
     ),
     "confinement": ("Confinement", "Network"),
     "folders": ("clear", "discard"),
-    "places": ("temporary",),
+    "entry": ("temporary",),
     "written_paths": ("report",),
 }
 

@@ -15,10 +15,9 @@ from pathlib import Path
 from verdigris import sandbox
 from verdigris.core.errors import ToolMissing
 from verdigris.sandbox.confinement import Confinement, check_confinement
-from verdigris.sandbox.entry import STEPS, enter
+from verdigris.sandbox.entry import STEPS, enter, temporary
 from verdigris.sandbox.folders import Folders, clear
 from verdigris.sandbox.mounts import points_below
-from verdigris.sandbox.places import temporary
 from verdigris.sandbox.syscalls import IDS, Way, same, ways
 
 TYPE_CHECKING = False  # `typing` takes long to load

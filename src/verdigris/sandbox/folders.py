@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 
-from verdigris.sandbox.places import temporary
+from verdigris.sandbox.entry import temporary
 
 TYPE_CHECKING = False  # `typing` takes long to load
 

@@ -18,7 +18,7 @@ from verdigris.storage.config import load_machine
 from verdigris.storage.git import git
 from verdigris.storage.project import CONFIG, drafts, open_log
 from verdigris.storage.repository import find_repository, head, read_plain
-from verdigris.turns.commit import CommitIdentity, author_environment
+from verdigris.turns.git.commit import CommitIdentity, author_environment
 
 if TYPE_CHECKING:
     from collections.abc import Collection

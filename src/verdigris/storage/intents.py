@@ -24,12 +24,12 @@ GROUP = "verdigris.intents"
 """Entry points: modules of other packages that register intents."""
 HOMES = (
     "verdigris.turns.aside",
-    "verdigris.turns.commit",
+    "verdigris.turns.git.commit",
     "verdigris.turns.candidate_run",
     "verdigris.turns.rollback",
     "verdigris.turns.person",
     "verdigris.execution.tree_stability",
-    "verdigris.turns.sync",
+    "verdigris.turns.git.sync",
     "verdigris.turns.skip",
 )
 """Modules of ours that register intents; they are loaded only when one is open."""

@@ -8,8 +8,7 @@ from verdigris.core.confinement.protection import VARIABLES
 from verdigris.core.events import Denied, SwitchedOff
 from verdigris.gates.agent_shell import card
 from verdigris.gates.agent_shell.card import ANCHOR, HOLE, MASKED, READONLY, ShellCard
-from verdigris.gates.agent_shell.protection import protection
-from verdigris.gates.agent_shell.writable import FILES, PLACES, TEMPORARY_VARIABLES
+from verdigris.gates.agent_shell.protection import FILES, PLACES, TEMPORARY_VARIABLES, protection
 
 if TYPE_CHECKING:
     from support.turns import World

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, NoReturn, cast
 
 import click
 
-from verdigris.cli.context import persons_only, start
+from verdigris.cli.context import deny, persons_only, show, show_json, start
 from verdigris.cli.drivers.machine import reporting_ends, with_time
-from verdigris.cli.output import deny, show, show_json
 from verdigris.core.errors import UserError
 
 if TYPE_CHECKING:

@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import PERSON, here, live, persons_only, project
+from verdigris.cli.context import (
+    PERSON,
+    deny,
+    here,
+    json_option,
+    live,
+    persons_only,
+    project,
+    show,
+    show_json,
+)
 from verdigris.cli.context import paths as complete_paths
-from verdigris.cli.output import deny, json_option, show, show_json
 from verdigris.core.actions import Deny
 from verdigris.core.cycle import BLOCKER, CONCERNS, PASS, next_step
 from verdigris.core.records import Actor
@@ -210,7 +219,7 @@ def show_stack(*, as_json: bool) -> int:
     """Print the stacks of tdd.yaml as orchestrators read them, and write .tdd/cycle/stack.json."""
     import json
 
-    from verdigris.cli.output import say
+    from verdigris.cli.context import say
     from verdigris.drivers.cycle.settings import stack_document, write_stack
 
     opened = project()

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verdigris.cli.context import here, persons_only, project
-from verdigris.cli.output import deny, json_option, show, show_json
+from verdigris.cli.context import deny, here, json_option, persons_only, project, show, show_json
 from verdigris.views.lines import Line, count_of
 
 if TYPE_CHECKING:

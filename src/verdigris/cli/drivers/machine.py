@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import persons_only, start
-from verdigris.cli.output import deny, show, show_json
+from verdigris.cli.context import deny, persons_only, show, show_json, start
 from verdigris.core.errors import VerdigrisError
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import here, persons_only, project
+from verdigris.cli.context import deny, here, json_option, persons_only, project, show, show_json
 from verdigris.cli.context import paths as complete_paths
-from verdigris.cli.output import deny, json_option, show, show_json
 from verdigris.core.errors import NotARepository, NotConfigured, UserError
 from verdigris.views.lines import Dot, Line, count_of, visible
 

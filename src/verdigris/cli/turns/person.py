@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verdigris.cli.context import here, persons_only, project, tests_and_paths
+from verdigris.cli.context import (
+    deny,
+    here,
+    json_option,
+    persons_only,
+    project,
+    show,
+    show_json,
+    tests_and_paths,
+)
 from verdigris.cli.context import paths as complete_paths
-from verdigris.cli.output import deny, json_option, show, show_json
 from verdigris.core.actions import Deny
 from verdigris.core.policy.next_move import next_move
 from verdigris.core.state import Phase

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import here, project, tests_and_paths
-from verdigris.cli.output import deny, json_option, show, show_json
+from verdigris.cli.context import deny, here, json_option, project, show, show_json, tests_and_paths
 from verdigris.cli.testing import run
 from verdigris.core.actions import Deny
 from verdigris.core.policy.next_move import next_move

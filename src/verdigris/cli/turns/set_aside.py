@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import edits_set_aside, here, project, tests_and_paths
-from verdigris.cli.output import deny, json_option, show, show_json
+from verdigris.cli.context import (
+    deny,
+    edits_set_aside,
+    here,
+    json_option,
+    project,
+    show,
+    show_json,
+    tests_and_paths,
+)
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.policy.next_move import next_move

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import PERSON, live, project
-from verdigris.cli.output import deny, json_option, show, show_json
+from verdigris.cli.context import PERSON, deny, json_option, live, project, show, show_json
 from verdigris.cli.testing import unconfined_lines
 from verdigris.core.actions import Deny
 from verdigris.core.report import Status

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import project
-from verdigris.cli.output import deny, json_option, say, show, show_json
+from verdigris.cli.context import deny, json_option, project, say, show, show_json
 from verdigris.core.actions import Deny
 from verdigris.core.policy.next_move import next_move
 from verdigris.core.state import Phase
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     from verdigris.core.state import Claim, Red, WorktreeState
     from verdigris.drivers.machine.history import MachineSurvey
     from verdigris.storage.project import Project
+    from verdigris.turns.git.sync import Moved
     from verdigris.turns.survey import Survey
-    from verdigris.turns.sync import Moved
 
 
 @click.command("status")
@@ -183,7 +182,7 @@ def sync_command(argv: tuple[str, ...]) -> int:
     Exit code: 0 git did it, 1 git did not, 3 denied.
     """
     from verdigris.gates.agent_shell import agent_git
-    from verdigris.turns.sync import sync
+    from verdigris.turns.git.sync import sync
 
     answer = sync(project(), argv, agents_git=agent_git)
     if isinstance(answer, Deny):

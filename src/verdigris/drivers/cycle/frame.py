@@ -20,7 +20,7 @@ from verdigris.storage import tdd_folder
 from verdigris.storage.git import git
 from verdigris.storage.open_calls import UNKNOWN
 from verdigris.storage.repository import head
-from verdigris.turns.commit import CommitIdentity, CommitRefused, commit
+from verdigris.turns.git.commit import CommitIdentity, CommitRefused, commit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence

@@ -22,8 +22,8 @@ from verdigris.drivers.loop.state_file.harness import reconcile
 from verdigris.storage import tdd_folder
 from verdigris.storage.git import git
 from verdigris.storage.repository import head
-from verdigris.turns.commit import CommitIdentity, CommitRefused, commit
-from verdigris.turns.sync import sync
+from verdigris.turns.git.commit import CommitIdentity, CommitRefused, commit
+from verdigris.turns.git.sync import sync
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

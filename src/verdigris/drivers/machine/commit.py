@@ -24,10 +24,10 @@ from verdigris.storage import tdd_folder
 from verdigris.storage.git import ask_users_git, git
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import head, in_progress
-from verdigris.turns import commit
-from verdigris.turns.commit import CommitIdentity, CommitRefused, author_environment
+from verdigris.turns.git import commit
+from verdigris.turns.git.commit import CommitIdentity, CommitRefused, author_environment
+from verdigris.turns.git.sync import sync
 from verdigris.turns.operation import operation
-from verdigris.turns.sync import sync
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

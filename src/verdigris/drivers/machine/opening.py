@@ -33,7 +33,7 @@ from verdigris.storage.lock import hold_alone
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import find_repository, head, in_progress
 from verdigris.turns.aside import lay_back
-from verdigris.turns.sync import sync
+from verdigris.turns.git.sync import sync
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

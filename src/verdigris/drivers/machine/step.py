@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from verdigris.drivers.machine.opening import Machine
     from verdigris.models.roles.context import Material
     from verdigris.storage.project import Project
-    from verdigris.turns import commit
+    from verdigris.turns.git import commit
 
 HOOK = "git commit"
 

@@ -10,9 +10,9 @@ import os
 from verdigris.core.confinement.environment import surroundings
 from verdigris.sandbox import Confinement, preexec
 from verdigris.sandbox.confinement import inside
+from verdigris.sandbox.entry import RUN, TEMPORARY
 from verdigris.sandbox.folders import Folders
 from verdigris.sandbox.opens import LOST, Opens
-from verdigris.sandbox.places import RUN, TEMPORARY
 
 TYPE_CHECKING = False  # `typing` takes long to load
 

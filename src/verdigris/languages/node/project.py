@@ -22,13 +22,7 @@ from verdigris.languages.conventions import (
     outside,
     test_scripts,
 )
-from verdigris.languages.folders import (
-    PACKAGES_DEPTH,
-    is_usable_glob,
-    literal_glob,
-    text_in,
-    walk,
-)
+from verdigris.languages.folders import PACKAGES_DEPTH, is_usable_glob, literal_glob, text_in, walk
 from verdigris.languages.node.stacks import manifest
 
 if TYPE_CHECKING:

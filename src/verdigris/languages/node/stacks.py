@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.languages import FACTS
 from verdigris.core.settings import Stack
 from verdigris.core.value import value
-from verdigris.languages.folders import (
-    FoundStacks,
-    holding,
-    holds_suffix,
-    is_below,
-    text_in,
-    walk,
-)
+from verdigris.languages.folders import FoundStacks, holding, holds_suffix, is_below, text_in, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

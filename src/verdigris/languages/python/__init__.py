@@ -175,7 +175,7 @@ there is."""
         return cut_test(text, function)
 
     def with_skip(self, path: str, data: bytes, name: str, why: str) -> bytes | None:  # noqa: ARG002 - whatever its name is
-        from verdigris.languages.python.skips import mark_skipped
+        from verdigris.languages.python.test_places import mark_skipped
 
         done = mark_skipped(_text(data), name, why)
         return None if done is None else done.encode("utf-8", "surrogateescape")
@@ -214,7 +214,7 @@ there is."""
         lot: Lot,
         tried: Collection[int] = (),
     ) -> tuple[Replaced, ...]:
-        from verdigris.languages.python.mutation.other_inputs import replace_inputs
+        from verdigris.languages.python.mutation import replace_inputs
 
         return replace_inputs(_text(data), lot, tried)
 

@@ -25,7 +25,7 @@ from verdigris.drivers.loop.branches.remote import (
 )
 from verdigris.drivers.loop.state_file.merge import merge_state
 from verdigris.storage.git import git
-from verdigris.turns.commit import CommitIdentity, author_environment
+from verdigris.turns.git.commit import CommitIdentity, author_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

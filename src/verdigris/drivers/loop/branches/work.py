@@ -38,8 +38,8 @@ from verdigris.drivers.private_worktree import (
 from verdigris.storage.git import git
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import find_repository, in_progress
-from verdigris.turns.commit import author_environment
-from verdigris.turns.sync import sync
+from verdigris.turns.git.commit import author_environment
+from verdigris.turns.git.sync import sync
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.cage import NOBODY
-from verdigris.gates.agent_shell import git_folders, writable
+from verdigris.gates.agent_shell import git_folders, protection
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def test_a_cache_is_made_where_its_tool_is_there(tmp_path: Path, monkeypatch: py
     home.mkdir()
     (tools / "cargo").symlink_to(sys.executable)
     monkeypatch.setenv("PATH", str(tools))
-    writable.make_folders({"HOME": str(home), "PATH": str(tools)}, ["~/.config/tool"])
+    protection.make_folders({"HOME": str(home), "PATH": str(tools)}, ["~/.config/tool"])
     found = {str(path.relative_to(home)) for path in home.rglob("*")}
     assert {".cache", ".cargo/registry", ".cargo/git", ".config/tool"} <= found
     assert ".npm" not in found
@@ -190,10 +190,10 @@ def test_a_cache_in_a_folder_that_the_user_may_not_read_is_unused(tmp_path: Path
     if user == 0:
         os.seteuid(NOBODY)
     try:
-        writable.make_folders(environment, (f"{closed}/more",))
+        protection.make_folders(environment, (f"{closed}/more",))
         regions = {
-            **writable.outside_regions(environment),
-            **writable.allowed_regions(environment, [f"{closed}/more"]),
+            **protection.outside_regions(environment),
+            **protection.allowed_regions(environment, [f"{closed}/more"]),
         }
     finally:
         os.seteuid(user)
@@ -205,7 +205,7 @@ def test_a_variable_that_names_the_home_or_more_opens_nothing(tmp_path: Path, va
     home = tmp_path / "home"
     home.mkdir()
     for named in (home, "/"):
-        regions = writable.outside_regions({"HOME": str(home), variable: str(named)})
+        regions = protection.outside_regions({"HOME": str(home), variable: str(named)})
         assert regions[str(home)] is False
         assert "/" not in regions
 

@@ -6,7 +6,7 @@ import pytest
 
 from verdigris.core.events import Committed, Committing, NotCommitted
 from verdigris.storage.git import git
-from verdigris.turns.commit import CommitIdentity, CommitRefused, commit
+from verdigris.turns.git.commit import CommitIdentity, CommitRefused, commit
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from verdigris.core.state import Phase
 from verdigris.gates.agent_shell import agent_git
 from verdigris.storage import open_calls
 from verdigris.storage.project import open_project
+from verdigris.turns.git.sync import MOVES, Moved, sync
 from verdigris.turns.settle import settle
-from verdigris.turns.sync import MOVES, Moved, sync
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,7 +156,7 @@ def test_gits_own_failure_is_passed_on(world: World) -> None:
 
 def test_without_git_the_tool_is_named(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     project = world.project
-    from verdigris.turns import sync as module
+    from verdigris.turns.git import sync as module
 
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ToolMissing):
