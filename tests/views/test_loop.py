@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from verdigris.drivers import happenings as w
+from verdigris.views import machine, machine_live
 from verdigris.views.loop import count_harness, harness_marks, sparkline
 
 
@@ -17,3 +19,94 @@ def test_a_sparkline_spans_what_it_shows() -> None:
     assert sparkline([2, 2]) == "▄▄"
     assert sparkline([0, 7, 3]) == "▁█▄"
     assert sparkline([9, 1, 2], 2) == "▁█"
+
+
+RUN: list[w.Happening] = [
+    w.ProgramBegan(
+        *("port", "test-driven", "autoloop/port", "/w"),
+        resumed=False,
+        models=(("test_writer", "m"),),
+        harness=("passing", "blocked"),
+        metrics=(1.0, 2.0),
+        target_metric=4.0,
+    ),
+    w.Noted("the base measures 2 (it is new)"),
+    w.IterationBegan("port", 3, "new"),
+    w.StepBegan(61, "test_writer", "m", 4, "red"),
+    w.Attempted(61, "test_writer", 1),
+    w.Asked(61, "test_writer", 100, 60, 10, 0.9, 110, cost=0.25),
+    w.StepEnded(61, "test_writer", "red", "last is the last item", prompt=100, cached=60, completion=10),
+    w.StepBegan(62, "code_writer", "m", 3, "green"),
+    w.Attempted(62, "code_writer", 2),
+    w.StepEnded(62, "code_writer", "green", "the last item"),
+    w.IterationDone(
+        *("port", 3, "accepted", "last is the last item", "last", "0123456789abcdef", 4.0, 2.0),
+        notes=("4 is better than 2",),
+        harness=("passing", "blocked", "passing"),
+        metrics=(1.0, 2.0, 4.0),
+    ),
+    w.RunEnded(
+        "completed",
+        "the target 4 is met by 4",
+        1,
+        ("0123456789abcdef",),
+        110,
+        60,
+        40,
+        cost=0.25,
+        program="port",
+    ),
+]
+
+
+def test_plain_lines_tell_a_program_in_order() -> None:
+    told = [line.text for happening in RUN for line in machine.lines(happening)]
+    assert told == [
+        "program port (test-driven), on autoloop/port",
+        "  test_writer: m",
+        "  in /w",
+        "note: the base measures 2 (it is new)",
+        "iteration 3: one more behaviour",
+        "step 61: red: test_writer (m)",
+        "step 61: test_writer: red: last is the last item",
+        "    110 tokens: 40 read and 60 cached (60%), 10 written",
+        "step 62: green: code_writer (m)",
+        "step 62: code_writer: green: the last item",
+        "iteration 3: accepted: 012345678 last is the last item, metric 4 (+2)",
+        "    4 is better than 2",
+        "completed: the target 4 is met by 4",
+        "  1 iteration, 1 commit; 110 tokens: 40 read and 60 cached (60%), 10 written; cost 0.2500",
+        "next: ",
+    ]
+
+
+def test_a_step_shows_its_dot_in_the_colour_of_what_it_made() -> None:
+    dots = [machine.lines(happening)[0].dot for happening in RUN if isinstance(happening, w.StepEnded)]
+    assert dots == ["red", "green"]
+    blocked = machine.lines(w.StepEnded(62, "code_writer", "blocked", "still-red"))[0]
+    assert (blocked.text, blocked.dot) == ("step 62: code_writer: blocked: no attempt was accepted", "yellow")
+
+
+def test_a_glance_at_a_program_has_phase_attempt_harness_metric_tokens_and_money() -> None:
+    glance = machine_live.Glance()
+    shown = []
+    for happening in RUN:
+        glance = machine_live.after(glance, happening)
+        shown.append((glance.harness, machine_live.glance_lines(glance, 75.2)))
+    assert shown[8] == (
+        ("passing", "blocked", "failing"),
+        [
+            "port, iteration 3: green: the code_writer writes, attempt 2 of 3  (m)",
+            "1:15  metric ▁█ 2 of 4  110 tokens (60 cached)  cost 0.25  red",
+            "the base measures 2 (it is new)",
+        ],
+    )
+    assert shown[9][0] == ("passing", "blocked", "passing")
+    assert shown[10][1][1] == "1:15  metric ▁▃█ 4 of 4  110 tokens (60 cached)  cost 0.25  accepted"
+
+
+def test_events_of_a_program_are_json_documents() -> None:
+    kinds = [machine.document(happening)["event"] for happening in RUN]
+    assert kinds[0] == "program_began"
+    assert {"iteration_began", "iteration_done", "run_ended"} <= set(kinds)
+    assert machine.document(RUN[0])["target_metric"] == 4.0

@@ -49,6 +49,11 @@ class ProgramBegan:
     models: tuple[tuple[str, str], ...]
     """Role and who plays it."""
     replay: bool = False
+    harness: tuple[str, ...] = ()
+    """The status of each pinned behaviour, the oldest first."""
+    metrics: tuple[float, ...] = ()
+    """Of the accepted iterations, the oldest first."""
+    target_metric: float | None = None
 
 
 @value
@@ -84,6 +89,8 @@ class StepBegan:
     player: str
     attempts: int
     """The most there may be."""
+    phase: str = ""
+    """Of a program's iteration."""
 
 
 @value
@@ -108,6 +115,8 @@ class Asked:
     """Tokens of the run so far."""
     cache_known: bool = True
     """Whether the server said how much was cached."""
+    cost: float | None = None
+    """Of the run so far; None: no prices are configured."""
 
 
 @value
@@ -183,6 +192,10 @@ class RunEnded:
     """Of the kata, that no test shows by what the testers said."""
     lines: tuple[str, ...] = ()
     """Of the source, that no test runs; looked for when the kata is done."""
+    cost: float | None = None
+    """None: no prices are configured."""
+    program: str = ""
+    """Of which it was a run; its `steps` are iterations."""
 
 
 @value

@@ -24,10 +24,10 @@ _CONDITION_DOTS: dict[str, Dot] = {
 HARNESS_MARKS = {"passing": "●", "failing": "○", "blocked": "✗"}
 HARNESS_COLOURS = {"passing": "green", "failing": "red", "blocked": "yellow"}
 _BARS = "▁▂▃▄▅▆▇█"
-_MOST_MARKS = 60
+MOST_MARKS = 40
 
 
-def harness_marks(statuses: Sequence[str], most: int = _MOST_MARKS) -> str:
+def harness_marks(statuses: Sequence[str], most: int = MOST_MARKS) -> str:
     """A mark for each behaviour, the oldest first; of very many, the newest."""
     marks = "".join(HARNESS_MARKS.get(status, "·") for status in statuses[-most:])
     return f"…{marks}" if len(statuses) > most else marks

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.records import to_json
 from verdigris.drivers import happenings as w
-from verdigris.drivers.loop.phases import End
 from verdigris.drivers.machine.history import NOTHING_RED, NOTHING_TO_DO, SENT_BACK, UPHELD
 from verdigris.models.roles.answer import Say
 from verdigris.views.lines import Line, count_of
@@ -26,13 +25,12 @@ DOTS: dict[str, Dot] = {
 }
 _SHORT = 9
 _FINE = frozenset(
-    {NOTHING_TO_DO, NOTHING_RED, Say.KATA_DONE, UPHELD, Say.PASS, "handed-in", "green", "refactor", "ci-fix"}
+    {NOTHING_TO_DO, NOTHING_RED, Say.KATA_DONE, UPHELD, Say.PASS, "handed-in"}
+    | {"green", "rethink-test", "refactor", "optimize", "ci-fix"}
 )
 BLOCKED = "blocked"
 _GOOD_ENDS = frozenset({"steps-made", "kata-done", "cycle-done", "completed", "limit"})
-_TOLD_AT_THE_END = frozenset(
-    {"budget-used-up", "waiting", "refused", "stopped", "cycle-done", *map(str, End)}
-)
+_TOLD_AT_THE_END = frozenset({"budget-used-up", "waiting", "refused", "stopped", "cycle-done"})
 """Ends whose reason no step has told."""
 _MOST_TESTS, _MOST_LINES = 3, 14
 _CHANGED = re.compile(r"\+\+\+ (?!/dev/null)|\+(?!\+\+ )|-(?!-- )")
@@ -48,7 +46,8 @@ def _lines(happening: w.Happening) -> Iterator[Line]:
         case w.Told():
             yield from map(Line, happening.lines)
         case w.StepBegan():
-            yield Line(f"step {happening.step}: {happening.role} ({happening.player})")
+            phase = f"{happening.phase}: " if happening.phase else ""
+            yield Line(f"step {happening.step}: {phase}{happening.role} ({happening.player})")
         case w.Delayed():
             yield Line(f"  waiting: {happening.why}")
         case w.Refused() if happening.attempt:
@@ -125,7 +124,8 @@ def _end_lines(step: w.StepEnded) -> Iterator[Line]:
             f"step {step.step}: {step.verdict}: {step.commit[:_SHORT]} {step.subject}", DOTS[step.role]
         )
     else:
-        yield Line(f"step {step.step}: {step.role}: {step.outcome}: {_why(step)}", passed_by(step))
+        why = f": {_why(step)}" if step.why else ""
+        yield Line(f"step {step.step}: {step.role}: {step.outcome}{why}", passed_by(step))
     yield from _tests(step.tests)
     yield from _difference(step.diff)
     yield from (Line(f"    concern: {concern}", "yellow") for concern in step.concerns)
@@ -172,16 +172,21 @@ def _cost(prompt: int, cached: int, completion: int) -> str:
 
 def passed_by(step: w.StepEnded) -> Dot:
     """A step without a commit: as it should be, or something to look at."""
+    if step.outcome == "red":
+        return "red"
     return "green" if step.outcome in _FINE else "yellow"
 
 
 def _summary(ended: w.RunEnded) -> Iterator[Line]:
-    why = f": {ended.why}" if ended.why and ended.outcome in _TOLD_AT_THE_END else ""
-    made = f"{count_of(ended.steps, 'step')}, {count_of(len(ended.commits), 'commit')}"
+    told = ended.program or ended.outcome in _TOLD_AT_THE_END
+    why = f": {ended.why}" if ended.why and told else ""
+    what = "iteration" if ended.program else "step"
+    made = f"{count_of(ended.steps, what)}, {count_of(len(ended.commits), 'commit')}"
     yield Line(f"{ended.outcome}{why}", "green" if ended.outcome in _GOOD_ENDS else "yellow")
     written = ended.tokens - ended.uncached - ended.cached
     cost = _cost(ended.uncached + ended.cached, ended.cached, written) if ended.tokens else "no tokens"
-    yield Line(f"  {made}; {cost}")
+    money = "" if ended.cost is None else f"; cost {ended.cost:.4f}"
+    yield Line(f"  {made}; {cost}{money}")
     if ended.points:
         yield Line(f"  points of the kata that no test was written for: {'; '.join(ended.points)}", "yellow")
     if ended.lines:

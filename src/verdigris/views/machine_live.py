@@ -14,6 +14,7 @@ from verdigris.core.value import replace, value
 from verdigris.drivers import happenings as w
 from verdigris.views import machine as view
 from verdigris.views.lines import visible, wrap
+from verdigris.views.loop import HARNESS_COLOURS, HARNESS_MARKS, MOST_MARKS, count_harness, sparkline
 from verdigris.views.machine import DOTS, passed_by
 
 if TYPE_CHECKING:
@@ -42,12 +43,24 @@ class Glance:
     """A mark and its colour, one for each step that has ended."""
     verdict: str = ""
     doing: str = ""
+    program: str = ""
+    iteration: int = 0
+    phase: str = ""
+    harness: tuple[str, ...] = ()
+    """The status of each behaviour that a program pinned."""
+    metrics: tuple[float, ...] = ()
+    target_metric: float | None = None
+    cost: float | None = None
+    note: str = ""
+    """The last one, of a program."""
 
 
 def after(glance: Glance, happening: w.Happening) -> Glance:
     match happening:
         case w.RunBegan():
             return replace(glance, first=happening.first, last=happening.last)
+        case w.ProgramBegan() | w.IterationBegan() | w.IterationDone() | w.Noted():
+            return _after_iteration(glance, happening)
         case w.StepBegan():
             return replace(
                 glance,
@@ -56,13 +69,16 @@ def after(glance: Glance, happening: w.Happening) -> Glance:
                 player=happening.player,
                 attempt=0,
                 attempts=happening.attempts,
+                phase=happening.phase,
                 doing="reads",
             )
         case w.Attempted():
             return replace(glance, attempt=happening.attempt, doing="writes")
         case w.Asked():
             cached = glance.cached + happening.cached
-            return replace(glance, tokens=happening.total, cached=cached, doing="is judged")
+            return replace(
+                glance, tokens=happening.total, cached=cached, cost=happening.cost, doing="is judged"
+            )
         case w.Delayed():
             return replace(glance, doing=f"waits: {happening.why}")
         case w.Refused():
@@ -70,14 +86,47 @@ def after(glance: Glance, happening: w.Happening) -> Glance:
         case w.StepEnded():
             dot = ("●", DOTS[happening.role]) if happening.commit else (_PASSED, passed_by(happening))
             verdict = happening.verdict or happening.outcome
-            return replace(glance, dots=(*glance.dots, dot), verdict=verdict, doing="")
+            harness = _after_step(glance.harness, happening.outcome)
+            return replace(glance, dots=(*glance.dots, dot), verdict=verdict, doing="", harness=harness)
         case _:
             return glance
 
 
+def _after_iteration(
+    glance: Glance, happening: w.ProgramBegan | w.IterationBegan | w.IterationDone | w.Noted
+) -> Glance:
+    match happening:
+        case w.ProgramBegan():
+            return Glance(
+                program=happening.program,
+                harness=happening.harness,
+                metrics=happening.metrics,
+                target_metric=happening.target_metric,
+            )
+        case w.IterationBegan():
+            return replace(glance, iteration=happening.number, phase="", role="", doing="")
+        case w.IterationDone():
+            told = replace(glance, harness=happening.harness, metrics=happening.metrics)
+            return replace(told, verdict=happening.status, phase="", role="")
+        case w.Noted():
+            return replace(glance, note=happening.text)
+
+
+def _after_step(harness: tuple[str, ...], outcome: str) -> tuple[str, ...]:
+    """As it will be told at the iteration's end: a new red, or the red that was left made green."""
+    if outcome == "red":
+        return (*harness, "failing")
+    if outcome == "green" and "failing" in harness:
+        at = len(harness) - 1 - harness[::-1].index("failing")
+        return (*harness[:at], "passing", *harness[at + 1 :])
+    return harness
+
+
 def glance_lines(glance: Glance, elapsed: float) -> list[str]:
-    """Two lines below the dots."""
+    """Two lines below the dots; of a program a third, its last note."""
     minutes, seconds = divmod(int(elapsed), 60)
+    if glance.program:
+        return _program_lines(glance, f"{minutes}:{seconds:02}")
     attempt = f", attempt {glance.attempt} of {glance.attempts}" if glance.attempt else ""
     doing = f" {glance.doing}" if glance.doing else ""
     cached = f" ({glance.cached} cached)" if glance.cached else ""
@@ -88,7 +137,26 @@ def glance_lines(glance: Glance, elapsed: float) -> list[str]:
     ]
 
 
-SCROLLING = (w.RunBegan, w.CycleBegan, w.Told, w.StepEnded, w.Refused, w.Noted, w.YourTurn, w.RunEnded)
+def _program_lines(glance: Glance, elapsed: str) -> list[str]:
+    attempt = f", attempt {glance.attempt} of {glance.attempts}" if glance.attempt and glance.role else ""
+    doing = f" {glance.doing}" if glance.doing else ""
+    role = f": the {glance.role}{doing}{attempt}  ({glance.player})" if glance.role else ""
+    phase = f": {glance.phase}{role}" if glance.phase else ""
+    iteration = f", iteration {glance.iteration}" if glance.iteration else ""
+    best = f" {glance.metrics[-1]:g}" if glance.metrics else ""
+    target = "" if glance.target_metric is None else f" of {glance.target_metric:g}"
+    metric = f"metric {sparkline(glance.metrics)}{best}{target}" if glance.metrics else ""
+    tokens = f"{glance.tokens} tokens" + (f" ({glance.cached} cached)" if glance.cached else "")
+    cost = "" if glance.cost is None else f"cost {glance.cost:.2f}"
+    parts = (elapsed, metric, tokens, cost, glance.verdict)
+    lines = [f"{glance.program}{iteration}{phase}", "  ".join(filter(None, parts))]
+    return [*lines, glance.note] if glance.note else lines
+
+
+SCROLLING = (
+    *(w.RunBegan, w.CycleBegan, w.ProgramBegan, w.IterationBegan, w.IterationDone),
+    *(w.Told, w.StepEnded, w.Refused, w.Noted, w.YourTurn, w.RunEnded),
+)
 
 
 @contextmanager
@@ -139,11 +207,23 @@ class MachineScreen:
         self._began = time.monotonic()
 
     def render(self) -> RenderableType:
-        if not self.glance.step:
+        if not self.glance.step and not self.glance.program:
             return Text("")
-        dots = Text(" ").join(Text(mark, style=colour) for mark, colour in self.glance.dots)
+        dots = _harness(self.glance.harness) if self.glance.program else _steps(self.glance.dots)
         lines = glance_lines(self.glance, time.monotonic() - self._began)
         return Group(dots, *(Text(visible(line), no_wrap=True, overflow="ellipsis") for line in lines))
+
+
+def _steps(dots: tuple[tuple[str, str], ...]) -> Text:
+    return Text(" ").join(Text(mark, style=colour) for mark, colour in dots)
+
+
+def _harness(statuses: tuple[str, ...]) -> Text:
+    """A dot for each behaviour, and how many there are of each kind."""
+    shown = statuses[-MOST_MARKS:]
+    marks = [(HARNESS_MARKS.get(one, "·"), HARNESS_COLOURS.get(one, "")) for one in shown]
+    more = "…" if len(statuses) > len(shown) else ""
+    return Text.assemble(more, *marks, f"  {count_harness(statuses)}" if statuses else "nothing pinned yet")
 
 
 def _text(line: Line) -> Text:

@@ -30,8 +30,11 @@ from support.machines import edit, stop
 from verdigris.core.errors import UserError
 from verdigris.core.events import decode
 from verdigris.core.records import Actor
-from verdigris.drivers.happenings import IterationDone, Refused
+from verdigris.drivers.happenings import Asked, IterationDone, Noted, Refused, StepBegan, StepEnded
 from verdigris.drivers.loop import events as e
+from verdigris.drivers.loop.opening import open_program
+from verdigris.drivers.loop.program import Limits
+from verdigris.drivers.loop.run import Run
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
@@ -352,3 +355,36 @@ def write(world: PlayedLoop, text: str) -> None:
 def records(world: PlayedLoop) -> list[Event]:
     log = open_project(world.root, Actor(client="test")).log
     return [event for one in log.records() if (event := decode(one.type, one.data)) is not None]
+
+
+def test_each_step_tells_how_it_ended_and_what_it_used(tmp_path: Path) -> None:
+    world = make_loop(tmp_path / "project")
+    world.run()
+    ended = [(one.role, one.outcome, one.prompt, one.cached, one.completion) for one in world.of(StepEnded)]
+    assert ended == [
+        ("test_writer", "red", 100, 60, 10),
+        ("code_writer", "green", 100, 60, 10),
+        ("improver", "refactor", 100, 60, 10),
+    ]
+    assert [one.phase for one in world.of(StepBegan)] == ["red", "green", "refactor"]
+
+
+PRICED = "code: {prices: {input: 1000.0, cached: 0.0, output: 0.0}}\n"
+
+
+def test_money_is_counted_by_the_prices_of_tdd_yaml_and_limits_a_run(tmp_path: Path) -> None:
+    world = make_loop(tmp_path / "project", PRICED)
+    with open_program(world.root, NAME, world.happenings.append) as opened:
+        ended = Run(opened, Limits(money=0.1)).make()
+    assert (ended.outcome, ended.why, ended.steps) == ("limit", "0.12 is spent, and the limit is 0.1", 1)
+    assert ended.cost == pytest.approx(0.12)
+    assert [round(one.cost, 2) for one in world.of(Asked)] == [0.04, 0.08, 0.12]
+
+
+def test_a_limit_of_money_without_prices_is_told(tmp_path: Path) -> None:
+    world = make_loop(tmp_path / "project")
+    with open_program(world.root, NAME, world.happenings.append) as opened:
+        ended = Run(opened, Limits(1, money=0.1)).make()
+    assert ended.cost is None
+    assert "money is unknown" in world.of(Noted)[0].text
+    assert "`code.prices`" in world.of(Noted)[0].text

@@ -128,6 +128,12 @@ def read_history(records: Iterable[Record], program: str) -> ProgramState:
     return state
 
 
+def accepted_metrics(state: ProgramState) -> tuple[float, ...]:
+    """The oldest first."""
+    measured = (one.metric for one in state.iterations if one.status == ACCEPTED)
+    return tuple(metric for metric in measured if metric is not None)
+
+
 def advance(s: ProgramState, event: Event) -> ProgramState:
     match event:
         case e.IterationBegun():

@@ -79,7 +79,16 @@ class PhaseWork:
 
         sent_back: list[bool] = []
         return RoleStep(
-            self.open, self.open.acting(role), role, number, self.now.rest, most, once, heed, refused
+            self.open,
+            self.open.acting(role),
+            role,
+            number,
+            self.now.rest,
+            most,
+            once,
+            heed,
+            refused,
+            str(phase),
         )
 
     def _heed(self, phase: LoopPhase, stop: Stop, stand: Callable[[str], Event] | None) -> Event | Bad:

@@ -16,6 +16,7 @@ from verdigris.drivers.loop.context import brief_of
 from verdigris.drivers.loop.history import BLOCKED, REJECTED
 from verdigris.drivers.loop.phase_work import PhaseWork
 from verdigris.drivers.loop.phases import LoopPhase, attempts_left
+from verdigris.drivers.loop.role_step import STOPPED
 from verdigris.drivers.loop.roles import CODE_WRITER, TEST_WRITER
 from verdigris.drivers.message import flat
 from verdigris.languages.tests import text_of_test
@@ -68,7 +69,7 @@ class Pinning(PhaseWork):
             if picked is not None and picked.picks >= picks:
                 return self.end(REJECTED, "red", f"every test that was picked passes already: {got.why}")
             return self.error("red", got.why)
-        step.tell_end("red", got.behaviour if isinstance(got, e.BehaviourPinned) else "")
+        step.tell_end(*(("red", got.behaviour) if isinstance(got, e.BehaviourPinned) else (STOPPED,)))
         return got
 
     # -- green --------------------------------------------------------------------------------
@@ -107,7 +108,7 @@ class Pinning(PhaseWork):
         got = step.take(self.task(step, reds), taken=made)
         if isinstance(got, Exhausted):
             return self.failed(self.now.attempts + most, (got.why,))
-        step.tell_end("green", got.subject if isinstance(got, e.BehaviourMade) else "")
+        step.tell_end(*(("green", got.subject) if isinstance(got, e.BehaviourMade) else (STOPPED,)))
         return got
 
     # -- a test in doubt ----------------------------------------------------------------------

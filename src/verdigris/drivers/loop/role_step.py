@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from verdigris.core.errors import VerdigrisError
@@ -12,11 +12,12 @@ from verdigris.core.events import StepBegun, StepProposed
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.records import from_json, to_json
 from verdigris.core.value import value
-from verdigris.drivers.attempts import Attempts
+from verdigris.drivers.attempts import Attempts, Exhausted
 from verdigris.drivers.edits import Bad, join_reasons
 from verdigris.drivers.happenings import StepBegan, StepEnded
 from verdigris.drivers.loop.roles import DRIVER
 from verdigris.drivers.step_records import StepLog
+from verdigris.models.protocol import Usage
 from verdigris.models.roles.check import EditPlan, Stop
 from verdigris.storage.repository import head
 from verdigris.turns.aside import lay_back
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from verdigris.core.state import OpenStep
-    from verdigris.drivers.attempts import Exhausted
+    from verdigris.drivers.budget import Metered
     from verdigris.drivers.edits import Seen
     from verdigris.drivers.loop.opening import OpenProgram
     from verdigris.models.roles import Role
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 Done = TypeVar("Done")
+EXHAUSTED, STOPPED = "blocked", "stopped"
+"""How a step ended that no attempt of was accepted, and one whose role stopped instead."""
 
 
 @value
@@ -62,6 +65,9 @@ class RoleStep(Generic[Done]):
     heed: Callable[[Stop], Done | Bad]
     """What a stop comes to."""
     refused: Callable[[int, Bad], None] = lambda _, __: None
+    phase: str = ""
+    asked: list[Metered] = field(default_factory=list)
+    """The calls of its model, once it was asked."""
 
     def take(self, task: Task, *, taken: Callable[[], Done]) -> Done | Exhausted:
         """`taken`: what it comes to where the kernel accepted its edits before a kill."""
@@ -69,12 +75,15 @@ class RoleStep(Generic[Done]):
         if step.verdict == ACCEPTED:
             return taken()
         try:
-            return self._ask(task)
+            got = self._ask(task)
         except BaseException:
             # Ctrl-C too: what is not accepted is set aside, and the step can be taken again.
             with suppress(VerdigrisError):
                 self._set_back("the step was interrupted")
             raise
+        if isinstance(got, Exhausted):
+            self.tell_end(EXHAUSTED, got.why)
+        return got
 
     def _begin(self) -> OpenStep:
         """On the tree that the last step left; what a kill left on it is set aside."""
@@ -93,8 +102,9 @@ class RoleStep(Generic[Done]):
 
     def _ask(self, task: Task) -> Done | Exhausted:
         model = self.open.casting.model(self.role.name, self.number)
-        self.open.watch(StepBegan(self.number, self.role.name, model.name, self.most))
+        self.open.watch(StepBegan(self.number, self.role.name, model.name, self.most, self.phase))
         metered = self.open.meter.metered(model, self.number, self.role)
+        self.asked.append(metered)
         log = StepLog(self.open.keeper, self.number, self.role, metered)
         attempts = Attempts(self.project, metered, log, self.most, self.open.watch, self.open.casting.scrub)
 
@@ -133,4 +143,15 @@ class RoleStep(Generic[Done]):
 
     def tell_end(self, outcome: str, why: str = "") -> None:
         """What it came to; the event of the phase puts that on record."""
-        self.open.watch(StepEnded(self.number, self.role.name, outcome, why))
+        used = sum((metered.usage for metered in self.asked), Usage())
+        self.open.watch(
+            StepEnded(
+                self.number,
+                self.role.name,
+                outcome,
+                why,
+                prompt=used.prompt,
+                cached=used.cached,
+                completion=used.completion,
+            )
+        )

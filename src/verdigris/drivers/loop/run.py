@@ -14,7 +14,7 @@ from verdigris.drivers.loop.branches.remote import Pushed
 from verdigris.drivers.loop.branches.work import BRANCHES, push_branch
 from verdigris.drivers.loop.candidate import OutOfReach, as_measured, best_of
 from verdigris.drivers.loop.evaluation import hash_oracle, measure
-from verdigris.drivers.loop.history import ACCEPTED
+from verdigris.drivers.loop.history import accepted_metrics
 from verdigris.drivers.loop.iteration import Iteration
 from verdigris.drivers.loop.measurement import EvaluationFailed, must_measure_again
 from verdigris.drivers.loop.occupancy import is_asked_to_stop
@@ -46,6 +46,9 @@ class Run:
 
     def make(self) -> RunEnded:
         self._tell_beginning()
+        if self._limits.money and self._open.prices is None:
+            lacking = "tdd.yaml has no `code.prices`"
+            self._open.watch(Noted(f"money is unknown, and its limit is not watched: {lacking}"))
         try:
             ended = self._check()
             while ended is None:
@@ -78,7 +81,7 @@ class Run:
         if is_asked_to_stop(self._open.home.repo, state.name):
             return Ended(End.PAUSED, STOPPED, self._again)
         hours = (time.monotonic() - self._began) / _SECONDS
-        spent = Spent(self._made, hours, self._open.meter.tokens)
+        spent = Spent(self._made, hours, self._open.meter.tokens, self._open.cost or 0.0)
         if limit := reached_limit(spent, self._limits):
             return Ended(End.LIMIT, limit, self._again)
         return None
@@ -140,20 +143,23 @@ class Run:
         open_ = self._open
         roles = TEST_DRIVEN if open_.found.is_test_driven else RATCHET
         models = tuple((role, open_.settings.player(role).model) for role in roles)
+        state = open_.state()
         open_.watch(
             ProgramBegan(
                 open_.name,
                 "test-driven" if open_.found.is_test_driven else "ratchet",
                 f"{BRANCHES}{open_.name}",
                 str(open_.project.root),
-                open_.state().open is not None,
+                state.open is not None,
                 models,
                 bool(open_.casting.recordings),
+                tuple(one.status for one in state.harness),
+                accepted_metrics(state),
+                self._program.target_metric,
             )
         )
 
     def _tell_iteration(self, state: ProgramState, ended: e.IterationEnded) -> None:
-        measured = (one.metric for one in state.iterations if one.status == ACCEPTED)
         self._open.watch(
             IterationDone(
                 ended.program,
@@ -166,7 +172,7 @@ class Run:
                 ended.previous,
                 ended.notes,
                 tuple(one.status for one in state.harness),
-                tuple(metric for metric in measured if metric is not None),
+                accepted_metrics(state),
             )
         )
 
@@ -185,6 +191,8 @@ class Run:
             meter.usage.prompt - meter.usage.cached,
             round(meter.prefix, 4),
             ended.next,
+            cost=self._open.cost,
+            program=self._open.name,
         )
         self._open.watch(found)
         return found

@@ -10,7 +10,7 @@ from verdigris.drivers.loop.branches.memory import read_state
 from verdigris.drivers.loop.branches.work import BRANCHES
 from verdigris.drivers.loop.candidate import has_commit
 from verdigris.drivers.loop.discovery import find_program, find_programs, lint_program
-from verdigris.drivers.loop.history import read_history
+from verdigris.drivers.loop.history import accepted_metrics, read_history
 from verdigris.drivers.loop.occupancy import RUN, find_occupant
 from verdigris.drivers.loop.phases import next_phase
 from verdigris.drivers.loop.schedule import Candidate, choose_due
@@ -97,7 +97,6 @@ def _survey(home: Project, settings: LoopSettings, one: Candidate, state: Progra
     run = find_occupant(home.repo, RUN)
     pid = run.pid if run is not None and run.program == found.name else 0
     condition, why, next_due = _condition(one, state, running=bool(pid))
-    measured = (ended.metric for ended in state.iterations if ended.status == "accepted")
     return ProgramSurvey(
         found.name,
         found.path,
@@ -112,7 +111,7 @@ def _survey(home: Project, settings: LoopSettings, one: Candidate, state: Progra
         state.best.metric if state.best else _number(one.state.get("Best Metric", "")),
         read_target(text, found.program),
         found.program.direction,
-        tuple(metric for metric in measured if metric is not None),
+        accepted_metrics(state),
         f"{BRANCHES}{found.name}",
         state.iterations[-_LAST:],
     )
