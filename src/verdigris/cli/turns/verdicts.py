@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -15,14 +15,17 @@ from verdigris.core.verdict import Kind
 from verdigris.views.lines import Dot, Line, block, count_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from verdigris.core.report import TestReport
     from verdigris.core.verdict import Verdict
+    from verdigris.runners.protocol import Progress
+    from verdigris.storage.project import Project
     from verdigris.turns.refactor import Aborted, Begun, RefactorResult
     from verdigris.turns.settle import Settlement
 
 
+_Ended = TypeVar("_Ended", "Settlement", "RefactorResult")
 TAMPERED = 4
 
 
@@ -35,15 +38,25 @@ def settle_command(*, as_json: bool) -> int:
     """
     from verdigris.turns.settle import settle
 
+    return _end_with_verdict(settle, settled_document, settled_lines, as_json=as_json)
+
+
+def _end_with_verdict(
+    end: Callable[[Project, Progress | None], Deny | _Ended],
+    document: Callable[[_Ended], dict[str, Any]],
+    lines: Callable[..., list[Line]],
+    *,
+    as_json: bool,
+) -> int:
     opened = project()
     with live() as progress:
-        answer = settle(opened, progress)
+        answer = end(opened, progress)
     if isinstance(answer, Deny):
         return deny(answer, as_json=as_json)
     if as_json:
-        show_json(settled_document(answer))
+        show_json(document(answer))
     else:
-        show(settled_lines(answer, for_model=opened.actor != PERSON))
+        show(lines(answer, for_model=opened.actor != PERSON))
     return exit_code(answer.verdict)
 
 
@@ -180,16 +193,7 @@ def end(*, as_json: bool) -> int:
     """
     from verdigris.turns.refactor import end
 
-    opened = project()
-    with live() as progress:
-        answer = end(opened, progress)
-    if isinstance(answer, Deny):
-        return deny(answer, as_json=as_json)
-    if as_json:
-        show_json(refactor_document(answer))
-    else:
-        show(refactor_lines(answer, for_model=opened.actor != PERSON))
-    return exit_code(answer.verdict)
+    return _end_with_verdict(end, refactor_document, refactor_lines, as_json=as_json)
 
 
 @refactor_command.command("abort")
