@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from verdigris.drivers.code.sweep import Sweep
     from verdigris.drivers.happenings import Happening, SessionEnded
 
 SESSION = "0123abcd"
@@ -193,14 +194,19 @@ class Worked:
 
 
 def work(
-    played: Played, task: str = "Write a calculator that adds.", *, uncovered: bool = False, **given: Any
+    played: Played,
+    task: str = "Write a calculator that adds.",
+    *,
+    uncovered: bool = False,
+    sweep: Sweep | None = None,
+    **given: Any,
 ) -> Worked:
     """As the command does, in this process; `given`: its `SessionOptions`."""
     happenings: list[Happening] = []
     os.environ["SCRIPT_KEY"] = KEY
     try:
         with open_session(played.repo.root, happenings.append, SessionOptions(**given)) as session:
-            ended = run_session(session, task, uncovered=uncovered)
+            ended = run_session(session, task, uncovered=uncovered, sweep=sweep)
     finally:
         del os.environ["SCRIPT_KEY"]
     return Worked(played, happenings, ended)

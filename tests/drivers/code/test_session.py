@@ -28,6 +28,7 @@ from verdigris.core.events import Accepted, Repair, decode
 from verdigris.drivers.code.limits import End, Limits
 from verdigris.drivers.code.opening import check_session
 from verdigris.drivers.code.session_file import fold_session
+from verdigris.drivers.code.sweep import Sweep
 from verdigris.drivers.happenings import Noted, PlanShown, SessionBegan, ToolCalled, TurnJudged
 from verdigris.models.request import estimate
 
@@ -416,3 +417,44 @@ def test_a_bug_in_a_package_that_has_tests_is_fixed_by_its_regression_test(tmp_p
         assert "max(0" in played.repo.read("src/shop/cart.py").decode()
     assert (done.ended.outcome, done.ended.turns) == (End.DONE, 4)
     assert [judged.accepted for judged in done.of(TurnJudged)] == [(test_id,)]
+
+
+CODE = {f"src/shop/m{number}.py": "def get_total():\n    return 1\n" for number in range(3)} | {
+    "src/shop/__init__.py": "",
+    "tests/test_shop.py": "\n".join(
+        ["from shop import m0, m1, m2", "", "", "def test_totals():"]
+        + [f"    assert m{number}.get_total() == 1" for number in range(3)]
+        + [""]
+    ),
+    "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["src"]\n',
+    "notes/plan.md": "get_total\n",
+}
+SCRIPT = "sed -i 's/return 1/return 2 - 1/' src/shop/m*.py"
+
+
+def test_a_sweep_by_a_script_is_judged_once_and_counted(tmp_path: Path) -> None:
+    sweep = turn(call("shell", command=SCRIPT), call("refactor_end"))
+    with playing(tmp_path, (sweep, "Done."), files=CODE) as played:
+        done = work(played, "Write it otherwise.", sweep=Sweep(("src/**",)))
+        assert "return 2 - 1" in played.repo.read("src/shop/m2.py").decode()
+        told = played.answers()[1]
+    assert told.startswith("The sweep touched 3 files.\n[tdd] accepted")
+    assert done.ended.outcome == End.DONE
+
+
+def test_a_sweep_that_leaves_its_scope_or_its_budget_is_not_judged(tmp_path: Path) -> None:
+    out = turn(
+        call("edit_file", path="notes/plan.md", search="get", replace="x"),
+        call("shell", command=f"{SCRIPT}; echo more >> notes/plan.md"),
+        call("refactor_end"),
+    )
+    back = turn(call("shell", command="git checkout -q -- notes"), call("refactor_end"))
+    give_up = turn(call("refactor_end", abort=True))
+    with playing(tmp_path, (out, back, give_up, "Done."), files=CODE) as played:
+        done = work(played, "Write it otherwise.", sweep=Sweep(("src/**",), files=2))
+        assert "return 1" in played.repo.read("src/shop/m2.py").decode()
+        answers = played.answers()
+    assert "denied [outside-sweep]" in answers[0]
+    assert "1 files outside the sweep's scope (src/**) are changed: notes/plan.md" in answers[2]
+    assert "denied [sweep-budget]" in answers[4]
+    assert done.ended.outcome == End.DONE

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from verdigris.drivers.code.permission import Mode
     from verdigris.drivers.code.session import Session
+    from verdigris.drivers.code.sweep import Sweep
     from verdigris.drivers.happenings import Happening, Watcher
 
 AGAIN = "`tdd code --continue` goes on"
@@ -35,6 +36,8 @@ AGAIN = "`tdd code --continue` goes on"
 @click.option("--max-cost", type=click.FloatRange(min=0), default=0.0, help="By `code.prices` in tdd.yaml.")
 @click.option("--timeout", type=click.FloatRange(min=0), default=0.0, metavar="SECONDS", help="Of all of it.")
 @click.option("--uncovered", is_flag=True, help="Begin with a refactor of code that no test runs.")
+@click.option("--sweep", multiple=True, metavar="GLOB", help="Begin with a refactor of these files alone.")
+@click.option("--sweep-files", type=click.IntRange(min=1), default=200, help="That it may touch.")
 @click.option("--record", type=click.Path(path_type=Path), help="Append each exchange with a model to FILE.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document per event.")
 def command(  # noqa: PLR0913 - options, each by its name
@@ -49,6 +52,8 @@ def command(  # noqa: PLR0913 - options, each by its name
     max_cost: float,
     timeout: float,
     uncovered: bool,
+    sweep: tuple[str, ...],
+    sweep_files: int,
     record: Path | None,
     as_json: bool,
 ) -> int:
@@ -62,19 +67,21 @@ def command(  # noqa: PLR0913 - options, each by its name
         return deny(no, as_json=as_json)
     from verdigris.drivers.code.limits import EXIT_CODES, End, Limits
     from verdigris.drivers.code.opening import SessionOptions, open_session, run_session
+    from verdigris.drivers.code.sweep import Sweep
 
     attended = task is None and not as_json and sys.stdin.isatty()
     resumed = resume if resume is not None else "" if goes_on else None
     words = "" if attended else _read_task(task, optional=resumed is not None)
     limits = Limits(max_turns, max_tokens, max_cost, timeout)
     options = SessionOptions(model, resumed, record, limits, cast("Mode | None", permission))
+    scope = Sweep(sweep, sweep_files) if sweep else None
     with reporting_ends(AGAIN, as_json=as_json) as failed:
         ask = _ask if attended else None
         opened = open_session(start(), _watching(as_json=as_json), options, ask_person=ask)
         with _signals(timeout), opened as session:
             if attended:
-                return _converse(session, uncovered=uncovered)
-            ended = run_session(session, words, uncovered=uncovered)
+                return _converse(session, uncovered=uncovered, sweep=scope)
+            ended = run_session(session, words, uncovered=uncovered, sweep=scope)
         if not as_json:
             sys.stdout.write(f"{ended.text.rstrip()}\n")
         return EXIT_CODES[End(ended.outcome)]
@@ -93,13 +100,13 @@ def _read_task(task: str | None, *, optional: bool) -> str:
     return words
 
 
-def _converse(session: Session, *, uncovered: bool) -> int:
+def _converse(session: Session, *, uncovered: bool, sweep: Sweep | None) -> int:
     """Tasks and commands, line by line; Ctrl-C ends what is under way, and Ctrl-D or /quit the session."""
     from verdigris.drivers.code.commands import run_command
     from verdigris.drivers.code.opening import begin_session, work_on_task
 
     import_history()
-    begin_session(session, uncovered=uncovered)
+    begin_session(session, uncovered=uncovered, sweep=sweep)
     notes: list[str] = []
     while (line := _read_line()) is not None:
         if line.startswith("/"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,10 @@ from verdigris.core.events import Ground
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.core.value import value
+from verdigris.drivers.code.opening import begin_refactor
 from verdigris.drivers.code.plan import describe_plan
 from verdigris.drivers.code.session_file import Undone
+from verdigris.drivers.code.sweep import Sweep
 from verdigris.drivers.code.tools.shell import CLIENT
 from verdigris.drivers.code.wording import describe_law
 from verdigris.storage.repository import head
@@ -112,20 +115,27 @@ def _restore(session: Session, rest: str) -> CommandAnswer:
 
 
 def _refactor(session: Session, rest: str) -> CommandAnswer:
-    """`/refactor [--uncovered]` begins one, and `/refactor` ends the open one."""
+    """Begins one, `--uncovered`, or as a sweep with a scope; without words it ends the open one."""
     project = _person(session)
     if project.state().phase is Phase.REFACTOR:
+        if (no := session.bench.judge_sweep()) is not None:
+            return _denied(no)
         ended = refactor.end(project)
         if isinstance(ended, Deny):
             return _denied(ended)
         return CommandAnswer((ended.footer,), note=ended.footer)
-    if rest not in {"", "--uncovered"}:
-        raise UserError(f"/refactor does not know {rest!r}.", hint="/refactor [--uncovered]")
-    begun = refactor.begin(project, uncovered=bool(rest))
-    if isinstance(begun, Deny):
-        return _denied(begun)
-    told = f"a refactor is open: {begun.passed} tests pass, {begun.failed} do not"
-    return CommandAnswer((told, "next: say what to restructure; /refactor again has it judged"), note=told)
+    words = shlex.split(rest)
+    uncovered, sweep = "--uncovered" in words, None
+    left = [word for word in words if word != "--uncovered"]
+    if left[:1] == ["--sweep"] and len(left) > 1:
+        sweep, left = Sweep(tuple(left[1:])), []
+    if left:
+        raise UserError(
+            f"/refactor does not know {left[0]!r}.", hint="/refactor [--uncovered] [--sweep 'GLOB'…]"
+        )
+    begin_refactor(session, uncovered=uncovered, sweep=sweep)
+    following = "next: say what to restructure; /refactor again has it judged"
+    return CommandAnswer((following,), note="The person has opened a refactor.")
 
 
 def _test_bug(session: Session, rest: str) -> CommandAnswer:
@@ -184,7 +194,7 @@ COMMANDS: Mapping[str, tuple[str, Callable[[Session, str], CommandAnswer]]] = {
     "/diff": ("what the open turn changed", _diff),
     "/undo": ("take the last turn back, to the byte", _undo),
     "/restore": ("ID: bring back what was set aside", _restore),
-    "/refactor": ("[--uncovered]: begin one, or have the open one judged", _refactor),
+    "/refactor": ("[--uncovered] [--sweep 'GLOB'…]: begin one, or have the open one judged", _refactor),
     "/test-bug": ("FILE:LINE WHY: report a wrong test", _test_bug),
     "/off": ("WHY: switch the law off; recorded", _off),
     "/on": ("switch it on again", _on),

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
     from verdigris.drivers.code.permission import Mode
     from verdigris.drivers.code.settings import CodeSettings
+    from verdigris.drivers.code.sweep import Sweep
     from verdigris.drivers.happenings import Watcher
     from verdigris.storage.project import Project
 
@@ -158,6 +159,7 @@ def _make_session(
         casting.scrub,
         Jobs(jobs_folder(project.repo, file.name)),
         seconds=settings.shell_seconds,
+        sweep=file.record.sweep,
         patching=is_patching(spoken),
     )
     model = casting.model(AGENT, file.record.openings)
@@ -187,9 +189,11 @@ def _instructions(root: Path) -> Iterator[tuple[str, str]]:
             yield name, text
 
 
-def run_session(session: Session, task: str, *, uncovered: bool = False) -> SessionEnded:
+def run_session(
+    session: Session, task: str, *, uncovered: bool = False, sweep: Sweep | None = None
+) -> SessionEnded:
     """From the first event to the last; `uncovered`: a person's yes to a refactor of code without tests."""
-    begin_session(session, task, uncovered=uncovered)
+    begin_session(session, task, uncovered=uncovered, sweep=sweep)
     resumed = bool(session.file.record.tasks)
     words = task or ("Go on with the task." if resumed else "")
     if not words:
@@ -197,12 +201,14 @@ def run_session(session: Session, task: str, *, uncovered: bool = False) -> Sess
     return work_on_task(session, words, resumed=resumed)
 
 
-def begin_session(session: Session, task: str = "", *, uncovered: bool = False) -> None:
+def begin_session(
+    session: Session, task: str = "", *, uncovered: bool = False, sweep: Sweep | None = None
+) -> None:
     resumed = session.file.record.openings > 1
     root, replay = str(session.bench.project.root), session.model.name.startswith("replay:")
     session.watch(SessionBegan(session.file.name, session.model.name, resumed, root, task, replay))
-    if uncovered:
-        _begin_uncovered(session)
+    if uncovered or sweep is not None:
+        begin_refactor(session, uncovered=uncovered, sweep=sweep)
     elif not resumed and not session.bench.has_tests():
         told = "no tests are here: the first ones pin what the code does; --uncovered restructures without"
         session.watch(Noted(told))
@@ -216,12 +222,20 @@ def work_on_task(session: Session, task: str, *, resumed: bool = False, notes: s
     return ended
 
 
-def _begin_uncovered(session: Session) -> None:
+def begin_refactor(session: Session, *, uncovered: bool, sweep: Sweep | None = None) -> None:
+    """A person's: with lines that no test runs, or with a scope for a codemod."""
     person = replace(session.bench.project, actor=Actor(client=CLIENT))
-    begun = refactor.begin(person, uncovered=True)
+    begun = refactor.begin(person, uncovered=uncovered)
     if isinstance(begun, Deny):
         raise UserError(begun.reason, hint=begun.next)
-    session.watch(Noted("a refactor is open, and lines that no test runs may be added (--uncovered)"))
+    told = f"a refactor is open: {begun.passed} tests pass, {begun.failed} do not"
+    if uncovered:
+        told += "; lines that no test runs may be added (--uncovered)"
+    if sweep is not None:
+        session.file.add(entries.SweepBegan(sweep))
+        session.bench.sweep = sweep
+        told += f"; it may touch {sweep.files} files of {', '.join(sweep.globs)} (--sweep)"
+    session.watch(Noted(told))
 
 
 def _facts(session: Session, *, resumed: bool) -> str:
@@ -233,6 +247,11 @@ def _facts(session: Session, *, resumed: bool) -> str:
     if not resumed and not session.bench.has_tests():
         lines.append(_UNTESTED)
     lines += list(describe_law(state))
+    if state.phase is Phase.REFACTOR and (sweep := session.bench.sweep) is not None:
+        scope = f"at most {sweep.files} files of {', '.join(sweep.globs)}"
+        lines.append(
+            f"This refactor is a sweep: edit {scope}, by tools, shell or a script; then refactor_end."
+        )
     lines.append(f"next: {in_tools(following(project, state, session=session.file.name))}")
     return "\n".join(("[tdd] where things stand:", *lines))
 

@@ -16,7 +16,7 @@ from verdigris.drivers.code.conversation import Essentials, compact, reply_messa
 from verdigris.drivers.code.limits import End, Limits, Spent, reached_limit
 from verdigris.drivers.code.plan import describe_plan, open_steps
 from verdigris.drivers.code.tools.law import count_repairs, settle_turn, verdicts_since
-from verdigris.drivers.code.wording import describe_law, in_tools
+from verdigris.drivers.code.wording import describe_denial, describe_law, in_tools
 from verdigris.drivers.happenings import ModelSpoke, Noted, PlanShown, ToolCalled, TurnJudged
 from verdigris.gates.calls import Call, Moment
 from verdigris.gates.stops import describe_unfinished, stop
@@ -205,6 +205,9 @@ class Session:
         """As every agent's stop: edits are settled, and what is left open is told; then it is over."""
         if told := self._tell_open_steps():
             return told, None
+        if (no := self.bench.judge_sweep()) is not None and self.stops < STOPS:
+            self.stops += 1
+            return describe_denial(no), None
         project = self.bench.project
         call = Call(
             Moment.STOP,

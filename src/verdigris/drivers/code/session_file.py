@@ -15,6 +15,7 @@ from verdigris.core.records import from_json, to_json
 from verdigris.core.value import value
 from verdigris.drivers.code.conversation import Conversation
 from verdigris.drivers.code.plan import Plan
+from verdigris.drivers.code.sweep import Sweep  # noqa: TC001 - read from JSON by its name
 from verdigris.models.protocol import Message, Usage
 from verdigris.storage.json_lines import append_line, read_lines
 
@@ -84,6 +85,13 @@ class Judged:
 
 
 @value
+class SweepBegan:
+    """A person gave the open refactor a scope and a budget."""
+
+    sweep: Sweep
+
+
+@value
 class Compacted:
     said: tuple[Message, ...]
 
@@ -95,7 +103,7 @@ class Ended:
 
 
 Entry: TypeAlias = (
-    Opened | Tasked | Said | TurnBegan | Undone | Counted | Planned | Judged | Compacted | Ended
+    Opened | Tasked | Said | TurnBegan | Undone | Counted | Planned | Judged | SweepBegan | Compacted | Ended
 )
 _KINDS: dict[str, type[Entry]] = {
     "opened": Opened,
@@ -106,6 +114,7 @@ _KINDS: dict[str, type[Entry]] = {
     "counted": Counted,
     "planned": Planned,
     "judged": Judged,
+    "sweep": SweepBegan,
     "compacted": Compacted,
     "ended": Ended,
 }
@@ -125,6 +134,8 @@ class SessionRecord:
     usage: Usage = Usage()
     plan: Plan = Plan()
     verdicts: tuple[str, ...] = ()
+    sweep: Sweep | None = None
+    """The last one; it holds while a refactor is open."""
     start: int = 0
     openings: int = 0
     outcome: str = ""
@@ -132,11 +143,8 @@ class SessionRecord:
 
     def after(self, entry: Entry) -> SessionRecord:
         match entry:
-            case Opened() if self.openings:
-                return replace(self, model=entry.model, openings=self.openings + 1, outcome="")
             case Opened():
-                begun = Conversation(entry.prefix)
-                return replace(self, model=entry.model, conversation=begun, start=entry.start, openings=1)
+                return self._opened(entry)
             case Tasked():
                 return replace(self, tasks=(*self.tasks, entry.task), outcome="")
             case Said():
@@ -151,10 +159,18 @@ class SessionRecord:
                 return replace(self, plan=entry.plan)
             case Judged():
                 return replace(self, verdicts=(*self.verdicts, entry.footer))
+            case SweepBegan():
+                return replace(self, sweep=entry.sweep)
             case Compacted():
                 return replace(self, conversation=replace(self.conversation, said=entry.said))
             case Ended():
                 return replace(self, outcome=entry.outcome)
+
+    def _opened(self, entry: Opened) -> SessionRecord:
+        if self.openings:
+            return replace(self, model=entry.model, openings=self.openings + 1, outcome="")
+        begun = Conversation(entry.prefix)
+        return replace(self, model=entry.model, conversation=begun, start=entry.start, openings=1)
 
 
 class SessionFile:

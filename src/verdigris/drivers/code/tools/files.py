@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import StorageError
+from verdigris.core.state import Phase
 from verdigris.drivers.code.tools.patch import BadPatch, apply_patch, read_patch
 from verdigris.drivers.code.tools.replacement import Mismatch, number_lines, replace_once
 from verdigris.drivers.code.tools.workbench import ToolAnswer, denied, failed
@@ -145,7 +146,12 @@ def _edit_tool(bench: Workbench) -> str:
 
 def _write(bench: Workbench, texts: Mapping[str, str | None], given: Mapping[str, Any]) -> ToolAnswer:
     """All of the files or none, as the kernel decides by path, phase and content."""
-    claims = set(bench.project.state().claims)
+    state = bench.project.state()
+    claims = set(state.claims)
+    if bench.sweep is not None and state.phase is Phase.REFACTOR and bench.sweep.outside(texts):
+        scope = ", ".join(bench.sweep.globs)
+        why = f"The open sweep is about {scope}, and not about {', '.join(bench.sweep.outside(texts))}."
+        return denied(Deny("outside-sweep", why, "stay inside its scope, or refactor_end first"))
     try:
         files = {path: None if text is None else text.encode() for path, text in texts.items()}
     except UnicodeEncodeError:

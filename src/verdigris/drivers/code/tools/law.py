@@ -10,6 +10,7 @@ from verdigris.core.events import Accepted, RefactorEnded, Repair, decode
 from verdigris.core.value import value
 from verdigris.core.verdict import Kind
 from verdigris.drivers.code.plan import Verdicts
+from verdigris.drivers.code.sweep import touched_files
 from verdigris.drivers.code.tools.workbench import ToolAnswer, denied
 from verdigris.drivers.code.wording import describe_denial, describe_judgement, describe_run, in_tools
 from verdigris.drivers.edits import quoting
@@ -63,10 +64,14 @@ def refactor_end(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
         if isinstance(gone, Deny):
             return denied(gone)
         return ToolAnswer(f"The refactor is given up; next: {in_tools(gone.next)}")
+    if (no := bench.judge_sweep()) is not None:
+        return denied(no)
+    touched = len(touched_files(project))
     ended = refactor.end(project)
     if isinstance(ended, Deny):
         return denied(ended)
-    return ToolAnswer(_describe(bench, ended), "ok" if ended.verdict.accepted else "denied")
+    count = "" if bench.sweep is None else f"The sweep touched {touched} files.\n"
+    return ToolAnswer(count + _describe(bench, ended), "ok" if ended.verdict.accepted else "denied")
 
 
 def test_bug(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:

@@ -11,6 +11,7 @@ from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.paths import PathClass
 from verdigris.core.value import value
+from verdigris.drivers.code.sweep import touched_files
 from verdigris.drivers.code.wording import clip, describe_denial
 from verdigris.languages.tests import written_tests
 from verdigris.models.providers import hide_keys
@@ -19,6 +20,7 @@ from verdigris.storage.log.light import digest
 from verdigris.storage.paths import canonical
 
 if TYPE_CHECKING:
+    from verdigris.drivers.code.sweep import Sweep
     from verdigris.drivers.code.tools.jobs import Jobs
     from verdigris.models.providers import Scrubber
     from verdigris.storage.project import Project
@@ -56,6 +58,8 @@ class Workbench:
     """How long a shell command may take."""
     patching: bool = False
     """The model writes by patches."""
+    sweep: Sweep | None = None
+    """The scope of the open refactor, where a person gave it one."""
     failed_edits: Counter[str] = field(default_factory=Counter)
     """By path, since it was last written."""
     seen: dict[str, str] = field(default_factory=dict)
@@ -99,6 +103,10 @@ class Workbench:
             self,
             tuple(entry.path for entry in entries if not secret(entry.path) and entry.path not in closed),
         )
+
+    def judge_sweep(self) -> Deny | None:
+        """Why the open refactor is not judged as it is; None where it has no scope, or keeps to it."""
+        return None if self.sweep is None else self.sweep.deny(touched_files(self.project))
 
     def has_tests(self) -> bool:
         """Whether anybody has written a test here."""
