@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import signal
+from subprocess import PIPE, Popen
 from typing import TYPE_CHECKING
 
 import pytest
+
+from support.cli import TDD
 
 if TYPE_CHECKING:
     from support.cli import Cli
@@ -76,7 +80,51 @@ def test_nothing_at_work_cannot_be_stopped(cli: Cli) -> None:
     assert (named.code, "port is not at work" in named.err) == (2, True)
 
 
-@pytest.mark.parametrize("words", [("run", "port"), ("pause", "port"), ("resume", "port"), ("stop",)])
+@pytest.mark.parametrize(
+    "words", [("run", "port"), ("daemon",), ("pause", "port"), ("resume", "port"), ("stop",)]
+)
 def test_an_agent_neither_runs_nor_pauses_nor_stops_programs(cli: Cli, words: tuple[str, ...]) -> None:
     agent = {"TDD_ACTOR": "agent", "TDD_ROOT": str(cli.root)}
     assert cli.tdd("loop", *words, env=agent).code == 3
+
+
+def started(cli: Cli, *words: str) -> Popen[bytes]:
+    return Popen([*TDD, "loop", *words], cwd=cli.root, env=cli.environment(), stdout=PIPE, stderr=PIPE)
+
+
+def first_line(process: Popen[bytes]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().decode()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 130), (signal.SIGINT, 130), (None, 0)])
+def test_a_daemon_ends_by_a_signal_or_by_stop_and_is_alone_until_then(
+    cli: Cli, number: signal.Signals | None, code: int
+) -> None:
+    with started(cli, "daemon", "--json") as daemon:
+        assert '"event": "daemon_rests"' in first_line(daemon)
+        second = cli.tdd("loop", "daemon")
+        assert second.code == 2
+        assert f"a daemon is at work in this repository already: process {daemon.pid}" in second.err
+        if number is None:
+            assert f"asked the daemon to stop after its current step (process {daemon.pid}" in (
+                cli.ok("loop", "stop").out
+            )
+        else:
+            daemon.send_signal(number)
+        rest, err = daemon.communicate(timeout=60)
+    assert daemon.returncode == code, err
+    assert rest.splitlines()[-1].startswith(b'{"schema": 1, "event": "')
+
+
+def test_a_daemon_may_wait_for_another_to_end(cli: Cli) -> None:
+    with started(cli, "daemon") as first:
+        assert first_line(first).startswith("rests until ")
+        with started(cli, "daemon", "--wait") as second:
+            assert second.stderr is not None
+            assert b"waiting for process" in second.stderr.readline()
+            cli.ok("loop", "stop")
+            assert first.wait(60) == 0
+            assert first_line(second).startswith("rests until ")
+            second.send_signal(signal.SIGTERM)
+            second.communicate(timeout=60)

@@ -83,6 +83,20 @@ class IterationDone:
 
 
 @value
+class DaemonRests:
+    until: str
+    """As ISO 8601, or earlier where a person stops it."""
+    why: str
+
+
+@value
+class DaemonEnded:
+    why: str
+    runs: int
+    """That it made."""
+
+
+@value
 class StepBegan:
     step: int
     role: str
@@ -271,6 +285,8 @@ Happening: TypeAlias = (
     | ProgramBegan
     | IterationBegan
     | IterationDone
+    | DaemonRests
+    | DaemonEnded
     | StepBegan
     | Attempted
     | Asked

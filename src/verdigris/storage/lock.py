@@ -41,7 +41,7 @@ def hold_lock(path: Path, *, wait: float | None = None) -> Iterator[int]:
 
 
 @contextmanager
-def hold_alone(path: Path, why: str, hint: str, *, wait: float = 0) -> Iterator[None]:
+def hold_alone(path: Path, why: str, hint: str, *, wait: float | None = 0) -> Iterator[None]:
     """The lock at once, or a UserError: `why`, with who holds it, and what to do about it."""
     held = hold_lock(path, wait=wait)
     try:

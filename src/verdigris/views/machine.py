@@ -61,6 +61,10 @@ def _lines(happening: w.Happening) -> Iterator[Line]:
             yield from (Line(f"  {line}") for text in happening.what for line in text.splitlines())
         case w.RunEnded():
             yield from _summary(happening)
+        case w.DaemonRests():
+            yield Line(f"rests until {happening.until}: {happening.why}")
+        case w.DaemonEnded():
+            yield Line(f"the daemon has ended after {count_of(happening.runs, 'run')}: {happening.why}")
 
 
 _CHOICES = {

@@ -59,6 +59,8 @@ def after(glance: Glance, happening: w.Happening) -> Glance:
     match happening:
         case w.RunBegan():
             return replace(glance, first=happening.first, last=happening.last)
+        case w.DaemonRests():
+            return Glance(note=f"rests until {happening.until}: {happening.why}")
         case w.ProgramBegan() | w.IterationBegan() | w.IterationDone() | w.Noted():
             return _after_iteration(glance, happening)
         case w.StepBegan():
@@ -155,7 +157,7 @@ def _program_lines(glance: Glance, elapsed: str) -> list[str]:
 
 SCROLLING = (
     *(w.RunBegan, w.CycleBegan, w.ProgramBegan, w.IterationBegan, w.IterationDone),
-    *(w.Told, w.StepEnded, w.Refused, w.Noted, w.YourTurn, w.RunEnded),
+    *(w.Told, w.StepEnded, w.Refused, w.Noted, w.YourTurn, w.RunEnded, w.DaemonEnded),
 )
 
 
@@ -208,7 +210,7 @@ class MachineScreen:
 
     def render(self) -> RenderableType:
         if not self.glance.step and not self.glance.program:
-            return Text("")
+            return Text(visible(self.glance.note), no_wrap=True, overflow="ellipsis")
         dots = _harness(self.glance.harness) if self.glance.program else _steps(self.glance.dots)
         lines = glance_lines(self.glance, time.monotonic() - self._began)
         return Group(dots, *(Text(visible(line), no_wrap=True, overflow="ellipsis") for line in lines))

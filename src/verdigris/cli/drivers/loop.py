@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +14,8 @@ from verdigris.cli.context import deny, here, json_option, persons_only, project
 from verdigris.views.lines import Line, count_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from verdigris.drivers.loop.discovery import FoundProgram, ProgramFault
     from verdigris.drivers.loop.schedule import Candidate
 
@@ -26,6 +30,7 @@ def command() -> None:
     tdd loop new NAME        write a program to fill in
     tdd loop lint NAME       what keeps it from running
     tdd loop run NAME        run it: a branch, a state file, a commit for each behaviour
+    tdd loop daemon          run whatever is due, and rest in between
     tdd loop status          how each program stands
     tdd loop pause NAME      before its next step; `resume` lets it go on
     tdd loop stop            end what is at work after its current step
@@ -120,6 +125,7 @@ def run(name: str, iterations: int | None, record: Path | None, *, as_json: bool
         return EXIT_CODES[End.NOTHING_DUE]
     with reporting_ends(f"`tdd loop run {chosen}` goes on where it was", as_json=as_json) as failed:
         with (
+            _ending_when_terminated(),
             watching(as_json=as_json) as watch,
             open_program(root, chosen, watch, record=record) as opened,
         ):
@@ -136,6 +142,53 @@ def _choose(root: Path) -> str:
 
     found = choose_due(_candidates(root, ""), _now())
     return found.selected.found.name if found.selected else ""
+
+
+@command.command("daemon")
+@click.option(
+    "--interval",
+    type=click.FloatRange(min=0, min_open=True),
+    default=10.0,
+    show_default=True,
+    metavar="MIN",
+    help="Look at the programs at least every so many minutes.",
+)
+@click.option("--wait", is_flag=True, help="Wait for another daemon to end.")
+@json_option
+def daemon(interval: float, *, wait: bool, as_json: bool) -> int:
+    """Run the programs that are due, oldest first, one at a time, and rest in between (a person's command).
+
+    An iteration each time, or as many as the program's limits say. Exit code: 0 `tdd loop stop` ended it, 2
+    another daemon is at work, 130 interrupted or terminated.
+    """
+    from verdigris.cli.drivers.machine import reporting_ends, watching
+    from verdigris.drivers.loop.daemon import open_daemon
+
+    if denial := persons_only("loop daemon"):
+        return deny(denial, as_json=as_json)
+    with reporting_ends("`tdd loop daemon` goes on where it was", as_json=as_json) as failed:
+        with (
+            _ending_when_terminated(),
+            watching(as_json=as_json) as watch,
+            open_daemon(_root(), watch, interval, wait=wait) as opened,
+        ):
+            opened.make()
+        return 0
+    return failed[0]
+
+
+@contextmanager
+def _ending_when_terminated() -> Iterator[None]:
+    """SIGTERM as Ctrl-C: the open step is set back, and can be taken again."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @command.command("status")

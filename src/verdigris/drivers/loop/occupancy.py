@@ -43,9 +43,9 @@ class Occupant:
 
 
 @contextmanager
-def occupy(repo: Repository, post: Post, program: str = "") -> Iterator[None]:
-    """Alone, or a UserError that names who is at work."""
-    with hold_alone(_lock(repo, post), _BUSY[post], _LET_IT_END, wait=_MOMENT):
+def occupy(repo: Repository, post: Post, program: str = "", *, patient: bool = False) -> Iterator[None]:
+    """Alone, or a UserError that names who is at work; `patient`: waits for them to end."""
+    with hold_alone(_lock(repo, post), _BUSY[post], _LET_IT_END, wait=None if patient else _MOMENT):
         note = json.dumps({"pid": os.getpid(), "program": program})
         write_whole(_folder(repo) / f"{post}.json", note.encode())
         try:

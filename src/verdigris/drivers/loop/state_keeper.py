@@ -47,6 +47,13 @@ class StateKeeper:
         with hold_lock(self._lock):
             self._read()
 
+    def take_in(self) -> None:
+        """For whoever only looks: what people resumed counts at once."""
+        with hold_lock(self._lock):
+            self._read()
+            if self._resumed:
+                self._write()
+
     def write(self) -> None:
         """Read first: another process may have taken in what people wrote."""
         with hold_lock(self._lock):

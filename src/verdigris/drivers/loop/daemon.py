@@ -1,0 +1,198 @@
+"""`tdd loop daemon`: runs the program that waited longest, one after the other, and rests in between."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import VerdigrisError
+from verdigris.core.records import Actor
+from verdigris.drivers.happenings import DaemonEnded, DaemonRests, Noted
+from verdigris.drivers.loop.discovery import find_programs
+from verdigris.drivers.loop.occupancy import DAEMON, RUN, find_occupant, is_asked_to_stop, occupy
+from verdigris.drivers.loop.opening import open_program
+from verdigris.drivers.loop.phases import End, Spent, reached_limit
+from verdigris.drivers.loop.roles import DRIVER
+from verdigris.drivers.loop.run import STOPPED, Run
+from verdigris.drivers.loop.schedule import choose_due
+from verdigris.drivers.loop.settings import load_loop
+from verdigris.drivers.loop.state_keeper import StateKeeper
+from verdigris.drivers.loop.survey import gather_candidates
+from verdigris.storage.project import open_project
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from verdigris.drivers.happenings import Happening, RunEnded, Watcher
+    from verdigris.drivers.loop.discovery import FoundProgram
+    from verdigris.drivers.loop.program import Limits
+    from verdigris.drivers.loop.schedule import Candidate
+
+    Play = Callable[[str, Limits], RunEnded]
+
+_FIRST, _LONGEST = timedelta(minutes=1), timedelta(hours=1)
+_ALWAYS, _NEVER = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+_SLICE = 1.0
+"""Seconds: how long a request to stop may wait while nothing is at work."""
+
+
+@dataclass
+class Clock:
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    sleep: Callable[[float], None] = time.sleep
+
+
+@dataclass
+class Trouble:
+    """A program that cannot run now is tried again later and later."""
+
+    until: datetime
+    pause: timedelta = _FIRST
+
+
+@dataclass
+class Daemon:
+    root: Path
+    watch: Watcher
+    interval: timedelta
+    """The longest time between two looks at the programs."""
+    play: Play
+    clock: Clock = field(default_factory=Clock)
+    _troubles: dict[str, Trouble] = field(default_factory=dict)
+    _spent: dict[str, Spent] = field(default_factory=dict)
+    _stopped: set[str] = field(default_factory=set)
+    """Programs whose run a person stopped: nobody starts them again here."""
+    _ran: dict[str, datetime] = field(default_factory=dict)
+    """When each of them ended its last run that made an iteration."""
+    _told: dict[str, str] = field(default_factory=dict)
+    """By program: what was said last, so that it is said once."""
+    _runs: int = 0
+
+    def __post_init__(self) -> None:
+        self._home = open_project(self.root, Actor(client=DRIVER))
+
+    def make(self) -> DaemonEnded:
+        """Until a person stops it. Nothing that befalls a program ends it."""
+        while not is_asked_to_stop(self._home.repo, ""):
+            try:
+                self._turn()
+            except (VerdigrisError, OSError) as error:
+                self._say("", f"the programs cannot be read: {error}")
+                self._rest(self.clock.now() + self.interval, "the programs cannot be read")
+        ended = DaemonEnded(STOPPED, self._runs)
+        self.watch(ended)
+        return ended
+
+    def _turn(self) -> None:
+        """One look: the program that is due runs; where none is, it rests until one may be."""
+        found, now = self._look(), self.clock.now()
+        ready = {one.found.name: self._ready_at(one.found) for one in found if self._may_run(one.found)}
+        due = choose_due([one for one in found if ready.get(one.found.name, _NEVER) <= now], now)
+        for skip in due.skipped:
+            self._say(skip.name, "" if skip.next_due else f"{skip.name} is left out: {skip.reason}")
+        if due.selected is None:
+            times = [datetime.fromisoformat(skip.next_due) for skip in due.skipped if skip.next_due]
+            times += [at for at in ready.values() if at > now]
+            self._rest(min((*times, now + self.interval)), "nothing is due")
+        elif (other := find_occupant(self._home.repo, RUN)) is not None:
+            self._rest(now + _FIRST, f"process {other.pid} runs {other.program or 'a program'}")
+        else:
+            self._run(due.selected.found)
+
+    def _look(self) -> tuple[Candidate, ...]:
+        """People's edits are taken in first, wherever they were pushed."""
+        settings = load_loop(self.root)
+        for one in find_programs(self.root):
+            StateKeeper(self._home, one, settings, self._once(one.name)).take_in()
+        return gather_candidates(self.root, "", settings.memory)
+
+    def _ready_at(self, one: FoundProgram) -> datetime:
+        """By what is known here, also where the state file could not be written."""
+        trouble, ran = self._troubles.get(one.name), self._ran.get(one.name)
+        due = _ALWAYS if ran is None else ran + timedelta(hours=one.program.schedule.hours)
+        return due if trouble is None else max(due, trouble.until)
+
+    def _may_run(self, one: FoundProgram) -> bool:
+        if one.name in self._stopped:
+            return False
+        if one.program.schedule.hours:
+            return True  # its limits hold for each of its times
+        limit = reached_limit(self._spent.get(one.name, Spent()), one.program.limits)
+        if limit:
+            self._say(one.name, f"{one.name} is left out: {limit}")
+        return not limit
+
+    def _run(self, one: FoundProgram) -> None:
+        """An iteration, or as many as the program asks for at each of its times."""
+        limits, began = one.program.limits, self.clock.now()
+        most = (limits.iterations or 1) if one.program.schedule.hours else 1
+        try:
+            ended = self.play(one.name, replace(limits, iterations=most))
+        except (VerdigrisError, OSError) as error:
+            self._fall_back(one.name, str(error))
+            return
+        except Exception as error:  # noqa: BLE001 - a fault of ours in one program must not end the others
+            self._fall_back(one.name, f"this is our fault: {type(error).__name__}: {error}")
+            return
+        self._runs += 1
+        if ended.steps:
+            self._ran[one.name] = self.clock.now()
+        hours = (self.clock.now() - began).total_seconds() / 3600
+        old = self._spent.get(one.name, Spent())
+        self._spent[one.name] = Spent(
+            old.iterations + ended.steps,
+            old.hours + hours,
+            old.tokens + ended.tokens,
+            old.money + (ended.cost or 0.0),
+        )
+        if ended.outcome == End.PAUSED and ended.why == STOPPED:
+            self._stopped.add(one.name)
+        elif ended.outcome == End.INFRASTRUCTURE or not ended.steps:
+            self._fall_back(one.name, f"{ended.outcome}: {ended.why}")
+        else:
+            self._troubles.pop(one.name, None)
+
+    def _fall_back(self, name: str, why: str) -> None:
+        """It is tried again, each time after twice as long."""
+        before = self._troubles.get(name)
+        pause = _FIRST if before is None else min(before.pause * 2, _LONGEST)
+        self._troubles[name] = Trouble(self.clock.now() + pause, pause)
+        self._say(name, f"{name} makes no iteration now and is tried again later: {why}")
+
+    def _rest(self, until: datetime, why: str) -> None:
+        self.watch(DaemonRests(until.isoformat(timespec="seconds"), why))
+        while (left := (until - self.clock.now()).total_seconds()) > 0:
+            if is_asked_to_stop(self._home.repo, ""):
+                return
+            self.clock.sleep(min(left, _SLICE))
+
+    def _say(self, name: str, text: str) -> None:
+        if text and self._told.get(name) != text:
+            self.watch(Noted(text))
+        self._told[name] = text
+
+    def _once(self, name: str) -> Watcher:
+        """What a look at the state file notices, said once as long as it stays the same."""
+
+        def watch(happening: Happening) -> None:
+            if isinstance(happening, Noted):
+                self._say(f"{name}.md", happening.text)
+
+        return watch
+
+
+@contextmanager
+def open_daemon(root: Path, watch: Watcher, minutes: float, *, wait: bool) -> Iterator[Daemon]:
+    """One at a time in a repository; `wait`: until the other has ended."""
+
+    def play(name: str, limits: Limits) -> RunEnded:
+        with open_program(root, name, watch) as opened:
+            return Run(opened, limits).make()
+
+    repo = open_project(root, Actor(client=DRIVER)).repo
+    with occupy(repo, DAEMON, patient=wait):
+        yield Daemon(root, watch, timedelta(minutes=minutes), play)
