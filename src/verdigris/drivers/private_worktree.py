@@ -41,7 +41,16 @@ def place(home: Repository, driver: str, name: str) -> Path:
     project = f"{_UNSAFE.sub('-', folder)}-{_short(common)}"
     safe = _UNSAFE.sub("-", name)
     own = safe if safe == name else f"{safe}-{_short(name)}"
-    return Path(cache).expanduser() / "verdigris" / driver / project / f"tdd-{own}"
+    inside = Path("verdigris", driver, project, f"tdd-{own}")
+    usual = Path(cache).expanduser() / inside
+    return usual if is_made(usual) else _find_elsewhere(home, inside) or usual
+
+
+def _find_elsewhere(home: Repository, inside: Path) -> Path | None:
+    """Where a worktree was made by somebody whose cache lies elsewhere, such as a scheduled job."""
+    said = git(home.root, "worktree", "list", "--porcelain", "-z").out
+    known = (Path(line.removeprefix("worktree ")) for line in said.split("\0") if line.startswith("worktree "))
+    return next((one for one in known if one.parts[-4:] == inside.parts and is_made(one)), None)
 
 
 def _short(text: str) -> str:
