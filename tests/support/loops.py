@@ -14,7 +14,7 @@ from verdigris.core.records import Actor
 from verdigris.drivers.loop.branches.memory import read_state
 from verdigris.drivers.loop.history import ProgramState, read_history
 from verdigris.drivers.loop.opening import open_program
-from verdigris.drivers.loop.program import Limits
+from verdigris.drivers.loop.programs.program import Limits
 from verdigris.drivers.loop.run import Run
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import open_project

@@ -49,7 +49,9 @@ def place(home: Repository, driver: str, name: str) -> Path:
 def _find_elsewhere(home: Repository, inside: Path) -> Path | None:
     """Where a worktree was made by somebody whose cache lies elsewhere, such as a scheduled job."""
     said = git(home.root, "worktree", "list", "--porcelain", "-z").out
-    known = (Path(line.removeprefix("worktree ")) for line in said.split("\0") if line.startswith("worktree "))
+    known = (
+        Path(line.removeprefix("worktree ")) for line in said.split("\0") if line.startswith("worktree ")
+    )
     return next((one for one in known if one.parts[-4:] == inside.parts and is_made(one)), None)
 
 

@@ -15,9 +15,9 @@ from verdigris.core.records import Actor
 from verdigris.drivers.happenings import DaemonEnded, DaemonRests, Noted, RunEnded
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.daemon import Clock, Daemon, open_daemon
-from verdigris.drivers.loop.discovery import find_program
 from verdigris.drivers.loop.interventions import pause_program, stop_runs
 from verdigris.drivers.loop.occupancy import DAEMON, RUN, ask_to_stop, occupy
+from verdigris.drivers.loop.programs.discovery import find_program
 from verdigris.drivers.loop.run import STOPPED
 from verdigris.drivers.loop.settings import load_loop
 from verdigris.drivers.loop.state_keeper import StateKeeper
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from verdigris.drivers.happenings import Happening
     from verdigris.drivers.loop.occupancy import Occupant
-    from verdigris.drivers.loop.program import Limits
+    from verdigris.drivers.loop.programs.program import Limits
 
 pytestmark = pytest.mark.usefixtures("apart")
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -33,7 +33,7 @@ from verdigris.core.records import Actor
 from verdigris.drivers.happenings import Asked, IterationDone, Noted, Refused, StepBegan, StepEnded
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.opening import open_program
-from verdigris.drivers.loop.program import Limits
+from verdigris.drivers.loop.programs.program import Limits
 from verdigris.drivers.loop.run import Run
 from verdigris.storage.project import open_project
 

@@ -16,7 +16,7 @@ from verdigris.views.lines import Line, count_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.drivers.loop.discovery import FoundProgram, ProgramFault
+    from verdigris.drivers.loop.programs.discovery import FoundProgram, ProgramFault
     from verdigris.drivers.loop.schedule import Candidate
 
 NOTHING_DUE = 1
@@ -48,7 +48,7 @@ def command() -> None:
 )
 def new(name: str, strategy: str) -> int:
     """Write a program to fill in, below .autoloop/programs/NAME (a person's command)."""
-    from verdigris.drivers.loop.templates import new_program
+    from verdigris.drivers.loop.programs.templates import new_program
 
     if denial := persons_only("loop new"):
         return deny(denial)
@@ -63,7 +63,7 @@ def new(name: str, strategy: str) -> int:
 @json_option
 def lint(name: str, *, as_json: bool) -> int:
     """Say what keeps programs from running. Exit code: 1 where something does."""
-    from verdigris.drivers.loop.discovery import lint_program
+    from verdigris.drivers.loop.programs.discovery import lint_program
 
     root = _root()
     found = [(one, lint_program(one, root)) for one in _programs(root, name)]
@@ -112,8 +112,8 @@ def run(name: str, iterations: int | None, record: Path | None, *, as_json: bool
     from dataclasses import replace
 
     from verdigris.cli.drivers.machine import reporting_ends, watching
+    from verdigris.drivers.loop.iteration.phases import EXIT_CODES, End
     from verdigris.drivers.loop.opening import open_program
-    from verdigris.drivers.loop.phases import EXIT_CODES, End
     from verdigris.drivers.loop.run import Run
 
     if denial := persons_only("loop run"):
@@ -296,7 +296,7 @@ def _root() -> Path:
 
 
 def _programs(root: Path, name: str) -> tuple[FoundProgram, ...]:
-    from verdigris.drivers.loop.discovery import find_program, find_programs
+    from verdigris.drivers.loop.programs.discovery import find_program, find_programs
 
     return (find_program(root, name),) if name else find_programs(root)
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.records import Actor
 from verdigris.drivers.happenings import DaemonEnded, DaemonRests, Noted
-from verdigris.drivers.loop.discovery import find_programs
+from verdigris.drivers.loop.iteration.phases import End, Spent, reached_limit
 from verdigris.drivers.loop.occupancy import DAEMON, RUN, find_occupant, is_asked_to_stop, occupy
 from verdigris.drivers.loop.opening import open_program
-from verdigris.drivers.loop.phases import End, Spent, reached_limit
+from verdigris.drivers.loop.programs.discovery import find_programs
 from verdigris.drivers.loop.roles import DRIVER
 from verdigris.drivers.loop.run import STOPPED, Run
 from verdigris.drivers.loop.schedule import choose_due
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.drivers.happenings import Happening, RunEnded, Watcher
-    from verdigris.drivers.loop.discovery import FoundProgram
-    from verdigris.drivers.loop.program import Limits
+    from verdigris.drivers.loop.programs.discovery import FoundProgram
+    from verdigris.drivers.loop.programs.program import Limits
     from verdigris.drivers.loop.schedule import Candidate
 
     Play = Callable[[str, Limits], RunEnded]

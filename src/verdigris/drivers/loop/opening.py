@@ -12,13 +12,12 @@ from verdigris.core.records import Actor
 from verdigris.drivers.budget import Meter
 from verdigris.drivers.code.settings import load_code
 from verdigris.drivers.happenings import Asked, Delayed, Noted, scrub_events
-from verdigris.drivers.loop.boundaries import bind_project, bounds_of, withheld_paths
 from verdigris.drivers.loop.branches.remote import Remote
 from verdigris.drivers.loop.branches.work import BranchBlocked, find_base, prepare_branch
-from verdigris.drivers.loop.context import brief_of
-from verdigris.drivers.loop.discovery import find_program, lint_program
 from verdigris.drivers.loop.history import read_history
 from verdigris.drivers.loop.occupancy import RUN, occupy
+from verdigris.drivers.loop.programs.boundaries import bind_project, bounds_of, withheld_paths
+from verdigris.drivers.loop.programs.discovery import find_program, lint_program
 from verdigris.drivers.loop.roles import DRIVER, RATCHET, TEAM, TEST_DRIVEN
 from verdigris.drivers.loop.settings import load_loop
 from verdigris.drivers.material import gather_material
@@ -38,8 +37,8 @@ if TYPE_CHECKING:
     from verdigris.drivers.code.limits import Prices
     from verdigris.drivers.happenings import Happening, Watcher
     from verdigris.drivers.loop.branches.work import WorkBranch
-    from verdigris.drivers.loop.discovery import FoundProgram
     from verdigris.drivers.loop.history import ProgramState
+    from verdigris.drivers.loop.programs.discovery import FoundProgram
     from verdigris.drivers.loop.settings import LoopSettings
     from verdigris.models.casting import Casting
     from verdigris.models.roles import Role
@@ -98,7 +97,7 @@ class OpenProgram:
 
     def material(self, tree: str) -> Material:
         found = gather_material(
-            self.project, tree, brief_of(self.found), self.found.path, self.settings.prompt_tokens
+            self.project, tree, self.found.brief, self.found.path, self.settings.prompt_tokens
         )
         bounds = self.project.settings.bounds
         held = withheld_paths(bounds, found.files) if bounds is not None else frozenset()

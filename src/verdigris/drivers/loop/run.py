@@ -12,14 +12,21 @@ from verdigris.drivers.happenings import IterationDone, Noted, ProgramBegan, Run
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branches.remote import Pushed
 from verdigris.drivers.loop.branches.work import BRANCHES, push_branch
-from verdigris.drivers.loop.candidate import OutOfReach, as_measured, best_of
-from verdigris.drivers.loop.evaluation import hash_oracle, measure
 from verdigris.drivers.loop.history import accepted_metrics
-from verdigris.drivers.loop.iteration import Iteration
-from verdigris.drivers.loop.measurement import EvaluationFailed, must_measure_again
+from verdigris.drivers.loop.iteration.candidate import OutOfReach, as_measured, best_of
+from verdigris.drivers.loop.iteration.iteration import Iteration
+from verdigris.drivers.loop.iteration.phases import (
+    End,
+    Ended,
+    Spent,
+    end_of_pause,
+    pause_reason,
+    reached_limit,
+)
+from verdigris.drivers.loop.metric.evaluation import hash_oracle, measure
+from verdigris.drivers.loop.metric.measurement import EvaluationFailed, must_measure_again
 from verdigris.drivers.loop.occupancy import is_asked_to_stop
 from verdigris.drivers.loop.opening import BranchStuck, follow_base, now_ms
-from verdigris.drivers.loop.phases import End, Ended, Spent, end_of_pause, pause_reason, reached_limit
 from verdigris.drivers.loop.roles import RATCHET, TEST_DRIVEN
 from verdigris.drivers.loop.state_file.view import read_target
 from verdigris.drivers.loop.state_keeper import StateKeeper
@@ -27,7 +34,7 @@ from verdigris.drivers.loop.state_keeper import StateKeeper
 if TYPE_CHECKING:
     from verdigris.drivers.loop.history import ProgramState
     from verdigris.drivers.loop.opening import OpenProgram
-    from verdigris.drivers.loop.program import Limits
+    from verdigris.drivers.loop.programs.program import Limits
 
 _SECONDS = 3600.0
 STOPPED = "stopped by a person"

@@ -11,7 +11,7 @@ from verdigris.drivers.loop.state_file.text import MOST_BYTES, is_yes
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from verdigris.drivers.loop.discovery import FoundProgram
+    from verdigris.drivers.loop.programs.discovery import FoundProgram
 
 PLATEAU = 5
 """Rejections in a row after which a program is not chosen by itself any more."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.drivers.loop.branches.memory import read_state
 from verdigris.drivers.loop.branches.work import BRANCHES
-from verdigris.drivers.loop.candidate import has_commit
-from verdigris.drivers.loop.discovery import find_program, find_programs, lint_program
 from verdigris.drivers.loop.history import accepted_metrics, read_history
+from verdigris.drivers.loop.iteration.candidate import has_commit
+from verdigris.drivers.loop.iteration.phases import next_phase
 from verdigris.drivers.loop.occupancy import RUN, find_occupant
-from verdigris.drivers.loop.phases import next_phase
+from verdigris.drivers.loop.programs.discovery import find_program, find_programs, lint_program
 from verdigris.drivers.loop.schedule import Candidate, choose_due
 from verdigris.drivers.loop.settings import load_loop
 from verdigris.drivers.loop.state_file.text import read_machine_state
@@ -21,9 +21,9 @@ from verdigris.drivers.loop.state_file.view import read_count, read_target
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.drivers.loop.discovery import FoundProgram
     from verdigris.drivers.loop.events import IterationEnded
     from verdigris.drivers.loop.history import ProgramState
+    from verdigris.drivers.loop.programs.discovery import FoundProgram
     from verdigris.drivers.loop.settings import LoopSettings
     from verdigris.storage.project import Project
 

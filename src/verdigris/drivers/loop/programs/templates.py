@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from verdigris.core.errors import UserError
-from verdigris.drivers.loop.discovery import FOLDER, PROGRAMS
+from verdigris.drivers.loop.programs.discovery import FOLDER, PROGRAMS
 
-_STRATEGIES = Path(__file__).parent / "strategies"
+_STRATEGIES = Path(__file__).parents[1] / "strategies"
 STRATEGIES = ("test-driven", "ratchet")
 _STAYS = "CUSTOMIZE.md"
 

@@ -8,8 +8,8 @@ from verdigris.drivers.attempts import Exhausted
 from verdigris.drivers.edits import Bad, forbidden
 from verdigris.drivers.judges.refactorer import extent, judge_refactoring
 from verdigris.drivers.loop import events as e
-from verdigris.drivers.loop.phase_work import PhaseWork
-from verdigris.drivers.loop.phases import LoopPhase
+from verdigris.drivers.loop.iteration.phase_work import PhaseWork
+from verdigris.drivers.loop.iteration.phases import LoopPhase
 from verdigris.drivers.loop.roles import IMPROVER, OPTIMIZER
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from verdigris.core.paths import compile_glob
 from verdigris.core.policy.bounds import bound_classes, deny_beyond
 from verdigris.core.settings import Bounds
-from verdigris.drivers.loop.discovery import FOLDER
+from verdigris.drivers.loop.programs.discovery import FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from verdigris.core.actions import Deny
-    from verdigris.drivers.loop.discovery import FoundProgram
+    from verdigris.drivers.loop.programs.discovery import FoundProgram
     from verdigris.storage.project import Project
 
 _OUTPUT = re.compile(r"\d?&?>{1,2}[|&]?\s*[\w./-]+")

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from verdigris.drivers.edits import describe_reds
 from verdigris.drivers.loop.history import BLOCKED, PASSING
-from verdigris.drivers.loop.program import hide_held_out
 from verdigris.drivers.loop.roles import CODE_WRITER, IMPROVER, OPTIMIZER, TEST_WRITER
 from verdigris.drivers.loop.state_file.text import read_sections
 from verdigris.models.roles.prompt import Task, clip, put_fences
@@ -15,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.core.state import Red
-    from verdigris.drivers.loop.discovery import FoundProgram
     from verdigris.drivers.loop.history import OpenIteration, ProgramState
+    from verdigris.drivers.loop.programs.discovery import FoundProgram
     from verdigris.models.roles import Role
 
 _PROMPTS = {
@@ -29,12 +28,6 @@ _TOKENS = 1_500
 """Of one section of the state file, or of a prompt of the strategy."""
 _LESSONS, _REJECTED, _PINNED = 20, 8, 40
 _DIFF = 2_000
-
-
-def brief_of(found: FoundProgram) -> str:
-    """The program, without what it holds back, and its playbook; a role's own prompt is part of its task."""
-    playbooks = [text for path, text in found.strategies.items() if "/prompts/" not in path]
-    return "\n\n".join((hide_held_out(found.text), *playbooks))
 
 
 def task_of(

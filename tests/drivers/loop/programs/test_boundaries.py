@@ -12,7 +12,7 @@ from verdigris.core.confinement.protection import is_writable
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.bounds import is_measuring, is_within
 from verdigris.core.state import Phase
-from verdigris.drivers.loop.boundaries import (
+from verdigris.drivers.loop.programs.boundaries import (
     bind_project,
     bounds_of,
     evaluator_files,
@@ -20,8 +20,8 @@ from verdigris.drivers.loop.boundaries import (
     named_files,
     withheld_paths,
 )
-from verdigris.drivers.loop.discovery import FoundProgram, find_program
-from verdigris.drivers.loop.program import read_program
+from verdigris.drivers.loop.programs.discovery import FoundProgram, find_program
+from verdigris.drivers.loop.programs.program import read_program
 from verdigris.execution.room.rooms import possible, room
 from verdigris.execution.test_run import run_tool
 from verdigris.gates.agent_shell.protection import regions

@@ -6,7 +6,7 @@ import pytest
 
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.history import Behaviour, OpenIteration, ProgramState
-from verdigris.drivers.loop.phases import (
+from verdigris.drivers.loop.iteration.phases import (
     End,
     LoopPhase,
     Spent,
@@ -18,7 +18,7 @@ from verdigris.drivers.loop.phases import (
     pause_reason,
     reached_limit,
 )
-from verdigris.drivers.loop.program import Limits
+from verdigris.drivers.loop.programs.program import Limits
 
 RED = Behaviour(("t::a",), "take", "takes", "docs", 1)
 MADE = e.BehaviourMade(program="p", iteration=1, tests=("t::a",), tree="g", lines=3)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import ConfigError, UserError
 from verdigris.core.paths import compile_glob
 from verdigris.core.value import value
-from verdigris.drivers.loop.program import Program, read_program
+from verdigris.drivers.loop.programs.program import Program, hide_held_out, read_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,6 +38,15 @@ class FoundProgram:
     @property
     def name(self) -> str:
         return self.program.name
+
+    @property
+    def brief(self) -> str:
+        """What roles are told: the program, without what it holds back, and its playbook.
+
+        A role's own prompt is part of its task.
+        """
+        playbooks = [text for path, text in self.strategies.items() if "/prompts/" not in path]
+        return "\n\n".join((hide_held_out(self.text), *playbooks))
 
     @property
     def is_test_driven(self) -> bool:

@@ -12,11 +12,10 @@ from verdigris.drivers.edits import Bad
 from verdigris.drivers.judges.implementor import judge_implementation, open_reds
 from verdigris.drivers.judges.tester import judge_tests
 from verdigris.drivers.loop import events as e
-from verdigris.drivers.loop.context import brief_of
 from verdigris.drivers.loop.history import BLOCKED, REJECTED
-from verdigris.drivers.loop.phase_work import PhaseWork
-from verdigris.drivers.loop.phases import LoopPhase, attempts_left
-from verdigris.drivers.loop.role_step import STOPPED
+from verdigris.drivers.loop.iteration.phase_work import PhaseWork
+from verdigris.drivers.loop.iteration.phases import LoopPhase, attempts_left
+from verdigris.drivers.loop.iteration.role_step import STOPPED
 from verdigris.drivers.loop.roles import CODE_WRITER, TEST_WRITER
 from verdigris.drivers.message import flat
 from verdigris.languages.tests import text_of_test
@@ -28,7 +27,7 @@ from verdigris.turns.test_bug import close_bug, report_bug
 if TYPE_CHECKING:
     from verdigris.core.events import Event
     from verdigris.drivers.edits import Seen
-    from verdigris.drivers.loop.candidate import Candidate
+    from verdigris.drivers.loop.iteration.candidate import Candidate
     from verdigris.models.roles.check import EditPlan
 
 _RETHINKS = 3
@@ -79,7 +78,7 @@ class Pinning(PhaseWork):
         left = [flat(test) for test in pinned.tests]
 
         def judge(plan: EditPlan, seen: Seen) -> Event | Bad:
-            brief = brief_of(self.open.found)
+            brief = self.open.found.brief
             refusal = judge_implementation(project, self.open.settings, brief, plan, left, seen)
             return refusal or made()
 

@@ -12,7 +12,6 @@ from verdigris.drivers.judges.refactorer import judge_refactoring
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branches.remote import Pushed, Unreachable
 from verdigris.drivers.loop.branches.work import BRANCHES, push_branch
-from verdigris.drivers.loop.candidate import OutOfReach
 from verdigris.drivers.loop.ci.acceptance import (
     GH,
     UNREACHABLE,
@@ -28,8 +27,9 @@ from verdigris.drivers.loop.ci.acceptance import (
     outcome_of,
 )
 from verdigris.drivers.loop.history import CI_EXHAUSTED
-from verdigris.drivers.loop.phase_work import PhaseWork
-from verdigris.drivers.loop.phases import LoopPhase
+from verdigris.drivers.loop.iteration.candidate import OutOfReach
+from verdigris.drivers.loop.iteration.phase_work import PhaseWork
+from verdigris.drivers.loop.iteration.phases import LoopPhase
 from verdigris.drivers.loop.roles import IMPROVER
 from verdigris.models.roles.prompt import clip, put_fences
 from verdigris.storage.repository import head
@@ -37,8 +37,8 @@ from verdigris.storage.repository import head
 if TYPE_CHECKING:
     from verdigris.core.events import Event
     from verdigris.drivers.edits import Bad, Seen
-    from verdigris.drivers.loop.candidate import Candidate
     from verdigris.drivers.loop.ci.acceptance import CiAnswer
+    from verdigris.drivers.loop.iteration.candidate import Candidate
     from verdigris.models.roles.check import EditPlan
 
 _ATTEMPTS = 3

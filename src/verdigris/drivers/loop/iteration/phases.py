@@ -10,7 +10,7 @@ from verdigris.drivers.loop.history import BLOCKED, CI_EXHAUSTED, REJECTED
 
 if TYPE_CHECKING:
     from verdigris.drivers.loop.history import OpenIteration, ProgramState
-    from verdigris.drivers.loop.program import Limits
+    from verdigris.drivers.loop.programs.program import Limits
 
 RETRIES = 3
 """Attempts to make a test pass before the test itself is doubted."""

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from verdigris.drivers.happenings import IterationBegan
 from verdigris.drivers.loop import events as e
-from verdigris.drivers.loop.candidate import Candidate
-from verdigris.drivers.loop.ci_check import CiCheck
-from verdigris.drivers.loop.improvement import Improvement
+from verdigris.drivers.loop.iteration.candidate import Candidate
+from verdigris.drivers.loop.iteration.ci_check import CiCheck
+from verdigris.drivers.loop.iteration.improvement import Improvement
+from verdigris.drivers.loop.iteration.phases import LoopPhase, choose_iteration, next_phase
+from verdigris.drivers.loop.iteration.pinning import Pinning
 from verdigris.drivers.loop.occupancy import is_asked_to_stop
 from verdigris.drivers.loop.opening import now_ms
-from verdigris.drivers.loop.phases import LoopPhase, choose_iteration, next_phase
-from verdigris.drivers.loop.pinning import Pinning
 from verdigris.drivers.loop.state_file.view import read_count
 from verdigris.storage.repository import head
 

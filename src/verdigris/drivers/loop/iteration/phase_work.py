@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from verdigris.drivers.edits import Bad, forbidden
 from verdigris.drivers.judges.refactorer import extent
 from verdigris.drivers.loop import events as e
-from verdigris.drivers.loop.context import task_of
 from verdigris.drivers.loop.history import ERROR, REJECTED
+from verdigris.drivers.loop.iteration.context import task_of
+from verdigris.drivers.loop.iteration.phases import RETRIES, LoopPhase, is_report
+from verdigris.drivers.loop.iteration.role_step import RoleStep
 from verdigris.drivers.loop.opening import now_ms
-from verdigris.drivers.loop.phases import RETRIES, LoopPhase, is_report
-from verdigris.drivers.loop.role_step import RoleStep
 from verdigris.models.roles.answer import Say
 
 if TYPE_CHECKING:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from verdigris.drivers.loop.context import brief_of
-from verdigris.drivers.loop.discovery import FoundProgram
-from verdigris.drivers.loop.program import read_program
+from verdigris.drivers.loop.programs.discovery import FoundProgram
+from verdigris.drivers.loop.programs.program import read_program
 
 TEXT = """\
 ---
@@ -27,7 +26,7 @@ python bench/run.py bench/held.json --seed 7
 
 def test_the_brief_is_program_and_playbook_without_what_is_held_back() -> None:
     strategies = {"s/strategy.md": "The playbook.", "s/prompts/write-test.md": "A prompt."}
-    brief = brief_of(FoundProgram(read_program("fast", TEXT), "program.md", TEXT, strategies))
+    brief = FoundProgram(read_program("fast", TEXT), "program.md", TEXT, strategies).brief
     assert "Fewer comparisons." in brief
     assert "bench/known.json" in brief
     assert "The playbook." in brief

@@ -13,10 +13,11 @@ from verdigris.core.events import Committing
 from verdigris.core.report import Status
 from verdigris.drivers.edits import write_changes
 from verdigris.drivers.loop import events as e
-from verdigris.drivers.loop.evaluation import hash_oracle, measure
 from verdigris.drivers.loop.history import ACCEPTED, ERROR, REJECTED
-from verdigris.drivers.loop.measurement import Best, EvaluationFailed, Measurement, judge_metric
+from verdigris.drivers.loop.metric.evaluation import hash_oracle, measure
+from verdigris.drivers.loop.metric.measurement import Best, EvaluationFailed, Measurement, judge_metric
 from verdigris.drivers.loop.opening import now_ms
+from verdigris.drivers.loop.programs.boundaries import find_crossings
 from verdigris.drivers.loop.roles import DRIVER
 from verdigris.drivers.loop.state_file.harness import reconcile
 from verdigris.storage import tdd_folder
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.events import Event
     from verdigris.drivers.loop.history import OpenIteration, ProgramState
-    from verdigris.drivers.loop.measurement import MetricJudgement
+    from verdigris.drivers.loop.metric.measurement import MetricJudgement
     from verdigris.drivers.loop.opening import OpenProgram
 
 _SUBJECT = 72
@@ -66,6 +67,9 @@ class Candidate:
             return self._ended(
                 *((ACCEPTED, ("it passes by now",)) if passes else (REJECTED, ("nothing changed",)))
             )
+        if crossed := find_crossings(project, self.now.tree, tree):
+            why = f"something was written beyond the program's bounds: {crossed[0].reason}"
+            return e.ProgramPaused(program=self.open.name, reason=why, at=now_ms())
         text = self.open.casting.scrub(self._message(subject))
         intent = Committing(
             step=self.now.number,

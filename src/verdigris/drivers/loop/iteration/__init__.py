@@ -1,0 +1,3 @@
+"""One iteration of a program, phase by phase: red, green, refactor, commit, evaluation, acceptance."""
+
+from __future__ import annotations
