@@ -11,10 +11,10 @@ from snapshot import make_tree
 from timing import Row, against, interleaved
 
 from verdigris.core.records import Actor
-from verdigris.drivers.loop.programs.boundaries import bind_project, bounds_of
-from verdigris.drivers.loop.programs.discovery import FoundProgram
 from verdigris.drivers.loop.metric.evaluation import measure
 from verdigris.drivers.loop.metric.measurement import Measurement
+from verdigris.drivers.loop.programs.boundaries import bind_project, bounds_of
+from verdigris.drivers.loop.programs.discovery import FoundProgram
 from verdigris.drivers.loop.programs.program import read_program
 from verdigris.execution.room.rooms import possible
 from verdigris.setup.initialisation import initialise
