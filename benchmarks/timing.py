@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import statistics
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+from verdigris.execution import python_call, test_run
+from verdigris.execution.process import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,34 @@ def against(medians: Mapping[str, float], reference: str, targets: Mapping[str, 
         Row(name, ms, None if name == reference else ms / base, reference, targets.get(name, ""))
         for name, ms in medians.items()
     ]
+
+
+class ToolTime:
+    """Seconds that a driver spent in tools (tests, linter, evaluation), taken where they are called."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        def timed(*args: Any, **named: Any) -> Any:
+            begun = time.perf_counter()
+            try:
+                return run(*args, **named)
+            finally:
+                self.seconds += time.perf_counter() - begun
+
+        with patch.object(python_call, "run", timed), patch.object(test_run, "run", timed):
+            yield
+
+
+def own_rows(what: str, whose: str, taken: Iterable[tuple[float, float]]) -> list[Row]:
+    """Of pairs of milliseconds, of all and of the tools in it: the medians of the tools and of the rest."""
+    pairs = list(taken)
+    tools = statistics.median(inside for _, inside in pairs)
+    own = statistics.median(whole - inside for whole, inside in pairs)
+    reference = f"{what}: in its tools"
+    return [Row(reference, tools), Row(f"{what}: {whose} own", own, own / tools, reference)]
 
 
 def table(rows: Iterable[Row]) -> str:
